@@ -9,6 +9,7 @@ from benchmarks import (
     files,
     intervals,
     lifelong,
+    pages,
     points,
     protocol,
     sequences,
@@ -24,6 +25,7 @@ PARTS = {  # that can be run alone
     "stream": stream.report,
     "lifelong": lifelong.report,
     "protocol": protocol.report,
+    "pages": pages.report,
 }
 FIRST = {"nec": "NEC", "eer": "EER, convex hull", "points": "ROC + 4 measures"}
 

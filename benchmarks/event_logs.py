@@ -155,7 +155,7 @@ def by_hand(path: str) -> dict[str, float]:
 
 def by_truecost(path: str) -> dict[str, float]:
     """The same with everything checked, all other measures, and intervals."""
-    online = tc.stream.read(path)
+    online = tc.streams.read(path)
     rows = tc.score_system(online, tc.Scoring(plan=tc.Plan(REPLICATES)))
     return {r.dims["phase"]: r.value for r in rows if r.measure == "imlm" and r.value is not None}
 

@@ -19,7 +19,7 @@ from benchmarks.measuring import Row, Times, seconds, side_by_side, table
 from benchmarks.stream import _run, _shown
 from benchmarks.translation import _make as corpus_of
 from truecost.formats import Table
-from truecost.outputs.sentences import tokeniser
+from truecost.outputs.aligning import tokeniser
 from truecost.tasks.lifelong import LifelongScoring, Policy, describe, penalise
 from truecost.tasks.lifelong.tables import TableOptions, read_scores
 

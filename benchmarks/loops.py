@@ -30,7 +30,7 @@ from truecost.learning import (
     build_strategy,
     run_stream,
 )
-from truecost.learning.learners.online import River
+from truecost.learning.learners.models import River
 
 CLASSES = ("0", "1")
 ELECTRICITY = ROOT.parent / "shared" / "data" / "electricity" / "elec.csv.gz"
@@ -209,5 +209,5 @@ def by_loop(data: Data, size: int) -> float:
 def _wrong(path: str) -> int:
     """Misses and false alarms before adaptation, as the log is scored."""
     names = ("n_missed", "n_false_alarms")
-    rows = tc.score_system(tc.stream.read(path), tc.Scoring(measures=names, plan=tc.Plan(1)))
+    rows = tc.score_system(tc.streams.read(path), tc.Scoring(measures=names, plan=tc.Plan(1)))
     return round(sum(r.value for r in rows if r.dims["phase"] == "pre" and r.value is not None))

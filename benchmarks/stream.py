@@ -36,14 +36,14 @@ def report(part: int) -> str:
             f"Scoring an event log of {EVENTS // part:,} events (batches of {event_logs.BATCH}, "
             f"{event_logs.ASKED} questions each), from Python. Medians of {REPEATS} repeats.",
             table(["step", "JSON lines", "Parquet", "target", "met"], stages),
-            f"`truecost stream score` on the same files, {REPLICATES:,} replicates, a process each "
-            "time.",
+            f"`truecost streams score` on the same files, {REPLICATES:,} replicates, a process "
+            "each time.",
             table(["format", "wall", "CPU", "peak of memory"], whole),
             "The loop of live runs with a learner that does nothing.",
             table(loops.HEADS, shares),
             "Streams; the peer is named in the row.",
             table(["work", "truecost", "peer", "ratio", "target", "met"], [r.cells for r in rows]),
-            "`truecost demo stream`: the live runs, their scores and the report.",
+            "`truecost demo streams`: the live runs, their scores and the report.",
             table(["work", "wall", "CPU", "peak of memory", "target", "met"], [_demo(part)]),
             "Checked with streams:",
             "\n".join(f"- {line}" for line in said + agreed),
@@ -109,8 +109,8 @@ def _stages(large: Written, small: Written) -> list[list[str]]:
 
 
 def _score(path: str) -> Resources:
-    """`truecost stream score` as users call it."""
-    return _run("stream", "score", path, "--replicates", str(REPLICATES), "--json")
+    """`truecost streams score` as users call it."""
+    return _run("streams", "score", path, "--replicates", str(REPLICATES), "--json")
 
 
 def _run(*arguments: str) -> Resources:
@@ -131,7 +131,7 @@ def _demo(part: int) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         target = str(Path(folder) / "out")
         if part == 1:
-            found = _run("demo", "stream", "-o", target)
+            found = _run("demo", "streams", "-o", target)
             met = "yes" if found.wall_s <= DEMO else "no"
             return ["8 seeds, 8 budgets", *_shown(found), f"{DEMO:g} s", met]
         return ["2 seeds, 8 budgets", *_shown(_run("run", _fewer(folder), "-o", target)), "", ""]
@@ -139,7 +139,7 @@ def _demo(part: int) -> list[str]:
 
 def _fewer(folder: str) -> str:
     """The study of the demo with two seeds."""
-    study = files("truecost").joinpath("data", "demo", "stream", "study.toml").read_text()
+    study = files("truecost").joinpath("data", "demo", "streams", "study.toml").read_text()
     path = Path(folder) / "study.toml"
     path.write_text(study.replace("seeds = 8", "seeds = 2"))
     return str(path)

@@ -22,15 +22,15 @@ import numpy as np
 import truecost as tc
 from benchmarks.measuring import Row, Times, seconds, side_by_side
 from benchmarks.searched import Collection, write_collection, write_detections
-from truecost.formats.ecf import read_ecf, read_kwlist
 from truecost.formats.kwslist import read_kwslist
-from truecost.formats.lexemes import read_lexemes
+from truecost.formats.searches import read_ecf, read_kwlist
+from truecost.formats.terms import read_lexemes
 from truecost.resources import Resources, record
 from truecost.running import score
+from truecost.tasks.terms.aligning import load_search
 from truecost.tasks.terms.describing import describe
 from truecost.tasks.terms.records import Search
 from truecost.tasks.terms.reference import load_reference
-from truecost.tasks.terms.searching import load_search
 
 TARGET = 100
 REPLICATES = 1000

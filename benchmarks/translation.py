@@ -16,8 +16,8 @@ import truecost as tc
 from benchmarks.measuring import Row, side_by_side
 from truecost.core.scoring import Scoring
 from truecost.formats import Table
+from truecost.outputs.aligning import tokeniser
 from truecost.outputs.items import Items
-from truecost.outputs.sentences import tokeniser
 from truecost.running import score
 from truecost.tasks.translation import TranslationOptions, count
 

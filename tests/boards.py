@@ -6,7 +6,7 @@ from scipy.special import ndtri
 
 import truecost as tc
 from truecost.core.intervals.rates import Errors, rate_limits
-from truecost.core.jackknife import LeftOut
+from truecost.core.subsets import LeftOut
 
 PLAN = tc.Plan(400, seed=0)
 

@@ -125,7 +125,7 @@
       let open = null;
       for (const element of all(document, "figure, table, h1, h2, h3, h4")) {
         if (element.localName === "table") open?.tables.push(numbers(element));
-        else if (element.localName !== "figure") open = null;
+        else if (element.localName !== "figure") open = element.closest("figure") ? open : null;
         else if (element.checkVisibility()) {
           open = { name: element.getAttribute("aria-label") ?? squeeze(element), tables: [] };
           found.push(open);
@@ -138,6 +138,23 @@
     },
     text() {
       return document.body.innerText;
+    },
+    // What the page says whether scripts run or not: without the controls that need them.
+    plain() {
+      const controls = all(document, ".js");
+      const hidden = controls.map((element) => element.hidden);
+      for (const element of controls) element.style.setProperty("display", "none", "important");
+      const said = document.body.innerText;
+      controls.forEach((element, k) => {
+        element.style.removeProperty("display");
+        element.hidden = hidden[k];
+      });
+      return said;
+    },
+    controls() {
+      return all(document, "button, input, output")
+        .filter((element) => element.checkVisibility())
+        .map((element) => element.outerHTML.slice(0, 80));
     },
   };
 })()

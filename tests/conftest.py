@@ -14,11 +14,17 @@ from truecost.core.factors import Factor
 from truecost.core.ranking import Ranking
 from truecost.core.sweep import Sweep
 from truecost.core.weights import Plan
-from truecost.report.section import Drawing
 from truecost.study.paths import name_systems
 
 settings.register_profile("truecost", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("truecost")
+
+
+LONGEST = (
+    *("test_docs.py", "test_browser.py", "test_lifelong_digits.py", "test_stream_run.py"),
+    *("test_lifelong_live.py", "test_example_terms.py", "test_pictures.py", "test_laws.py"),
+    *("test_learning_program.py", "test_methods_run.py", "test_golden.py"),
+)
 
 
 def pytest_sessionstart(session):
@@ -30,30 +36,15 @@ def pytest_sessionstart(session):
     os.cpu_count = lambda: 1
 
 
+def pytest_collection_modifyitems(items):
+    """The files that take longest come first, so that no worker is left with one of them."""
+    items.sort(key=lambda item: item.path.name not in LONGEST)
+
+
 def pytest_collection_finish(session):
     """No test is thrown away before the end: not looking through them saves 9 % of the time."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_runtest_setup(item):
-    """Pages are written without their pictures, except where a test has the marker `pictures`.
-
-    Before any fixture, so that what a module makes once is made as its first test asks: tests that
-    share a page have the marker together. Heights, words and tables of a picture are made as ever.
-    TRUECOST_PICTURES=skip draws none at all (`scripts/test quick`).
-    """
-    drawn = item.get_closest_marker("pictures") and os.environ.get("TRUECOST_PICTURES") != "skip"
-    Drawing._svg = DRAWN if drawn else empty_picture
-
-
-def empty_picture(drawing, key, width):
-    """As much of a picture as the page's own parts need: its shape."""
-    return f'<svg viewBox="0 0 {72 * width:g} {72 * drawing.height(width):g}"></svg>'
-
-
-DRAWN = Drawing._svg
 
 
 SHARED = Path(__file__).resolve().parents[2] / "shared"

@@ -6,15 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from taught import Drawn, Restorable, batch_of, events
-from truecost.corrections.speech_text import MICRO, region_name, region_of
-from truecost.learning.asking import Asking
-from truecost.learning.learners.pool import of_texts
+from truecost.corrections.texts import MICRO, region_name, region_of
 from truecost.learning.lifelong.course import Course
 from truecost.learning.lifelong.helping import Help
-from truecost.learning.lifelong.living import Life, run_lifelong
+from truecost.learning.lifelong.life_cycle import Life, run_lifelong
 from truecost.learning.lifelong.person import DomainExpert
 from truecost.learning.log import LogWriter
-from truecost.learning.system import Question, generator
+from truecost.learning.loop import Asking
+from truecost.learning.system import Outputs, Question, generator
 
 CLASSES = ("0", "1", "2")
 WORDS = ("a", "b", "c", "d", "e")
@@ -75,10 +74,8 @@ class Text(Restorable):
     def predict(self, batch):
         self.calls.append(("predict", batch.index))
         key = json.dumps([self.told, self.regions])
-        return of_texts(
-            [self.says(generator(0, key, self.adapted, item)) for item in batch.ids],
-            np.arange(len(batch), dtype=float),
-        )
+        said = (self.says(generator(0, key, self.adapted, item)) for item in batch.ids)
+        return Outputs(tuple(said), np.arange(len(batch), dtype=float))
 
     def says(self, draws):
         if self.kind == "diarization":

@@ -101,7 +101,7 @@ def tables_of(**tables):
         k: {a: b for a, b in v.items() if b is not None} if isinstance(v, dict) else v
         for k, v in usual.items()
     }
-    return {"task": "stream", **found}
+    return {"task": "streams", **found}
 
 
 def tree(folder):

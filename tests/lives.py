@@ -6,9 +6,8 @@ import numpy as np
 import polars as pl
 
 import truecost as tc
-from truecost.tasks.lifelong.kinds.base import Kind
+from truecost.tasks.lifelong.kinds import Kind
 from truecost.tasks.lifelong.options import LifelongScoring
-from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.records import (
     EFFORT,
     STATES,
@@ -16,13 +15,14 @@ from truecost.tasks.lifelong.records import (
     Scored,
     no_effort,
 )
+from truecost.tasks.lifelong.settings import Policy
 
 ACROSS = ("forgetting_max", "forgetting_first", "backward_transfer", "forward_transfer")
 LEARNT, AT = np.array([-np.inf, 1, 2, 3, 5]), np.array([1.5, 2.5, 3.0, 3.5, 5.5])
 
 
 def kind(scores, parts):
-    return Kind("made", "utterance", dict.fromkeys(parts, 1), scores, None, None, None, dict)
+    return Kind("made", "utterance", dict.fromkeys(parts, 1), scores, None, None, dict)
 
 
 WORDS = kind(("wer", "unit_accuracy"), ("words",))

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from truecost.formats.ecf import read_ecf, read_kwlist
-from truecost.formats.lexemes import Speech, read_lexemes
-from truecost.formats.terms import Listing
+from truecost.formats.searches import read_ecf, read_kwlist
+from truecost.formats.terms import Listing, Speech, read_lexemes
 from truecost.tasks.terms.reference import ReferenceOptions, load_reference
 
 AUDIO = {"document": pl.String, "channel": pl.String, "start": pl.Float64}

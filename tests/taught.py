@@ -5,9 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from truecost.learning.asking import Asking
 from truecost.learning.log import LogWriter
-from truecost.learning.loop import Budget, run_stream
+from truecost.learning.loop import Asking, Budget, run_stream
 from truecost.learning.system import Batch, Outputs, Stream, generator
 
 CLASSES = ("0", "1")

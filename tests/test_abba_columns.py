@@ -14,8 +14,7 @@ from truecost.errors import TruecostError
 from truecost.formats import Table, read
 from truecost.tasks.abba import FACE, MAP_KEYS
 from truecost.tasks.abba.arrays import collected_items
-from truecost.tasks.abba.checking import checks
-from truecost.tasks.abba.columns import LogOptions, load
+from truecost.tasks.abba.columns import LogOptions, checks, load
 from truecost.tasks.abba.records import CELLS
 
 LOG = """id,collected_by,score_a,score_b,label,unit,room
@@ -267,8 +266,8 @@ BAD = {
     ),
     "no labels": (
         {(0, "label"): ""},
-        "there are neither labels nor machine scores: map them (--map label=COLUMN, --map "
-        "machine=COLUMN), or give a file of labels (--labels FILE); truecost abba select says "
+        "there are neither labels nor machine scores: map them (label=COLUMN, "
+        "machine=COLUMN), or give a file of labels (labels=FILE); truecost abba select says "
         "which items to label",
     ),
     "score": (
@@ -294,8 +293,8 @@ BAD = {
         {(3, "score_a"): "0.41", (6, "score_a"): "0.4999999999"},
         "2 of 3 items collected by A (66.67%) rejected offline, below its threshold 0.5: line 3 "
         "(id u1, 0.41), line 6 (id u4, 0.4999999999); the model decides otherwise offline than "
-        "online, scores are rounded, or --threshold-a is not the deployed one: mend the scores or "
-        "--threshold-a, or leave these items out with --mismatch drop",
+        "online, scores are rounded, or threshold_a is not the deployed one: mend the scores or "
+        'threshold_a, or leave these items out with mismatch="drop"',
     ),
     "below of B": (
         {(5, "score_b"): "0.5"},
@@ -375,7 +374,7 @@ def test_decisions_against_the_model_that_collected(loaded):
     assert str(caught.value) == (
         "log.csv: 1 of 2 items collected by A (50%) rejected offline: line 3 (id u2); "
         "the model decides otherwise offline than online: mend the decisions, or leave these items "
-        "out with --mismatch drop"
+        'out with mismatch="drop"'
     )
     found = loaded(log=REJECTED, mismatch="drop", **NO_SCORES)
     assert found.ids.tolist() == ["u1", "u3", "u4"]
@@ -412,26 +411,26 @@ def test_an_error_of_a_row_without_id_or_line_names_its_place():
 
 
 USAGE = {
-    "key": ({"columns": {"score": "x"}}, "--map score=... is not known: map one of id, collected_"),
+    "key": ({"columns": {"score": "x"}}, "score=... is not known: map one of id, collected_"),
     "both": (
         {"columns": {"score_a": "x", "accept_b": "y"}},
         "scores and decisions of the models are both mapped: map score_a and score_b, or accept_a "
         "and accept_b",
     ),
-    "mismatch": ({"mismatch": "skip"}, "--mismatch is 'skip': choose one of error, drop"),
-    "threshold": ({"threshold_a": np.inf}, "--threshold-a is inf: a threshold is a finite number"),
-    "nan": ({"threshold_b": np.nan}, "--threshold-b is nan: a threshold is a finite number"),
+    "mismatch": ({"mismatch": "skip"}, "mismatch is 'skip': choose one of error, drop"),
+    "threshold": ({"threshold_a": np.inf}, "threshold_a is inf: a threshold is a finite number"),
+    "nan": ({"threshold_b": np.nan}, "threshold_b is nan: a threshold is a finite number"),
     "exposure": (
         {"exposure": (1, 0)},
-        "--exposure-b is 0: give a number above 0",
+        "exposure_b is 0: give a number above 0",
     ),
-    "endless": ({"exposure": (np.inf, 1)}, "--exposure-a is inf: give a finite number above 0"),
+    "endless": ({"exposure": (np.inf, 1)}, "exposure_a is inf: give a finite number above 0"),
     "one": ({"exposure": (1,)}, "exposure has 1 number: give two, of arm A and of arm B"),
-    "units": ({"units": (0, 5)}, "--units-a is 0: give a number at least 1"),
-    "parts": ({"units": (9, 5.5)}, "--units-b is 5.5: give a whole number at least 1"),
-    "nan units": ({"units": (9, np.nan)}, "--units-b is nan: give a whole number at least 1"),
-    "split": ({"split": 1.0}, "--split is 1: give a number above 0 and below 1"),
-    "percent": ({"split": 50}, "--split is 50: give a number above 0 and below 1; did you"),
+    "units": ({"units": (0, 5)}, "units_a is 0: give a number at least 1"),
+    "parts": ({"units": (9, 5.5)}, "units_b is 5.5: give a whole number at least 1"),
+    "nan units": ({"units": (9, np.nan)}, "units_b is nan: give a whole number at least 1"),
+    "split": ({"split": 1.0}, "split is 1: give a number above 0 and below 1"),
+    "percent": ({"split": 50}, "split is 50: give a number above 0 and below 1; did you"),
 }  # fmt: skip
 
 
@@ -448,18 +447,18 @@ def test_options_out_of_range_are_refused(options, said):
         (
             {"dropped": ["collected_by"]},
             "log.csv: no column gives collected_by; the columns are id, score_a, score_b, label, "
-            "unit, room: --map collected_by=COLUMN",
+            "unit, room: collected_by=COLUMN",
         ),
         (
             {"dropped": ["score_b"]},
             "log.csv: no columns give the scores of both models; the columns are id, collected_by, "
-            "score_a, label, unit, room: --map score_a=COLUMN,score_b=COLUMN, or accept_a and "
+            "score_a, label, unit, room: score_a=COLUMN,score_b=COLUMN, or accept_a and "
             "accept_b where only decisions are known",
         ),
         (
             {"dropped": ["score_b"], "columns": {"score_a": "score_a"}},
             "log.csv: no column gives score_b; the columns are id, collected_by, score_a, label, "
-            "unit, room: --map score_b=COLUMN",
+            "unit, room: score_b=COLUMN",
         ),
         (
             {"columns": {"score_a": "sa"}},
@@ -467,21 +466,21 @@ def test_options_out_of_range_are_refused(options, said):
         ),
         (
             {"columns": {"unit": "unit+room"}},
-            "--map unit=unit+room: an item has one unit (user or device): map one column",
+            'unit="unit+room": an item has one unit (user or device): map one column',
         ),
         (
             {"log": DECIDED},
-            "--threshold-a goes with scores, and column 'accept_a' holds decisions: map score_a "
+            "threshold_a goes with scores, and column 'accept_a' holds decisions: map score_a "
             "and score_b, or leave it out",
         ),
         (
             {"units": (1, 2)},
-            "--units-a is 1, but the log has 2 units in arm A: count every unit of the arm, those "
+            "units_a is 1, but the log has 2 units in arm A: count every unit of the arm, those "
             "of which nothing was accepted included",
         ),
         (
             {"units": (3, 1), "dropped": ["unit"]},
-            "--units-b is 1, but the log has 2 items in arm B",
+            "units_b is 1, but the log has 2 items in arm B",
         ),
     ],
 )
@@ -599,7 +598,7 @@ def test_whole_numbers_of_users_match_their_texts(loaded):
         (USERS.replace(",B", ",A"), "users.csv: there is no user in arm B"),
         (
             USERS.replace("unit", "who"),
-            "users.csv: a list of users needs a column unit; the columns are who, collected_by, ",
+            "users.csv: there is no column 'unit'; the columns are who, collected_by, ",
         ),
     ],
 )
@@ -613,9 +612,9 @@ def test_bad_lists_of_users(loaded, users, said):
     ("options", "said"),
     [
         ({"dropped": ["unit"]}, "users.csv: a list of users needs to know the unit of each item"),
-        ({"units": (9, 9)}, "a list of users tells their number: leave out --units-a, --units-b"),
-        ({"units": (1, 1)}, "a list of users tells their number: leave out --units-a, --units-b"),
-        ({"exposure": (9, 9)}, "users.csv has the exposure of each user: leave out --exposure-a"),
+        ({"units": (9, 9)}, "a list of users tells their number: leave out units_a, units_b"),
+        ({"units": (1, 1)}, "a list of users tells their number: leave out units_a, units_b"),
+        ({"exposure": (9, 9)}, "users.csv has the exposure of each user: leave out exposure_a"),
     ],
 )
 def test_a_list_of_users_with_what_it_tells_itself(loaded, options, said):
@@ -769,8 +768,8 @@ def test_validation_warns_of_what_loading_notes(put):
         ({"units": 5}, "units: give two numbers, of arm A and of arm B"),
         ({"exposure": ("a", 1)}, "exposure[0] is 'a' (str): give a number"),
         ({"raw_machine": "no"}, "raw_machine is 'no' (str): give True or False"),
-        ({"labels": [1, 0]}, "collected_items has no parameter 'labels': did you mean 'label'?"),
-        ({"id": [1, 0]}, "collected_items has no parameter 'id': did you mean 'ids'?"),
+        ({"labels": [1, 0]}, "collected_items has no parameter 'labels' (did you mean 'label'?)"),
+        ({"id": [1, 0]}, "collected_items has no parameter 'id' (did you mean 'ids'?)"),
         ({"users": [1, 2]}, "users is of type list: give columns, {'unit': [...], 'collected_by'"),
         ({"accept_b": None}, "deployment: no column gives accept_b"),
     ],
@@ -800,7 +799,7 @@ def test_an_empty_table_is_refused():
     ("text", "error", "said"),
     [
         ("a;b\n1;2\n", tc.InputError, "log, line 1: no header with names separated by commas or "),
-        ("a,b\tc\n", tc.UsageError, "log: commas and tabs stand in the header: say --input-format"),
+        ("a,b\tc\n", tc.UsageError, "log: commas and tabs stand in the header: say input_format"),
         ('[{"a": 1}]\n', tc.InputError, "log, line 1: no header with names separated by commas"),
         ("", tc.InputError, "log: the file is empty; expected items that two models collected"),
     ],

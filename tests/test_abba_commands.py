@@ -13,8 +13,10 @@ import pytest
 import accepted
 from described import of_type
 from truecost import cli
+from truecost.options import declared
 from truecost.tasks import find
-from truecost.tasks.abba.label_commands import CalibratedFile, ChosenFile, Mapping, Wanted
+from truecost.tasks.abba.commands import CalibratedFile, ChosenFile
+from truecost.tasks.abba.options import MachineTable, SelectionTable
 from truecost.verbs import options_of
 
 MAP = accepted.MAP
@@ -253,6 +255,12 @@ def test_calibrate_on_training_data_that_no_model_collected(result, folder):
     assert found["labels"] == train.height
     assert [cell["cell"] for cell in found["by_cell"]] == ["11A", "10A", "11B", "01B"]
     assert found["column"] == "probability"
+
+
+def test_folds_go_with_cross_fitting(run):
+    line = f"abba calibrate few.csv --map {MAP},machine=m {AT} --train few.csv --folds 3 -o c.csv"
+    code, _, err = run(line)
+    assert (code, "--folds goes with cross-fitting, without --train" in err) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["table1", "table2", "correction"])
@@ -669,7 +677,8 @@ def test_every_option_is_explained():
     page = (Path(__file__).parents[1] / "docs" / "command-line.md").read_text()
     verbs = (options_of(find("abba"), verb) for verb in ("score", "thresholds"))
     names = {o.name for options in verbs for o in options if o.table != "map"}
-    groups = (Wanted, ChosenFile, Mapping, CalibratedFile)
+    names |= {o.name for table in (SelectionTable, MachineTable) for o in declared(table)}
+    groups = (ChosenFile, CalibratedFile)
     names |= {name for group in groups for name in group.__annotations__}
     options = {f"--{name.replace('_', '-')}" for name in names}
     assert {name for name in options if name not in page} == set()

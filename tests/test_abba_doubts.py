@@ -10,8 +10,13 @@ from hypothesis import strategies as st
 
 import accepted
 from truecost.formats import Table
-from truecost.tasks.abba.checking import checks
-from truecost.tasks.abba.columns import LogOptions, doubts, is_far_below, load
+from truecost.tasks.abba.columns import (
+    LogOptions,
+    checks,
+    is_far_below,
+    load,
+    plausibility_warnings,
+)
 from truecost.tasks.abba.records import Deployment
 from truecost.tasks.abba.selecting import select
 
@@ -109,13 +114,13 @@ def test_swapped_arms_and_columns_are_doubted_without_thresholds(honest):
 
 
 def test_one_model_that_accepts_all_may_be_the_same_at_a_lower_threshold():
-    assert doubts(of_cells([1000, 9, 900, 100])) == (
+    assert plausibility_warnings(of_cells([1000, 9, 900, 100])) == (
         "B accepts nearly all that A collected (99.11%): if it is not the same model at a lower "
         "threshold, are the arms, or the columns of decisions, swapped?",
     )
-    [said] = doubts(of_cells([900, 100, 50, 0]))
+    [said] = plausibility_warnings(of_cells([900, 100, 50, 0]))
     assert said.startswith("A accepts all that B collected: if it is not")
-    assert doubts(of_cells([990, 10, 49, 0])) == ()
+    assert plausibility_warnings(of_cells([990, 10, 49, 0])) == ()
 
 
 # labels
@@ -125,22 +130,24 @@ def test_one_model_that_accepts_all_may_be_the_same_at_a_lower_threshold():
 def test_labels_that_are_all_alike_are_doubted(kind):
     label = np.full(80, np.nan)
     label[::4] = kind
-    [said] = doubts(of_cells([20] * 4, label=label))
+    [said] = plausibility_warnings(of_cells([20] * 4, label=label))
     assert said == f"all 20 labels are {kind}: were those of the other kind left out?"
     label[0] = np.nan
-    assert doubts(of_cells([20] * 4, label=label)) == ()
+    assert plausibility_warnings(of_cells([20] * 4, label=label)) == ()
     label[:2] = [1 - kind, kind]
-    assert doubts(of_cells([20] * 4, label=label)) == ()
+    assert plausibility_warnings(of_cells([20] * 4, label=label)) == ()
 
 
 def test_strata_without_labels_are_named():
     strata = np.array(["calm", "loud"])[np.arange(80) % 2]
     label = np.where(strata == "calm", np.arange(80) % 4 / 2, np.nan)
-    assert doubts(of_cells([20] * 4, label=label, strata=strata)) == (
+    assert plausibility_warnings(of_cells([20] * 4, label=label, strata=strata)) == (
         "1 stratum has items but no label (loud): labels of other strata stand for them",
     )
-    assert doubts(of_cells([20] * 4, strata=strata)) == ()
-    assert doubts(of_cells([20] * 4, label=label)) == ()  # cells have labels; checks say where not
+    assert plausibility_warnings(of_cells([20] * 4, strata=strata)) == ()
+    assert (
+        plausibility_warnings(of_cells([20] * 4, label=label)) == ()
+    )  # cells have labels; checks say where not
 
 
 def labelled(deployment, seed=0, budget=300):
@@ -166,10 +173,10 @@ def without(deployment, rows):
 @given(seed=st.integers(0, 2**20))
 def test_labels_that_were_dropped_contradict_their_probabilities(seed):
     whole = labelled(of_cells([800, 300, 700, 400]), seed)
-    assert doubts(whole) == ()
+    assert plausibility_warnings(whole) == ()
     false = whole.label == 0
     half = without(whole, false)  # the labels of false accepts were lost
-    one_kind, said = doubts(half)
+    one_kind, said = plausibility_warnings(half)
     assert one_kind.startswith("all ")
     assert said.startswith("by their inclusion probabilities the labels stand for other numbers of")
     assert said.endswith(
@@ -183,13 +190,13 @@ def test_how_far_the_labels_are_off_is_said():
     label[200::2] = 1
     inclusion = np.where(np.arange(1000) < 200, 0.25, 0.5)
     whole = of_cells([200, 300, 300, 200], label=label, inclusion=inclusion)
-    assert doubts(whole) == ()
-    [said] = doubts(without(whole, np.arange(30)))
+    assert plausibility_warnings(whole) == ()
+    [said] = plausibility_warnings(without(whole, np.arange(30)))
     assert "(80 in 11A, which has 200)" in said
-    [said] = doubts(replace(whole, inclusion=np.where(inclusion < 0.5, 0.1, 0.5)))
+    [said] = plausibility_warnings(replace(whole, inclusion=np.where(inclusion < 0.5, 0.1, 0.5)))
     assert "(500 in 11A, which has 200)" in said
     strata = np.repeat(["all"], 1000)  # 120 of 1000 are within what chance may do
-    assert doubts(replace(without(whole, np.arange(30)), strata=strata)) == ()
+    assert plausibility_warnings(replace(without(whole, np.arange(30)), strata=strata)) == ()
 
 
 def test_items_chosen_one_by_one_are_hardly_ever_doubted():
@@ -198,5 +205,5 @@ def test_items_chosen_one_by_one_are_hardly_ever_doubted():
     chance = np.repeat([0.1, 0.5, 0.2, 0.9], sizes)
     for _ in range(1000):
         label = np.where(r.random(1000) < chance, r.integers(0, 2, 1000), np.nan)
-        doubted += bool(doubts(of_cells(sizes, label=label, inclusion=chance)))
+        doubted += bool(plausibility_warnings(of_cells(sizes, label=label, inclusion=chance)))
     assert doubted <= 5

@@ -14,8 +14,8 @@ from truecost import cli
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table
 from truecost.study import Study
+from truecost.tasks.abba.arrays import join_labels, to_fill_in
 from truecost.tasks.abba.columns import LogOptions, load
-from truecost.tasks.abba.labels import join_labels, to_fill_in
 from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import CELLS
 from truecost.tasks.abba.selecting import select
@@ -172,7 +172,7 @@ BAD = {
     "label": (
         {**ID, "label": ["1", "maybe"]},
         InputError,
-        "1 label is outside {0, 1} (column 'label'): line 3 (id u2, 'maybe'); 1 for a true accept",
+        "1 label is outside {0, 1} (column 'label'): line 3 (id u2, 'maybe'); 1 is a true accept",
     ),
     "probability": (
         {**ID, **ONE, "inclusion_probability": [0.5, 0]},

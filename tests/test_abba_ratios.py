@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import truecost as tc
-from truecost.tasks.abba.counting import evidence_of
-from truecost.tasks.abba.interval_choice import Linear, log_interval, standard_error
+from truecost.tasks.abba.counting import Linear, evidence_of, log_interval, standard_error
 from truecost.tasks.abba.measures import clipped, corrected, direct_ratio, pooled_ratio, ratio
 from truecost.tasks.abba.records import Traffic
 from truecost.tasks.abba.simulating import PRIOR, collected, streams

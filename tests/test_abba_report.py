@@ -7,33 +7,28 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec import structs
 
 import accepted
-from test_pictures import assert_readable
+from drawn import HOSTILE, LONG, dots, laws
 from truecost import study
 from truecost.cli.options import Output
 from truecost.cli.terminal import Screen, result_table
+from truecost.core.digits import uncertain
 from truecost.errors import UsageError
-from truecost.report import plots, verdict
-from truecost.report.declared import page_of
+from truecost.report import verdict
 from truecost.report.page import render
-from truecost.report.plots.look import figure_of
-from truecost.report.plots.plane import Path, crosses_of, marked_places, shown_part
-from truecost.report.plots.ratio_rows import ratio_ticks, span_of
-from truecost.report.story import Story, means
-from truecost.report.words import rule_said
+from truecost.report.story import Story, mean_rows, page_of
+from truecost.report.words import rule_words
 from truecost.study.directory import render_again
+from truecost.tasks.abba import commands as abba_labels
 from truecost.tasks.abba import commands as abba_simulations
-from truecost.tasks.abba import label_commands as abba_labels
-from truecost.tasks.abba import page as deployed_checks
-from truecost.tasks.abba import page as plane_sections
-from truecost.tasks.abba import sections as deployed_sections
+from truecost.tasks.abba import page as sections
+from truecost.tasks.abba import pictures
 from truecost.tasks.abba.calibrating import calibrate_machine
 from truecost.tasks.abba.checks import Found
 from truecost.tasks.abba.describing import CellCounts, Chosen, Description, Plane
+from truecost.tasks.abba.planes import MOST_THRESHOLDS, Path
 from truecost.tasks.abba.records import CELLS, Deployment
 from truecost.tasks.abba.selecting import select
 from truecost.tasks.abba.simulating import simulate
@@ -90,6 +85,7 @@ def both(outcome_, recall, false, **more):
 
 
 def plain(text):
+    text = re.sub(r"<(script|style)\b.*?</\1>", " ", text, flags=re.DOTALL)
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", text)).split())
 
 
@@ -186,6 +182,21 @@ def test_a_line_of_the_verdict_is_a_threshold_that_a_rule_chose(chosen):
         ) in line.more
 
 
+def test_the_first_sentence_says_both_outcomes(scored, chosen):
+    first, second = (
+        outcome({name: row_of(scored, name, system=s) for name in ("rrecall", "rfpr")})[1]
+        for s in ("first", "second")
+    )
+    said = verdict.headline(Story(scored.result, ()))
+    apart = f"B against A: {first} (first); {second} (second)."
+    assert said == (f"B against A: {first} (first, second)." if first == second else apart)
+    said = verdict.headline(Story(chosen.result, ()))
+    plane = chosen.result.described_as(Plane)[0]
+    for rule in plane.chosen:
+        assert f"at threshold {rule.threshold:.4g}" in said
+    assert said.count("at threshold") == len(plane.chosen)
+
+
 def test_remarks_are_those_of_the_estimator_to_trust(chosen):
     told = chosen.result.remarks
     assert {text.partition(":")[0] for text in told} == {"log (corrected)", "log (direct)"}
@@ -213,8 +224,8 @@ def test_an_infinite_ratio_is_told(scored):
 
 
 def test_rules_are_said_in_words():
-    assert rule_said("max-rfpr=1", "point") == "highest rrecall with rfpr at most 1"
-    assert rule_said("min-rrecall=0.9", "upper") == (
+    assert rule_words("max-rfpr=1", "point") == "highest rrecall with rfpr at most 1"
+    assert rule_words("min-rrecall=0.9", "upper") == (
         "lowest rfpr with the lower end of rrecall at least 0.9"
     )
 
@@ -224,14 +235,14 @@ def test_rules_are_said_in_words():
 
 def test_the_estimator_to_trust_is_that_of_the_whole(scored):
     rows = [e.row() for e in scored.estimates]
-    found = means(rows)
+    found = mean_rows(rows)
     assert {r.dims["estimator"] for r in found} == {"corrected"}
     assert len(found) == 2 * 2 * 4  # deployments, ratios, whole and rooms
     whole = [
         r for r in rows if "subset" not in r.dims and r.dims["estimator"] in ("direct", "soft")
     ]
     parts = [r for r in rows if "subset" in r.dims]
-    assert {r.dims["estimator"] for r in means([*whole, *parts])} == {"direct"}
+    assert {r.dims["estimator"] for r in mean_rows([*whole, *parts])} == {"direct"}
 
 
 def test_methods_are_told_by_their_means(scored):
@@ -239,8 +250,8 @@ def test_methods_are_told_by_their_means(scored):
     run_, mean = (
         structs.replace(row, dims={"system": "m", "estimator": e}) for e in ("run", "mean")
     )
-    assert means([run_, mean]) == [mean]
-    assert means([run_]) == []
+    assert mean_rows([run_, mean]) == [mean]
+    assert mean_rows([run_]) == []
 
 
 # the page
@@ -248,11 +259,7 @@ def test_methods_are_told_by_their_means(scored):
 
 def test_the_sections_of_both_pages(scored, chosen):
     def titles(result):
-        return [
-            s.title
-            for make in page_of("abba").sections
-            if (s := make(Story(result, ()))) is not None
-        ]
+        return [s.title for s in Story(result, ()).sections]
 
     always = ["What was collected", "Machine against human labels", "Checks"]
     assert titles(scored.result) == ["Ratios", "Subsets", *always]
@@ -276,8 +283,7 @@ def test_the_page_cites_the_paper(chosen):
 
 
 def test_a_page_of_trials_has_none_of_it():
-    rooms = ("abba.sections", "abba.page")
-    ours = {make for make in page_of("abba").sections if make.__module__.endswith(rooms)}
+    ours = {make for make in page_of("abba").sections if make.__module__.endswith("abba.page")}
     assert len(ours) == 7
     assert not ours & {*page_of("trials").sections}
 
@@ -293,22 +299,7 @@ def test_what_differs_between_deployments_names_them(scored):
     assert "threshold-a: 0.5 threshold-b: 0.6 (first); 0 (second) labels-of: cells (first)" in text
 
 
-def test_open_numbers_have_the_whole_width(scored):
-    text = render(scored.result, ())
-    assert ".grid > :has(> details[open]) { grid-column: 1 / -1; }" in text
-    assert '<div class="grid">' in text
-
-
-# tables of the paper
-
-
-def test_deployments_stand_in_one_table(scored):
-    section = deployed_sections.ratios(Story(scored.result, ()))
-    table = section.tables[0]
-    assert table.header[:2] == ("deployment", "estimator")
-    assert len(table.rows) == 2 * 5
-    direct = row_of(scored, "rrecall", "direct")
-    assert table.rows[1][:3] == ("first", "direct", f"{direct.value:.4g}")
+# tables and checks
 
 
 def test_machine_labels_on_the_other_side_are_flagged(scored):
@@ -320,11 +311,6 @@ def test_machine_labels_on_the_other_side_are_flagged(scored):
         for r in result.rows
     ]
     story = Story(structs.replace(result, rows=tuple(flagged)), ())
-    table = deployed_sections.ratios(story).tables[1]
-    assert table.header[2:5] == ("corrected", "interval", "soft (machine labels alone)")
-    said = {(row[0], row[1]): row[-1] for row in table.rows}
-    assert said["first", "rfpr"] == "opposite sides of 1"
-    assert said["second", "rfpr"] == "same side of 1"
     line = verdict.verdict(story).groups[0].lines[0]
     assert "Machine labels alone would say the opposite: rfpr" in line.more
 
@@ -337,16 +323,16 @@ def test_a_test_set_stands_beside_the_log(chosen):
         if r.dims["estimator"] == "corrected"
     ]
     story = Story(structs.replace(result, rows=(*result.rows, *tests)), ())
-    table = plane_sections.trade_off(story).tables[1]
+    table = sections.trade_off(story).tables[1]
     assert table.caption == "AB/BA beside the test set"
     assert len(table.rows) == 4
     assert {row[table.header.index("test set")] for row in table.rows} == {"0.5"}
 
 
 def test_the_table_of_thresholds_is_short_and_says_which_matter(chosen):
-    section = plane_sections.by_threshold(Story(chosen.result, ()))
-    plane, table = chosen.result.described_as(Plane)[0], section.drawings[0].table
-    assert 10 < len(table.rows) <= plane_sections.MOST_THRESHOLDS
+    section = sections.by_threshold(Story(chosen.result, ()))
+    plane, table = chosen.result.described_as(Plane)[0], section.pictures[0].table
+    assert 10 < len(table.rows) <= MOST_THRESHOLDS
     said = {row[-1]: float(row[0]) for row in table.rows if row[-1]}
     assert said["deployed"] == plane.deployed
     assert said["highest rrecall with rfpr at most 0.4"] == pytest.approx(
@@ -357,7 +343,7 @@ def test_the_table_of_thresholds_is_short_and_says_which_matter(chosen):
 
 
 def test_checks_are_listed_with_warnings_first(scored):
-    section = deployed_checks.checks(Story(scored.result, ()))
+    section = sections.checks(Story(scored.result, ()))
     chips = [line.chip for line in section.lines]
     assert set(chips) == {"warning", "ok", "note"}
     assert chips == sorted(chips, key=lambda chip: chip != "warning")
@@ -365,13 +351,17 @@ def test_checks_are_listed_with_warnings_first(scored):
     assert look == "open"
     assert all("looking every day" in line.name for line in section.lines if line.chip == "note")
     assert section.lines[0].look == "bad"
-    assert len(chips) == sum(len(d.checks) for d in scored.result.described_as(Description))
+    every = [c for d in scored.result.described_as(Description) for c in d.checks]
+    fine = sum(line.text.count(",") + 1 for line in section.lines if line.chip == "ok")
+    fine -= sum(line.text.count("pooled, r") for line in section.lines)  # commas of one name
+    assert fine + len([c for c in chips if c != "ok"]) == len(every)
     assert section.lines[0].name == "first: machine in 11A"
-    assert section.text.startswith("Warnings: first: the machine errs in 11A")
+    count = sum(c.state == "warning" for c in every)
+    assert section.text.startswith(f"{count} of {len(every)} checks of ")
 
 
 def warned(name, cell="10A", labels=0, positives=0):
-    """What a check warns of, in words and as a line, of a cell with these labels."""
+    """The line of a check that warns, of a cell with these labels."""
     about = {"words": "", "items": 75, "labels": labels, "positives": positives}
     found = Found(name=name, state="warning", text=f"{name.split()[-1]}: as it is")
     description = Description(
@@ -382,44 +372,24 @@ def warned(name, cell="10A", labels=0, positives=0):
         schema_version=2, truecost="0", task="abba", rows=(), problems=(), inputs=(),
         described={"abba": (description,)},
     )  # fmt: skip
-    section = deployed_checks.checks(Story(result, ()))
-    return section.text, section.lines[0]
+    [line] = sections.checks(Story(result, ())).lines
+    return line
 
 
 def test_warnings_are_said_in_words():
-    text, line = warned("labels 10A", labels=48, positives=3)
-    assert text == "Warnings: fewer than 5 true accepts are labelled in 10A."
+    line = warned("labels 10A", labels=48, positives=3)
     assert line.name == "labels in 10A"
     assert line.text == (
         "3 true accepts and 45 false accepts are labelled among its 75 items: intervals are rough"
     )
-    text, line = warned("labels 10A")
-    assert text == "Warnings: nothing is labelled in 10A."
-    assert line.text == "as it is"
-    text, _ = warned("labels 10A", labels=2, positives=1)
-    assert text == (
-        "Warnings: fewer than 5 true accepts and fewer than 5 false accepts are labelled in 10A."
-    )
-    assert warned("labels")[0] == "Warnings: no item has a human label."
+    assert warned("labels 10A").text == "as it is"
     for name, said in (
         ("machine 10A", "machine in 10A"),
         ("narrower rfpr", "direct against pooled, rfpr"),
         ("label mix", "label mix of the arms"),
         ("something new", "something new"),
     ):
-        assert warned(name)[1].name == said
-    assert warned("label mix")[0] == "Warnings: the label mix of the arms differs."
-
-
-def test_what_holds_of_several_cells_is_said_once(scored):
-    text = deployed_checks.checks(Story(scored.result, ())).text
-    errs = [
-        check.name.split()[-1]
-        for check in scored.result.described_as(Description)[0].checks
-        if check.state == "warning" and check.name.startswith("machine ")
-    ]
-    assert len(errs) > 1
-    assert f"first: the machine errs in {', '.join(errs[:-1])} and {errs[-1]}" in text
+        assert warned(name).name == said
 
 
 def test_warnings_of_checks_stand_under_checks_only(scored):
@@ -440,71 +410,166 @@ def test_warnings_of_checks_stand_under_checks_only(scored):
 # pictures
 
 
-def marks(ax):
-    """Places of single marks across."""
-    return [line.get_xdata()[0] for line in ax.lines if len(line.get_xdata()) == 1]
+def marks_of(picture, *kinds):
+    return [m for m in picture.marks if m.kind in kinds]
+
+
+def rules_of(picture):
+    return [(m.x, m.y, m.text) for m in marks_of(picture, "rule")]
 
 
 def test_ratios_are_drawn_where_they_are(scored):
     rows = [r for r in rows_of(scored, measure="rfpr", system="first") if "subset" not in r.dims]
-    ax = plots.ratios(rows)
-    assert marks(ax) == pytest.approx([r.value for r in rows])
-    assert ax.get_xscale() == "log"
-    hollow = [
-        line.get_markerfacecolor() == "none" for line in ax.lines if len(line.get_xdata()) == 1
+    picture = laws(pictures.ratios(rows))
+    assert dots(picture) == {(r.dims["estimator"], r.value, k) for k, r in enumerate(rows)}
+    assert [(m.lo, m.hi) for m in marks_of(picture, "interval")] == [
+        (r.lower, r.upper) for r in rows
     ]
-    assert hollow == [r.dims["estimator"] == "soft" for r in rows]
-    words = [text.get_text() for text in ax.texts]
-    assert words == ["better"] * 5
+    assert [r.dims["estimator"] for r in rows] == [*picture.y.names] == [*picture.series]
+    assert [m.series for m in marks_of(picture, "hollow")] == ["soft"]
+    interval = ("interval", "95% confidence interval")
+    assert picture.key == (("hollow", "machine labels alone"), interval)
+    assert picture.x.kind == "log"
+    assert rules_of(picture) == [(1.0, None, "no change")]
+    columns = dict(picture.columns)
+    assert columns["verdict"] == ("better",) * 5
+    shown = " ".join(uncertain(rows[0].value, rows[0].lower, rows[0].upper))
+    assert columns["ratio"][0] == shown
+    assert marks_of(picture, "dot")[0].label == f"corrected, better: {shown}"
+    assert picture.table.header[:3] == ("name", "ratio", "verdict")
+    assert [row[1] for row in picture.table.rows] == [*columns["ratio"]]
+
+
+def test_rows_stand_under_headings_where_they_differ_in_several(scored):
+    rows = [r for r in rows_of(scored, measure="rfpr") if "subset" not in r.dims]
+    picture = laws(pictures.ratios(rows))
+    assert [picture.y.names[k] for k in picture.y.heads] == ["first", "second"]
+    assert picture.y.names[1:6] == ("corrected", "direct", "pooled", "ab", "soft")
+    by_room = laws(sections.ratios_by_subset(Story(scored.result, ())).pictures[1])
+    heads = [by_room.y.names[k] for k in by_room.y.heads]
+    assert heads == ["all", "car", "hall", "kitchen"]
+    assert by_room.y.names[1:3] == ("first", "second")
+    assert by_room.series == ("first", "second")
+    assert by_room.x.label == "rfpr, B over A, by room"
+    of = next(
+        r
+        for r in mean_rows(rows_of(scored, measure="rfpr", system="first"))
+        if r.dims.get("subset") == "room=car"
+    )
+    size = f"{of.n_trials} / {of.counts['labels']:g}"
+    assert dict(by_room.columns)["items / labels"][by_room.y.names.index("car") + 1] == size
+
+
+def test_a_mean_or_a_rate_of_acceptance_is_higher_or_lower(scored):
+    row = structs.replace(row_of(scored, "rfpr"), measure="rmean")
+    assert dict(pictures.ratios([row]).columns)["verdict"] == ("lower",)
 
 
 def test_a_ratio_of_zero_stands_at_the_edge_with_its_figure(scored):
     row = row_of(scored, "rfpr", "direct")
     zero = structs.replace(row, value=0.0, lower=0.0, upper=1.5)
-    ax = plots.ratios([row, zero])
-    assert "0" in [text.get_text() for text in ax.texts]
-    low, high = ax.get_xlim()
+    picture = laws(pictures.ratios([row, zero]))
+    assert dict(picture.columns)["ratio"][1] == "0.00 [0.00, 1.50]"
+    low, high = picture.x.domain
     assert 0 < low < 1 < high
+    assert picture.svg().count('Z"') == 2  # its interval and itself go on to the left
 
 
 def test_weak_intervals_do_not_widen_the_axis(scored):
     row = row_of(scored, "rfpr", "direct")
     weak = structs.replace(row, lower=1e-6, upper=1e6, flags=("small_cells",))
-    low, high = span_of([row, weak])
+    picture = laws(pictures.ratios([row, weak]))
+    low, high = picture.x.domain
     assert high / low < (1.2 / row.lower) ** 2.5
-    low, high = span_of([weak])
+    assert [m.weak for m in marks_of(picture, "interval")] == [False, True]
+    assert [m.kind for m in marks_of(picture, "dot", "hollow")] == ["dot", "hollow"]
+    assert ("hollow", "dashed: too few items") in picture.key
+    low, high = pictures.ratios([weak]).x.domain
     assert 4 < high / low < 100  # alone it is drawn as far as four times and a quarter
+
+
+def test_ratios_without_an_end_are_drawn_up_to_an_arrow(scored):
+    row = row_of(scored, "rfpr", "direct")
+    about = {"lower": 1.2, "upper": None}
+    endless = structs.replace(row, value=1.6, reason="the upper end is infinite", **about)
+    infinite = structs.replace(row, value=None, reason="infinite: nothing", **about)
+    undefined = structs.replace(
+        row, value=None, lower=None, upper=None, reason="undefined: 2 cells have no human label"
+    )
+    picture = laws(pictures.ratios([row, endless, infinite, undefined]))
+    assert picture.x.domain[1] > 1.6
+    ends = [(m.y, m.lo, m.hi) for m in marks_of(picture, "interval")]
+    assert ends[1:] == [(1, 1.2, None), (2, 1.2, None)]
+    assert picture.svg().count('Z"') == 2
+    columns = dict(picture.columns)
+    assert columns["verdict"] == ("better", "worse", "worse", "undefined")
+    assert columns["ratio"][2:] == ("infinite", "undefined: 2 cells have no human label")
+
+
+def test_many_deployments_with_long_names_keep_the_laws(scored):
+    rows = [row_of(scored, "rfpr", "direct"), row_of(scored, "rfpr", "soft")]
+    many = [
+        structs.replace(r, dims={**r.dims, "system": LONG.format(k) if k else HOSTILE})
+        for k in range(60)
+        for r in rows
+    ]
+    picture = laws(pictures.ratios(many))
+    assert len(picture.y.heads) == 60
+    alone = laws(pictures.ratios(many[::2]))
+    assert len(alone.y.names) == 60
+    assert not alone.y.heads
+
+
+def test_of_very_many_rows_the_estimator_to_trust_is_drawn(scored):
+    rows = [r for r in rows_of(scored, measure="rfpr") if "subset" not in r.dims]
+    many = [
+        structs.replace(r, dims={**r.dims, "system": f"{r.dims['system']} {k}"})
+        for k in range(sections.MOST // 10 + 1)
+        for r in rows
+    ]
+    result = structs.replace(scored.result, rows=tuple(many))
+    [drawing] = sections.ratios(Story(result, ())).pictures
+    assert drawing.title == "rfpr: the estimator to trust"
+    assert len(drawing.y.names) == len(many) / 5
 
 
 def test_the_bars_of_a_cell_add_up_to_its_items(scored):
     description = scored.result.described_as(Description)[0]
-    ax = plots.collected(description)
-    ends: dict[float, float] = {}
-    for bar in ax.patches:
-        ends[bar.get_y()] = max(ends.get(bar.get_y(), 0), bar.get_x() + bar.get_width())
-    assert sorted(ends.values()) == sorted(cell.items for cell in description.cells)
-    assert [label.get_text().split("\n")[0] for label in ax.get_yticklabels()] == [*CELLS]
+    picture = laws(pictures.collected(description))
+    for k, cell in enumerate(description.cells):
+        bars = [m for m in picture.marks if m.y == k]
+        assert max(m.hi for m in bars) == cell.items
+        assert [m.hi - m.lo for m in bars if m.tone == 0] == [cell.positives]
+    assert [name.split(",")[0] for name in picture.y.names] == [*CELLS]
+    assert picture.parts == ("labelled true", "labelled false", "no human label")
+    cell, row = (
+        description.cells[0],
+        dict(zip(picture.table.header, picture.table.rows[0], strict=True)),
+    )
+    assert row["what"] == cell.words
+    assert row["share true of the labelled"] == f"{100 * cell.share:.4g}%"
+    empty = tuple(
+        CellCounts(cell=c.cell, words=c.words, items=0, labels=0, positives=0)
+        for c in description.cells
+    )
+    assert not laws(pictures.collected(structs.replace(description, cells=empty))).marks
 
 
-def test_the_plane_draws_its_thresholds(chosen):
-    plane = chosen.result.described_as(Plane)[0]
-    path = Path.of(plane)
-    ax = plots.trade_off([plane])
-    curve = max(ax.lines, key=lambda line: len(line.get_xdata()))
-    shown = shown_part(plane, path)
-    assert curve.get_xdata() == pytest.approx(path.rfpr[shown])
-    assert curve.get_ydata() == pytest.approx(path.rrecall[shown])
-    places = [at for at, _ in marked_places(plane, path)]
-    assert path.thresholds[places[0]] == plane.deployed
-    assert {path.thresholds[at] for at in places[1:]} == {c.threshold for c in plane.chosen}
-    assert 3 <= len(crosses_of(plane, path)) <= 8
-    figures = {f"{path.thresholds[at]:.3g}" for at in (*places, *crosses_of(plane, path))}
-    said = [part for text in ax.texts for part in re.split(r", (?=\d)", text.get_text())]
-    assert figures & {*said}
-    assert {*said} - figures <= {
-        *("both improve", "both get worse", "more recall,\nmore false accepts"),
-        "less recall,\nfewer false accepts",
-    }
+def test_a_machine_is_held_against_humans(scored):
+    description = scored.result.described_as(Description)[0]
+    picture = laws(pictures.machine_labels(description))
+    cells = pictures.held_cells(description)
+    assert [(m.x, m.y) for m in marks_of(picture, "dot")] == [
+        (c.share, k) for k, c in enumerate(cells)
+    ]
+    assert [m.x for m in marks_of(picture, "hollow")] == [c.machine_known for c in cells]
+    for mark, c in zip(marks_of(picture, "interval"), cells, strict=True):
+        assert mark.lo == pytest.approx(max(c.machine_known + c.lower, 0))
+        assert mark.hi == pytest.approx(min(c.machine_known + c.upper, 1))
+    gap = uncertain(cells[0].human_minus_machine, cells[0].lower, cells[0].upper, "pp", sign=True)
+    assert dict(picture.columns)["human less machine"][0] == " ".join(gap)
+    assert picture.table.rows[0][1] == " ".join(gap)
+    assert "mean of the machine 79" in picture.alternative
 
 
 def wavy(seed=0, level=0.95):
@@ -535,53 +600,6 @@ def wavy(seed=0, level=0.95):
     )
 
 
-@pytest.mark.parametrize("width", [7.2, 4.2])
-@pytest.mark.parametrize("planes", [1, 2, 3, 6])
-def test_text_on_the_plane_never_collides(planes, width):
-    drawn = [wavy(k) for k in range(planes)]
-    ax = plots.new_axes(width, plots.trade_off_height(drawn, width))
-    plots.trade_off(drawn, ax)
-    assert_readable(ax)
-    assert "both improve" in [text.get_text() for text in ax.texts]
-
-
-@pytest.mark.parametrize("width", [7.2, 4.2])
-def test_text_beside_ratios_never_collides(scored, width):
-    for measure in ("rrecall", "rfpr"):
-        rows = rows_of(scored, measure=measure)
-        ax = plots.new_axes(width, plots.ratios_height(rows, width))
-        assert_readable(plots.ratios(rows, ax))
-    for draw, height in (
-        (plots.collected, plots.collected_height),
-        (plots.machine_labels, plots.machine_labels_height),
-    ):
-        description = scored.result.described_as(Description)[0]
-        ax = plots.new_axes(width, height(description, width))
-        assert_readable(draw(description, ax))
-
-
-def test_both_ratios_by_threshold(chosen):
-    plane = chosen.result.described_as(Plane)[0]
-    ax = plots.ratios_by_threshold(plane)
-    low, high = ax.get_xlim()
-    assert low < plane.deployed < plane.chosen[0].threshold < high
-    rules = {"highest rrecall with rfpr at most 0.4", "lowest rfpr with rrecall at least 0.9"}
-    labels = legend_of(ax)
-    assert {*labels} == {"rrecall", "rfpr", "deployed", "no change", *rules}
-    assert [text.get_text() for text in ax.texts] == ["\u2264 0.4", "\u2265 0.9"]
-    curve = next(line for line in ax.lines if len(line.get_xdata()) == len(plane.thresholds))
-    assert curve.get_ydata() == pytest.approx(
-        np.clip(np.array(plane.rrecall, float), ax.get_ylim()[0], None), nan_ok=True
-    )
-
-
-def legend_of(ax):
-    """Labels of a legend with the colours of their lines."""
-    legend = figure_of(ax).legends[0]
-    lines = zip(legend.get_texts(), legend.get_lines(), strict=True)
-    return {text.get_text(): line.get_color() for text, line in lines}
-
-
 def ruled(*rules, **more):
     """A plane with rules, each with a threshold (or none) that replicates choose within 0.1."""
     chosen = [
@@ -591,125 +609,135 @@ def ruled(*rules, **more):
     return structs.replace(wavy(), chosen=tuple(chosen), **more)
 
 
-def test_each_rule_has_a_look_of_its_own():
-    at = wavy().thresholds[20]
-    plane = ruled(("max-rfpr=0.8", at), ("min-rrecall=1.05", wavy().thresholds[9]))
-    ax = plots.ratios_by_threshold(plane)
-    colours = legend_of(ax)
-    first, second = (
-        "highest rrecall with rfpr at most 0.8",
-        "lowest rfpr with rrecall at least 1.05",
+@pytest.mark.parametrize("planes", [1, 2, 3, 6, 60])
+def test_planes_keep_the_laws(planes):
+    drawn = [structs.replace(wavy(k), system=LONG.format(k)) for k in range(planes)]
+    picture = laws(pictures.trade_off(drawn))
+    assert len(picture.series) == planes
+    assert ("band", "both improve") in picture.key
+
+
+def test_the_plane_draws_its_thresholds(chosen):
+    plane = chosen.result.described_as(Plane)[0]
+    path, picture = Path(plane), laws(pictures.trade_off([plane]))
+    [curve] = marks_of(picture, "line")
+    assert [*curve.x] == pytest.approx(path.ratio["rfpr"][path.shown])
+    assert [*curve.y] == pytest.approx(path.ratio["rrecall"][path.shown])
+    [deployed, *others] = path.marked
+    assert path.thresholds[deployed] == plane.deployed
+    assert {path.thresholds[at] for at in others} == {c.threshold for c in plane.chosen}
+    crosses = path.crosses(8)
+    assert 3 <= len(crosses) <= 8
+    places = {(m.x, m.y) for m in marks_of(picture, "dot", "hollow")}
+    assert places == {
+        (path.ratio["rfpr"][at], path.ratio["rrecall"][at]) for at in (*crosses, *path.marked)
+    }
+    said = [row[-1] for row in picture.numbers.rows]
+    for at in (*crosses, *path.marked):
+        assert any(text.endswith(path.words(at)) for text in said)
+    chosen_ = marks_of(picture, "hollow")
+    thresholds = [f"{path.thresholds[at]:.4g}" for at in (deployed, *others)]
+    assert picture.key[1:] == (
+        ("dot", f"deployed threshold: {thresholds[0]}"),
+        ("hollow", f"chosen threshold: {', '.join(thresholds[1:])}"),
     )
-    assert len({colours[name] for name in ("rrecall", "rfpr", first, second)}) == 4
-    bars = [line for line in ax.lines if list(line.get_ydata()) == [1, 1] and line.get_lw() == 4]
-    assert [line.get_color() for line in bars] == [colours[first], colours[second]]
-    assert list(bars[0].get_xdata()) == pytest.approx([at - 0.1, at + 0.1])
-    upright = [line for line in ax.lines if list(line.get_xdata()) == [at, at]]
-    assert [line.get_color() for line in upright] == [colours[first]]
-    across = [line for line in ax.lines if list(line.get_ydata()) == [1.05, 1.05]]
-    assert [line.get_color() for line in across] == [colours[second]]
+    assert len(chosen_) == len(others)
+    assert chosen_[0].label.startswith("corrected, highest rrecall with rfpr at most 0.4, thresh")
 
 
-def test_a_limit_near_1_is_told_from_no_change():
-    for width in (7.2, 4.2):
-        plane = ruled(("max-rfpr=0.97", 0.5), ("min-rrecall=1.02", None))
-        ax = plots.new_axes(width, plots.by_threshold_height(plane, width))
-        assert_readable(plots.ratios_by_threshold(plane, ax))
-        assert [text.get_text() for text in ax.texts] == ["\u2264 0.97", "\u2265 1.02"]
-        assert "no threshold has rrecall at least 1.02" in legend_of(ax)
+def test_crosses_are_the_intervals_at_a_threshold():
+    plane = ruled(("max-rfpr=1", wavy().thresholds[20]))
+    picture = pictures.trade_off([plane])
+    at = plane.thresholds.index(plane.deployed)
+    across = (None, plane.rrecall[at], plane.rfpr_lower[at], plane.rfpr_upper[at])
+    up = (plane.rfpr[at], None, plane.rrecall_lower[at], plane.rrecall_upper[at])
+    assert {across, up} <= {(m.x, m.y, m.lo, m.hi) for m in marks_of(picture, "interval")}
+    [mark] = [m for m in marks_of(picture, "dot") if "deployed" in m.label]
+    shown = [
+        " ".join(uncertain(*(getattr(plane, n + end)[at] for end in ("", "_lower", "_upper"))))
+        for n in ("rrecall", "rfpr")
+    ]
+    said = f"direct, deployed, threshold 0.1: rrecall {shown[0]}, rfpr {shown[1]}"
+    assert mark.label == said
+    many = pictures.trade_off([plane, wavy(1), wavy(2)])
+    assert all(m.size == 1 for m in marks_of(many, "dot", "hollow"))  # marks alone have crosses
 
 
-def thresholds_on(ax):
-    """Thresholds that are written on a plane: text, the box of its letters, colour."""
-    figure_of(ax).draw_without_rendering()
-    found = [t for t in ax.texts if FIGURE.match(t.get_text())]
-    return [(t.get_text(), t.get_window_extent(), t.get_color()) for t in found]
-
-
-def distance(box, place):
-    across = max(box.x0 - place[0], 0, place[0] - box.x1)
-    return float(np.hypot(across, max(box.y0 - place[1], 0, place[1] - box.y1)))
-
-
-@pytest.mark.parametrize("width", [5.6, 4.2])
-@pytest.mark.parametrize("seeds", [(0,), (0, 1), (2, 3), (4, 5), (6, 7)])
-def test_thresholds_stand_at_their_own_marks(seeds, width):
-    planes = [wavy(seed) for seed in seeds]
-    ax = plots.trade_off(planes, plots.new_axes(width, plots.trade_off_height(planes, width)))
-    written = thresholds_on(ax)
-    assert written
-    one, far = ax.transData.transform((1, 1)), 0
-    marks = []
-    for k, plane in enumerate(planes):
-        path, colour = Path.of(plane), legend_of(ax)[plots.names_of(planes)[k]]
-        shown = [*(at for at, _ in marked_places(plane, path)), *crosses_of(plane, path)]
-        for threshold, x, y in map(path.point, shown):
-            marks.append((f"{threshold:.3g}", colour, ax.transData.transform((x, y))))
-    for text, box, colour in written:
-        own = [at for said, of, at in marks if said in text.split(", ") and colour in (of, "black")]
-        nearest = min(own, key=lambda at: distance(box, at))
-        points = 72 / figure_of(ax).dpi
-        assert distance(box, nearest) < min(
-            distance(box, at) + 3 / points for _, _, at in marks if (at != nearest).any()
-        )
-        for k, (low, high) in enumerate(((box.x0, box.x1), (box.y0, box.y1))):
-            assert (low - one[k]) * (nearest[k] - one[k]) > 0
-            assert (high - one[k]) * (nearest[k] - one[k]) > 0
-        far += distance(box, nearest) * points > 14
-    assert far <= sum(line.get_transform() == ax.transAxes for line in ax.lines)
-
-
-def test_marks_on_each_other_share_their_text():
-    places = [wavy().thresholds[k] for k in (20, 21)]
-    plane = ruled(*((f"max-rfpr=0.{k}", at) for k, at in enumerate(places, 7)))
-    for name in ("rrecall", "rfpr"):
-        values = [*getattr(plane, name)]
-        values[21] = values[20]
-        plane = structs.replace(plane, **{name: tuple(values)})
-    ax = plots.trade_off([plane])
-    texts = {text for text, _, _ in thresholds_on(ax)}
-    apart = [f"{at:.3g}" for at in places]
-    assert ", ".join(apart) in texts
-    assert not texts & {*apart}
-    assert_readable(ax)
+def test_where_both_improve_is_shaded():
+    picture = pictures.trade_off([wavy()])
+    [band] = marks_of(picture, "band")
+    assert [*band.x] == [picture.x.domain[0], 1.0]
+    assert ([*band.lo], [*band.hi]) == ([1.0] * 2, [picture.y.domain[1]] * 2)
+    assert rules_of(picture) == [(1.0, None, "no change"), (None, 1.0, "")]
+    zero = structs.replace(wavy(), chosen=(structs.replace(wavy().chosen[0], threshold=0.9),))
+    assert "where a ratio is 0 has no place here" in pictures.trade_off([zero]).caption
+    assert "no place" not in pictures.trade_off([ruled()]).caption
 
 
 def test_curves_that_coincide_are_drawn_once():
     plane = ruled(("max-rfpr=1", wavy().thresholds[20]))
     again = structs.replace(plane, estimator="corrected")
     other = structs.replace(again, chosen=())
-    ax = plots.trade_off([plane, again])
-    assert "direct\n(the same: corrected)" in legend_of(ax)
-    assert sum(len(line.get_xdata()) > 20 for line in ax.lines) == 1
-    assert_readable(ax)
-    ax = plots.trade_off([plane, other])  # its rules choose otherwise
-    assert {"direct", "corrected"} <= {*legend_of(ax)}
-    curves = [line for line in ax.lines if len(line.get_xdata()) > 20]
-    assert [line.is_dashed() for line in curves] == [False, True]
+    picture = laws(pictures.trade_off([plane, again]))
+    assert picture.series == ("direct (the same: corrected)",)
+    picture = laws(pictures.trade_off([plane, other]))  # its rules choose otherwise
+    assert picture.series == ("direct", "corrected")
     apart = structs.replace(again, rfpr=tuple(v and 1.01 * v for v in plane.rfpr))
-    ax = plots.trade_off([plane, apart])
-    assert {"direct", "corrected"} <= {*legend_of(ax)}
-    curves = [line for line in ax.lines if len(line.get_xdata()) > 20]
-    assert [line.is_dashed() for line in curves] == [False, False]
+    assert pictures.trade_off([plane, apart]).series == ("direct", "corrected")
 
 
-def test_ratios_without_an_end_are_drawn_up_to_an_arrow(scored):
-    row = row_of(scored, "rfpr", "direct")
-    about = {"lower": 1.2, "upper": None}
-    endless = structs.replace(row, value=1.6, reason="the upper end is infinite", **about)
-    infinite = structs.replace(row, value=None, reason="infinite: nothing", **about)
-    undefined = structs.replace(
-        row, value=None, lower=None, upper=None, reason="undefined: 2 cells have no human label"
+def test_both_ratios_by_threshold(chosen):
+    plane = chosen.result.described_as(Plane)[0]
+    picture = laws(pictures.ratios_by_threshold(plane))
+    low, high = picture.x.domain
+    assert low < plane.deployed < plane.chosen[0].threshold < high
+    first, second = (f"{c.threshold:.4g}" for c in plane.chosen)
+    assert [text for _, _, text in rules_of(picture)] == [
+        *("", "\u2264 0.4", f"{first} (rfpr \u2264 0.4)"),
+        *("\u2265 0.9", f"{second} (rrecall \u2265 0.9)", "deployed"),
+    ]
+    assert picture.series == ("rrecall", "rfpr")
+    line = marks_of(picture, "line")[0]
+    assert [*line.y] == pytest.approx(
+        np.clip(np.array(plane.rrecall, float), picture.y.domain[0], None), nan_ok=True
     )
-    ax = plots.ratios([row, endless, infinite, undefined])
-    edge = ax.get_xlim()[1]
-    assert edge > 1.6
-    ends = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2]
-    assert sum(list(x) == [1.2, edge] for x in ends) == 2
-    assert sum(line.get_marker() == ">" for line in ax.lines) == 2
-    said = [text.get_text() for text in ax.texts]
-    assert said == ["better", "worse", "worse", "infinite", "undefined"]
-    assert_readable(ax)
+    band = marks_of(picture, "band")[0]
+    ends = np.clip(np.array(plane.rrecall_lower, float), *picture.y.domain)
+    assert [*band.lo] == pytest.approx(ends, nan_ok=True)
+    at = plane.thresholds.index(plane.deployed)
+    filled = {(m.series, m.x, m.y) for m in marks_of(picture, "dot")}
+    wanted = {(n, plane.deployed, getattr(plane, n)[at]) for n in ("rrecall", "rfpr")}
+    assert filled == wanted
+    assert len(marks_of(picture, "hollow")) == 4
+
+
+def test_each_rule_is_named_at_its_threshold_and_limit():
+    at = wavy().thresholds[20]
+    plane = ruled(("max-rfpr=0.8", at), ("min-rrecall=1.05", wavy().thresholds[9]))
+    picture = laws(pictures.ratios_by_threshold(plane))
+    said = "highest rrecall with rfpr at most 0.8"
+    first = next(m for m in marks_of(picture, "gap") if said in m.label)
+    assert (first.lo, first.hi) == pytest.approx((at - 0.1, at + 0.1))
+    assert first.y == plane.rfpr[20]
+    assert first.label.startswith(f"{said}: threshold {at:.4g} [")
+    upright = next(m for m in marks_of(picture, "rule") if m.x == at)
+    assert upright.text == f"{at:.4g} (rfpr \u2264 0.8)"
+    across = next(m for m in marks_of(picture, "rule") if m.y == 1.05)
+    assert across.text == "\u2265 1.05"
+    assert across.label == "lowest rfpr with rrecall at least 1.05"
+    assert ("gap", "thresholds that replicates choose") in picture.key
+    assert "gap" not in dict(pictures.ratios_by_threshold(ruled()).key)
+
+
+def test_a_limit_near_1_is_told_from_no_change():
+    picture = laws(
+        pictures.ratios_by_threshold(ruled(("max-rfpr=0.97", 0.5), ("min-rrecall=1.02", None)))
+    )
+    across = [(m.y, m.text) for m in marks_of(picture, "rule") if m.y is not None]
+    assert across == [(1.0, ""), (0.97, "\u2264 0.97"), (1.02, "\u2265 1.02")]
+    assert ("rule", "no threshold has rrecall at least 1.02") in picture.key
+    picture = pictures.ratios_by_threshold(ruled(("max-rfpr=1", 0.5)))
+    assert [m.y for m in marks_of(picture, "rule") if m.y is not None] == [1.0]
 
 
 def test_the_mapping_of_machine_scores(tmp_path):
@@ -719,42 +747,38 @@ def test_the_mapping_of_machine_scores(tmp_path):
     arm, ids = np.arange(300, dtype=np.uint8) % 2, np.arange(300).astype(str)
     log = Deployment("new", ids, arm, rng.random(300) < 0.8, label, machine=scores)
     found = calibrate_machine(log)
-    ax = plots.probability_mapping(found)
-    drawn = [line.get_ydata() for line in ax.lines]
-    assert drawn[1] == pytest.approx(found.curve["probability"].to_numpy())
-    assert drawn[0] == pytest.approx(found.curve["isotonic"].to_numpy())
-    first, again = (
-        plots.save(plots.probability_mapping(found), tmp_path / f"{k}.svg").read_bytes()
-        for k in "ab"
-    )
+    picture = laws(pictures.probability_mapping(found))
+    check, fitted = marks_of(picture, "line")
+    assert (check.series, fitted.series) == ("isotonic, as a check", "spline")
+    curve = found.curve
+    assert [*fitted.y] == pytest.approx(curve["probability"].to_numpy())
+    assert [*fitted.x] == pytest.approx(curve["score"].to_numpy())
+    assert [*check.y][:-1] == pytest.approx(curve["isotonic"].to_numpy())
+    assert check.step
+    held = np.searchsorted(check.x, curve["score"].to_numpy()[1:-1]) - 1
+    assert np.asarray(check.y)[held] == pytest.approx(curve["isotonic"].to_numpy()[1:-1])
+    assert picture.table.header == ("machine score", "spline", "isotonic")
+    assert float(picture.table.rows[-1][1]) == pytest.approx(curve["probability"][-1], rel=1e-3)
+    first, again = (picture.save(tmp_path / f"{k}.svg").read_bytes() for k in "ab")
     assert first == again
-
-
-@given(st.floats(0.002, 0.999), st.floats(1.001, 500), st.floats(1.0, 5.0))
-def test_ticks_are_round_and_apart(low, high, inches):
-    ticks = ratio_ticks(low, high, inches)
-    assert ticks == sorted(ticks)
-    assert all(low <= tick <= high for tick in ticks)
-    assert 1 in ticks
-    assert len(ticks) <= max(3, 8 * inches)
 
 
 def test_there_must_be_something_to_draw(scored):
     with pytest.raises(UsageError, match="there is nothing to draw: there are no rows"):
-        plots.ratios([])
+        pictures.ratios([])
     with pytest.raises(UsageError, match=r"rows of 2 measures \(rrecall, rfpr\) share no axis"):
-        plots.ratios([row_of(scored, "rrecall"), row_of(scored, "rfpr")])
+        pictures.ratios([row_of(scored, "rrecall"), row_of(scored, "rfpr")])
     nothing = dict.fromkeys(
         [f"{name}{end}" for name in ("rrecall", "rfpr") for end in ("", "_lower", "_upper")],
         (None,) * 60,
     )
     with pytest.raises(UsageError, match="no plane has defined ratios"):
-        plots.trade_off([structs.replace(wavy(), **nothing)])
+        pictures.trade_off([structs.replace(wavy(), **nothing)])
     with pytest.raises(UsageError, match="no ratio is defined"):
-        plots.ratios_by_threshold(structs.replace(wavy(), **nothing))
+        pictures.ratios_by_threshold(structs.replace(wavy(), **nothing))
     bare = structs.replace(scored.result.described_as(Description)[0], cells=())
     with pytest.raises(UsageError, match="no cell has both machine scores and human labels"):
-        plots.machine_labels(bare)
+        pictures.machine_labels(bare)
 
 
 # the terminal

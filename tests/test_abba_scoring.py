@@ -10,8 +10,13 @@ from truecost.core.measure import Measure
 from truecost.errors import UsageError
 from truecost.running import score
 from truecost.tasks.abba.arrays import collected_items
-from truecost.tasks.abba.counting import MOST_GROUPS, evidence_of, evidence_of_column, plan_of
-from truecost.tasks.abba.interval_choice import Linear
+from truecost.tasks.abba.counting import (
+    MOST_GROUPS,
+    Linear,
+    evidence_of,
+    evidence_of_column,
+    plan_of,
+)
 from truecost.tasks.abba.measures import ESTIMATORS, Estimator, direct_ratio
 from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import CELLS, FEW, Traffic
@@ -86,7 +91,7 @@ def test_estimators_that_the_log_does_not_allow_are_left_out_or_refused():
 def test_measures_of_other_tasks_and_variants_are_refused():
     with pytest.raises(UsageError, match="measure 'nec' is not for AB/BA: take rrecall, rfpr"):
         scored(made(), measures=("nec",))
-    with pytest.raises(UsageError, match="--estimator soft"):
+    with pytest.raises(UsageError, match="estimator soft"):
         scored(made(), measures=("rfpr:soft",))
     with pytest.raises(UsageError, match="bca intervals are not defined for AB/BA"):
         scored(made(), method="bca")

@@ -9,10 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truecost.errors import InputError, UsageError
-from truecost.tasks.abba.allocating import allocate, gain, neyman
 from truecost.tasks.abba.records import CELLS, Deployment
 from truecost.tasks.abba.selecting import select
-from truecost.tasks.abba.strata import gradient, precision, stratify
+from truecost.tasks.abba.strata import allocate, gain, gradient, neyman, precision, stratify
 
 SIZES = {"11A": 300, "10A": 60, "11B": 250, "01B": 90}
 RATES = {"11A": 0.08, "10A": 0.5, "11B": 0.1, "01B": 0.3}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from truecost.errors import UsageError
-from truecost.tasks.abba.simulating import ITEMS, Items, simulate
+from truecost.tasks.abba.simulating import ITEMS, drawn_items, simulate
 
 SMALL, LARGE = "10K streams, 500 labelled", "100K streams, 5K labelled"
 # Mean log widths and medians of spec/abba.md.
@@ -100,7 +100,7 @@ def test_the_printed_rows_of_m2_and_m3_come_out_when_the_machine_errs_on_a():
 
 def test_the_population_of_table_2_has_another_label_mix_in_each_arm():
     """So that the pooled estimate does not apply to it."""
-    items = Items.drawn(np.random.default_rng(0))
+    items = drawn_items(np.random.default_rng(0))
     both = items.other
     mix = [items.label[both & (items.arm == arm)].mean() for arm in (0, 1)]
     assert mix == pytest.approx([0.4 * 0.9 / (0.4 * 0.9 + 0.6 * 0.3), 0.25], abs=0.02)

@@ -7,8 +7,9 @@ import pytest
 import accepted
 import truecost as tc
 from truecost.errors import InputError, UsageError
-from truecost.running import measures_for, pair
+from truecost.running import pair, work_of
 from truecost.study import ResultFile, Study
+from truecost.study import run as run_study
 from truecost.study.directory import read_result
 from truecost.study.ranking import rank
 from truecost.tasks.abba.describing import Description, Plane
@@ -112,7 +113,7 @@ def test_a_study_over_another():
         ({"abba": {"estimators": ["dircet"]}}, "estimator 'dircet' is not known: choose of corr"),
         ({"abba": {"max_rfpr": 1.0}}, "max_rfpr under [abba] goes with the choice of a threshold"),
         ({"abba": {"mismatch": "ignore"}}, "abba.mismatch is 'ignore': choose one of error, drop"),
-        ({"abba": {"treshold": True}}, "abba.treshold is not known: did you mean 'thresholds'?"),
+        ({"abba": {"treshold": True}}, "abba.treshold is not known (did you mean 'thresholds'?)"),
         (
             {"abba": {"thresholds": True}, "measures": ["rrecall"]},
             "leave out the measures, or choose none",
@@ -126,7 +127,7 @@ def test_a_study_over_another():
 def test_what_does_not_go_with_abba(folder, tables, said):
     given = {**tables, "data": {**DATA, **tables.get("data", {})}}
     with pytest.raises(UsageError) as caught:
-        tc.run(study(folder, **given))
+        run_study(study(folder, **given))
     assert said in str(caught.value)
 
 
@@ -156,7 +157,7 @@ def test_deployments_have_thresholds_of_their_own(folder):
         systems={"low": {"file": str(folder / "log.csv")}, "high": strict},
         abba={"mismatch": "drop"},
     )
-    outcome = tc.run(chosen)
+    outcome = run_study(chosen)
     by_name = {d.system: d for d in outcome.result.described_as(Description)}
     assert by_name["low"].thresholds == (0.5, 0.6)
     assert by_name["high"].thresholds == (0.5, 0.65)
@@ -178,7 +179,7 @@ def test_collections_and_gates(folder):
         ],
         "subsets": {"cars": "room = 'car'"},
     }
-    outcome = tc.run(study(folder, **tables))
+    outcome = run_study(study(folder, **tables))
     assert {p.title for p in outcome.parts} == {"collection spring", "collection autumn"}
     assert [d.collection for d in outcome.result.described_as(Description)] == ["spring", "autumn"]
     states = {
@@ -195,21 +196,21 @@ def test_collections_and_gates(folder):
 def test_a_gate_on_a_chosen_threshold(folder):
     asked = {"thresholds": True, "max_rfpr": 0.4, "min_rrecall": 0.9, "grid": [0.6, 0.65, 0.7]}
     gate = [{"measure": "rrecall:max-rfpr=0.4", "min_lower": 0.5, "method": "percentile"}]
-    outcome = tc.run(study(folder, abba=asked, gate=gate))
+    outcome = run_study(study(folder, abba=asked, gate=gate))
     assert [g.state for g in outcome.gates] == ["pass"]
     with pytest.raises(UsageError, match=r"name the variant, such as rrecall:max-rfpr=0\.4"):
-        tc.run(study(folder, abba=asked, gate=[{"measure": "rrecall", "min_lower": 0.5}]))
+        run_study(study(folder, abba=asked, gate=[{"measure": "rrecall", "min_lower": 0.5}]))
 
 
 def test_a_result_is_stored_and_read_back(folder, tmp_path):
     asked = {"thresholds": True, "max_rfpr": 0.4, "grid": 5}
-    outcome = tc.run(study(folder, abba=asked))
+    outcome = run_study(study(folder, abba=asked))
     tc.write(outcome, str(tmp_path / "out"))
     stored = read_result(str(tmp_path / "out"))
     assert stored == outcome.result
     assert stored.described_as(Plane)[0].thresholds[0] == 0.6
     assert stored.described_as(Description)[0].level == 0.95
-    again = tc.run(study(folder, abba=asked))
+    again = run_study(study(folder, abba=asked))
     assert again.to_json() == outcome.to_json()
     assert msgspec.json.decode(outcome.to_json(), type=ResultFile) == stored
 
@@ -219,10 +220,10 @@ def test_the_order_of_a_log_does_not_matter(folder, tmp_path):
     log.sample(fraction=1, shuffle=True, seed=2).write_csv(tmp_path / "few.csv")
     log.write_parquet(tmp_path / "few.parquet")
     data = {"map": {**COLUMNS, "machine": "m"}}
-    rows = [row.to_dict() for row in tc.run(study(folder, "few", data=data)).rows]
+    rows = [row.to_dict() for row in run_study(study(folder, "few", data=data)).rows]
     for path in ("few.csv", "few.parquet"):
         moved = study(folder, data=data, systems={"few": {"file": str(tmp_path / path)}})
-        assert [row.to_dict() for row in tc.run(moved).rows] == rows
+        assert [row.to_dict() for row in run_study(moved).rows] == rows
 
 
 def test_what_a_reader_should_know(folder, tmp_path):
@@ -231,20 +232,20 @@ def test_what_a_reader_should_know(folder, tmp_path):
     odd.write_csv(tmp_path / "odd.csv")
     data = {"map": {**COLUMNS, "machine": "m"}, "threshold_b": None}
     chosen = study(tmp_path, "odd", data=data, subsets={"room": "room"})
-    messages = [(p.kind, p.message) for p in tc.run(chosen).problems]
+    messages = [(p.kind, p.message) for p in run_study(chosen).problems]
     said = " ".join(message for kind, message in messages if kind == "data")
     empty = (log["room"] == "hall").sum()
     assert f"odd: {empty} items have no room: in no subset of it" in said
     assert "odd: the deployed threshold of B was not given" in said
     assert "soft estimates are biased" in said  # a check of the deployment
     assert not any("machine labels alone" in text for _, text in messages)  # corrected beside it
-    alone = tc.run(study(tmp_path, "odd", data=data, abba={"estimators": ["soft", "direct"]}))
+    alone = run_study(study(tmp_path, "odd", data=data, abba={"estimators": ["soft", "direct"]}))
     assert any("machine labels alone" in p.message for p in alone.problems if p.kind == "advice")
 
 
 def test_users_tell_exposures_and_units(folder):
     data = {"users": str(folder / "users of log.csv"), "split": 0.5}
-    outcome = tc.run(study(folder, data=data))
+    outcome = run_study(study(folder, data=data))
     [held] = outcome.result.described_as(Description)
     assert held.units_known
     assert sum(held.units) == 120
@@ -252,7 +253,7 @@ def test_users_tell_exposures_and_units(folder):
     assert "ab" in estimates(outcome)
     assert [i.file for i in outcome.inputs] == ["log.csv", "users of log.csv"]
     with pytest.raises(InputError, match="not listed in the arm"):
-        tc.run(study(folder, "few", data={"users": _without_some(folder)}))
+        run_study(study(folder, "few", data={"users": _without_some(folder)}))
 
 
 def test_idle_users_count_with_an_exposure_of_zero(folder, tmp_path):
@@ -261,7 +262,7 @@ def test_idle_users_count_with_an_exposure_of_zero(folder, tmp_path):
     idle = pl.DataFrame({"user": ["idle"], "arm": ["A"], "exposure": [0.0]})
     pl.concat([users, idle]).write_csv(tmp_path / "more.csv")
     one, two = (
-        estimates(tc.run(study(folder, data={"users": str(tmp_path / file)})))["ab"]
+        estimates(run_study(study(folder, data={"users": str(tmp_path / file)})))["ab"]
         for file in ("users.csv", "more.csv")
     )
     assert one.value == two.value
@@ -273,7 +274,7 @@ def test_thresholds_where_a_model_finds_nothing_offline(folder, tmp_path):
     nothing = pl.when(pl.col("arm") == "A", pl.col("sb") < 0.6).then(-float("inf"))
     log.with_columns(sb=nothing.otherwise("sb")).write_csv(tmp_path / "log.csv")
     for abba in ({}, {"thresholds": True, "max_rfpr": 0.9, "grid": 7}):
-        low, far = (tc.run(study(place, abba=abba)) for place in (folder, tmp_path))
+        low, far = (run_study(study(place, abba=abba)) for place in (folder, tmp_path))
         assert [row.to_dict() for row in low.rows] == [row.to_dict() for row in far.rows]
         assert low.parts[0].described_as(Plane) == far.parts[0].described_as(Plane)
 
@@ -283,27 +284,27 @@ def test_a_log_that_is_its_own_test_set_is_said(folder, tmp_path):
     log.sample(fraction=1, shuffle=True, seed=1).write_csv(tmp_path / "other.csv")
     for path, said in ((folder / "log.csv", True), (tmp_path / "other.csv", False)):
         asked = {"thresholds": True, "max_rfpr": 0.9, "grid": 3, "test_set": str(path)}
-        found = tc.run(study(folder, abba=asked)).problems
+        found = run_study(study(folder, abba=asked)).problems
         assert any("is its own test set" in p.message for p in found) == said
     asked = {"thresholds": True, "max_rfpr": 0.9, "test_set": str(tmp_path / "none.csv")}
     with pytest.raises(InputError, match=r"none\.csv: there is no such file or folder"):
-        tc.run(study(folder, abba=asked))
+        run_study(study(folder, abba=asked))
 
 
 def test_advice_names_the_first_row_that_it_is_about(folder):
     data = {"map": {**COLUMNS, "machine": "m"}}
-    problems = tc.run(study(folder, "few", data=data)).problems
+    problems = run_study(study(folder, "few", data=data)).problems
     said = [p.message for p in problems if "fewer than 100 human labels" in p.message]
     assert said == [
-        "fewer than 100 human labels in a cell: the corrected interval has one residual of +1 or "
-        "-1 more in each such cell, whichever widens it; here rrecall (corrected) of few and 1 "
-        "other row"
+        "rrecall (few, corrected) and 1 other row: fewer than 100 human labels in a cell: the "
+        "corrected interval has one residual of +1 or -1 more in each such cell, whichever widens "
+        "it"
     ]
 
 
 def test_rows_without_a_value_are_not_said_to_lack_some_replicates(folder, tmp_path):
     pl.read_csv(folder / "log.csv").with_columns(y=pl.lit(1)).write_csv(tmp_path / "log.csv")
-    outcome = tc.run(study(tmp_path))
+    outcome = run_study(study(tmp_path))
     assert estimates(outcome)["direct"].value is None
     said = " ".join(p.message for p in outcome.problems)
     assert "in some replicates a measure is undefined" not in said
@@ -317,8 +318,8 @@ def _without_some(folder):
 
 
 def test_deployments_are_not_paired_or_ranked(folder):
-    [found] = tc.run(study(folder)).systems
-    assert [m.name for m in measures_for(found, tc.Scoring())] == ["rrecall", "rfpr"]
+    [found] = run_study(study(folder)).systems
+    assert [m.name for m in work_of(found).measures(found, tc.Scoring())] == ["rrecall", "rfpr"]
     with pytest.raises(UsageError, match="compares model B with model A already"):
         pair([found, found])
     with pytest.raises(UsageError, match="compares model B with model A already"):
@@ -326,7 +327,7 @@ def test_deployments_are_not_paired_or_ranked(folder):
 
 
 def test_score_takes_a_deployment(folder):
-    outcome = tc.run(study(folder))
+    outcome = run_study(study(folder))
     [found] = outcome.systems
     scoring = tc.Scoring(plan=tc.Plan(100), choices=AbbaScoring(("direct",)))
     rows = tc.score_system(found, scoring)
@@ -345,7 +346,7 @@ def test_score_takes_a_deployment(folder):
 )
 def test_a_wrong_condition_is_told_without_the_insides_of_a_parser(folder, condition, why):
     with pytest.raises(UsageError) as caught:
-        tc.run(study(folder, subsets={"some": condition}))
+        run_study(study(folder, subsets={"some": condition}))
     said = str(caught.value)
     assert f"is neither a column nor a condition on columns ({why}); the columns are utt" in said
     assert said.endswith("and names with dots in double ones")

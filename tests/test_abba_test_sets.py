@@ -10,8 +10,8 @@ import truecost as tc
 from truecost.core.scoring import Scoring
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table
+from truecost.tasks.abba.choosing import compared
 from truecost.tasks.abba.records import Deployment
-from truecost.tasks.abba.test_sets import compared
 from truecost.tasks.abba.thresholds import Choice, choose
 
 ABOUT = {"system": "trial"}

@@ -184,11 +184,11 @@ def test_items_as_units_choose_as_their_groups_do():
     ("options", "message"),
     [
         ({"grid": (0.2, 0.5)}, "thresholds below the deployed 0.3 are not identified: 0.2"),
-        ({"grid": 0}, "--grid is 0: give 1 to 10,000 thresholds"),
+        ({"grid": 0}, "grid is 0: give 1 to 10,000 thresholds"),
         ({"grid": (float("nan"),)}, "finite"),
-        ({"max_rfpr": 0.0}, "--max-rfpr is 0: a ratio above 0 is needed"),
-        ({"min_rrecall": -1.0}, "--min-rrecall is -1"),
-        ({"by": "lower"}, "choose point or upper"),
+        ({"max_rfpr": 0.0}, "max_rfpr is 0: a ratio above 0 is needed"),
+        ({"min_rrecall": -1.0}, "min_rrecall is -1"),
+        ({"by": "lower"}, "by is .lower.: choose one of point, upper"),
     ],
 )
 def test_what_cannot_be_chosen_is_refused(options, message):

@@ -10,8 +10,14 @@ import slow_rules as slow
 import truecost as tc
 from truecost.running import score
 from truecost.tasks.abba.arrays import collected_items
-from truecost.tasks.abba.counting import evidence_of, plan_of
-from truecost.tasks.abba.interval_choice import Linear, few_labels, leans, standard_error
+from truecost.tasks.abba.counting import (
+    Linear,
+    evidence_of,
+    few_labels,
+    leans,
+    plan_of,
+    standard_error,
+)
 from truecost.tasks.abba.measures import WHOLE, ratio
 from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import Deployment, Traffic

@@ -16,8 +16,8 @@ import truecost.tasks.trials.measures as of_trials
 from truecost.cli import run
 from truecost.core.measure import Measure
 from truecost.report.citations import PAPERS, bibtex
-from truecost.report.plots import bars
 from truecost.tasks.measures import find, registry
+from truecost.tasks.trials import pictures
 
 GUIDE = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
 DEMO = files("truecost") / "data" / "demo"
@@ -25,12 +25,12 @@ SYSTEMS = [f"{name}={DEMO / name}.csv" for name in ("logistic", "network")]
 CHOICES = ["--type", "llr", "--map", "id=trial,unit=speaker", "--prior", "0.05"]
 
 
-def block_of(folder: str) -> tuple[str, str]:
-    """Name and text of the code block in the guide that is a file of this folder."""
+def block_of(folder: str, name: str = "review_share") -> tuple[str, str]:
+    """Name and text of the code block in the guide that is a file of this folder and has a name."""
     blocks = re.findall(
         r"^```python\n(.*?)^```", GUIDE.read_text("utf-8"), re.MULTILINE | re.DOTALL
     )
-    [block] = [b for b in blocks if b.startswith(f"# {folder}/")]
+    [block] = [b for b in blocks if b.startswith(f"# {folder}/") and name in b]
     return re.match(r"# \S+/(\w+)\.py\n", block)[1], block
 
 
@@ -112,7 +112,7 @@ def test_the_minimum_of_a_cost_has_the_best_threshold_and_shares_its_bar(registe
     [row] = rows_of("my_least", capsys)
     [usual] = rows_of("min_dcf", capsys)
     assert row["threshold"] == usual["threshold"]
-    assert bars.minima()["my_cost"] == "my_least"
+    assert pictures.minima()["my_cost"] == "my_least"
 
 
 def decided(misses: int, false_alarms: int) -> tc.Trials:

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from truecost.errors import UsageError
+from truecost.lazy import listed_in
 from truecost.learning import strategies
-from truecost.learning.strategies import finding
+from truecost.learning.strategies.mixtures import kinds
 from truecost.learning.strategies.settings import Settings
 from truecost.learning.system import Batch, Outputs
 
@@ -28,7 +29,7 @@ class Nearest:
         self.name, self.threshold = name, threshold
 
     def choose(self, batch, outputs, count):
-        return reading.most(-abs(outputs.scores - self.threshold), count)
+        return reading.highest_rows(-abs(outputs.scores - self.threshold), count)
 
 
 def build(settings):
@@ -46,7 +47,7 @@ def found(tmp_path, monkeypatch):
     (tmp_path / "nearest_to.py").write_text(FILE)
     monkeypatch.setattr(strategies, "__path__", [*strategies.__path__, str(tmp_path)])
     importlib.invalidate_caches()
-    yield finding._found.__wrapped__
+    yield lambda: listed_in(strategies, "STRATEGIES", "strategies")
     sys.modules.pop("truecost.learning.strategies.nearest_to", None)
 
 
@@ -66,5 +67,5 @@ def test_two_strategies_of_one_name_are_refused(found, tmp_path):
 
 
 def test_every_strategy_says_what_it_does():
-    assert len(strategies.NAMES) == 13
-    assert all(text and not text.endswith(".") for text in strategies.NAMES.values())
+    assert len(kinds()) == 13
+    assert all(k.text and not k.text.endswith(".") for k in kinds().values())

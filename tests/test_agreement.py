@@ -8,8 +8,9 @@ import pytest
 
 import truecost as tc
 from truecost.errors import counted, named, plural
-from truecost.formats import Table, encoding, text, trial_lists
+from truecost.formats import Table, text
 from truecost.formats import trial_lists as nist
+from truecost.formats import writers as encoding
 from truecost.formats.trial_lists import read_lines
 from truecost.tasks.trials.loading import check_classes, pair
 
@@ -257,7 +258,7 @@ def test_soft_labels_that_are_rows_of_one_trial_are_paired_in_their_order():
 @pytest.mark.parametrize("look", [1, 17, 40, 1 << 22])
 @pytest.mark.parametrize("bad", [0, 1, 6, 19])
 def test_the_first_bad_line_is_the_same_for_blocks_of_any_size(monkeypatch, look, bad):
-    monkeypatch.setattr(trial_lists, "LOOK", look)
+    monkeypatch.setattr(text, "LOOK", look)
     monkeypatch.setattr(text, "BLOCK", max(look, 8))
     lines = [f"e{k} t{k} target" for k in range(20)]
     lines[bad] = "e t \u00e9 much too long"

@@ -456,7 +456,8 @@ def test_a_higher_share_never_lowers_the_cost(trials, low, high):
 
 def test_a_tally_of_accepted_labels_merges():
     """Counting the halves and adding is counting the whole."""
-    from truecost.tasks.trials.annotators import Annotation, accepted_tally
+    from truecost.tasks.trials.counting import accepted_tally
+    from truecost.tasks.trials.labels import Annotation
 
     rng = np.random.default_rng(11)
     votes = rng.integers(0, 3, (40, 3)) + np.eye(3, dtype=int)[rng.integers(0, 3, 40)]

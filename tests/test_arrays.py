@@ -107,9 +107,9 @@ def test_a_text_where_names_are_expected_is_one_name():
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"measure": "wer"}, "has no parameter 'measure': did you mean 'measures'?"),
-        ({"units": [1, 2, 3]}, "has no parameter 'units': did you mean 'unit'?"),
-        ({"id": [1, 2, 3]}, "has no parameter 'id': did you mean 'ids'?"),
+        ({"measure": "wer"}, "has no parameter 'measure' (did you mean 'measures'?)"),
+        ({"units": [1, 2, 3]}, "has no parameter 'units' (did you mean 'unit'?)"),
+        ({"id": [1, 2, 3]}, "has no parameter 'id' (did you mean 'ids'?)"),
         ({"jobs": 4}, "has no parameter 'jobs', and a further column needs a value for each"),
         ({"language": "en"}, "but language is 'en' (str); the parameters are references, hyp"),
         ({"text": RIGHT}, "a further column cannot be named 'text'"),
@@ -223,7 +223,7 @@ ROWS = [("r", "a", 0.0, 4.0), ("r", "b", 4.5, 10.0)]
         ([dict(zip(SEGMENTS, row, strict=True)) for row in ROWS], "of such records"),
         ("ref.rttm", "truecost.read('ref.rttm', task='diarization').frame has those of a file"),
         (None, "reference is None: give columns, {"),
-        (pl.LazyFrame({"recording": ["r"]}), "reference is of type LazyFrame: give columns"),
+        (pl.Series(["r"]), "reference is of type Series: give columns"),
         (SEGMENTS | {"recording": "r"}, "reference['recording'] is 'r' (str): give a list"),
         (SEGMENTS | {"start": [0]}, "lengths: recording 2, speaker 2, start 1, end 2"),
         (SEGMENTS | {"start": [[0], [1]]}, "reference['start'][0] is of type list"),

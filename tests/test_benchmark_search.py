@@ -6,12 +6,12 @@ import polars as pl
 import pytest
 
 import truecost as tc
-from truecost.formats.ecf import read_ecf, read_kwlist
 from truecost.formats.kwslist import read_kwslist
-from truecost.formats.lexemes import read_lexemes
+from truecost.formats.searches import read_ecf, read_kwlist
+from truecost.formats.terms import read_lexemes
 from truecost.running import score
+from truecost.tasks.terms.aligning import load_search
 from truecost.tasks.terms.reference import load_reference
-from truecost.tasks.terms.searching import load_search
 
 FILES, QUERIES, OCCURRENCES, DETECTIONS = 3, 60, 300, 5000
 

@@ -101,7 +101,7 @@ def test_the_script_by_hand(logs, tmp_path):
     path.write_text("".join(json.dumps(event) + "\n" for event in events))
     found = logs.by_hand(str(path))
     assert found == {"pre": (1 + 2 * 1) / 4, "post": (2 + 1) / 4}
-    rows = tc.score_system(tc.stream.read(path), tc.Scoring(measures=("imlm",), plan=tc.Plan(20)))
+    rows = tc.score_system(tc.streams.read(path), tc.Scoring(measures=("imlm",), plan=tc.Plan(20)))
     assert {row.dims["phase"]: row.value for row in rows} == found
 
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import truecost as tc
-from truecost.protocol.ledger import Figure, Ledger, Line, Scored
-from truecost.protocol.ledger_sets import evaluation_sets
-from truecost.protocol.study.evaluated import largest_of, marked, standings
+from truecost.protocol.ledger import Figure, Ledger, Line, Scored, evaluation_sets
+from truecost.protocol.study.ledger import largest_of, marked, standings
 
 SPEAKERS, EACH, SETS = 60, 10, 400
 
@@ -77,7 +76,7 @@ def test_what_is_the_best_of_several(scorings, found):
             {n: None if v is None else sign * v for n, v in systems.items()} for systems in scorings
         ]
         best = standings([line(systems, direction) for systems in turned])
-        told = [(sign * s.best, s.count) for s in best.values()]
+        told = [(sign * s.best, s.systems) for s in best.values()]
         assert told == ([] if found is None else [found])
 
 

@@ -70,7 +70,7 @@ BROKEN = {  # name of the file, content, the message after the file's name
         ", line 1: no layout fits this line, nor any other: 'some words that are no trials, nor a "
         "header'; the layouts are kaldi-trials: enroll test label; kaldi-scores: enroll test "
         "score; voxceleb: label enroll test; speechbrain: enroll test label score; wespeaker: "
-        "enroll test score label; utt2spk: id speaker; name any other format with --input-format "
+        "enroll test score label; utt2spk: id speaker; name any other format with input_format "
         "(csv: it has commas)",
     ),
     "NUL": (
@@ -116,13 +116,13 @@ BROKEN = {  # name of the file, content, the message after the file's name
         "f.tsv",
         "modelid\tsegmentid\tLLR\nm\ts\t1\n",
         ", line 1: column side missing; nist-sre has modelid, segmentid, side, then LLR or "
-        "targettype, then partitions; read any other columns with --input-format tsv",
+        "targettype, then partitions; read any other columns with input_format tsv",
     ),
     "an id too many": (
         "f.tsv",
         "modelid\tsegmentid\tside\tid\nm\ts\ta\t1\n",
         ", line 1: column id not expected; nist-sre has modelid, segmentid, side, then LLR or "
-        "targettype, then partitions; read any other columns with --input-format tsv",
+        "targettype, then partitions; read any other columns with input_format tsv",
     ),
     "NIST width": (
         "f.tsv",
@@ -153,13 +153,13 @@ BROKEN = {  # name of the file, content, the message after the file's name
         "f.csv",
         "id\tscore\na\t1\n",
         ", line 1: one column in csv format, but '\\t' stands in its name: columns separated by "
-        "'\\t'? Say --input-format tsv",
+        "'\\t'? Say input_format tsv",
     ),
     "commas in tsv": (
         "f.tsv",
         "id,score\na,1\n",
         ", line 1: one column in tsv format, but ',' stands in its name: columns separated by "
-        "','? Say --input-format csv",
+        "','? Say input_format csv",
     ),
     "names that repeat": (
         "f.csv",

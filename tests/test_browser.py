@@ -12,6 +12,7 @@ import io
 import itertools
 import json
 import os
+import re
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -28,7 +29,6 @@ from truecost import study
 from truecost.cli import run
 from truecost.core import digits
 
-pytestmark = pytest.mark.pictures
 LONG = "a_name_without_any_space_that_goes_on_and_on_" * 2
 AWKWARD = ("<script>alert('x')</script>", "\"quoted\" & 'more' $5$ a_{n} ^2", LONG)
 # One of each kind of page: of the tasks, of boards, of methods; one with awkward names.
@@ -65,6 +65,7 @@ OPENED = [view for name in (*KINDS, *OTHERS) for view in views(name)]
 REPORTS = [*KINDS, *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS)]
 LEAST_TEXT = 9.0  # CSS pixels
 LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
+SIDES = ("top", "right", "bottom", "left")
 PRINTED = 718  # CSS pixels of A4 between margins of 1 cm
 
 
@@ -292,11 +293,11 @@ def learning(folder):
     frame.write_csv(folder / "labels.csv")
     how = ("--labels", folder / "labels.csv", "--subset", "room", "--replicates", 100)
     logs = (f"{AWKWARD[0]}={folder / 'a.jsonl'}", folder / "b.jsonl")
-    tell("stream", "compare", *logs, *how, "-o", folder / "out")
+    tell("streams", "compare", *logs, *how, "-o", folder / "out")
 
 
 SWEEP = """
-task = "stream"
+task = "streams"
 source = { name = "digits", targets = ["3", "8"], items = 400 }
 loop = { batch = 20, passive = true }
 interval = { replicates = 100 }
@@ -313,7 +314,7 @@ def sweep(folder):
     (folder / "study.toml").write_text(SWEEP, encoding="utf-8")
     tried = ("--budgets", "1,2,4", "--strategies", "margin,random", "--seeds", 2)
     out = ("-o", folder / "out")
-    tell("stream", "sweep", folder / "study.toml", *tried, *out, codes=(0, 1, 4))
+    tell("streams", "sweep", folder / "study.toml", *tried, *out, codes=(0, 1, 4))
 
 
 LIFELONG = """
@@ -371,7 +372,7 @@ def penalised(folder):
     (folder / "ids.txt").write_text("\n".join(map(str, range(1, 7))), encoding="utf-8")
     files = [word for n in ("base", "adapted") for word in (f"--{n}", folder / f"{n}.txt")]
     files += ["--reference", folder / "right.txt", "--corrected", folder / "ids.txt"]
-    how = ("--task", "translation", "--score", "bleu,ter", "--replicates", 100)
+    how = ("--output-kind", "translation", "--score", "bleu,ter", "--replicates", 100)
     tell("lifelong", "penalise", *files, *how, "-o", folder / "out")
 
 
@@ -538,14 +539,20 @@ def overlap(a, b):
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_without_scripts_the_page_is_the_same(browser, reports, name):
+def test_without_scripts_all_is_there_and_no_control_is_dead(browser, reports, name):
     with (
         visit(browser, reports(name)) as usual,
         visit(browser, reports(name), scripts=False) as plain,
     ):
-        for what in ("text", "pictures", "words"):
-            assert plain.measure(what) == usual.measure(what), what
-            assert plain.measure(what)
+        assert plain.measure("controls") == []
+        assert usual.measure("controls")
+        assert plain.measure("plain") == usual.measure("plain")
+        for seen in (usual, plain):
+            seen.measure("open")
+        found = [[p["name"] for p in seen.measure("pictures")] for seen in (usual, plain)]
+        assert found[0] == found[1]
+        words = [[w["text"] for w in seen.measure("words")] for seen in (usual, plain)]
+        assert words[0] == words[1]
 
 
 @pytest.mark.parametrize("name", REPORTS)
@@ -561,13 +568,16 @@ def test_what_is_closed_opens_from_the_keyboard_without_scripts(browser, reports
 
 
 @pytest.mark.parametrize("name", REPORTS)
-def test_prints_with_every_table_whole(browser, reports, name):
+def test_prints_what_stands_open_and_whole(browser, reports, name):
     with visit(browser, reports(name), width=PRINTED) as seen:
-        assert seen.page.pdf(format="A4").startswith(b"%PDF-")
+        printed = seen.page.pdf(format="A4", margin=dict.fromkeys(SIDES, "1cm"))
+        assert printed.startswith(b"%PDF-")
+        if name == "demo":  # a plain comparison
+            assert len(re.findall(rb"/Type /Page\b(?!s)", printed)) == 2
         seen.page.emulate_media(media="print")
-        tables = seen.measure("tables")
-        assert [t["name"] for t in tables if not t["visible"]] == []  # opened for paper
+        tables = [t for t in seen.measure("tables") if t["visible"]]
         assert [(t["name"], t["cut"]) for t in tables if t["cut"] > 1] == []
+        assert all('class="sort"' in control for control in seen.measure("controls"))
 
 
 def test_names_are_shown_as_they_are(browser, reports):
@@ -656,10 +666,159 @@ def test_figures_of_the_result_are_on_the_page(browser, reports):
     main = [r for r in rows if r["measure"] == "act_dcf" and "subset" not in r["dims"]]
     with visit(browser, reports("demo")) as seen:
         text = seen.measure("text")
-    values = [r["value"] for r in main if r["kind"] == "value"]
+    values = [(r["value"], r["lower"], r["upper"]) for r in main if r["kind"] == "value"]
     assert len(values) == 2
     for value in values:
-        assert digits.figure(value) in text
+        assert digits.uncertain(*value)[0] in text
+
+
+# what scripts add
+
+
+@pytest.fixture
+def demonstrated(browser, reports):
+    """The page of the demo, open; its result beside it."""
+    with visit(browser, reports("demo")) as seen:
+        yield seen
+        assert seen.faults == []
+
+
+def test_a_pointer_on_a_mark_reads_what_it_says(demonstrated):
+    page = demonstrated.page
+    dot = page.locator("#p0-0 svg.full circle.dot").first
+    wanted = dot.get_attribute("data-tip")
+    assert re.fullmatch(r"logistic: act_dcf: 0\.59 \[0\.44, 0\.77\]", wanted)
+    dot.hover()
+    assert page.locator("#tip").inner_text() == wanted
+    page.keyboard.press("Escape")
+    assert not page.locator("#tip").is_visible()
+    page.set_viewport_size({"width": 390, "height": 900})
+    small = page.locator("#p0-0 svg.small circle.dot").first
+    assert small.get_attribute("data-tip") == wanted
+
+
+def test_a_system_is_switched_off_and_on(demonstrated):
+    page = demonstrated.page
+    marks = page.locator('svg.full [data-series="network"]')
+    seen = sum(m.is_visible() for m in marks.all())
+    assert seen > 10
+    page.locator('.systems input[value="network"]').uncheck()
+    assert not any(m.is_visible() for m in marks.all())
+    assert page.locator('svg.full .dot[data-series="logistic"]').first.is_visible()
+    assert "network" not in page.locator("#reading").inner_text()
+    page.locator('.systems input[value="network"]').check()
+    assert sum(m.is_visible() for m in marks.all()) == seen
+
+
+def test_sliders_say_what_score_says(demonstrated):
+    """At 20 thresholds and 5 priors the cost of the slider is that of `score`."""
+    from importlib.resources import files
+
+    import truecost as tc
+
+    page = demonstrated.page
+    folder = files("truecost") / "data" / "demo"
+    numbers = json.loads(page.locator("#numbers").text_content())["sliders"]
+    options = tc.trials.Options("llr", {"id": "trial", "unit": "speaker"})
+    systems = [
+        tc.trials.load(tc.read(str(folder / f"{name}.csv")), options, name)
+        for name in ("logistic", "network")
+    ]
+    steps = np.linspace(0, len(numbers["thresholds"]) - 1, 20).astype(int)
+    for prior in (0.01, 0.05, 0.1, 0.3, 0.5):
+        page.locator("#prior").evaluate(SLIDE, prior)
+        for step in steps:
+            page.locator("#threshold").evaluate(SLIDE, int(step))
+            said = page.locator("#reading").inner_text()
+            shown = dict(re.findall(r"^(\w+): cost ([\d.]+)", said, re.MULTILINE))
+            threshold = numbers["thresholds"][step]
+            for trials in systems:
+                scoring = tc.Scoring(
+                    tc.Application.detection(prior=prior),
+                    ("act_dcf",),
+                    tc.Plan(2),
+                    choices=tc.TrialsScoring(threshold=threshold),
+                )
+                [row] = tc.score_system(trials, scoring)
+                assert shown[trials.name] == f"{row.value:.3f}"
+            assert ("Bands hold for the prior" in said) == (prior != 0.05)
+    assert page.locator("svg.full .band.faded").count() == 2
+
+
+def test_the_threshold_follows_the_prior_of_likelihood_ratios(demonstrated):
+    page = demonstrated.page
+    page.locator("#prior").evaluate(SLIDE, 0.5)
+    assert abs(float(page.locator("#threshold-value").inner_text())) < 0.1  # ln 1
+    moved = page.locator('figure[data-sliders="threshold"] svg.full .probe').first.get_attribute(
+        "d"
+    )
+    assert moved.startswith("M")
+    assert page.locator('figure[data-sliders="det"] svg.full .probe').count() == 2
+
+
+SLIDE = """(slider, value) => {
+  slider.value = value;
+  slider.dispatchEvent(new Event("input"));
+}"""
+
+
+def test_a_box_enlarges_a_part_and_the_button_shows_the_whole(demonstrated):
+    page = demonstrated.page
+    svg = page.locator('figure[data-sliders="det"] svg.full')
+    svg.scroll_into_view_if_needed()
+    before = svg.locator(".axes").text_content(), svg.get_attribute("data-x")
+    box = svg.bounding_box()
+    page.mouse.move(box["x"] + 0.3 * box["width"], box["y"] + 0.3 * box["height"])
+    page.mouse.down()
+    page.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.6 * box["height"], steps=4)
+    page.mouse.up()
+    assert svg.get_attribute("data-x") != before[1]
+    enlarged = [t for t in demonstrated.measure("words") if t["picture"] == 1]
+    assert collisions(enlarged) == []
+    low, high = (float(v) for v in svg.get_attribute("data-x").split(",")[1:3])
+    x = float(svg.locator("circle[data-x]").first.get_attribute("data-x"))
+    at = float(svg.locator("circle[data-x]").first.get_attribute("cx"))
+    assert (low <= x <= high) == (40 < at < 560)
+    page.locator('figure[data-sliders="det"] [data-do="whole"]').click()
+    assert (svg.locator(".axes").text_content(), svg.get_attribute("data-x")) == before
+
+
+def test_a_table_is_sorted_by_the_head_that_is_pressed(demonstrated):
+    page = demonstrated.page
+    demonstrated.measure("open")
+    table = page.locator("#values table").first
+    value = table.locator("thead button", has_text="value")
+    column = [h.inner_text() for h in table.locator("thead th").all()].index("value")
+
+    def shown():
+        cells = table.locator(f"tbody tr > :nth-child({column + 1})").all_inner_texts()
+        return [float(c) for c in cells]
+
+    value.click()
+    assert shown() == sorted(shown())
+    value.click()
+    assert shown() == sorted(shown(), reverse=True)
+    assert table.locator('th[aria-sort="descending"]').count() == 1
+
+
+@pytest.mark.parametrize("kind", ["svg", "png", "csv", "tex"])
+def test_a_picture_and_its_numbers_are_downloaded(demonstrated, kind, tmp_path):
+    page = demonstrated.page
+    with page.expect_download() as waiting:
+        page.locator(f'#p0-0 .tools [data-do="{kind}"]').click()
+    path = tmp_path / waiting.value.suggested_filename
+    waiting.value.save_as(path)
+    data = path.read_bytes()
+    assert path.suffix == f".{kind}"
+    if kind == "png":
+        assert data.startswith(b"\x89PNG")
+    elif kind == "svg":
+        assert b"<svg" in data
+        assert b"rgb(0, 103, 165)" in data  # looks are resolved
+    else:
+        assert b"logistic" in data
+        wanted = rb"0\.587\d+,0\.44\d+,0\.77\d+" if kind == "csv" else rb"0\.59 \[0\.44, 0\.77\]"
+        assert re.search(wanted, data)
 
 
 def test_screenshots_of_all_views(browser, reports, tmp_path):

@@ -16,6 +16,7 @@ from sklearn.model_selection import StratifiedKFold
 import truecost as tc
 from truecost.calibration import (
     METHODS,
+    OF_METHODS,
     Affine,
     AffineClasses,
     Cubic,
@@ -26,16 +27,14 @@ from truecost.calibration import (
     TemperatureClasses,
     spline,
 )
-from truecost.calibration.options import OF_METHODS
 from truecost.calibration.spline import GRID
-from truecost.core.bayes import move_posteriors
+from truecost.core.application import move_posteriors
 from truecost.kernels.calibrating import multinomial_pass
 from truecost.names import CalibrationMethod
 from truecost.report.citations import PAPERS, bibtex
-from truecost.tasks.trials.applying import Folds, cross_fit
+from truecost.tasks.trials.applying import Fitting, Folds, cross_fit
 from truecost.tasks.trials.calibrating import scoring_after
 from truecost.tasks.trials.counting import class_shares
-from truecost.tasks.trials.fitting import Fitting
 
 POINT = tc.Plan(replicates=1)
 SCORES = "cases/scores"
@@ -899,7 +898,7 @@ WORST = tc.trials.Options("score", missing="worst")
         ("score", [1.0], WORST, tc.UsageError, "needs labels"),
         ("score", [np.nan], None, tc.InputError, "1 score is missing or NaN"),
         ("posterior", [1.2], None, tc.InputError, "1 posterior lies outside 0 to 1"),
-        ("posterior", [[0.2, 0.8]], None, tc.UsageError, "name the target with --target"),
+        ("posterior", [[0.2, 0.8]], None, tc.UsageError, "name the target with target"),
         ("log-score", [[1.0, 2.0]], None, tc.InputError, "2 scores a trial, but the calibration"),
         ("log-score", [[1.0, 2.0, 3.0]], tc.trials.Options("log-score", classes=("2", "1", "0")),
          tc.InputError, "classes 2, 1, 0, but the calibration was trained on the classes 0, 1, 2"),

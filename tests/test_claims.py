@@ -10,7 +10,7 @@ from truecost.core.claims import SingleRuns, scope, single_runs
 from truecost.core.flags import FLAGS
 from truecost.core.methods import compare_methods
 from truecost.core.variance import shares_of_variance
-from truecost.protocol.study.claims import Listed, claim_of, misleading, on_one_list
+from truecost.protocol.study.methods import Listed, claim_of, misleading, on_one_list
 
 LIST = Listed("train.csv", "0123456789abcdef" * 4)
 DRAWN = Listed("train.csv", "0123456789abcdef" * 4, "speaker", 6)

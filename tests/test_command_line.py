@@ -113,6 +113,17 @@ def test_demo_as_written(run, files):
     }
 
 
+@pytest.mark.parametrize("mapped", [(), ("--map", "score=loudness")])
+def test_a_file_of_unknown_columns_is_refused_with_its_columns(run, files, mapped):
+    code, out, err = run("score", "A.csv", *mapped)
+    assert (code, out) == (2, "")
+    assert "A.csv: say what the scores are: --type llr|posterior|" in err
+    assert "no column gives the scores, the columns are trial, spk, y, s, snr: --map score=" in err
+    err = run("score", "A.csv", "--map", "score=s")[2]
+    assert "--type llr|score" in err
+    assert "columns" not in err
+
+
 def test_json_follows_the_schema(run, files):
     _, out, _ = run(
         "compare", "A.csv", "B.csv", "--type", "llr", "--map", MAP + ",id=trial", "--json"

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from truecost import cli
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table, read, write
-from truecost.formats.encoding import encode
 from truecost.formats.trial_lists import LAYOUTS
+from truecost.formats.writers import encode
 from truecost.names import FORMATS
 
 GENERAL = ("csv", "tsv", "parquet", "ndjson", "npz", "npy")
@@ -280,7 +280,10 @@ def test_from_one_evaluation_to_another(run, tmp_path, capfd):
     assert read("b.tsv").kind == "llr"
     assert run("convert", "b.tsv", "-o", "c.tsv", "--output-format", "nist-sre") == 0
     assert (tmp_path / "c.tsv").read_bytes() == (tmp_path / "b.tsv").read_bytes()
-    assert run("convert", "b.tsv", "-o", "d.csv", "--type", "score") == 2
+    assert run("convert", "b.tsv", "-o", "d.csv", "--type", "llr") == 2
+    assert "--type goes with --output-format nist-sre" in capfd.readouterr().err
+    to = ["convert", "b.tsv", "-o", "d.tsv", "--output-format", "nist-sre", "--type", "score"]
+    assert run(*to) == 2
     assert "the scores are of type llr: leave out --type" in capfd.readouterr().err
 
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from diarized import turns
 from truecost.corrections import CORRECTORS, WHOLE, Part, corrector
 from truecost.corrections.kinds import compared
-from truecost.corrections.speech_text import Turn, region_name, region_of, text_of, turns_of
-from truecost.corrections.texts import edits
+from truecost.corrections.texts import Turn, edits, region_name, region_of, text_of, turns_of
 from truecost.errors import InputError, UsageError
 from truecost.speech.spans import MICRO
 from truecost.tasks.diarization import DiarizationOptions, count
@@ -73,7 +72,7 @@ def test_a_class_is_one_error_one_word_and_one_action():
     assert classes.parts("dog", "dog") == ()
     assert classes.correct("cat", "dog", WHOLE) == "dog"
     assert classes.is_right("dog", ("cat", "dog"))
-    assert classes.told("dog", ("cat", "dog"), WHOLE) == "dog"
+    assert classes.answer("dog", ("cat", "dog"), WHOLE) == "dog"
 
 
 def test_a_text_costs_the_edits_to_the_nearest_reference():
@@ -166,9 +165,9 @@ def test_regions_by_hand():
         Part("22-23", 1.0, 0, 1),
     )
     assert SPEECH.correct(output, reference, "8-10") == "0 10 1|10 20 2|22 23 2|25 30 1"
-    assert SPEECH.told(output, reference, "8-10") == "8 10 1"
-    assert SPEECH.told("", reference, "8-10") == "8 10 ann"
-    assert SPEECH.told(output, reference, "22-23") == ""
+    assert SPEECH.answer(output, reference, "8-10") == "8 10 1"
+    assert SPEECH.answer("", reference, "8-10") == "8 10 ann"
+    assert SPEECH.answer(output, reference, "22-23") == ""
 
 
 def test_who_is_mapped_to_nobody_gets_a_new_name():
@@ -238,7 +237,7 @@ def test_who_corrects_what_is_left_comes_to_an_end(reference, output):
 def test_actions_lie_between_none_and_all_turns(reference, output):
     for part in SPEECH.parts(output, reference):
         start, end = region_of(part.name)
-        assert part.words == len(turns_of(SPEECH.told(output, reference, part.name)))
+        assert part.words == len(turns_of(SPEECH.answer(output, reference, part.name)))
         said = sum(turn.start < end and turn.end > start for turn in turns_of(output))
         assert 1 <= part.actions <= max(part.words, said)
 

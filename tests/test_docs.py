@@ -52,12 +52,13 @@ SHELL = re.compile(r"[|<>;&$*`]")  # what needs a shell, outside of quotes
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch) -> Iterator[Path]:
-    """An empty working folder; measures written into its src/truecost/tasks are found."""
+    """An empty working folder; modules written into its src/truecost/tasks are found."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-    for package in {name for task in names() for name in find(task).measures}:
+    measures = {name for task in names() for name in find(task).measures}
+    for package in measures | {name.rpartition(".")[0] for name in measures}:
         module = importlib.import_module(package)
         if hasattr(module, "__path__"):
             written = tmp_path / "src" / package.replace(".", "/")
@@ -72,12 +73,10 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
 
 
 def marked(page: Path) -> Any:
-    """A page as a parameter of tests, marked where it takes long or compares whole results."""
+    """A page as a parameter of tests, marked where it takes long."""
     text, marks = page.read_text(encoding="utf-8"), []
     if "<!-- long -->" in text:
         marks.append(pytest.mark.long)
-    if "diff -r" in text:  # with what other processes wrote, whose pages have pictures
-        marks.append(pytest.mark.pictures)
     return pytest.param(page, marks=marks)
 
 

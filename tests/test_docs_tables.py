@@ -15,8 +15,8 @@ from truecost.cli import METHODS as RUNS
 from truecost.core.flags import FLAGS
 from truecost.formats.events import SCHEMA
 from truecost.gates import Gate
-from truecost.learning.learners import NAMES as LEARNERS
-from truecost.learning.lifelong.sources import kinds
+from truecost.learning.learners.building import NAMES as LEARNERS
+from truecost.learning.lifelong.course import kinds
 from truecost.learning.options import (
     ExpertTable,
     HelpTable,
@@ -26,19 +26,17 @@ from truecost.learning.options import (
     StrategyTable,
     SweepTable,
 )
-from truecost.learning.strategies import NAMES as STRATEGIES
-from truecost.learning.strategies import OPTIONS
-from truecost.learning.streams import NAMES as SOURCES
+from truecost.learning.source import NAMES as SOURCES
+from truecost.learning.strategies.mixtures import kinds as strategies
 from truecost.names import FORMATS, NORMALISATIONS, PolicyKind
 from truecost.outputs.options import DiarizationTable, TranscriptsTable, TranslationTable
-from truecost.protocol.options import TrainingTable
+from truecost.protocol.options import MethodsTable, TrainingTable
 from truecost.study import Study
 from truecost.study.config import table_types
 from truecost.study.tables import (
     ApplicationTable,
     DataTable,
     IntervalTable,
-    MethodsTable,
     SystemTable,
 )
 from truecost.tasks import DEFAULT, TABLE, find, names
@@ -96,8 +94,8 @@ def keys_of(table: type) -> set[str]:
         ("`[translation]` (", "`[diarization]` (", keys_of(TranslationTable)),
         ("`[diarization]` (", "`[abba]` (", keys_of(DiarizationTable)),
         ("`[abba]` (", "`[terms]`, where", keys_of(AbbaTable)),
-        ("`[terms]`, where", "`[stream]`, where", keys_of(TermsTable)),
-        ("`[stream]`, where", "`[lifelong]`, where", keys_of(StreamTable)),
+        ("`[terms]`, where", "`[streams]`, where", keys_of(TermsTable)),
+        ("`[streams]`, where", "`[lifelong]`, where", keys_of(StreamTable)),
         ("`[lifelong]`, where", "`[policies.NAME]`, what", keys_of(LifelongTable)),
         ("`[policies.NAME]`, what", "A study with `[source]`", keys_of(PolicyTable)),
         ("`[source]`, where", "`[loop]`, how", keys_of(SourceTable)),
@@ -163,10 +161,10 @@ def test_every_measure_of_terms_is_explained():
 
 
 def test_every_choice_of_streams_is_explained():
-    page_of = page("docs/stream.md")
+    page_of = page("docs/streams.md")
     table = section(page_of, "## What the paper leaves open", "By hand, the log")
     prices = section(page_of, "## Seconds and money", "## Several classes")
-    options = (o for o in options_of(find("stream")) if o.table not in ("application", "map"))
+    options = (o for o in options_of(find("streams")) if o.table not in ("application", "map"))
     flags = {option.flag.removeprefix("--") for option in options}
     told = {word.lstrip("-") for word in re.findall(r"--[a-z-]+", page_of)}
     assert flags - {"jobs", "seed", "level", "replicates", "map", "input-format"} <= told
@@ -221,10 +219,10 @@ def test_every_strategy_is_explained_with_its_options():
     rows = re.findall(r"^\| `([^`]+)` \| (.*) \| (.*) \|$", table, re.MULTILINE)
     said = {name: (text, options.strip()) for name, text, options in rows if name != "name"}
     options = {
-        name: "; ".join(f"`{key}`: {text}" for key, text in known.items())
-        for name, known in OPTIONS.items()
+        name: "; ".join(f"`{key}`: {text}" for key, text in kind.options.items())
+        for name, kind in strategies().items()
     }
-    assert said == {name: (text, options[name]) for name, text in STRATEGIES.items()}
+    assert said == {name: (kind.text, options[name]) for name, kind in strategies().items()}
 
 
 def test_every_quirk_of_the_reference_scorer_is_explained():

@@ -17,8 +17,9 @@ import pytest
 
 import truecost as tc
 from truecost.formats.kwslist import read_kwslist
-from truecost.formats.streams import read_toml
+from truecost.formats.opening import read_toml
 from truecost.resources import read_resources
+from truecost.study import run as run_study
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "terms"
 SHIPPED = files("truecost") / "data" / "demo" / "terms"
@@ -197,7 +198,7 @@ def test_words_and_list_make_the_same_reference(small):
             "application": {"preset": "quesst-2014"},
             "interval": {"replicates": 20},
         }
-        values.append([(e.measure, e.value) for e in tc.run(tc.Study.of(tables)).estimates])
+        values.append([(e.measure, e.value) for e in tc.run(tables).estimates])
     assert values[0] == values[1]
     assert dict(values[0])["n_targets"] > 100
 
@@ -320,7 +321,7 @@ def test_the_study_of_the_demo_finds_what_is_counted_by_hand():
     study = tc.Study.of({"interval": {"replicates": 20}}).over(
         tc.Study.read(str(SHIPPED / "study.toml"))
     )
-    rows = [e for e in tc.run(study).estimates if e.parameters.get("variant") != "by_query"]
+    rows = [e for e in run_study(study).estimates if e.parameters.get("variant") != "by_query"]
     values = {(e.dims["system"], e.measure): e.point for e in rows}
     queries = queries_of(text_of(SHIPPED / "t.kwlist.xml"))
     words = words_of(text_of(SHIPPED / "r.rttm.gz"))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import truecost as tc
+from truecost.study import run as run_study
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "verification"
@@ -39,7 +40,7 @@ def prepared(shared, tmp_path_factory):
 def outcome(prepared):
     """The study with few replicates."""
     study = tc.Study.read(str(prepared / "study.toml"))
-    return tc.run(tc.Study.of({"interval": {"replicates": 20}}).over(study))
+    return run_study(tc.Study.of({"interval": {"replicates": 20}}).over(study))
 
 
 @pytest.fixture(scope="module")

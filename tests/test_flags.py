@@ -9,13 +9,14 @@ import pytest
 
 import truecost as tc
 from truecost.cli import tables as values
-from truecost.core.captions import dims_of
+from truecost.core.digits import dims_of
 from truecost.core.flags import FLAGS, Flag, beware, raised
 from truecost.core.results import Row
 from truecost.gates import Gate, check
 from truecost.names import DIMS, PARTS
-from truecost.report import tables, words
-from truecost.report.plots.rows import WEAK
+from truecost.pictures import tables
+from truecost.pictures.rows import WEAK
+from truecost.report import words
 
 SOURCE = Path(__file__).parents[1] / "src" / "truecost"
 TRIALS = tc.Trials.of([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision", name="mine")
@@ -92,7 +93,7 @@ def test_a_flag_of_another_version_is_said_by_its_name():
     flagged = changed(flags=("odd_weather", "few_units"))
     assert beware("odd_weather") == "odd weather"
     assert words.caveats(flagged) == FLAGS["few_units"].caveat
-    assert values.note_of(flagged) == words.note(flagged) == "odd weather, few units"
+    assert values.note_of(flagged) == tables.note(flagged) == "odd weather, few units"
 
 
 def test_a_new_flag_reaches_every_reader(monkeypatch):
@@ -139,12 +140,12 @@ def test_a_new_dim_is_shown_in_every_table(dim):
 def test_terminal_and_report_say_the_same_of_a_flag(name):
     row, mark = changed(flags=(name,)), FLAGS[name].mark
     assert values.note_of(row) == mark
-    assert words.note(row) == (mark or beware(name))
+    assert tables.note(row) == (mark or beware(name))
 
 
 def test_an_interval_of_few_runs_is_not_called_conservative():
     row = changed(flags=("crossed", "few_runs"))
-    assert values.note_of(row) == words.note(row) == "few runs"
+    assert values.note_of(row) == tables.note(row) == "few runs"
     assert words.caveats(row) == FLAGS["few_runs"].caveat
     [verdict] = check([Gate(measure="total_error", max_upper=1.0)], [row])
     assert verdict.flags == row.flags
@@ -155,7 +156,7 @@ def test_an_interval_of_few_runs_is_not_called_conservative():
 
 def test_scores_taken_as_llrs_are_said_so_everywhere():
     row = changed(flags=("not_llrs",))
-    assert values.note_of(row) == words.note(row) == beware("not_llrs") == "scores taken as LLRs"
+    assert values.note_of(row) == tables.note(row) == beware("not_llrs") == "scores taken as LLRs"
 
 
 def test_no_other_place_spells_a_flag_out():

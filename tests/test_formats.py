@@ -14,8 +14,7 @@ from truecost import cli
 from truecost.errors import UsageError
 from truecost.formats import read
 from truecost.formats.trial_lists import LAYOUTS
-from truecost.study.columns import Options
-from truecost.study.joining import join
+from truecost.study.columns import Options, join
 
 LINES = {  # text, columns of the first row
     "kaldi-trials": ("e1 t1 target\ne2 t2 nontarget\n", ("e1 t1", "e1", "t1", "target")),
@@ -190,7 +189,7 @@ def test_two_layouts_that_fit_are_refused(put, text):
     for name in TWO[text].split("|"):
         assert f"{name} ({LAYOUTS[name].line})" in str(refused.value)
         assert read("file", name).layout.startswith(name)
-    assert f"--input-format {TWO[text]}" in str(refused.value)
+    assert f"input_format {TWO[text]}" in str(refused.value)
 
 
 def test_one_line_decides_between_two_layouts(put):

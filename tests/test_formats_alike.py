@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truecost.errors import InputError
-from truecost.formats import kwslist, lexemes, xml
+from truecost.formats import kwslist, xml
+from truecost.formats import terms as lexemes
 from truecost.formats.kwslist import DetectionList, of_blocks, values_of
 
 NAMES = ("b", "a")

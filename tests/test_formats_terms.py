@@ -2,7 +2,6 @@
 
 import gzip
 import io
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -11,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truecost.errors import InputError, UsageError
-from truecost.formats import field_lines, read
-from truecost.formats.ecf import read_ecf, read_kwlist
-from truecost.formats.kwslist import ANSWERS, DetectionList, read_kwslist
-from truecost.formats.lexemes import read_lexemes
+from truecost.formats import read
+from truecost.formats import text as field_lines
+from truecost.formats.kwslist import ANSWERS, read_kwslist
 from truecost.formats.searches import detections_of_table as of_table
-from truecost.formats.searches import read_detections, read_occurrences, write_kwslist
-from truecost.formats.terms import document_of
+from truecost.formats.searches import read_detections, read_ecf, read_kwlist, read_occurrences
+from truecost.formats.terms import document_of, read_lexemes
 
 KWSLIST = """<?xml version="1.0" encoding="UTF-8"?>
 <!-- a comment -->
@@ -109,8 +107,8 @@ def test_a_kwslist(put, name, text, reader):
 
 @pytest.mark.parametrize("size", [1, 3, 50, 1 << 20])
 def test_blocks_of_any_size(put, size, monkeypatch):
-    monkeypatch.setattr("truecost.formats.streams.BLOCK", size)
-    monkeypatch.setattr("truecost.formats.streams.blocks.__defaults__", (size,))
+    monkeypatch.setattr("truecost.formats.opening.BLOCK", size)
+    monkeypatch.setattr("truecost.formats.opening.blocks.__defaults__", (size,))
     assert rows(read_kwslist(put(KWSLIST))) == DETECTIONS
 
 
@@ -273,12 +271,12 @@ def test_columns_of_other_names_and_types(put):
 
 TABLE_FAULTS = {  # what is changed, into what, message, kind of error
     "no query": ("query", "term", "f.csv: there is no column 'query' for the query", UsageError),
-    "no score": ("score", "points", "map one with --map score=COLUMN", UsageError),
+    "no score": ("score", "points", "map one with score=COLUMN", UsageError),
     "no decision": ("decision", "hit", "there is no column 'decision'", UsageError),
     "no end": (",end,", ",until,", "f.csv: there is neither an end nor a duration; the columns are "
                "query, document, start, until, score", UsageError),
     "both": (",note", ",duration", "there are both an end and a duration; say which one counts: "
-             "--map end=COLUMN or duration=COLUMN", UsageError),
+             "end=COLUMN or duration=COLUMN", UsageError),
     "empty query": ("K3", "", "f.csv: 1 row without a query: empty at line 4", InputError),
     "empty file": ("F2", " ", "1 row without a document: empty at line 3", InputError),
     "empty channel": (",no,2", ",no,", "1 row without a channel: empty at line 3", InputError),
@@ -382,80 +380,6 @@ def test_any_file_is_read_as_a_table(put):
     for name in ("f.rttm", "f"):
         assert read(put(RTTM, name), None, "terms").texts("word", "word")[0] == "Yes"
     assert read(put("a,b\n1,2\n", "f"), None, "terms").columns == ["a", "b"]
-
-
-# Writing
-
-TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cc", "Cs", "Z", "Cn"]), min_size=1)
-ID = TEXT.map(str.strip).filter(lambda text: text and not set(text) & set("/\\\ufffe\uffff"))
-NAME = ID.filter(lambda text: document_of(text) == text)
-TIME = st.floats(0, 1e6, allow_nan=False)
-
-
-@st.composite
-def lists(draw):
-    """Any list of detections."""
-    queries = draw(st.lists(ID, min_size=1, max_size=5, unique=True))
-    documents, channels = (
-        draw(st.lists(names, min_size=1, max_size=3, unique=True)) for names in (NAME, ID)
-    )
-    n = draw(st.integers(0, 8))
-
-    def some(values, kind):
-        return np.array(draw(st.lists(values, min_size=n, max_size=n)), kind)
-
-    answers = [
-        (query, draw(st.none() | TIME), draw(st.none() | st.integers(0, 99)), 0)
-        for query in queries
-    ]
-    return DetectionList(
-        "made",
-        draw(st.dictionaries(st.sampled_from(["system_id", "language"]), TEXT)),
-        pl.DataFrame(answers, schema=ANSWERS, orient="row"),
-        tuple(queries),
-        tuple(documents),
-        tuple(channels),
-        np.sort(some(st.integers(0, len(queries) - 1), np.int32)),
-        some(st.integers(0, len(documents) - 1), np.int32),
-        some(st.integers(0, len(channels) - 1), np.int32),
-        some(TIME, float),
-        some(TIME, float),
-        some(st.floats(allow_nan=False, allow_infinity=False), float),
-        some(st.booleans(), bool),
-        np.zeros(n, np.int64),
-    )
-
-
-@given(found=lists(), packed=st.booleans())
-def test_what_is_written_is_read(tmp_path_factory, found, packed):
-    path = tmp_path_factory.getbasetemp() / f"written.kwslist.xml{'.gz' * packed}"
-    write_kwslist(str(path), found)
-    again = read_kwslist(str(path))
-    assert [row[:-1] for row in rows(again)] == [row[:-1] for row in rows(found)]
-    assert again.answers.drop("line").equals(found.answers.drop("line"))
-    assert dict(again.header) == dict(found.header)
-    first = path.read_bytes()
-    write_kwslist(str(path), again)
-    assert path.read_bytes() == first
-    assert [p.name for p in path.parent.iterdir() if p.name.startswith(".truecost")] == []
-
-
-def test_detections_in_any_order_are_written_by_query(put):
-    found = read_detections(put(CSV.replace("K2,F2", "K4,F2"), "f.csv"))
-    write_kwslist("out.xml", found)
-    assert [row[0] for row in rows(read_kwslist("out.xml"))] == ["K2", "K4", "K3"]
-    shuffled = of_table(read("f.csv", None, "terms"))
-    write_kwslist("again.xml", shuffled)
-    assert Path("again.xml").read_bytes() == Path("out.xml").read_bytes()
-
-
-def test_nothing_half_written_is_left(put, tmp_path):
-    found = read_kwslist(put(KWSLIST))
-    (tmp_path / "folder").mkdir()
-    assert "folder: cannot be written" in refused(write_kwslist, "folder", found)
-    assert "no/f.xml: cannot be written" in refused(write_kwslist, "no/f.xml", found)
-    write_kwslist("f.xml", found)
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["f.xml", "folder"]
 
 
 # Queries
@@ -704,6 +628,7 @@ def test_faults_of_words(put, name):
     assert said in refused(read_lexemes, put(text, "f.rttm"))
 
 
+TIME = st.floats(0, 1e6, allow_nan=False)
 WORD = st.text(st.sampled_from("aÄé听-;#."), min_size=1, max_size=5)
 WORD = WORD.filter(lambda word: not word.startswith(";;"))  # which is a comment
 

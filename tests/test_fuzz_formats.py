@@ -97,7 +97,7 @@ TASK_VALID = {
         b"NONLEX F 1 1 1 <NA> laugh A <NA>\nlexeme\tF 1 1 .5* no frag A <NA> <NA>\r\n",
         **TABLES,
     },
-    "stream": TABLES | {"csv": b"batch,id,event,phase,score\n0,a,predict,pre,0.5\n0,a,query,,\n"},
+    "streams": TABLES | {"csv": b"batch,id,event,phase,score\n0,a,predict,pre,0.5\n0,a,query,,\n"},
     "lifelong": TABLES | {"csv": b"version,time,score\n0,1,0.5\n1,1,0.25\n"},
 }
 CASES = [(task, kind) for task, kinds in TASK_VALID.items() for kind in kinds]

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import truecost as tc
 from truecost import cli
 from truecost.gates import read_gates
+from truecost.study import run as run_study
 from truecost.study.directory import read_result
 
 STUDY = b"""measures = ["act_dcf", "eer"]
@@ -68,7 +69,7 @@ def folder(tmp_path_factory):
         pl.DataFrame(rows | {"score": scores * 10}).write_csv(place / f"{name}.csv")
     (place / "study.toml").write_bytes(STUDY)
     study = tc.Study.read(str(place / "study.toml"))
-    tc.write(tc.run(study), str(place / "out"))
+    tc.write(run_study(study), str(place / "out"))
     return place
 
 

@@ -17,6 +17,7 @@ from truecost.core.comparison import compare
 from truecost.core.flags import FLAGS
 from truecost.gates import Gate, assert_gate, check, exit_code, parse_gate
 from truecost.gates.checking import needed
+from truecost.study import run as run_study
 
 # -- the three states
 
@@ -55,6 +56,7 @@ def test_what_a_state_says_of_value_and_ends(ends, limit):
 @given(intervals(), ENDS)
 def test_a_lower_limit_is_the_mirror_of_an_upper_one(ends, limit):
     value, lower, upper = ends
+    assume(value not in (0.0, 1.0))  # ends of rates, whose mirror images are none
     [up] = check([Gate(measure="act_dcf", max_upper=limit)], [row(*ends)])
     mirrored = row(-value, -upper, -lower, direction="higher")
     [down] = check([Gate(measure="act_dcf", min_lower=-limit)], [mirrored])
@@ -322,7 +324,7 @@ def test_a_gate_decides_by_auto_intervals_unless_it_names_a_method():
     percentile, bca = row(method="percentile"), row(method="bca")
     for one in (percentile, bca):
         said = rf"interval of act_dcf \(A\) is of the method {one.method}; .* score again with "
-        said += rf"--method auto, or accept this one with method={one.method}"
+        said += rf'method="auto", or accept this one with method={one.method}'
         with pytest.raises(tc.UsageError, match=said):
             states("act_dcf:max_upper=0.5", [one])
         assert states(f"act_dcf:max_upper=0.5,method={one.method}", [one]) == ["pass"]
@@ -360,9 +362,7 @@ def test_intervals_made_in_different_ways_are_not_compared():
     assert states("act_dcf:max_upper=0.5", alike) == ["pass", "pass"]
     other = [made(0.3), *alike[1:]]
     for gate in ("act_dcf:max_upper_delta=0,baseline=A", "act_dcf:max_upper=0.5"):
-        with pytest.raises(
-            tc.UsageError, match=r"different ways .*icc 0\.[13].*--method and --icc"
-        ):
+        with pytest.raises(tc.UsageError, match=r"different ways .*icc 0\.[13].*method and icc"):
             states(gate, other)
     mixed = [row(method="percentile"), *alike[1:]]
     with pytest.raises(tc.UsageError, match=r"act_dcf against A \(B\) and act_dcf \(A\) were made"):
@@ -564,4 +564,4 @@ def test_a_study_refuses_a_limit_in_percent_before_it_reads_anything():
     gates = {"gate": [{"measure": "wer", "max_upper": 8}]}
     study = tc.Study.of({"task": "transcripts", **tables, **gates})
     with pytest.raises(tc.UsageError, match="max_upper is a share, and 8 is 800%"):
-        tc.run(study)
+        run_study(study)

@@ -51,7 +51,6 @@ def test_help(folder, tmp_path, monkeypatch):
     assert_kept(tmp_path / "made", KEPT / "help")
 
 
-@pytest.mark.pictures
 @pytest.mark.parametrize("name", QUICK)
 def test_commands(name, folder, tmp_path):
     made = tmp_path / "made"

@@ -5,7 +5,7 @@ import shlex
 
 import pytest
 
-from truecost.cli import GLOBAL, METHODS, PROTOCOL, run
+from truecost.cli import GLOBAL, METHODS, PROTOCOL, app, run
 from truecost.tasks import find, names
 
 COMMANDS = [
@@ -31,5 +31,6 @@ def test_one_example_with_options_that_there_are(command, capsys):
     known = {*re.findall(r"(?<![\w-])--?[a-z][a-z-]*", text.replace(examples[0], ""))}
     assert flags <= known
     assert "..." not in {*words}
-    for wrong in ("unless given", "default: ()", 'default: ""', "default: (", "Default: ()"):
+    app.parse_args(words[1:], exit_on_error=False, print_error=False)
+    for wrong in ("unless given", "default: ", "Default: ()", 'Default: ""', "Default: None"):
         assert wrong not in text, wrong

@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truecost.errors import InputError
-from truecost.formats import streams, xml
-from truecost.formats.ecf import read_ecf, read_kwlist
+from truecost.formats import opening, xml
 from truecost.formats.kwslist import of_blocks, read_kwslist
-from truecost.formats.searches import read_detections
+from truecost.formats.searches import read_detections, read_ecf, read_kwlist
 
 KW = '<kw file="F" channel="1" tbeg="10.5" dur="0.5" score="0.9" decision="YES"/>\n'
 BEGIN = '<kwslist system_id="x">\n<detected_kwlist kwid="K1" search_time="1" oov_count="0">\n'
@@ -173,7 +172,7 @@ def test_encodings_that_are_read(put, data, packed):
 def test_encodings_in_blocks_of_any_size(name):
     data, said = ENCODINGS[name]
     for size in (1, 2, 7):
-        assert said in refused("f.xml", lambda s, n=size: of_blocks(streams.pieces(data, n), s))
+        assert said in refused("f.xml", lambda s, n=size: of_blocks(opening.pieces(data, n), s))
 
 
 def big(queries=20, detections=25):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import truecost as tc
-from truecost.core import jackknife
+from truecost.core import subsets as jackknife
 
 EQUAL = tc.Application.detection(1, 1, 0.5)
 TIGHT = {"rel": 1e-9, "abs": 1e-12}

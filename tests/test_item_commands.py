@@ -127,7 +127,7 @@ def test_further_references_are_references(there, capsys):
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        ("transcripts score ref.trn", 2, "no system is named"),
+        ("transcripts score ref.trn", 2, "give at least one file after the reference"),
         ("transcripts score", 2, "no reference is named"),
         ("transcripts compare ref.trn hyp.trn", 2, "a reference and at least two systems"),
         ("transcripts score none.trn hyp.trn", 3, "none.trn: there is no such file"),
@@ -366,7 +366,7 @@ def test_measures_are_listed_with_their_task(capsys):
     code, out, _ = run("list measures", capsys)
     tasks = [line.rpartition("; for ")[2] for line in out.splitlines()]
     assert code == 0
-    every = ["trials", "transcripts", "translation", "diarization", "abba", "terms", "stream"]
+    every = ["trials", "transcripts", "translation", "diarization", "abba", "terms", "streams"]
     assert list(dict.fromkeys(tasks)) == [*every, "lifelong"]
     assert tasks == sorted(tasks, key=list(dict.fromkeys(tasks)).index)  # those of a task together
     found = json.loads(run("list measures --json", capsys)[1])

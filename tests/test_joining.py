@@ -6,8 +6,7 @@ import pytest
 
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table
-from truecost.study.columns import Options
-from truecost.study.joining import join, join_metadata
+from truecost.study.columns import Options, join, join_metadata
 from truecost.tasks.trials.loading import load
 
 
@@ -105,7 +104,7 @@ METADATA = {  # metadata, column, error, message
         "side",
         UsageError,
         "s: there is no column 'side' to look up in m; the columns are id, enroll, test, score: "
-        "--metadata COLUMN=m",
+        "metadata COLUMN=m",
     ),
     "a name twice": (
         table("m", id=["a x", "b y"], score=["1", "2"]),

@@ -4,7 +4,7 @@ import pytest
 
 from truecost.errors import UsageError
 from truecost.formats.publishing import ASIDE
-from truecost.study.resumable import KEPT, LOGS, TRAINED, work_of
+from truecost.study.directory import KEPT, LOGS, TRAINED, work_of
 
 works = pytest.mark.parametrize("work", KEPT, ids=lambda work: work.place)
 
@@ -28,7 +28,7 @@ def test_what_has_a_note_goes_on_when_asked_to(work, tmp_path):
     (tmp_path / work.place).mkdir()
     (tmp_path / work.note).touch()
     work.check(tmp_path, resume=True)
-    with pytest.raises(UsageError, match=r"already: go on with (it|them) \(--resume\)"):
+    with pytest.raises(UsageError, match=r"already: go on with (it|them) \(resume=True\)"):
         work.check(tmp_path, resume=False)
 
 
@@ -63,4 +63,4 @@ def test_which_work_a_study_makes():
     import truecost as tc
 
     assert work_of(tc.Study.of({"training": {"commands": {"a": ["x", "{out}"]}}})) is TRAINED
-    assert work_of(tc.Study.of({"task": "stream", "source": {"name": "digits"}})) is LOGS
+    assert work_of(tc.Study.of({"task": "streams", "source": {"name": "digits"}})) is LOGS

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 
 from truecost.errors import InputError
-from truecost.learning import checkpoint as finishing
-from truecost.learning.asking import Asking
-from truecost.learning.checkpoint import folder_of, forget
+from truecost.learning import jobs as finishing
 from truecost.learning.expert import ReferenceExpert
-from truecost.learning.learners import build as learner_of
+from truecost.learning.jobs import folder_of, forget
+from truecost.learning.learners.building import build as learner_of
 from truecost.learning.log import LogWriter
-from truecost.learning.loop import Budget, run_stream
-from truecost.learning.strategies import NAMES, build
+from truecost.learning.loop import Asking, Budget, run_stream
+from truecost.learning.strategies.mixtures import build, kinds
 from truecost.learning.system import Batch, Stream, Task
 
 CLASSES = ("0", "1")
@@ -93,7 +92,7 @@ def test_a_strategy_that_says_it_keeps_nothing_has_checkpoints(tmp_path):
     assert checkpoint.suffix == ".checkpoint"
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if ":" not in name])
+@pytest.mark.parametrize("name", [name for name in kinds() if ":" not in name])
 def test_every_strategy_of_ours_has_checkpoints(name):
     pytest.importorskip("sklearn")
     mixed = {"first": "margin", "second": "random"} if name in ("split", "plateau") else {}

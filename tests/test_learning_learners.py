@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truecost.errors import InputError, MissingExtraError, UsageError
-from truecost.learning.checking import check_outputs, softmax
-from truecost.learning.learners import NAMES, build
-from truecost.learning.learners.pool import Pool, Scale, draws, of_numbers, proper
+from truecost.learning.checking import check_outputs, checked_array, softmax
+from truecost.learning.learners.building import NAMES, build
+from truecost.learning.learners.pool import Pool, Scale, draws, of_numbers
 from truecost.learning.system import Answer, Answered, Batch, Learner, Restorable, Stream, Task
 
 pytest.importorskip("sklearn")
@@ -245,7 +245,7 @@ def test_members_see_what_they_drew():
     members = learner.predict(batch).members
     assert members.shape == (2, 30, 2)
     for member in range(2):
-        counts = [draws(learner.task, member + 1, name) for name in batch.ids]
+        counts = [draws(learner.task.seed, member + 1, name) for name in batch.ids]
         rows = np.repeat(np.arange(30), counts)
         model = LogisticRegression(max_iter=1000).fit(matrix[rows], np.array(labels)[rows])
         np.testing.assert_allclose(members[member], model.predict_proba(matrix), atol=1e-6)
@@ -261,11 +261,11 @@ def test_members_of_one_label():
 
 def test_draws_are_poisson_and_keyed():
     task = Task("detection", DETECTION, 1)
-    found = np.array([draws(task, 1, f"i{k}") for k in range(4000)])
+    found = np.array([draws(task.seed, 1, f"i{k}") for k in range(4000)])
     assert abs(found.mean() - 1) < 0.05
     assert abs((found == 0).mean() - np.exp(-1)) < 0.03
-    assert [draws(task, 1, f"i{k}") for k in (7, 3)] == [found[7], found[3]]
-    assert any(draws(task, 2, f"i{k}") != found[k] for k in range(20))
+    assert [draws(task.seed, 1, f"i{k}") for k in (7, 3)] == [found[7], found[3]]
+    assert any(draws(task.seed, 2, f"i{k}") != found[k] for k in range(20))
 
 
 @pytest.mark.parametrize(
@@ -377,7 +377,7 @@ def test_options_beside_and_in_a_table():
 
 
 WRONG = {
-    "near": ("logistic", "detection", {"c": 1.0}, "option 'c' is not known: did you mean 'C'"),
+    "near": ("logistic", "detection", {"c": 1.0}, "option 'c' is not known .did you mean 'C'"),
     "far": ("logistic", "detection", {"qqq": 1}, "known are C, class_weight, members, scale"),
     "type": ("logistic", "detection", {"C": "x"}, r"Expected float, got str, in C"),
     "range": ("logistic", "detection", {"C": 0}, r"Expected float > 0"),
@@ -399,7 +399,7 @@ WRONG = {
         "sklearn",
         "classes",
         {"model": "sklearn.svm:LinearSVCC"},
-        "has no 'LinearSVCC': did you mean 'LinearSVC'",
+        "has no 'LinearSVCC' .did you mean 'LinearSVC'",
     ),
     "not a class": ("sklearn", "classes", {"model": "sklearn:__version__"}, "expected a class"),
     "no estimator": ("sklearn", "classes", {"model": "fractions:Fraction"}, "derive from sklearn"),
@@ -407,7 +407,7 @@ WRONG = {
         "sklearn",
         "classes",
         {"model": "sklearn.svm:SVC", "kernal": "rbf"},
-        "SVC has no option 'kernal': did you mean 'kernel'",
+        "SVC has no option 'kernal' .did you mean 'kernel'",
     ),
     "refused": (
         "sklearn",
@@ -495,7 +495,11 @@ def test_outputs_of_a_model_are_checked(folder):
     )
     matrix, labels = world("detection", 20)
     batch = batch_of(matrix)
-    said = {"nan": "hold nan", "wide": r"shape \(20, 3\), expected \(20, 2\)", "sum": "sums 1.4"}
+    said = {
+        "nan": "are nan, nan, exp",
+        "wide": r"shape \(20, 3\), expected 20 x 2",
+        "sum": "sum 1.4",
+    }
     for how, message in said.items():
         options = {"model": "of_mine_2:Odd", "how": how, "folder": str(folder)}
         learner = build("sklearn", Task("detection", DETECTION, 0, options))
@@ -549,13 +553,11 @@ def test_labelled_items_stay_as_they_were():
 
 def test_probabilities_may_differ_from_1_by_rounding_only():
     near, far = np.array([[0.5, 0.50008]]), np.array([[0.5, 0.5], [0.5, 0.5002]])
-    assert proper(near, (1, 2), "probabilities", "me").tolist() == near.tolist()
-    with pytest.raises(InputError, match=r"me: its probabilities .* sums 1 to 1\.0002"):
-        proper(far, (2, 2), "probabilities", "me")
-    with pytest.raises(
-        InputError, match=r"negative or do not add up to 1 \(least -0\.5, sums 1 to"
-    ):
-        proper(np.array([[1.5, -0.5]]), (1, 2), "probabilities", "me")
+    assert checked_array(near, (1, 2), "probabilities", "me").tolist() == near.tolist()
+    with pytest.raises(InputError, match=r"me: its probabilities are 0.5, 0.5002 \(sum 1\.0002\)"):
+        checked_array(far, (2, 2), "probabilities", "me")
+    with pytest.raises(InputError, match=r"are 1.5, -0.5 \(sum 1\), expected 0 or more with"):
+        checked_array(np.array([[1.5, -0.5]]), (1, 2), "probabilities", "me")
 
 
 def test_softmax_of_what_cannot_be():
@@ -575,7 +577,7 @@ def test_any_number_of_threads_gives_the_same_bytes():
     script = textwrap.dedent("""
         import hashlib
         import numpy as np
-        from truecost.learning.learners import build
+        from truecost.learning.learners.building import build
         from truecost.learning.system import Answer, Answered, Batch, Task
 
         rng = np.random.default_rng(0)
@@ -604,7 +606,7 @@ def test_a_model_has_one_thread_whatever_is_set_outside():
     from sklearn.base import BaseEstimator, ClassifierMixin
     from threadpoolctl import threadpool_info, threadpool_limits
 
-    from truecost.learning.learners.scikit import Scikit
+    from truecost.learning.learners.models import Scikit
 
     seen = []
 
@@ -660,10 +662,10 @@ def test_a_learner_of_the_user(folder):
     learner = build("callable", task)
     assert learner.task == Task("classes", CLASSES, 4, {"depth": 2})
     for name, message in {
-        "make2": "of_mine_3 has no 'make2': did you mean 'make'",
+        "make2": "of_mine_3 has no 'make2' .did you mean 'make'",
         "fails": r"of_mine_3:fails failed: KeyError: 'width'",
         "nothing": "made int, which has no method 'predict'",
-        "number": "of_mine_3:number is 3, expected a function",
+        "number": "of_mine_3:number is 3, expected a class or a function",
     }.items():
         options = {"python": f"of_mine_3:{name}", "folder": str(folder)}
         with pytest.raises(UsageError, match=message):

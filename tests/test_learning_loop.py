@@ -14,12 +14,11 @@ from hypothesis import strategies as st
 from taught import CLASSES, Counting, Drawn, Follower, Restorable, batch_of, events, run, stream_of
 from truecost.errors import InputError, UsageError
 from truecost.formats.events import read_events
-from truecost.learning.asking import Asking, restorable
-from truecost.learning.checkpoint import folder_of
 from truecost.learning.expert import ReferenceExpert
+from truecost.learning.jobs import folder_of
 from truecost.learning.log import LogWriter
-from truecost.learning.loop import Budget, run_passive, run_stream
-from truecost.learning.system import Answer, Answered, Batch, Outputs, Question
+from truecost.learning.loop import Asking, Budget, run_passive, run_stream
+from truecost.learning.system import Answer, Answered, Batch, Outputs, Question, restorable
 
 SIZES = st.lists(st.integers(1, 5), min_size=1, max_size=5)
 KINDS = st.sampled_from([CLASSES, ("a", "b", "c"), ()])
@@ -449,9 +448,12 @@ BAD = {
     "objects": (outputs(scores=np.array(["a"] * 3)), "its scores are a <U1 array, expected"),
     "nan": (
         outputs(scores=np.array([0, 0, np.nan])),
-        "item 'i0.2': its scores hold nan, expected finite",
+        "item 'i0.2': its scores are nan, expected finite",
     ),
-    "inf": (outputs(scores=np.array([0, np.inf, 0])), "item 'i0.1': its scores hold inf"),
+    "inf": (
+        outputs(scores=np.array([0, np.inf, 0])),
+        "item 'i0.1': its scores are inf, expected finite",
+    ),
     "classes": (
         outputs(probabilities=np.full((3, 3), 1 / 3)),
         r"its probabilities have the shape \(3, 3\), expected 3 x 2",
@@ -470,16 +472,19 @@ BAD = {
     ),
     "nan row": (
         outputs(probabilities=np.array([[0.5, 0.5], [np.nan, 1], [1, 0]])),
-        "item 'i0.1': its probabilities hold",
+        "item 'i0.1': its probabilities are nan, 1.0, expected finite",
     ),
     "logits": (outputs(logits=np.zeros((3, 3))), "its logits have the shape"),
     "embedding": (outputs(embedding=np.zeros(3)), r"its embedding have the shape \(3,\), expected"),
     "members": (
         outputs(members=np.zeros((3, 2))),
-        r"its members are \(3, 2\), expected members x 3",
+        r"its members have the shape \(3, 2\), expected any x 3 x 2",
     ),
-    "no member": (outputs(members=np.zeros((0, 3, 2))), "the probabilities of a member"),
-    "member": (outputs(members=np.zeros((4, 3, 2))), "the probabilities of a member"),
+    "no member": (outputs(members=np.zeros((0, 3, 2))), r"shape \(0, 3, 2\), expected any x 3 x 2"),
+    "member": (
+        outputs(members=np.zeros((4, 3, 2))),
+        r"its members are .* \(sum 0\), expected 0 or",
+    ),
 }
 
 

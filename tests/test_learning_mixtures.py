@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from choosing import answers, everything, items, said, told
-from truecost.learning.strategies import build
+from truecost.learning.strategies.mixtures import build
 
 
 @given(

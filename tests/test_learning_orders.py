@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from truecost.learning.jobs import Recipe
-from truecost.learning.passes import streams_seen
-from truecost.learning.streams import Items, Source, divided, read_items
-from truecost.learning.streams.orders import _divided
+from truecost.learning.goals import _divided
+from truecost.learning.passes import StreamRecipe as Recipe
+from truecost.learning.source import Items, Source
+from truecost.learning.streams import divided, read_items
 from truecost.learning.system import generator
 
 
@@ -58,7 +58,7 @@ def test_a_generator_makes_new_items_for_each_seed_of_a_run():
     recipe = Recipe(source=source, batch=20, bootstrap=4, learner="logistic", learner_options={})
     labels = []
     for seed in (0, 1):
-        [found] = streams_seen(recipe, seed)
+        [found] = recipe.see(seed)
         [expected] = divided(read_items(source, seed), source, 20, seed, 4)
         assert found.digest == expected.digest
         labels.append(found.labels)

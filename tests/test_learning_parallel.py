@@ -146,6 +146,18 @@ def test_a_failure_ends_the_others_who_close_what_they_opened(run, tmp_path):
     assert len([*tmp_path.glob("closed-*")]) == 3
 
 
+def test_where_failures_can_wait_the_others_end_and_none_is_begun(run):
+    heard, shared = [], {"at": 0, "error": "input", "pause": 1}
+    options = {"heard": lambda place, said: heard.append((place, said)), "patient": True}
+    failed = run_parallel("parallel_jobs:failing", shared, [1, 0], 2, **options)
+    assert {place: str(error) for place, error in failed.items()} == {1: "because"}
+    assert (0, None) in heard
+    assert [*run_parallel("parallel_jobs:failing", shared, [0, 1], 1, **options)] == [0]
+    assert (1, None) not in heard
+    with pytest.raises(WorkerError):  # no fault of the data: it ends them all
+        run_parallel("parallel_jobs:failing", {"at": 0, "error": "other"}, [0], 1, **options)
+
+
 def test_what_does_not_heed_is_ended(run, monkeypatch):
     monkeypatch.setattr("truecost.learning.parallel.GRACE", 1.0)
     heard = []

@@ -18,8 +18,8 @@ from choosing import (
     told,
 )
 from truecost.kernels.points import lower
-from truecost.learning.strategies import build
-from truecost.learning.strategies.keeping import Memory
+from truecost.learning.strategies.mixtures import build
+from truecost.learning.strategies.settings import Memory
 from truecost.learning.system import Batch, generator
 
 POINTS = st.lists(st.tuples(st.integers(-4, 4), st.integers(-4, 4)), min_size=1, max_size=9)

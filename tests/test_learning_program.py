@@ -17,8 +17,9 @@ import pytest
 
 from truecost.errors import InputError, UsageError
 from truecost.learning.checking import check_outputs
-from truecost.learning.learners import build, messages, process
+from truecost.learning.learners import process
 from truecost.learning.learners import program as protocol
+from truecost.learning.learners.building import build
 from truecost.learning.system import (
     Answer,
     Answered,
@@ -32,7 +33,7 @@ from truecost.learning.system import (
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX")
 
-EXAMPLE = Path(__file__).parents[1] / "examples" / "stream" / "program.py"
+EXAMPLE = Path(__file__).parents[1] / "examples" / "streams" / "program.py"
 DETECTION = ("0", "1")
 TWO = Batch(3, ("a", "b"), np.array([[0.5, 1.0], [2.0, 3.0]]), "de")
 
@@ -55,7 +56,7 @@ right = {"n": told["n"], "ids": told["ids"], "decisions": ["0", "1"], "scores": 
 
 
 @pytest.fixture
-def start(tmp_path):
+def start(tmp_path, monkeypatch):
     """Start a program from its text; ends it after the test."""
     started = []
 
@@ -67,6 +68,7 @@ def start(tmp_path):
         return started[-1]
 
     yield begin
+    monkeypatch.setattr(process, "FAREWELL", 0.1)  # those that sleep are not waited for
     for learner in started:
         learner.close()
 
@@ -296,19 +298,19 @@ def test_the_documented_messages_are_those_that_are_understood():
     assert len(lines) == 18
     said = [line for line in lines if "message" not in line and "truecost" not in line]
     kinds = [
-        messages.Ready,
-        messages.Predicted,
-        messages.Asked,
-        messages.Done,
-        messages.Stored,
-        messages.Done,
-        messages.Asked,
-        messages.Asked,
-        messages.Done,
+        process.Ready,
+        protocol.Predicted,
+        protocol.Asked,
+        protocol.Reply,
+        protocol.Stored,
+        protocol.Reply,
+        protocol.Asked,
+        protocol.Asked,
+        protocol.Reply,
     ]
     assert len(said) == len(kinds)
     for line, kind in zip(said, kinds, strict=True):
-        messages.read(msgspec.json.encode(line), kind)
+        process.read(msgspec.json.encode(line), kind)
 
 
 def test_strings_and_objects_are_features_too(start):
@@ -398,19 +400,25 @@ PREDICT = {
     "other order": ("right['ids'].reverse(); say(**right)", "in their order: 'b' for 'a', 'a' for"),
     "other id": ("right['ids'][1] = 'c'; say(**right)", "in their order: 'c' for 'b'"),
     "fewer scores": ("right['scores'] = [1]; say(**right)", r"scores have the shape \(1,\), exp"),
-    "fewer decisions": ("right['decisions'] = ['1']; say(**right)", "1 decision on 2 items"),
+    "fewer decisions": (
+        "right['decisions'] = ['1']; say(**right)",
+        "decisions are 1, expected one for each of the 2",
+    ),
     "no decisions": ("del right['decisions']; say(**right)", "it said no decisions"),
     "no class": (
         "right['decisions'][0] = '2'; say(**right)",
-        "decision '2' on 'a' is not one of 0, 1",
+        "item 'a': the decision is '2', expected one of the classes 0, 1",
     ),
-    "sum": ("say(**right, probabilities=[[1, 1], [0, 1]])", "do not add up to 1"),
+    "sum": (
+        "say(**right, probabilities=[[1, 1], [0, 1]])",
+        r"are 1.0, 1.0 \(sum 2\), expected 0 or more",
+    ),
     "shape": (
         "say(**right, logits=[[1], [2]])",
-        r"logits have the shape \(2, 1\), expected \(2, 2",
+        r"logits have the shape \(2, 1\), expected 2 x 2",
     ),
     "ragged": ("say(**right, embedding=[[1, 2], [3]])", "its embedding are no numbers"),
-    "members": ("say(**right, members=[[[1, 0]]])", r"shape \(1, 1, 2\), expected \(1, 2, 2\)"),
+    "members": ("say(**right, members=[[[1, 0]]])", r"shape \(1, 1, 2\), expected any x 2 x 2"),
     "refuses": ("say(n=1, error='out of memory')", "it refused: out of memory"),
 }
 
@@ -429,9 +437,9 @@ def test_failures_of_a_prediction(case, start):
 
 
 ASK = {
-    "strange": ("say(n=2, ids=['a', 'q'])", "q: no item of the batch"),
-    "many": ("say(n=2, ids=['a', 'b'])", "about 2 items, of which 2 are different; at most 1"),
-    "twice": ("say(n=2, ids=['a', 'a'])", "about 2 items, of which 1 are different"),
+    "strange": ("say(n=2, ids=['q'])", "asked about 'q', which is no item of the batch"),
+    "many": ("say(n=2, ids=['a', 'b'])", "asked 2 questions where the budget leaves 1"),
+    "twice": ("say(n=2, ids=['a', 'a'])", "asked 2 questions where the budget leaves 1"),
     "other": ("say(n=2)", "missing required field 'ids'"),
 }
 
@@ -523,7 +531,7 @@ def test_features_that_json_does_not_hold(start):
         ({"command": ["a\0b"]}, "cannot be run: embedded null byte"),
         ({"command": "true", "folder": "/no/such"}, "folder /no/such is no folder"),
         ({"command": "true", "timeout": 0}, "Expected float > 0"),
-        ({"command": "true", "time_out": 3}, "'time_out' is not known: did you mean 'timeout'"),
+        ({"command": "true", "time_out": 3}, "'time_out' is not known .did you mean 'timeout'"),
     ],
 )
 def test_wrong_settings(options, message):
@@ -607,7 +615,7 @@ def test_nothing_survives_an_interrupt(start, tmp_path):
 
 OURS = """
 import os, signal, sys
-from truecost.learning.learners import build
+from truecost.learning.learners.building import build
 from truecost.learning.system import Task
 
 options = {{"command": [sys.executable, "mine.py"], "folder": {folder!r}}}

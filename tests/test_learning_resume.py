@@ -29,11 +29,10 @@ from taught import (
 )
 from test_learning_loop import runs
 from truecost.errors import InputError
-from truecost.learning.asking import Asking
-from truecost.learning.checkpoint import folder_of, forget
 from truecost.learning.expert import ReferenceExpert
+from truecost.learning.jobs import folder_of, forget
 from truecost.learning.log import LogWriter
-from truecost.learning.loop import Budget, run_passive, run_stream
+from truecost.learning.loop import Asking, Budget, run_passive, run_stream
 
 LEARNERS = {"replay": Follower, "snapshot": Restorable}
 
@@ -228,7 +227,7 @@ def test_a_checkpoint_of_another_version_is_ignored(tmp_path):
     stream, expert, whole = long_run(tmp_path)
     path = tmp_path / "log"
     killed(path, stream, expert, 2, len(whole) // 2, checkpoint=2)
-    with mock.patch("truecost.learning.checkpoint.__version__", "99"):
+    with mock.patch("truecost.learning.jobs.__version__", "99"):
         _, learner = resumed(path, stream, expert, 2, checkpoint=2)
     assert path.read_bytes() == whole
     assert learner.restored == 0
@@ -485,7 +484,7 @@ import sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from taught import CLASSES, Drawn, Follower, Restorable, run, stream_of
-from truecost.learning.asking import Asking
+from truecost.learning.loop import Asking
 from truecost.learning.expert import ReferenceExpert
 
 class Slow({learner}):

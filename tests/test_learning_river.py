@@ -7,7 +7,7 @@ import pytest
 
 from truecost.errors import InputError, UsageError
 from truecost.learning.checking import check_outputs
-from truecost.learning.learners import build
+from truecost.learning.learners.building import build
 from truecost.learning.system import Answer, Answered, Batch, Learner, Restorable, Stream, Task
 
 pytest.importorskip("river")
@@ -204,7 +204,7 @@ def test_pipelines_and_models_without_probabilities(tmp_path, monkeypatch):
         ("numbers", {"model": LOGISTIC}, "a task of numbers needs a regression"),
         ("detection", {"model": "river.linear_model:LinearRegression"}, "needs a classifier"),
         ("classes", {"model": LOGISTIC}, "there are 3: take model = 'river.multiclass:OneVsRest"),
-        ("detection", {"model": LOGISTIC, "los": 1}, "has no option 'los': did you mean 'loss'"),
+        ("detection", {"model": LOGISTIC, "los": 1}, "has no option 'los' .did you mean 'loss'"),
         ("detection", {"model": LOGISTIC, "scale": "x"}, "Invalid enum value 'x', in scale"),
         ("detection", {}, "option 'model' is needed"),
         ("detection", {"model": "river.linear_model"}, "did you mean 'river:linear_model'"),

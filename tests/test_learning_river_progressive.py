@@ -10,9 +10,8 @@ import pytest
 import truecost as tc
 from truecost.formats.events import read_events
 from truecost.learning import LogWriter, ReferenceExpert, Stream, Task, build_strategy
-from truecost.learning.asking import Asking
-from truecost.learning.learners.online import River
-from truecost.learning.loop import Budget, run_stream
+from truecost.learning.learners.models import River
+from truecost.learning.loop import Asking, Budget, run_stream
 from truecost.learning.system import Batch
 
 pytest.importorskip("river")
@@ -78,7 +77,7 @@ def counts(path):
     """Misses and false alarms before adaptation, as the log is scored."""
     names = ("n_missed", "n_false_alarms")
     scoring = tc.Scoring(measures=names, plan=tc.Plan(20))
-    rows = tc.score_system(tc.stream.read(path), scoring)
+    rows = tc.score_system(tc.streams.read(path), scoring)
     found = {row.measure: row.value for row in rows if row.dims["phase"] == "pre"}
     return tuple(found[name] for name in names)
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import truecost as tc
-from truecost.core.jackknife import Groups
+from truecost.core.subsets import Groups
 from truecost.core.weights import Block
 
 

@@ -12,8 +12,15 @@ from hypothesis import strategies as st
 
 from truecost import cli
 from truecost.errors import InputError
-from truecost.protocol.ledger import Figure, Line, Scored, encoded, keep, read_ledger
-from truecost.protocol.ledger_sets import evaluation_sets
+from truecost.protocol.ledger import (
+    Figure,
+    Line,
+    Scored,
+    encoded,
+    evaluation_sets,
+    keep,
+    read_ledger,
+)
 
 
 def scoring(evaluation="set", values=None, direction="lower", measure="nec", **changed):

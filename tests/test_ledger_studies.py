@@ -18,7 +18,7 @@ import truecost as tc
 from truecost import cli
 from truecost.protocol.ledger import read_ledger
 from truecost.protocol.options import LedgerTable
-from truecost.protocol.study.evaluated import Hasher
+from truecost.protocol.study.ledger import Hasher
 from truecost.study.directory import read_result
 
 RULE, FLAG = "choices-on-evaluation-data", "best_of_many"
@@ -175,7 +175,7 @@ def of_stream():
     streaming.written(Path())
     shown = Path("events.jsonl").read_text().replace('"cpu_seconds": 0.5', '"cpu_seconds": 0.7')
     Path("same.jsonl").write_text(shown)
-    tables = {"task": "stream", "measures": ["imlm"], "data": {"labels": "labels.csv"}}
+    tables = {"task": "streams", "measures": ["imlm"], "data": {"labels": "labels.csv"}}
     return tables, ("events.jsonl", "other.jsonl", "same.jsonl"), "a"
 
 
@@ -476,7 +476,7 @@ def test_a_broken_chain_is_said_and_counting_goes_on(folder, run):
 
 def test_a_live_run_is_a_scoring(folder, run):
     tables = {
-        "task": "stream",
+        "task": "streams",
         "measures": ["imlm"],
         "source": {"name": "digits", "targets": ["3"], "items": 60, "order": "shuffled"},
         "loop": {"budget": 2},

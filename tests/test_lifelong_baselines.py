@@ -16,8 +16,8 @@ from truecost.errors import InputError
 from truecost.learning import Batch, LogWriter, Outputs
 from truecost.learning.checking import check_outputs
 from truecost.learning.lifelong import Course, DomainExpert, Help, Life, run_lifelong
-from truecost.learning.lifelong.passes import COURSES, PASSES
-from truecost.learning.live.lifelong import jobs_of
+from truecost.learning.live.logs import life_jobs as jobs_of
+from truecost.learning.passes import COURSES, PASSES
 from truecost.learning.system import Stream
 from truecost.study import Study
 from truecost.study import paths as lifelong_runs
@@ -318,7 +318,7 @@ def test_texts_need_no_scores_and_classes_do():
     said = check_outputs(Outputs(("x", "z")), text, batch, "me")
     assert said.scores.tolist() == [0.0, 0.0]
     classes = Stream("", "classes", ("x", "y"), (batch,), {"a": "x", "b": "y"})
-    with pytest.raises(InputError, match="me, batch 0: it gave no scores, expected one for each"):
+    with pytest.raises(InputError, match="me: it gave no scores, expected one for each"):
         check_outputs(Outputs(("x", "y")), classes, batch, "me")
 
 
@@ -351,12 +351,14 @@ def test_kind_and_text_are_keys_of_a_source_by_task(tmp_path, run):
     study.write_text(text)
     code, _, err = run("run", study, "-o", tmp_path / "other")
     assert code == 2
-    assert "[source] kind = 'detection' goes with task stream; of a life cycle it is classes" in err
+    assert (
+        "[source] kind = 'detection' goes with task streams; of a life cycle it is classes" in err
+    )
     study.write_text(
-        'task = "stream"\n[source]\nfile = "calls.csv"\nlabel = "said"\nkind = "translation"\n'
+        'task = "streams"\n[source]\nfile = "calls.csv"\nlabel = "said"\nkind = "translation"\n'
     )
     assert "kind = 'translation' goes with task lifelong" in run("run", study, "-o", "other")[2]
-    study.write_text('task = "stream"\n[source]\nfile = "calls.csv"\ntext = "heard"\n')
+    study.write_text('task = "streams"\n[source]\nfile = "calls.csv"\ntext = "heard"\n')
     assert "[source] text goes with task lifelong" in run("run", study, "-o", "other")[2]
 
 
@@ -372,7 +374,7 @@ def test_sources_of_life_cycles_are_listed(run):
 
 OFFLINE = '''
 from truecost.learning import Question
-from truecost.learning.learners import build
+from truecost.learning.learners.building import build
 from truecost.learning.system import Batch
 
 
@@ -495,8 +497,8 @@ def test_a_learner_that_generalises_needs_less_than_all_corrections(tmp_path):
         log.finish()
     from truecost.core.scoring import Scoring
     from truecost.running import score
+    from truecost.tasks.lifelong.counting import read_lifelong
     from truecost.tasks.lifelong.options import LifelongScoring
-    from truecost.tasks.lifelong.reading import read_lifelong
 
     lifelong = read_lifelong(place, "transcripts")
     scoring = Scoring(measures=("msr", "n_corrections"), choices=LifelongScoring(cost="answers"))

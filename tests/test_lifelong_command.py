@@ -167,13 +167,13 @@ def test_little_is_too_little_to_doubt_the_direction(run, folder):
     assert "at all" not in run("lifelong score --lower mixed.csv")[2]
 
 
-def test_a_half_life_that_no_policy_takes_is_told(run):
-    said = "half_life changes nothing"
-    assert said in run("lifelong score --lower matrix.csv --half-life 3")[2]
-    assert (
-        said in run("lifelong score --lower matrix.csv --half-life 3 --policy recent:2,uniform")[2]
-    )
-    assert said not in run("lifelong score --lower matrix.csv --half-life 3 --policy recent")[2]
+def test_a_half_life_that_no_policy_takes_is_refused(run):
+    said = "--half-life goes with --policy recent or --policy conservative"
+    line = "lifelong score --lower matrix.csv --half-life 3"
+    for policies in ("", " --policy recent:2,uniform"):
+        code, _, err = run(line + policies)
+        assert (code, said in err) == (2, True)
+    assert run(f"{line} --policy recent")[0] == 0
 
 
 def test_the_score_is_said_once_and_systems_come_first(run):
@@ -182,7 +182,7 @@ def test_the_score_is_said_once_and_systems_come_first(run):
     above, head, line, *_ = out.splitlines()
     assert above.startswith("score mean_score (lower is better)")
     assert head.split()[0] == "system"
-    assert "reference" in head
+    assert "naive" in head
     assert line.split()[0] == "a"
     assert "policy_score" in line
     assert ":mean_score" not in out
@@ -434,17 +434,17 @@ def test_verbose_and_cite(run):
 
 
 @pytest.mark.parametrize("verb", ["score", "compare", "plan"])
-def test_the_kind_of_logs_is_named_by_kind_or_task(run, folder, verb):
-    """`penalise` and the other tasks say `--task`; a log elsewhere than in its run says no kind."""
+def test_the_kind_of_logs_is_named_by_output_kind(run, folder, verb):
+    """`--kind` is short for `--output-kind`; a log elsewhere than in its run says no kind."""
     for name, seed in (("one", 0), ("two", 1)):
         write(folder / f"{name}.jsonl", life("transcripts", seed=seed))
     line = f"lifelong {verb} one.jsonl two.jsonl --measure policy_score --json {FAST}"
     code, by_kind, err = run(f"{line} --kind transcripts")
     assert code == 0, err
-    code, by_task, _ = run(f"{line} --task transcripts")
+    code, by_task, _ = run(f"{line} --output-kind transcripts")
     assert (code, by_task) == (0, by_kind)
     assert "wer" in by_kind
-    for option in ("--kind", "--task"):
+    for option in ("--kind", "--output-kind"):
         code, out, err = run(f"{line} {option} texts")
         assert (code, out) == (2, "")
         assert "texts" in err

@@ -13,8 +13,8 @@ import pytest
 import truecost as tc
 from lives import WORDS
 from truecost.tasks.lifelong.options import LifelongScoring
-from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.records import Lifelong, Scored, no_effort
+from truecost.tasks.lifelong.settings import Policy
 
 pytestmark = pytest.mark.long
 SETS, REPLICATES = 1000, 400

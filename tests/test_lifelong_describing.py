@@ -17,11 +17,11 @@ from lives import (
     value_of,
     without,
 )
-from truecost.tasks.lifelong.describing import describe_lifelong
-from truecost.tasks.lifelong.policies import Policy
+from truecost.tasks.lifelong.descriptions import describe_lifelong
 from truecost.tasks.lifelong.records import (
     STATES,
 )
+from truecost.tasks.lifelong.settings import Policy
 
 
 @pytest.mark.parametrize("seeds", [1, 3])

@@ -13,22 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from truecost.corrections import corrector
-from truecost.corrections.speech_text import Turn, region_of, text_of, turns_of
+from truecost.corrections.texts import Turn, region_of, text_of, turns_of
 from truecost.errors import InputError, UsageError
-from truecost.learning.learners import build
-from truecost.learning.learners.diarizer.grid import (
-    NEVER,
-    TRUST,
-    Evidence,
-    Grid,
-    evidence_of,
-    threshold,
-)
-from truecost.learning.lifelong.living import Help, Life, run_lifelong
+from truecost.learning.learners.building import build
+from truecost.learning.learners.diarizer import NEVER, TRUST, Evidence, Grid, evidence_of, threshold
+from truecost.learning.lifelong.course import course_of
+from truecost.learning.lifelong.life_cycle import Help, Life, run_lifelong
 from truecost.learning.lifelong.person import DomainExpert
-from truecost.learning.lifelong.sources import course_of
-from truecost.learning.log import LogWriter
-from truecost.learning.recorded import understood
+from truecost.learning.log import LogWriter, understood
 from truecost.learning.system import Answer, Answered, Batch, Task
 from truecost.speech.spans import MICRO
 
@@ -84,7 +76,7 @@ def made(**options):
 
 @given(OUTPUT)
 def test_a_grid_says_the_same_turns(text):
-    assert frames(Grid.of(turns_of(text)).text()) == frames(text)
+    assert frames(text_of(Grid.of(turns_of(text)).turns())) == frames(text)
 
 
 @given(OUTPUT)
@@ -107,7 +99,7 @@ def distance(stretch, name, turns):
 def test_the_time_of_heaps_goes_to_who_is_nearest(text, gone):
     turns = turns_of(text)
     others = sorted({turn.speaker for turn in turns} - gone)
-    found = frames(Grid.of(turns).given_to_others(gone).text())
+    found = frames(text_of(Grid.of(turns).given_to_others(gone).turns()))
     edges = sorted({time for turn in turns for time in turn[:2]})
     for start, end in pairwise(edges):
         before = {turn.speaker for turn in turns if turn.start <= start and end <= turn.end}
@@ -207,7 +199,7 @@ def test_one_region_of_a_long_speaker_makes_no_heap():
 @settings(deadline=None)
 def test_what_was_told_stays(output, reference, start, length):
     part = f"{start}-{start + length}"
-    right = SPEECH.told(output, reference, part)
+    right = SPEECH.answer(output, reference, part)
     learner, recordings = made(), batch([output])
     learner.adapt(recordings, told(recordings, (0, part, right)))
     [found] = learner.predict(recordings).decisions
@@ -284,7 +276,7 @@ def test_the_course_of_recordings(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"table": TABLE.replace("d,2.5,test", "d,2.5,tests")}, "1 recording is of another set"),
+        ({"table": TABLE.replace("d,2.5,test", "d,2.5,tests")}, "1 recording of another set"),
         ({"table": TABLE.replace("d,2.5", "d,soon")}, "'soon' cannot be read"),
         ({"names": "xyz"}, "has none of the recordings"),
         ({"speaker": "a|b"}, "expected a name without blanks"),
@@ -347,7 +339,7 @@ def test_corrections_of_a_real_meeting_teach_what_is_a_heap():
         for _ in range(6):
             [said] = learner.predict(recordings).decisions
             worst = max(SPEECH.parts(said, reference), key=lambda part: part.errors).name
-            right = SPEECH.told(said, reference, worst)
+            right = SPEECH.answer(said, reference, worst)
             learner.adapt(recordings, told(recordings, (0, worst, right)))
         [said] = learner.predict(recordings).decisions
         rates[heaps] = wrong(said, reference)

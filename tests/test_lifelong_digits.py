@@ -9,15 +9,13 @@ import numpy as np
 import pytest
 from msgspec import structs
 
-import truecost.cli.studies
 from described import of_type
 from truecost import cli
 from truecost.errors import UsageError
-from truecost.learning.lifelong.course import check_course
-from truecost.learning.lifelong.sources import course_of, files_of, kinds
-from truecost.learning.lifelong.sources.digits import turned
-from truecost.learning.live.live import run_live
-from truecost.learning.streams.corpora import handwritten
+from truecost.learning.corpora import handwritten
+from truecost.learning.lifelong.course import check_course, course_of, files_of, kinds
+from truecost.learning.lifelong.sources.shipped import turned
+from truecost.learning.live.studies import run_live
 from truecost.study import Study
 from truecost.tasks.lifelong.descriptions import LifelongDescription
 from truecost.tasks.lifelong.options import LifelongTable
@@ -93,7 +91,7 @@ def test_turning_keeps_the_middle_and_empty_paper():
         ({"degrees": 3.0}, "degrees are for change = 'rotation'"),
         ({"change": "rotation", "phases": 3}, "phases are for change = 'classes'"),
         ({"phases": 6}, "in phases"),
-        ({"item": 3}, "has no key 'item': did you mean 'items'?"),
+        ({"item": 3}, "option 'item' is not known (did you mean 'items'?)"),
         ({"change": "colour"}, "Invalid enum value 'colour'"),
     ],
 )
@@ -112,7 +110,7 @@ def test_every_source_says_what_it_is():
     assert files_of("table", {"file": "a.csv"}) == {"file": ("a.csv",)}
 
 
-# The real run
+# The real run: what it tells of the learners; a run alone takes half a minute
 
 
 @pytest.fixture(scope="module")
@@ -150,12 +148,14 @@ def _against(outcome, measure, policy):
     return found
 
 
+@pytest.mark.long
 def test_who_cares_about_today_takes_another_system_than_who_cares_about_always(rows):
     assert _against(rows, "policy_score", "today").lower > 0  # `plastic` has the lower cost
     assert _against(rows, "policy_score", "always").upper < 0  # `rehearsing` has
     assert _against(rows, "policy_score", "origins").upper < 0
 
 
+@pytest.mark.long
 def test_the_persons_help_is_counted_and_the_ranks_stay(rows):
     assert (
         _against(rows, "penalised_score", "today").value > 0
@@ -164,6 +164,7 @@ def test_the_persons_help_is_counted_and_the_ranks_stay(rows):
     assert _against(rows, "penalised_score", "origins").upper < 0
 
 
+@pytest.mark.long
 def test_the_plastic_learner_forgets_and_the_rehearsing_one_does_not(rows):
     plastic, rehearsing = (
         _row(rows, name, "forgetting_max", None) for name in ("plastic", "rehearsing")
@@ -173,6 +174,7 @@ def test_the_plastic_learner_forgets_and_the_rehearsing_one_does_not(rows):
     assert _row(rows, "plastic-frozen", "forgetting_max", None).value == 0
 
 
+@pytest.mark.long
 def test_learning_with_a_person_beats_the_frozen_version_and_doing_without(rows):
     for name in ("plastic", "rehearsing"):
         helped = _row(rows, name, "policy_score", "always")
@@ -180,6 +182,7 @@ def test_learning_with_a_person_beats_the_frozen_version_and_doing_without(rows)
             assert helped.upper < _row(rows, f"{name}-{without}", "policy_score", "always").lower
 
 
+@pytest.mark.long
 def test_each_correction_costs_what_it_costs(rows):
     """S_imp - S_cor of 0/1 costs is the share of corrected items: 6 of 40 at every time."""
     for name in ("plastic", "rehearsing"):
@@ -189,6 +192,7 @@ def test_each_correction_costs_what_it_costs(rows):
         assert _row(rows, name, "help_seconds", None).value == 15 * 6 * 4.0
 
 
+@pytest.mark.long
 def test_newest_data_by_hand(rows):
     """The first cell of the policy `today` from the description: weights 1, 1/2, 1/4 ... of t."""
     [life] = [
@@ -219,10 +223,10 @@ def test_the_example_is_the_demo():
 
 
 def test_the_demo_runs_without_any_file(tmp_path, monkeypatch, capfd):
-    whole = truecost.cli.studies._study
+    whole = Study.read
 
-    def shrunk(folder):
-        study = whole(folder)
+    def shrunk(path):
+        study = whole(path)
         options = {**study.source.options, "days": 2, "items": 8, "test_items": 8, "initial": 4}
         return structs.replace(
             study,
@@ -232,7 +236,7 @@ def test_the_demo_runs_without_any_file(tmp_path, monkeypatch, capfd):
             interval=structs.replace(study.interval, replicates=20),
         )
 
-    monkeypatch.setattr("truecost.cli.studies._study", shrunk)
+    monkeypatch.setattr(Study, "read", shrunk)
     assert cli.run(["demo", "lifelong", "-o", str(tmp_path / "out")]) == 0
     _, err = capfd.readouterr()
     assert "one forgets, one rehearses" in err

@@ -11,16 +11,17 @@ from lives import EFFORT, Policy, lived, scoring, streamed
 from truecost.core.application import Application
 from truecost.core.estimates import estimate
 from truecost.core.intervals.rates import Errors, rate_limits
-from truecost.core.jackknife import LeftOut
+from truecost.core.subsets import LeftOut
 from truecost.errors import UsageError
 from truecost.tasks.lifelong.kinds import kind_of
-from truecost.tasks.lifelong.measures.lifelong import MEASURES as OF_SCORES
-from truecost.tasks.lifelong.measures.supervision import MEASURES as OF_HELP
+from truecost.tasks.lifelong.measures import MEASURES
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.penalising import penalise
 from truecost.tasks.lifelong.records import Lifelong, Scored, no_effort
+from truecost.tasks.lifelong.supervision import OF_HELP
 from truecost.tasks.measures import find
 
+OF_SCORES = [measure for measure in MEASURES if measure.parameter]
 WAYS = ({"resample": "item"}, {"resample": "seed"}, {"resample": "both"}, {"unit": "speaker"})
 NAMES = ["item", "seed", "both", "speaker"]
 

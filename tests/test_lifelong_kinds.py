@@ -13,12 +13,11 @@ import truecost as tc
 from diarized import Frames
 from streamed import at_random
 from truecost.corrections import corrector
-from truecost.corrections.speech_text import MICRO, Turn, region_name, text_of
+from truecost.corrections.texts import MICRO, Turn, region_name, text_of
 from truecost.errors import InputError, UsageError
 from truecost.outputs.utterances import TextOptions
-from truecost.tasks.lifelong.kinds import kind_of, kinds, penalisable
-from truecost.tasks.lifelong.kinds.classes import ClassOptions
-from truecost.tasks.lifelong.kinds.diarization import PenalisedDiarization
+from truecost.tasks.lifelong.kind_whole import ClassOptions
+from truecost.tasks.lifelong.kinds import PenalisedDiarization, kind_of, kinds, penalisable
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.penalising import penalise
 from truecost.tasks.streams.options import StreamScoring
@@ -474,7 +473,7 @@ def test_a_recording_has_one_reference():
     kind = kind_of("diarization")
     with pytest.raises(InputError, match="one reference, but 2 references are given"):
         kind.count(["0 3 a"], [("0 3 b", "0 2 b")], kind.options(), "speech")
-    with pytest.raises(UsageError, match="--impaired-speakers is 'two'"):
+    with pytest.raises(UsageError, match="impaired_speakers is 'two'"):
         PenalisedDiarization(impaired_speakers="two")
 
 
@@ -592,7 +591,7 @@ def test_scores_that_are_not_penalised(kind, score, said):
 @pytest.mark.parametrize("name", ["classes", "transcripts", "translation"])
 def test_items_are_corrected_as_a_whole_and_once(name):
     kind = kind_of(name)
-    part, options = next(iter(kind.parts)), kind.options()
+    part, options = next(iter(kind.parts)), kind.prepared(kind.options(), ["a"], [("a",)])
     with pytest.raises(InputError, match="its part '0-1' is corrected"):
         kind.exchange(["a"], [("a",)], [("0-1",)], options, part)
     with pytest.raises(InputError, match="corrected twice"):

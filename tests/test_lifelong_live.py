@@ -15,7 +15,8 @@ import pytest
 from lifelong_studies import table, tables_of, tree, write_study
 from processes import being_written, end, started, wait_for
 from truecost import cli
-from truecost.learning.live.lifelong import jobs_of, recipe_of
+from truecost.learning.live.logs import life_jobs as jobs_of
+from truecost.learning.live.logs import life_recipe as recipe_of
 from truecost.study import Study
 
 LOGS = {
@@ -342,19 +343,19 @@ def test_a_person_can_volunteer_in_place_of_being_asked(tmp_path, run):
 @pytest.mark.parametrize(
     ("tables", "said"),
     [
-        ({"loop": {"batch": 4}}, "[loop] batch goes with task stream"),
+        ({"loop": {"batch": 4}}, "[loop] batch goes with task streams"),
         ({"loop": {"seeds": 0}}, "[loop] seeds is 0: give a number at least 1"),
         (
             {"loop": {"seeds": 10**9}},
             "[loop] seeds is 1,000,000,000: give a number at least 1 and at most",
         ),
-        ({"sweep": {"budgets": [1, 2]}}, "[sweep] goes with task stream"),
+        ({"sweep": {"budgets": [1, 2]}}, "[sweep] goes with task streams"),
         ({"data": {"labels": "x.csv"}}, "labels under [data] does not go with [source]"),
         ({"systems": {"a": {"file": "x"}}}, "[systems.a] has file, and the study has [source]"),
         ({"systems": {"a/b": {}}}, "[systems.a/b]: its logs get a folder of its name"),
         ({"systems": {"courses": {}}}, "[systems.courses]: its logs get a folder"),
         ({"systems": {"a-frozen": {}}}, "names that end in -frozen or -unsupervised"),
-        ({"systems": {"a": {"learner": {"nam": "x"}}}}, "nam is not known: did you mean 'name'?"),
+        ({"systems": {"a": {"learner": {"nam": "x"}}}}, "nam is not known (did you mean 'name'?)"),
         ({"systems": {"a": {"learner": {"name": "logistik"}}}}, "did you mean 'logistic'?"),
         ({"systems": {"a": {"strategy": "margn"}}}, "there is no strategy 'margn'"),
         ({"baseline": "b"}, "baseline 'b' is no system: this run makes means,"),
@@ -363,10 +364,13 @@ def test_a_person_can_volunteer_in_place_of_being_asked(tmp_path, run):
         ({"help": {"rounds": 0}}, "[help] rounds is 0: give a number at least 1"),
         ({"help": {"offline": 3}}, "does not adapt offline"),
         ({"source": {"nam": 1}}, "source.nam is not known"),
-        ({"source": {"chunks": 3}}, "name = 'table' has no key 'chunks'"),
-        ({"source": {"name": "digit"}}, "name = 'digit' is not known: did you mean 'digits'?"),
+        ({"source": {"chunks": 3}}, "name = 'table': option 'chunks' is not known"),
+        ({"source": {"name": "digit"}}, "name = 'digit' is not known (did you mean 'digits'?)"),
         ({"source": {"options": {"file": "a"}}}, "[source]: file is given twice"),
-        ({"source": {"file": None, "label": "l"}}, "[source] name = 'table' needs file = ..."),
+        (
+            {"source": {"file": None, "label": "l"}},
+            "[source] name = 'table': option 'file' is needed",
+        ),
         ({"lifelong": {"kind": "translation"}}, "[lifelong] kind is 'translation': leave it out"),
         ({"policies": {"now": {"kind": "recent"}}}, "half"),
         (
@@ -391,7 +395,7 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_left(tables, said, tmp_pa
 
 def test_help_and_learners_of_systems_belong_to_live_lifelong_runs(tmp_path, run):
     study = tmp_path / "study.toml"
-    study.write_text('task = "stream"\n[help]\nquestions = 1\n[source]\nname = "digits"\n')
+    study.write_text('task = "streams"\n[help]\nquestions = 1\n[source]\nname = "digits"\n')
     assert "[help] goes with task lifelong" in run("run", study, "-o", tmp_path / "o")[2]
     study.write_text('task = "lifelong"\n[systems.a]\nfile = "x"\nlearner = {name = "logistic"}\n')
     code, _, err = run("run", study, "-o", tmp_path / "o")
@@ -456,7 +460,7 @@ def test_dates_are_days_and_items_of_a_time_are_a_batch(tmp_path, run):
         (lambda t: t.with_columns(set=pl.lit("train")), "another set than lifelong, test, initial"),
         (lambda t: t.with_columns(time=pl.lit("soon")), "line 2: the time 'soon' cannot be read"),
         (lambda t: t.drop("set"), "there is no column 'set' for the set"),
-        (lambda t: t.rename({"label": "right"}), "there is no column of what is right"),
+        (lambda t: t.rename({"label": "right"}), "there is no column of right labels"),
         (lambda t: t.with_columns(id=pl.lit("a")), "occurs twice in the course"),
         (lambda t: t.with_columns(time=pl.col("time") * (pl.col("set") != "test")), "l_1 < t_1"),
         (lambda t: t.filter(pl.col("set") != "test"), "the test set has no batches"),
@@ -465,7 +469,7 @@ def test_dates_are_days_and_items_of_a_time_are_a_batch(tmp_path, run):
             lambda t: t.with_columns(
                 label=pl.when(pl.col("id") == "y1-1").then(None).otherwise("label")
             ),
-            "1 item has no label (column 'label'): y1-1",
+            "1 empty cell of label (column 'label')",
         ),
     ],
     ids=["set", "time", "no set", "no label", "ids", "spread", "no test", "feature", "label"],

@@ -17,11 +17,11 @@ from lifecycles import course_of, live
 from lifelogs import life, write
 from truecost.errors import InputError, UsageError
 from truecost.formats.events import Labels, read_events
+from truecost.tasks.lifelong.counting import read_lifelong
 from truecost.tasks.lifelong.log_events import findings_of
 from truecost.tasks.lifelong.options import LifelongScoring
-from truecost.tasks.lifelong.policies import Policy
-from truecost.tasks.lifelong.reading import read_lifelong
 from truecost.tasks.lifelong.records import STATES
+from truecost.tasks.lifelong.settings import Policy
 
 PLAN = tc.Plan(50)
 
@@ -285,10 +285,10 @@ def test_labels_and_further_right_outputs_of_files(tmp_path):
     for name, values in whole.test.statistics["words"].items():
         assert (values == found.test.statistics["words"][name]).all()
     lost = Labels("right.csv", frame.filter(pl.col("id") != "t0-0"))
-    with pytest.raises(InputError, match=r"right.csv: nothing is right for 1 item of the test set"):
+    with pytest.raises(InputError, match=r"right.csv: no label for 1 item of the test set"):
         read(tmp_path, bare, "transcripts", labels=lost)
     double = Labels("right.csv", pl.concat([frame, frame.head(1)]))
-    with pytest.raises(InputError, match=r"right.csv: 1 id with several rows: t0-0"):
+    with pytest.raises(InputError, match=r"right.csv: 1 id with several labels: t0-0"):
         read(tmp_path, bare, "transcripts", labels=double)
     other = Labels("other.csv", frame.with_columns(label=pl.lit("x")))
     assert any("12 items have another label" in p for p in read(
@@ -428,7 +428,7 @@ def test_every_fault_is_listed(tmp_path):
 
 def test_a_log_of_a_stream_is_refused(tmp_path):
     events = [{k: v for k, v in e.items() if k not in ("version", "set")} for e in life()]
-    with pytest.raises(InputError, match="truecost stream score"):
+    with pytest.raises(InputError, match="truecost streams score"):
         read(tmp_path, events)
 
 
@@ -579,7 +579,7 @@ def test_regions_of_a_diarization(tmp_path, parts):
     """A fully corrected region R costs sum_R T max(Nref, Nsys) over sum T Nref (paper 004)."""
     events = _regions(parts)
     if parts == REGIONS[1]:
-        with pytest.raises(InputError, match=r"item 'r': the regions 0-2, 1-3 that were put right"):
+        with pytest.raises(InputError, match=r"item 'r': corrected regions overlap \('0-2', '1-3'"):
             read(tmp_path, events, "diarization")
         return
     found = read(tmp_path, events, "diarization")

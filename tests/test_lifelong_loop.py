@@ -24,13 +24,12 @@ from truecost.corrections import corrector
 from truecost.errors import InputError, UsageError
 from truecost.formats.event_checks import check_events
 from truecost.formats.events import read_events
-from truecost.learning.asking import Asking
-from truecost.learning.learners.pool import of_texts
+from truecost.learning.expert import RecordedExpert
 from truecost.learning.lifelong.course import Course, check_course, moment
 from truecost.learning.lifelong.helping import Help
-from truecost.learning.lifelong.living import Life, run_lifelong
+from truecost.learning.lifelong.life_cycle import Life, run_lifelong
 from truecost.learning.lifelong.person import DomainExpert, overlap, turns_changed
-from truecost.learning.lifelong.replayed import RecordedPerson
+from truecost.learning.loop import Asking
 from truecost.learning.system import Answer, Batch, Outputs, Question
 
 KINDS = ("classes", "transcripts", "translation", "diarization")
@@ -118,7 +117,7 @@ def test_a_stream_scorer_refuses_the_log_of_a_life(tmp_path):
     assert finding.state == "error"
     assert "line 2" in finding.message
     with pytest.raises(InputError, match="log of a lifelong run: truecost lifelong score LOG"):
-        tc.stream.read(tmp_path / "log.jsonl")
+        tc.streams.read(tmp_path / "log.jsonl")
 
 
 def test_test_data_teach_nothing(tmp_path):
@@ -443,7 +442,7 @@ def test_what_a_correction_takes():
     assert answer.seconds == 1 + 0.5 * 4 + 2 * 2
     right_ = expert.correct(Question("b"), batch, "x")
     assert (right_.label, right_.words, right_.actions, right_.seconds) == ("x", 0, 0, 1)
-    assert expert.volunteer(batch, of_texts(["the big dog barked", "x"]), ()) is None
+    assert expert.volunteer(batch, Outputs(("the big dog barked", "x")), ()) is None
 
 
 def test_regions_of_any_kind_are_answered():
@@ -470,7 +469,7 @@ def test_names_are_those_of_the_first_output_however_much_is_volunteered():
     output, reference = "0 2 x|4 6 z", "0 2 bob|3 6 bob|9 12 ann"
     expert = DomainExpert("diarization", {"r": reference})
     batch, given_ = Batch(0, ("r",), np.zeros((1, 1))), []
-    while (answer := expert.volunteer(batch, of_texts([output]), given_)) is not None:
+    while (answer := expert.volunteer(batch, Outputs((output,)), given_)) is not None:
         given_.append(answer)
     assert [answer.part for answer in given_][:2] == ["9-12", "3-6"]
     assert len(given_) == 3  # the third is where he has the other name
@@ -572,7 +571,7 @@ def test_a_replayed_person_says_the_same(tmp_path, kind):
     )
     expert = expert_of(course, delay=(0, 1), refusal=0.1, error_rate=0.2, seconds=(2.0, 1.0))
     live(tmp_path / "log.jsonl", course, life, expert=expert)
-    person = RecordedPerson(read_events(str(tmp_path / "log.jsonl")))
+    person = RecordedExpert(read_events(str(tmp_path / "log.jsonl")))
     live(tmp_path / "again.jsonl", course, life, expert=person)
     assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "log.jsonl").read_bytes()
 
@@ -582,13 +581,13 @@ def test_a_replayed_person_knows_no_more(tmp_path):
     live(tmp_path / "log.jsonl", course, Life(stream=Help(1)), run="a")
     log = read_events(str(tmp_path / "log.jsonl"))
     with pytest.raises(UsageError, match="no run 'b'"):
-        RecordedPerson(log, "b")
+        RecordedExpert(log, "b")
     with pytest.raises(
         InputError, match=r"no answer is recorded for item .* to version 0 on the life"
     ):
-        live(tmp_path / "x", course, Life(stream=Help(2)), expert=RecordedPerson(log, "a"))
+        live(tmp_path / "x", course, Life(stream=Help(2)), expert=RecordedExpert(log, "a"))
     with pytest.raises(InputError, match="to version 0 on the test set"):
-        live(tmp_path / "y", course, Life(test=Help(1)), expert=RecordedPerson(log))
+        live(tmp_path / "y", course, Life(test=Help(1)), expert=RecordedExpert(log))
 
 
 ASKED = {"batch": 0, "version": 0, "expert": "ann"}
@@ -615,7 +614,7 @@ def test_a_late_answer_that_never_came_is_no_end_of_the_help(tmp_path, events, l
     said = {"event": "predict", "phase": "pre", "batch": 0, "version": 0, "decision": "cat"}
     events = [*({**said, "id": name} for name in "abc"), *events]
     path.write_text("".join(json.dumps(e) + "\n" for e in events))
-    person = RecordedPerson(read_events(str(path)))
+    person = RecordedExpert(read_events(str(path)))
     person.visit(0, None)
     batch = Batch(0, ("a", "b", "c"), np.zeros((3, 1)))
     for name, is_late in late.items():
@@ -636,7 +635,7 @@ def test_a_stream_cannot_be_replayed_as_a_life(tmp_path):
         '{"batch":0,"id":"a","event":"query"}\n{"batch":0,"id":"a","event":"answer","label":"1"}\n'
     )
     with pytest.raises(InputError, match="have no version: this is the log of a stream"):
-        RecordedPerson(read_events(str(path)))
+        RecordedExpert(read_events(str(path))).visit(0, None)
 
 
 # what systems and experts may not say
@@ -678,7 +677,7 @@ BAD_OFFLINE = [
     ([Question("x0.0"), Question("x0.0")], "asked twice about 'x0.0'"),
     (
         [Question("x0.0"), Question("x0.1"), Question("x0.2")],
-        "3 offline questions where the budget",
+        "3 questions where the budget leaves",
     ),
     ([Question("x0.0", "0-1")], "a class is corrected as a whole"),
     (["x0.0"], "expected a list of Question"),
@@ -867,20 +866,24 @@ def test_courses_that_cannot_be_are_refused():
     with pytest.raises(InputError, match=r"item 'y1.0' has no reference \(1 of 17 items\)"):
         check_course(replace(course, references=unknown))
     with pytest.raises(
-        InputError, match=r"the reference of item 'y1.0' is 'x', none of the classes"
+        InputError, match=r"the reference of item 'y1.0' is 'x', expected one of the classes"
     ):
         check_course(replace(course, references={**course.references, "y1.0": "x"}))
-    with pytest.raises(InputError, match=r"the reference of item 'y1.0' is 3, expected a text"):
+    with pytest.raises(
+        InputError, match=r"the reference of item 'y1.0' is 3, expected one of the classes"
+    ):
         check_course(replace(course, references={**course.references, "y1.0": 3}))
     spoken = course_of(kind="diarization")
-    with pytest.raises(InputError, match=r"the reference of item 'y1.0': turn 1 of a diarization"):
+    with pytest.raises(
+        InputError, match=r"the reference of item 'y1.0' is '5 1 ann', expected a d"
+    ):
         check_course(replace(spoken, references={**spoken.references, "y1.0": "5 1 ann"}))
     with pytest.raises(InputError, match="the test set has no batches"):
         check_course(replace(course, test=(), tested=np.array([])))
     with pytest.raises(InputError, match="lifelong set: batch 1 stands at place 0"):
         check_course(replace(course, lifelong=(course.lifelong[1],), learnt=np.array([1.0])))
     empty = Batch(0, (), np.zeros((0, 2)))
-    with pytest.raises(InputError, match="lifelong set, batch 0: there are 0 items"):
+    with pytest.raises(InputError, match="lifelong set: batch 0 has 0 items"):
         check_course(replace(course, lifelong=(empty,), learnt=np.array([1.0])))
     with pytest.raises(UsageError, match="a course of classes has 0 classes"):
         check_course(replace(course, classes=()))
@@ -913,7 +916,7 @@ def test_the_digest_tells_courses_apart():
 def test_systems_that_say_no_text_are_refused(tmp_path):
     class Wrong(Text):
         def predict(self, batch):
-            return of_texts(["5 1 ann"] * len(batch))
+            return Outputs(("5 1 ann",) * len(batch))
 
     with pytest.raises(InputError, match="expected a diarization as text: START END SPEAKER"):
         live(tmp_path / "log", course_of(kind="diarization"), NOBODY, system=Wrong("diarization"))

@@ -25,9 +25,9 @@ TURNS = {
     "b.rttm": [("r1", 0, 8, "x"), ("r1", 9, 7, "y"), ("r2", 0, 4, "z"), ("r2", 4, 4, "w")],
     "a.rttm": [("r1", 0, 9, "x"), ("r1", 9, 5, "y"), ("r2", 0, 8, "z")],
 }
-RECORDINGS = "--task diarization --base b.rttm --adapted a.rttm --reference r.rttm"
+RECORDINGS = "--output-kind diarization --base b.rttm --adapted a.rttm --reference r.rttm"
 LABELS = ["a", "b", "c", "a", "b", "c"]
-CLASSES = "--task classes --base b.csv --adapted a.csv --reference r.csv --corrected c.csv"
+CLASSES = "--output-kind classes --base b.csv --adapted a.csv --reference r.csv --corrected c.csv"
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ def refused(line, capsys, code, *said):
 
 
 def test_works_as_written(there, capsys):
-    found = rows(f"--task translation {SENTENCES}", capsys)
+    found = rows(f"--output-kind translation {SENTENCES}", capsys)
     names = [row["measure"] for row in found]
     assert names[:7] == [
         "penalised_score",
@@ -103,7 +103,7 @@ def test_works_as_written(there, capsys):
 
 def test_the_penalised_score_is_made_of_its_four(there, capsys):
     for score in ("bleu", "chrf", "ter"):
-        found = values(f"--task translation {SENTENCES} --score {score}", capsys)
+        found = values(f"--output-kind translation {SENTENCES} --score {score}", capsys)
         penalty = found["impaired_score"] - found["corrected_score"]
         assert found["penalty"] == pytest.approx(penalty)
         assert found["penalised_score"] == pytest.approx(found["adapted_score"] + penalty)
@@ -112,7 +112,7 @@ def test_the_penalised_score_is_made_of_its_four(there, capsys):
 
 
 def test_word_errors_by_hand(there, capsys):
-    found = values(f"--task transcripts {SENTENCES} {AS_LINES}", capsys)
+    found = values(f"--output-kind transcripts {SENTENCES} {AS_LINES}", capsys)
     # 18 words; "the" is lacking; "the", "day" and "along" for three others; "war" for "more".
     assert found["base_score"] == pytest.approx((1 + 3 + 1) / 18)
     assert found["adapted_score"] == pytest.approx((0 + 2 + 1) / 18)
@@ -126,12 +126,12 @@ def test_word_errors_by_hand(there, capsys):
 @pytest.mark.parametrize("ending", ["trn", "kaldi", "tab.csv"])
 def test_all_formats_of_transcripts(ending, there, capsys):
     files = f"--base b.{ending} --adapted a.{ending} --reference r.{ending} --corrected u.txt"
-    lines = values(f"--task transcripts {SENTENCES} {AS_LINES} --score wer,cer", capsys)
-    assert values(f"--task transcripts {files} --score wer,cer", capsys) == lines
+    lines = values(f"--output-kind transcripts {SENTENCES} {AS_LINES} --score wer,cer", capsys)
+    assert values(f"--output-kind transcripts {files} --score wer,cer", capsys) == lines
 
 
 def test_what_was_corrected_may_be_a_table(there, capsys):
-    files = "--task translation --base b.tab.csv --adapted a.tab.csv --reference r.tab.csv"
+    files = "--output-kind translation --base b.tab.csv --adapted a.tab.csv --reference r.tab.csv"
     alone = values(f"{files} --corrected u.txt", capsys)
     for name, text in {
         "c1.csv": "id,verdict\nu1,\nu2,right\n",
@@ -144,21 +144,25 @@ def test_what_was_corrected_may_be_a_table(there, capsys):
 
 
 def test_what_was_corrected_may_be_piped(there, capsys, monkeypatch):
-    wanted = values(f"--task translation {SENTENCES}", capsys)
+    wanted = values(f"--output-kind translation {SENTENCES}", capsys)
     for k, text in enumerate(["1\n", "id\n1\n", "id,verdict\n1,\n2,right\n"]):
         (there / f"c{k}").write_text(text)
         assert (
-            values(f"--task translation {SENTENCES.replace('ids.txt', f'c{k}')}", capsys) == wanted
+            values(f"--output-kind translation {SENTENCES.replace('ids.txt', f'c{k}')}", capsys)
+            == wanted
         )
         given = io.TextIOWrapper(io.BytesIO(text.encode()))
         monkeypatch.setattr("sys.stdin", given)
-        assert values(f"--task translation {SENTENCES.replace('ids.txt', '-')}", capsys) == wanted
+        assert (
+            values(f"--output-kind translation {SENTENCES.replace('ids.txt', '-')}", capsys)
+            == wanted
+        )
 
 
 def test_units_from_metadata_and_from_lines(there, capsys):
     for line in (
-        f"--task translation {SENTENCES} --lines doc=docs.txt --unit doc",
-        "--task translation --base b.tab.csv --adapted a.tab.csv --reference r.tab.csv "
+        f"--output-kind translation {SENTENCES} --lines doc=docs.txt --unit doc",
+        "--output-kind translation --base b.tab.csv --adapted a.tab.csv --reference r.tab.csv "
         "--corrected u.txt --map unit=doc",
     ):
         found = rows(line, capsys)
@@ -167,7 +171,9 @@ def test_units_from_metadata_and_from_lines(there, capsys):
 
 
 def test_subsets(there, capsys):
-    line = f"--task translation {SENTENCES} --lines doc=docs.txt --subset doc --measure penalty"
+    line = (
+        f"--output-kind translation {SENTENCES} --lines doc=docs.txt --subset doc --measure penalty"
+    )
     found = {row["dims"].get("subset"): row["value"] for row in rows(line, capsys)}
     assert {*found} == {None, "doc=x", "doc=y"} or {*found} == {None, "x", "y"}
     assert [value for name, value in found.items() if name and name.endswith("y")] == [0]
@@ -175,7 +181,7 @@ def test_subsets(there, capsys):
 
 def test_several_references(there, capsys):
     (there / "r2.txt").write_text("\n".join(["the cat sat on mat", "", ""]) + "\n")
-    line = f"--task translation {SENTENCES} --reference r2.txt"
+    line = f"--output-kind translation {SENTENCES} --reference r2.txt"
     found = {row["measure"]: row for row in rows(line, capsys)}
     assert "references:var" in found["base_score"]["signature"]
     again = [*zip(TEXTS["r.txt"], ["the cat sat on mat", "", ""], strict=True)]
@@ -188,12 +194,15 @@ def test_several_references(there, capsys):
 
 
 def test_compat_with_the_program_of_2020(there, capsys):
-    plain = values(f"--task translation {SENTENCES}", capsys)
-    theirs = values(f"--task translation {SENTENCES} --compat allies-2020", capsys)
+    plain = values(f"--output-kind translation {SENTENCES}", capsys)
+    theirs = values(f"--output-kind translation {SENTENCES} --compat allies-2020", capsys)
     assert theirs["penalised_score"] != plain["penalised_score"]
     assert theirs["base_score"] == plain["base_score"]
     refused(
-        f"--task translation {SENTENCES} --compat allies-2020 --score ter", capsys, 2, "is for bleu"
+        f"--output-kind translation {SENTENCES} --compat allies-2020 --score ter",
+        capsys,
+        2,
+        "is for bleu",
     )
 
 
@@ -201,10 +210,12 @@ def test_options_of_the_tasks(there, capsys):
     shout = [line.upper() for line in TEXTS["a.txt"]]
     (there / "shout.txt").write_text("\n".join(shout) + "\n")
     files = SENTENCES.replace("a.txt", "shout.txt")
-    plain = values(f"--task translation {SENTENCES} --lowercase --tokenizer char", capsys)
-    assert values(f"--task translation {files} --lowercase --tokenizer char", capsys) == plain
-    plain = values(f"--task transcripts {SENTENCES} {AS_LINES}", capsys)
-    line = f"--task transcripts {files} {AS_LINES} --normalise lower,no-punctuation"
+    plain = values(f"--output-kind translation {SENTENCES} --lowercase --tokenizer char", capsys)
+    assert (
+        values(f"--output-kind translation {files} --lowercase --tokenizer char", capsys) == plain
+    )
+    plain = values(f"--output-kind transcripts {SENTENCES} {AS_LINES}", capsys)
+    line = f"--output-kind transcripts {files} {AS_LINES} --normalise lower,no-punctuation"
     assert values(line, capsys) == plain
 
 
@@ -288,21 +299,23 @@ def test_classes_may_be_a_word_a_line(there, capsys):
         column = pl.read_csv(f"{name}.csv").to_series(1)
         (there / f"{name}.lab").write_text("\n".join(column) + "\n")
     (there / "numbers").write_text("2\n4\n")
-    line = "--task classes --base b.lab --adapted a.lab --reference r.lab --corrected numbers"
+    line = (
+        "--output-kind classes --base b.lab --adapted a.lab --reference r.lab --corrected numbers"
+    )
     assert values(line, capsys) == values(CLASSES, capsys)
 
 
 def test_a_minimal_supervision_rate(there, capsys):
     (there / "two.txt").write_text("1\n2\n")
     files = SENTENCES.replace("ids.txt", "two.txt").replace("a.txt", "r.txt")
-    found = values(f"--task transcripts {files} {AS_LINES}", capsys)
+    found = values(f"--output-kind transcripts {files} {AS_LINES}", capsys)
     assert found["msr"] == pytest.approx((6 + 6) / 18)
-    asked = f"--task transcripts {files} {AS_LINES} --measure msr --cost answers"
+    asked = f"--output-kind transcripts {files} {AS_LINES} --measure msr --cost answers"
     assert values(asked, capsys)["msr"] == pytest.approx(2 / 3)
 
 
 def test_a_result_directory(there, capsys):
-    code, _, err = run(f"--task translation {SENTENCES} -o out --replicates 20 -q", capsys)
+    code, _, err = run(f"--output-kind translation {SENTENCES} -o out --replicates 20 -q", capsys)
     assert (code, err) == (0, "")
     stored = json.loads((there / "out" / "result.json").read_text())
     names = [(entry["system"], entry["file"]) for entry in stored["inputs"]]
@@ -312,14 +325,14 @@ def test_a_result_directory(there, capsys):
 
 
 def test_the_same_bytes_whatever_the_threads(there, capsys):
-    line = f"--task translation {SENTENCES} --json --replicates 50 -q --jobs"
+    line = f"--output-kind translation {SENTENCES} --json --replicates 50 -q --jobs"
     assert run(f"{line} 1", capsys) == run(f"{line} 3", capsys)
 
 
 def test_names_and_citations(there, capsys):
-    line = f"--task translation {SENTENCES}".replace("a.txt", "mine=a.txt")
+    line = f"--output-kind translation {SENTENCES}".replace("a.txt", "mine=a.txt")
     assert {row["dims"]["system"] for row in rows(line, capsys)} == {"mine"}
-    code, out, _ = run(f"--task translation {SENTENCES} --cite", capsys)
+    code, out, _ = run(f"--output-kind translation {SENTENCES} --cite", capsys)
     assert code == 0
     assert "sacrebleu" in out.lower()
 
@@ -338,7 +351,7 @@ def test_names_and_citations(there, capsys):
 )
 def test_corrections_that_are_none(text, said, there, capsys):
     (there / "ids.txt").write_text(text)
-    refused(f"--task translation {SENTENCES}", capsys, 3, "ids.txt", said)
+    refused(f"--output-kind translation {SENTENCES}", capsys, 3, "ids.txt", said)
 
 
 @pytest.mark.parametrize(
@@ -347,24 +360,27 @@ def test_corrections_that_are_none(text, said, there, capsys):
         ("id,verdict\nu1,wrong\n", "1 answer only said that the output is wrong"),
         ("id,verdict\nu2,right\nu1,wrong\n", "the first at line 3"),
         ("id,verdict,label\nu1,wrong,\n", "without the right output"),
-        ("id,verdict\nu1,wronk\n", "line 2 has the verdict 'wronk': expected right or wrong"),
-        ("id,part\nu1,0-1\n", "line 2 names the part '0-1'"),
+        (
+            "id,verdict\nu1,wronk\n",
+            "1 verdict not known (right or wrong was expected",
+        ),
+        ("id,part\nu1,0-1\n", "leave the part empty: 0-1 at line 2"),
         ("id\nu1\nu7\n", "1 sentence is not among the 3 that are scored: u7; they are u1, u2, u3"),
     ],
 )
 def test_tables_of_corrections_that_are_none(text, said, there, capsys):
     (there / "c.csv").write_text(text)
     files = "--base b.tab.csv --adapted a.tab.csv --reference r.tab.csv --corrected c.csv"
-    refused(f"--task translation {files}", capsys, 3, "c.csv", said)
+    refused(f"--output-kind translation {files}", capsys, 3, "c.csv", said)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("r1 1 7 10\nr1 1 9 11\n", "corrected regions of r1 overlap, the first at 9 to 11 s"),
+        ("r1 1 7 10\nr1 1 9 11\n", "r1: corrected regions overlap ('7-10', '9-11'): each time"),
         ("r1 1 70 100\n", "1 region lies outside of the recording: 70 to 100 s of r1"),
         ("r1 1 70 100\n", "it goes from 0 to 16"),
-        ("r3 1 7 10\n", "1 recording is not among those that are scored: r3; they are r1, r2"),
+        ("r3 1 7 10\n", "1 recording is not among the 2 that are scored: r3; they are r1, r2"),
         ("r1 1 10 7\n", "line 1: the end 7 is not after the start 10"),
     ],
 )
@@ -392,14 +408,14 @@ def test_regions_of_a_table_are_used(there, capsys):
 @pytest.mark.parametrize(
     ("head", "said"),
     [
-        ("id,Start,End", "columns Start, End are not known in a table of corrections"),
-        ("id,Start,End", "'Start' may be 'start', 'End' may be 'end'"),
+        ("id,Start,End", "are not known in a table of corrections"),
+        ("id,Start,End", "columns Start (did you mean 'start'?), End (did you mean 'end'?) are"),
         (
             "recording,from,to",
             "it has id, recording, channel, start, end, duration, part, verdict, label",
         ),
         ("recording,begin,end", "column begin is not known"),
-        ("recording,strat,end", "('strat' may be 'start')"),
+        ("recording,strat,end", "strat (did you mean 'start'?)"),
         ("id,recording,end", "a column 'id' and a column 'recording': which one"),
     ],
 )
@@ -413,14 +429,14 @@ def test_columns_of_regions_that_are_not_read(head, said, there, capsys):
     [
         ("id,start,end\nu1,1,2\n", "columns start, end are not read: regions are of diarization"),
         ("recording,start,end\nu1,1,2\n", "a sentence is corrected as a whole, by its id"),
-        ("id,verdcit\nu1,wrong\n", "column verdcit is not known"),
-        ("id,verdcit\nu1,wrong\n", "('verdcit' may be 'verdict'): it has id, part, verdict, label"),
+        ("id,verdcit\nu1,wrong\n", "column verdcit (did you mean 'verdict'?) is not known"),
+        ("id,verdcit\nu1,wrong\n", "in a table of corrections: it has id, part, verdict, label"),
     ],
 )
 def test_columns_of_corrections_that_are_not_read(text, said, there, capsys):
     (there / "c.csv").write_text(text)
     files = "--base b.tab.csv --adapted a.tab.csv --reference r.tab.csv --corrected c.csv"
-    refused(f"--task translation {files}", capsys, 2, "c.csv", said)
+    refused(f"--output-kind translation {files}", capsys, 2, "c.csv", said)
 
 
 def test_segments_are_no_regions(there, capsys):
@@ -431,17 +447,19 @@ def test_segments_are_no_regions(there, capsys):
 
 def test_outputs_that_do_not_belong_together(there, capsys):
     (there / "a.txt").write_text("one\ntwo\n")
-    refused(f"--task translation {SENTENCES}", capsys, 3, "r.txt has 3 lines and a.txt 2 lines")
+    refused(
+        f"--output-kind translation {SENTENCES}", capsys, 3, "r.txt has 3 lines and a.txt 2 lines"
+    )
     (there / "a.tab.csv").write_text("id,text\nu1,x\nu2,y\nu4,z\n")
     line = "--base b.tab.csv --adapted a.tab.csv --reference r.tab.csv --corrected u.txt"
-    refused(f"--task translation {line}", capsys, 3, "a.tab.csv", "u4")
-    refused(f"--task transcripts {line}", capsys, 3, "a.tab.csv", "u4")
+    refused(f"--output-kind translation {line}", capsys, 3, "a.tab.csv", "u4")
+    refused(f"--output-kind transcripts {line}", capsys, 3, "a.tab.csv", "u4")
     (there / "a.tab.csv").write_text("id,text\nu1,x\nu1,y\nu3,z\n")
-    refused(f"--task translation {line}", capsys, 3, "a.tab.csv", "u1 (line 2, line 3)")
+    refused(f"--output-kind translation {line}", capsys, 3, "a.tab.csv", "u1 (line 2, line 3)")
     (there / "a.csv").write_text("id,decision\ni0,a\n")
     refused(CLASSES, capsys, 3, "5 utterances have no output in a.csv")
     (there / "b.txt").write_text("")
-    refused(f"--task translation {SENTENCES}", capsys, 3, "b.txt: the file is empty")
+    refused(f"--output-kind translation {SENTENCES}", capsys, 3, "b.txt: the file is empty")
     (there / "a.rttm").write_text(RTTM.format("r9", 0, 3, "x"))
     refused(f"{RECORDINGS} --corrected c.uem", capsys, 3, "a.rttm", "r9")
 
@@ -449,31 +467,44 @@ def test_outputs_that_do_not_belong_together(there, capsys):
 def test_what_an_output_lacks_may_count_as_empty(there, capsys):
     (there / "a.tab.csv").write_text("id,text\nu1,the cat sat on the mat\nu2,it\n")
     line = "--base b.tab.csv --adapted a.tab.csv --reference r.tab.csv --corrected u.txt"
-    found = values(f"--task transcripts {line} --missing worst", capsys)
+    found = values(f"--output-kind transcripts {line} --missing worst", capsys)
     assert found["adapted_score"] == pytest.approx((0 + 5 + 6) / 18)
-    _, _, err = run(f"--task transcripts {line} --missing worst", capsys)
+    _, _, err = run(f"--output-kind transcripts {line} --missing worst", capsys)
     assert "after the help: 1 of 3 utterances had no output" in err
-    refused(f"--task transcripts {line} --missing drop", capsys, 2, "--missing drop would leave")
+    refused(
+        f"--output-kind transcripts {line} --missing drop", capsys, 2, "--missing drop would leave"
+    )
     refused(f"{CLASSES} --missing worst", capsys, 2, "not for classes")
 
 
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("--task translation", "needs --base, --adapted, --reference, --corrected"),
+        ("--output-kind translation", "needs --base, --adapted, --reference, --corrected"),
         (f"{SENTENCES}", "needs --output-kind"),
-        (f"--task translation {SENTENCES} --score wer", "no score of translation"),
-        (f"--task translation {SENTENCES} --score mae", "no largest value"),
-        (f"--task translation {SENTENCES} --measure penalty:wer", "no score of translation"),
-        (f"--task translation {SENTENCES} --measure bluu", "did you mean 'bleu'"),
-        (f"--task translation {SENTENCES} --collar 1", "--collar is for diarization"),
-        (f"--task translation {SENTENCES} --normalise lower", "--normalise is for transcripts"),
-        (f"--task translation {SENTENCES} --classes a,b", "--classes is for classes"),
-        (f"--task translation {SENTENCES} --tokenizer nope", "tokenizer 'nope' is not known"),
-        (f"--task translation {SENTENCES} --map unit2=a", "--map unit2"),
-        (f"--task translation {SENTENCES} --map unit=a --unit b", "given twice"),
-        (f"--task translation {SENTENCES} --config a.toml", "has no study file"),
-        (f"--task transcripts {SENTENCES} {AS_LINES} --reference a.txt", "several are for"),
+        (f"--output-kind translation {SENTENCES} --score wer", "no score of translation"),
+        (f"--output-kind translation {SENTENCES} --score mae", "no largest value"),
+        (f"--output-kind translation {SENTENCES} --measure penalty:wer", "no score of translation"),
+        (f"--output-kind translation {SENTENCES} --measure bluu", "did you mean 'bleu'"),
+        (f"--output-kind translation {SENTENCES} --cost words", "--cost goes with measure msr"),
+        (
+            f"--output-kind translation {SENTENCES} --score chrf --tokenizer char",
+            "goes with measure bleu",
+        ),
+        (f"--output-kind translation {SENTENCES} --collar 1", "--collar is for diarization"),
+        (
+            f"--output-kind translation {SENTENCES} --normalise lower",
+            "--normalise is for transcripts",
+        ),
+        (f"--output-kind translation {SENTENCES} --classes a,b", "--classes is for classes"),
+        (
+            f"--output-kind translation {SENTENCES} --tokenizer nope",
+            "tokenizer 'nope' is not known",
+        ),
+        (f"--output-kind translation {SENTENCES} --map unit2=a", "--map unit2"),
+        (f"--output-kind translation {SENTENCES} --map unit=a --unit b", "given twice"),
+        (f"--output-kind translation {SENTENCES} --config a.toml", "has no study file"),
+        (f"--output-kind transcripts {SENTENCES} {AS_LINES} --reference a.txt", "several are for"),
         (f"{RECORDINGS} --corrected c.uem --measure jer", "jer cannot be penalised"),
         (f"{RECORDINGS} --corrected c.uem --collar -1", "--collar is -1"),
         (f"{CLASSES} --cost-matrix '0 1; 1 0'", "--classes"),
@@ -486,8 +517,12 @@ def test_wrong_usage(line, said, there, capsys):
 def test_corrections_without_ids(there, capsys):
     (there / "c.csv").write_text("sentence\n1\n")
     line = SENTENCES.replace("ids.txt", "c.csv")
-    refused(f"--task translation {line}", capsys, 2, "c.csv: there is no column 'id'", "sentence")
-    refused(f"--task translation {line.replace('c.csv', 'd.csv')}", capsys, 3, "no such file")
+    refused(
+        f"--output-kind translation {line}", capsys, 2, "c.csv: there is no column 'id'", "sentence"
+    )
+    refused(
+        f"--output-kind translation {line.replace('c.csv', 'd.csv')}", capsys, 3, "no such file"
+    )
 
 
 def test_a_class_that_is_not_named(there, capsys):
@@ -500,7 +535,7 @@ def test_a_class_that_is_not_named(there, capsys):
 
 
 def test_lists_are_scored_as_files(there, capsys):
-    line = f"--task translation {SENTENCES} --lines unit=docs.txt"
+    line = f"--output-kind translation {SENTENCES} --lines unit=docs.txt"
     found = {row["measure"]: row for row in rows(line, capsys)}
     lived = tc.lifelong.penalise(
         "translation",
@@ -599,12 +634,12 @@ def test_systems_are_compared_when_they_had_the_same_help():
 def test_several_submissions_are_compared_with_the_first(there, capsys):
     (there / "none.txt").write_text("3\n")
     line = f"{SENTENCES.replace('--adapted a.txt', '--adapted one=a.txt --adapted two=b.txt')}"
-    code, out, _ = run(f"--task translation {line} --corrected none.txt --json", capsys)
+    code, out, _ = run(f"--output-kind translation {line} --corrected none.txt --json", capsys)
     assert code == 0
     rows = json.loads(out)["rows"]
     both = {
         name: run(
-            f"--task translation --base b.txt --adapted {name}={file} --reference r.txt "
+            f"--output-kind translation --base b.txt --adapted {name}={file} --reference r.txt "
             f"--corrected {ids} --json",
             capsys,
         )
@@ -626,7 +661,7 @@ def test_several_submissions_are_compared_with_the_first(there, capsys):
 
 
 def test_submissions_need_one_base_each_or_one_for_all(there, capsys):
-    line = "--task translation --base b.txt --base b.txt --adapted a=a.txt --adapted b=b.txt"
+    line = "--output-kind translation --base b.txt --base b.txt --adapted a=a.txt --adapted b=b.txt"
     line += " --adapted c=a.txt --reference r.txt --corrected ids.txt"
     code, _, said = run(line, capsys)
     assert code == 2

@@ -14,7 +14,7 @@ from lives import (
     value_of,
 )
 from truecost.errors import InputError, UsageError
-from truecost.tasks.lifelong.policies import Policy
+from truecost.tasks.lifelong.settings import Policy
 
 TIMES = st.lists(st.integers(-50, 50), min_size=1, max_size=8, unique=True).map(sorted)
 

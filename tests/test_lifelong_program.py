@@ -10,9 +10,9 @@ import pytest
 from lifecycles import course_of, expert_of, live
 from test_learning_resume import Killed, killing, whole_lines
 from truecost.errors import InputError, UsageError
-from truecost.learning.learners import build
+from truecost.learning.learners.building import build
 from truecost.learning.lifelong.helping import Help
-from truecost.learning.lifelong.living import Life
+from truecost.learning.lifelong.life_cycle import Life
 from truecost.learning.system import Task
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="process groups are POSIX")
@@ -219,15 +219,15 @@ FAULTS = [
     ({"adapt": "if adapted == 3: say(error='no more'); continue"}, "it refused: no more"),
     (
         {"ask": "say(n=n, ids=told['ids'])"},
-        "asked about 3 items, of which 3 are different; at most 1",
+        "asked 3 questions where the budget leaves 1",
     ),
     ({"ask": "say(n=n, ids=told['ids'][:1], parts=['', ''])"}, "about 1 item and 2 parts"),
     ({"ask": "say(n=n, ids=told['ids'][:1], parts=['1-2'])"}, "a text is corrected as a whole"),
-    ({"ask": "say(n=n, ids=['q'])"}, "q: no item of the batch"),
+    ({"ask": "say(n=n, ids=['q'])"}, "asked about 'q', which is no item of the batch"),
     ({"offline": "say(n=n, ids=['y0.0'])"}, "asked about 'y0.0', which it does not hold"),
     (
         {"offline": "say(n=n, ids=['b-1.0', 'b-1.1'])"},
-        "message ask_offline: it asked about 2 items",
+        "message ask_offline: what it said: it asked 2 questions",
     ),
     ({"offline": "say(n=n)"}, "missing required field 'ids'"),
 ]
@@ -258,12 +258,15 @@ def test_what_goes_wrong_ends_the_run_and_keeps_the_rest(tmp_path, start, wrong,
 
 
 WRONG_TEXTS = [
-    ("say(n=n, ids=told['ids'], decisions=['x'])", "it said 1 text on 3 items"),
-    ("say(n=n, ids=told['ids'])", "missing required field 'decisions'"),
+    (
+        "say(n=n, ids=told['ids'], decisions=['x'])",
+        "its decisions are 1, expected one for each of the 3 items",
+    ),
+    ("say(n=n, ids=told['ids'])", "it said no decisions"),
     ("say(n=n, ids=[], decisions=[])", "it said something of 0 items, and 3 were told"),
     ("say(n=n, ids=told['ids'], decisions=['x'] * 3, scores=[1])", "its scores have the shape"),
     ("say(n=n, ids=told['ids'], decisions=[1] * 3)", "Expected 'str', got 'int'"),
-    ("say(n=n, ids=told['ids'], decisions=['x'] * 3, logits=[])", "unknown field 'logits'"),
+    ("say(n=n, ids=told['ids'], decisions=['x'] * 3, logits=[])", "its logits have the shape"),
 ]
 
 

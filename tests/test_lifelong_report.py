@@ -2,6 +2,7 @@
 
 import html
 import re
+from dataclasses import replace
 
 import msgspec
 import numpy as np
@@ -11,12 +12,11 @@ from msgspec import structs
 
 import ageing
 from truecost.report import verdict
-from truecost.report.declared import page_of
 from truecost.report.page import render
-from truecost.report.story import Story
+from truecost.report.story import Story, page_of
 from truecost.study.outcome import ResultFile
-from truecost.tasks.lifelong.newest_rows import main_of, newest
 from truecost.tasks.lifelong.page import frame_of_lives
+from truecost.tasks.lifelong.verdict import main_of, newest
 
 EVERY = (*ageing.STATES, "penalised")
 POLICIES = tuple(ageing.ASKED)
@@ -76,13 +76,26 @@ def story_of(result):
     return Story(result, ())
 
 
-def groups_of(result):
-    return {g.title: g for g in verdict.verdict(story_of(result)).groups}
+def group_of(result):
+    """The lines that stand open and those that are folded."""
+    [group] = [g for g in verdict.verdict(story_of(result)).groups if "worst" not in g.title]
+    return group
+
+
+def lines_of(result, policy):
+    """The lines in full under one policy of several."""
+    start = f"{policy}: "
+    lines = [x for x in group_of(result).folded if x.name.startswith(start)]
+    return [replace(x, name=x.name.removeprefix(start)) for x in lines]
+
+
+def line_of(result, name):
+    return {x.name: x for x in group_of(result).lines}[name]
 
 
 def sections_of(result):
     story = story_of(result)
-    return {s.title: s for make in page_of("lifelong").sections if (s := make(story)) is not None}
+    return {s.title: s for s in story.sections}
 
 
 def cells_of(table):
@@ -120,41 +133,68 @@ def test_the_newest_version_of_each_system_is_told_of():
 # the verdict
 
 
-def test_each_policy_has_a_line_for_each_system(two):
-    groups = groups_of(two)
-    group = groups["Policy recent:3 (the newest data count most)"]
-    mine, yours, against = group.lines
-    assert (mine.look, mine.chip, mine.name) == ("good", "beats frozen", "mine")
-    assert mine.text == (
-        "25% [24%, 26%], of which 5% [4%, 6%] is the penalty of the help (20% of it); frozen 30%"
+def test_a_line_sums_up_a_system_and_a_comparison_over_policies(two):
+    names = [x.name for x in group_of(two).lines]
+    of_systems = ["mine", "yours", "yours, against mine"]
+    assert names == [*of_systems, "mine, forgetting", "yours, forgetting"]
+    mine, against = line_of(two, "mine"), line_of(two, "yours, against mine")
+    assert (mine.look, mine.chip) == ("open", "beats frozen in 2 of 3")
+    assert mine.text.startswith("recent:3 25")
+    assert mine.more == "help on the test data: 12 corrections, 340 seconds"
+    assert (against.look, against.chip) == ("open", "better than mine in 1 of 3")
+    assert [part.rpartition(" ")[2] for part in against.text.split("; ")] == [
+        *("(better)", "(worse)", "(inconclusive)")
+    ]
+
+
+def test_the_first_sentence_says_what_holds_under_which_policy(two):
+    assert verdict.headline(story_of(two)) == (
+        "yours against mine: better under recent:3; worse under uniform; inconclusive under "
+        "conservative:3."
     )
+    alone = result_of(rows_of("mine"), [described("mine")])
+    assert verdict.headline(story_of(alone)).startswith("mine: beats frozen under recent:3")
+    bare = [structs.replace(r, naive=None) for r in rows_of("mine") if "pena" not in r.measure]
+    said = verdict.headline(story_of(result_of(bare)))
+    assert said == "mine: policy_score:wer 24.0% [23.0%, 25.0%]."
+    many = [r for k in range(3) for r in rows_of(f"s{k}", -k / 50)]
+    assert verdict.headline(story_of(result_of(many))) == (
+        "s2 has the lowest penalised_score:wer of 3 systems under 3 of 3 policies."
+    )
+
+
+def test_each_policy_has_a_line_for_each_system(two):
+    mine, yours, against = lines_of(two, "recent:3")
+    assert (mine.look, mine.chip, mine.name) == ("good", "beats frozen", "mine")
+    assert mine.text == ("25% [24%, 26%] with a penalty of 5% [4%, 6%] for the help; frozen 30%")
     assert mine.more == (
         "before the help 24% [23%, 25%]; after it 20% [19%, 21%]; gain by generalisation -1% "
         "[-2%, 0%]; help on the test data: 12 corrections, 340 seconds"
     )
-    assert yours.text.startswith("23% [22%, 24%], of which")
+    assert yours.text.startswith("23% [22%, 24%] with a penalty of")
     assert (against.look, against.chip) == ("good", "better than mine")
     assert against.text == "difference -2 pp [-3, -1] pp"
 
 
 def test_what_the_data_do_not_tell_is_said(two):
-    line = groups_of(two)["Policy conservative:3 (the oldest data count most)"].lines[-1]
+    line = lines_of(two, "conservative:3")[-1]
     assert (line.look, line.chip) == ("open", "inconclusive")
     assert line.more == "The data do not tell which of the two is better."
-    worse = groups_of(two)["Policy uniform (all data count alike)"].lines[-1]
+    worse = lines_of(two, "uniform")[-1]
     assert (worse.look, worse.chip) == ("bad", "worse than mine")
 
 
 def test_policies_can_rank_systems_differently(two):
-    chips = {t: g.lines[-1].chip for t, g in groups_of(two).items() if t.startswith("Policy")}
-    assert [*chips.values()] == ["better than mine", "worse than mine", "inconclusive"]
+    assert [lines_of(two, p)[-1].chip for p in POLICIES] == [
+        "better than mine",
+        "worse than mine",
+        "inconclusive",
+    ]
 
 
 def test_a_score_above_that_of_the_initial_version_loses_to_it():
     rows = rows_of("mine", 0.2)
-    line = groups_of(result_of(rows, [described("mine")]))[
-        "Policy recent:3 (the newest data count most)"
-    ].lines[0]
+    line = line_of(result_of(rows, [described("mine")]), "mine")
     assert (line.look, line.chip) == ("bad", "loses to frozen")
 
 
@@ -170,18 +210,15 @@ def test_a_score_above_that_of_the_initial_version_loses_to_it():
 def test_forgetting_is_held_against_nothing_lost(value, spread, look, chip):
     rows = rows_of("mine")
     rows.append(ageing.row("forgetting_first", value, spread=spread, system="mine", version="6"))
-    group = groups_of(result_of(rows))["Forgetting: what the newest version lost on the past"]
-    [line] = group.lines
+    line = line_of(result_of(rows), "mine, forgetting")
     assert (line.look, line.chip) == (look, chip)
     assert line.text.startswith("forgetting_first ")
-    assert "backward_transfer -3%" in line.more
-    assert "forgetting_max 4% [3%, 5%] (against a maximum, so above 0 by chance alone)" in line.more
 
 
 def test_a_maximum_alone_does_not_say_that_a_system_forgets():
     rows = [r for r in rows_of("mine") if r.measure != "backward_transfer"]
     assert any(r.measure == "forgetting_max" and r.lower > 0 for r in rows)
-    assert "Forgetting: what the newest version lost on the past" not in groups_of(result_of(rows))
+    assert [x.name for x in group_of(result_of(rows)).lines] == ["mine"]
 
 
 def without(rows, *names):
@@ -193,7 +230,7 @@ def test_systems_without_help_stand_beside_by_the_score_that_they_have():
     only = [r for r in rows_of("mine-unsupervised", 0.02) if r.measure == "policy_score"]
     bare = [structs.replace(r, dims={**r.dims, "strategy": "unsupervised"}) for r in only]
     result = result_of([*own, *bare], [described("mine"), described("mine-unsupervised")])
-    helped, other = groups_of(result)["Policy recent:3 (the newest data count most)"].lines
+    helped, other = lines_of(result, "recent:3")
     assert helped.more.startswith("before the help 24% [23%, 25%]; after it 20%")
     assert other.name == "mine-unsupervised"
     assert other.text == (
@@ -211,15 +248,6 @@ def test_the_heading_names_systems_where_all_are_alike(two):
     assert page_title(two) == "mine, yours"
 
 
-def test_help_offline_stands_beside_the_scores(two):
-    group = groups_of(two)["Help offline: beside the scores, never added to them"]
-    assert [(x.name, x.text) for x in group.lines] == [
-        ("mine", "40 answers"),
-        ("yours", "40 answers"),
-    ]
-    assert "offline" not in groups_of(two)["Policy uniform (all data count alike)"].lines[0].text
-
-
 def test_the_lead_says_what_frozen_is(two):
     lead = verdict.verdict(story_of(two)).lead
     assert lead.startswith("penalised_score:wer: lower is better. ")
@@ -230,18 +258,17 @@ def test_the_lead_says_what_frozen_is(two):
 def test_the_frozen_pass_is_the_reference_and_no_line_of_its_own():
     rows = [*rows_of("mine"), *rows_of("mine", 0.05, strategy="frozen")]
     rows += rows_of("mine", 0.01, strategy="unsupervised")
-    groups = groups_of(result_of(rows, [described("mine")]))
-    names = [x.name for x in groups["Policy recent:3 (the newest data count most)"].lines]
+    names = [x.name for x in lines_of(result_of(rows, [described("mine")]), "recent:3")]
     assert names == ["mine", "mine, unsupervised"]
 
 
-def test_of_many_policies_the_first_stand_open():
+def test_of_many_policies_a_line_names_them_without_figures():
     names = [f"p{k}" for k in range(7)]
-    groups = groups_of(result_of(rows_of("mine", policies=names)))
-    assert [t for t in groups if t.startswith("Policy")] == [f"Policy p{k}" for k in range(4)]
-    folded = groups[""]
-    assert folded.summary == "3 more policies"
-    assert [x.name for x in folded.folded] == [f"Policy p{k}: mine" for k in (4, 5, 6)]
+    result = result_of(rows_of("mine", policies=names))
+    assert line_of(result, "mine").text == (
+        "better under p0, p1; inconclusive under p2, p3; worse under p4, p5, p6"
+    )
+    assert [len(lines_of(result, name)) for name in names] == [1] * 7
 
 
 # one output before and after help
@@ -270,15 +297,15 @@ def single(direction="lower", gain=0.04, spread=0.01):
     ],
 )
 def test_one_output_is_judged_by_its_gain(gain, look, chip):
-    [line] = groups_of(result_of(single(gain=gain)))[""].lines
+    [line] = group_of(result_of(single(gain=gain))).lines
     assert (line.look, line.chip) == (look, chip)
-    assert line.text.startswith("26% [25%, 27%], of which 6% [5%, 7%] is the penalty")
+    assert line.text.startswith("26% [25%, 27%] with a penalty of 6% [5%, 7%]")
     assert "frozen" not in line.text
 
 
 def test_of_a_quality_the_penalty_is_taken_off():
-    [line] = groups_of(result_of(single("higher")))[""].lines
-    assert line.text == "34% [33%, 35%], from which 6% [5%, 7%] is taken as the penalty"
+    [line] = group_of(result_of(single("higher"))).lines
+    assert line.text == "34% [33%, 35%] with a penalty of -6% [-7%, -5%] for the help"
 
 
 # sections
@@ -286,104 +313,94 @@ def test_of_a_quality_the_penalty_is_taken_off():
 
 def test_every_picture_has_words_and_a_table(two):
     for section in sections_of(two).values():
-        for drawing in section.drawings:
+        for drawing in section.pictures:
             assert len(drawing.alternative) > 20
-            assert drawing.table is not None or section.tables
-            assert drawing.table is None or drawing.table.rows
+            assert drawing.numbers.rows
 
 
 def test_sections_stand_in_their_order(two):
     assert [*sections_of(two)] == [
         "Under the policies of users",
         "Version by time",
-        "How a score under a policy adds up",
         "The price of help",
-        "Forgetting, transfer and help",
-        "On the lifelong set",
         "Score against cost of help",
+        "Forgetting, transfer and help",
         "Paired comparison",
+        "From version to version",
+        "Scores and weights by test time",
+        "On the lifelong set",
     ]
 
 
 def test_other_tasks_have_none_of_them():
-    rooms = ("lifelong.sections", "lifelong.help_sections")
-    ours = {make for make in page_of("lifelong").sections if make.__module__.endswith(rooms)}
-    assert len(ours) == 7
+    ours = {m for m in page_of("lifelong").sections if m.__module__.endswith("lifelong.page")}
+    assert len(ours) == 8
     assert not ours & {*page_of("transcripts").sections}
 
 
 def test_the_table_of_a_matrix_has_every_cell(two):
     section = sections_of(two)["Version by time"]
     found = two.described["lifelong"][0]
-    cells = cells_of(section.drawings[0].table)
+    cells = cells_of(section.pictures[0].numbers)
     assert len(cells) == len(found.versions) * len(found.times)
     base = [c for c in found.cells if c.state == "base"]
     for shown, cell in zip(cells, base, strict=True):
-        assert (shown["version"], shown["test time"]) == (cell.version, cell.time)
-        assert float(shown["wer"].rstrip("%")) == pytest.approx(100 * cell.value, rel=1e-3)
-        ends = [float(e.rstrip("%")) for e in shown["its interval"].strip("[]").split(", ")]
-        assert ends == pytest.approx([100 * cell.lower, 100 * cell.upper], rel=1e-3)
-        assert (shown["window"] == "the future") == (not cell.seen)
+        assert (shown["row"], shown["test time"]) == (f"version {cell.version}", cell.time)
+        assert found.said(cell) in shown["reading"]
+        assert ("still to come" in shown["reading"]) == (not cell.seen)
 
 
 def test_both_states_of_both_systems_are_drawn(two):
-    titles = [d.title for d in sections_of(two)["Version by time"].drawings]
+    titles = [d.title for d in sections_of(two)["Version by time"].pictures]
     assert titles == [
-        f"{system}, {state}, wer"
+        f"{system}, {state}"
         for state in ("before the help", "with the penalty of the help")
         for system in ("mine", "yours")
     ]
 
 
-def test_large_matrices_have_a_picture_of_the_widths_of_intervals():
+def test_large_matrices_show_some_versions_and_times():
     large = result_of(rows_of("mine"), [ageing.described("mine", versions=50, times=50)])
     section = sections_of(large)["Version by time"]
-    assert [d.title for d in section.drawings] == ["wer", "half-width of the interval of wer"]
-    table = section.drawings[0].table
-    assert len(table.rows) == 20 * 20
-    assert table.caption.endswith("20 of each at most; curves.parquet has all")
-    versions = [c["version"] for c in cells_of(table)]
-    assert (versions[0], versions[-1]) == ("0", "49")
-
-
-def test_the_panels_of_a_policy_add_up(two):
-    section = sections_of(two)["How a score under a policy adds up"]
-    [shares] = [d for d in section.drawings if d.title == "mine, what each time adds"]
-    for policy in two.described["lifelong"][0].policies:
-        added = sum(float(c[policy.name].rstrip("%") or 0) for c in cells_of(shares.table))
-        [score] = [
-            f.value for f in policy.figures if (f.version, f.measure) == ("6", "penalised_score")
-        ]
-        assert added == pytest.approx(100 * score, abs=0.01)
+    [matrix] = section.pictures
+    assert matrix.title == "wer"
+    assert matrix.caption.endswith("30 of 50 times; curves.parquet has all.")
+    table = matrix.numbers
+    assert len(table.rows) == 30 * 30
+    versions = [c["row"] for c in cells_of(table)]
+    assert (versions[0], versions[-1]) == ("version 0", "version 49")
 
 
 def test_bars_are_those_of_each_policy(two):
     section = sections_of(two)["The price of help"]
-    assert [d.title for d in section.drawings] == [*POLICIES]
-    first = cells_of(section.drawings[0].table)[0]
-    assert [first[n] for n in ("system", "base", "adapted", "penalty", "penalised", "gain")] == [
-        *("mine", "24%", "20%", "5%", "25%", "-1%")
+    [bars] = section.pictures
+    assert [bars.y.names[k] for k in bars.y.heads] == [*POLICIES]
+    first = cells_of(bars.numbers)[0]
+    names = ("system", "base", "adapted", "penalty", "penalised score", "gain")
+    assert [first[n].replace("\N{MINUS SIGN}", "-").split(" [")[0] for n in names] == [
+        *("mine", "24.0%", "20.0%", "5.0%", "25.0%", "-1.0%")
     ]
 
 
 def test_the_area_under_a_curve_stands_with_its_points(two):
-    [drawing] = sections_of(two)["Score against cost of help"].drawings
-    cells = cells_of(drawing.table)
-    assert [c["system"] for c in cells] == ["mine"] * 7 + ["yours"] * 7
-    assert cells[6]["seconds"] == "area up to 360"
-    assert (cells[6]["wer"], cells[6]["its interval"]) == ("22%", "[21%, 23%]")
+    [drawing] = sections_of(two)["Score against cost of help"].pictures
+    cells = cells_of(drawing.numbers)
+    assert [c["series"] for c in cells] == ["mine"] * 6 + ["yours"] * 6
+    areas = "mine 22.0% [21.0%, 23.0%], yours 22.0% [21.0%, 23.0%]"
+    assert drawing.caption == f"Areas under the curves: {areas}."
 
 
 def test_the_tables_of_help_and_of_forgetting_are_whole(two):
     lost, helped, offline = sections_of(two)["Forgetting, transfer and help"].tables
-    assert cells_of(lost)[0]["forgetting_max"] == "4%"
-    assert cells_of(helped)[1]["n_corrections"] == "12"
-    assert cells_of(offline)[0]["offline_answers"] == "40"
+    assert cells_of(lost)[0]["forgetting_max"] == "4% [3%, 5%]"
+    assert cells_of(helped)[1]["n_corrections"].startswith("12 [")
+    assert cells_of(offline)[0]["offline_answers"].startswith("40 [")
 
 
 def test_differences_are_drawn_by_policy(two):
-    [drawing] = sections_of(two)["Paired comparison"].drawings
-    assert [c["of"] for c in cells_of(drawing.table)] == [*POLICIES]
+    [drawing] = sections_of(two)["Paired comparison"].pictures
+    names = drawing.y.names
+    assert [p for p in POLICIES if any(p in name for name in names)] == [*POLICIES]
 
 
 # the page and what is stored
@@ -406,13 +423,13 @@ def test_names_are_shown_as_they_are():
     name = "<script>alert(1)</script> $5$"
     lives = [structs.replace(described("mine", versions=3, times=3), dims={"system": name})]
     page = render(result_of(rows_of(name), lives), ())
-    assert "<script>" not in page
+    assert "<script>alert" not in page
     assert html.escape(name, quote=False) in page
 
 
 def test_a_page_without_descriptions_still_tells_its_rows():
     text = plain(render(result_of(rows_of("mine")), ()))
-    assert "Policy recent:3" in text
+    assert "recent:3 25" in text
     assert "Version by time" not in text
 
 

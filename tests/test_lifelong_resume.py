@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from lifecycles import course_of, expert_of, live, system_of
 from test_learning_resume import Killed, hasty, killing, whole_lines
 from truecost.errors import InputError
-from truecost.learning.checkpoint import folder_of, forget
+from truecost.learning.expert import RecordedExpert
+from truecost.learning.jobs import folder_of, forget
 from truecost.learning.lifelong.helping import Help
-from truecost.learning.lifelong.living import Life
-from truecost.learning.lifelong.replayed import RecordedPerson
+from truecost.learning.lifelong.life_cycle import Life
 
 __all__ = ["hasty"]
 RICH = Life(stream=Help(2, 2, rounds=2), test=Help(1, 1), offline=1)
@@ -205,7 +205,7 @@ sys.path.insert(0, sys.argv[1])
 from lifecycles import Whole, course_of, expert_of, live
 from taught import Drawn
 from test_lifelong_resume import RICH, Asked
-from truecost.learning.asking import Asking
+from truecost.learning.loop import Asking
 
 class Slow(Whole):
     def predict(self, batch):
@@ -320,7 +320,7 @@ def test_a_replayed_person_says_the_same(tmp_path_factory, given_life, person):
     life = replace(life, stream=replace(life.stream, seconds=None))  # open answers took no time
     live(folder / "log.jsonl", course, life, expert=person(expert))
     log = read_events(str(folder / "log.jsonl"))
-    live(folder / "again.jsonl", course, life, expert=RecordedPerson(log))
+    live(folder / "again.jsonl", course, life, expert=RecordedExpert(log))
     assert (folder / "again.jsonl").read_bytes() == (folder / "log.jsonl").read_bytes()
 
 

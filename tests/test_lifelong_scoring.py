@@ -23,15 +23,15 @@ from lives import (
 )
 from truecost.errors import InputError, UsageError
 from truecost.running import compare_systems
-from truecost.tasks.lifelong.choosing import measures_of
-from truecost.tasks.lifelong.describing import describe_lifelong
-from truecost.tasks.lifelong.measures.across import averaged
-from truecost.tasks.lifelong.policies import Policy
+from truecost.tasks.lifelong.descriptions import describe_lifelong
 from truecost.tasks.lifelong.records import (
     EFFORT,
     STATES,
     pair_lifelong,
 )
+from truecost.tasks.lifelong.scoring import measures_of
+from truecost.tasks.lifelong.settings import Policy
+from truecost.tasks.lifelong.supervision import averaged
 
 
 @pytest.mark.parametrize("name", ["recent", "uniform", "conservative"])

@@ -9,12 +9,13 @@ import pytest
 import truecost as tc
 from lifelogs import life, write
 from truecost.errors import InputError, UsageError
-from truecost.study.checks import validate
+from truecost.study import run as run_study
 from truecost.study.directory import read_result
 from truecost.study.directory import write as write_result
+from truecost.study.validation import validate
 from truecost.tasks.lifelong.descriptions import LifelongDescription
-from truecost.tasks.lifelong.read import columns_of
 from truecost.tasks.lifelong.settings import policies_of
+from truecost.tasks.lifelong.work import columns_of
 
 
 @pytest.fixture
@@ -29,8 +30,8 @@ def logs(tmp_path):
 PERCENTILES = {"replicates": 40, "method": "percentile"}  # narrow: a few words decide
 
 
-def study_of(systems, **tables):
-    """A study of systems by name."""
+def tables_of(systems, **tables):
+    """The tables of a study of systems by name."""
     named = {name: {"file": str(path)} for name, path in systems.items()}
     base = {
         "task": "lifelong",
@@ -38,7 +39,12 @@ def study_of(systems, **tables):
         "interval": {"replicates": 40},
         "systems": named,
     }
-    return tc.Study.of({**base, **tables})
+    return {**base, **tables}
+
+
+def study_of(systems, **tables):
+    """A study of systems by name."""
+    return tc.Study.of(tables_of(systems, **tables))
 
 
 def values(outcome, measure, **dims):
@@ -53,7 +59,7 @@ def values(outcome, measure, **dims):
 
 
 def test_a_study_of_logs(logs):
-    outcome = tc.run(
+    outcome = run_study(
         study_of(
             logs,
             baseline="old",
@@ -88,9 +94,9 @@ def test_a_gate_has_to_name_the_policy(logs):
     gate = {"measure": "policy_score", "system": "new", "max_upper": 2.9}
     policies = {"policies": ["recent:1", "uniform"], "kind": "transcripts"}
     with pytest.raises(UsageError, match=r"2 rows .* fit: .*; say which with policy=NAME"):
-        tc.run(study_of(logs, lifelong=policies, gate=[gate]))
+        run_study(study_of(logs, lifelong=policies, gate=[gate]))
     gate |= {"policy": "recent:1", "method": "percentile"}
-    named = tc.run(study_of(logs, lifelong=policies, interval=PERCENTILES, gate=[gate]))
+    named = run_study(study_of(logs, lifelong=policies, interval=PERCENTILES, gate=[gate]))
     assert named.gates[0].state == "pass"
 
 
@@ -98,7 +104,7 @@ def test_results_have_no_paths_and_the_same_bytes(logs, tmp_path):
     made = []
     for jobs in (1, 2):
         study = study_of(logs, interval={"replicates": 40, "jobs": jobs})
-        folder = write_result(tc.run(study), str(tmp_path / f"out{jobs}"))
+        folder = write_result(run_study(study), str(tmp_path / f"out{jobs}"))
         made.append((folder / "result.json").read_bytes())
         stored = read_result(str(folder))
         assert [d.dims["system"] for d in stored.described_as(LifelongDescription)] == [
@@ -114,7 +120,7 @@ def test_a_study_survives_its_own_configuration(logs, tmp_path):
     path = tmp_path / "study.toml"
     path.write_text(study.to_toml())
     again = tc.Study.read(str(path))
-    assert [r.value for r in tc.run(again).rows] == [r.value for r in tc.run(study).rows]
+    assert [r.value for r in run_study(again).rows] == [r.value for r in run_study(study).rows]
 
 
 def test_a_folder_is_a_system_with_a_run_per_log(tmp_path):
@@ -124,18 +130,18 @@ def test_a_folder_is_a_system_with_a_run_per_log(tmp_path):
         write(folder / f"seed-{seed}.jsonl", life(seed=seed))
     write(folder / "seed-3.jsonl.part", life(seed=3))
     how = {"kind": "classes"}
-    outcome = tc.run(study_of({"mine": folder}, lifelong=how))
+    outcome = run_study(study_of({"mine": folder}, lifelong=how))
     [row] = [r for r in outcome.rows if r.measure == "policy_score"]
     assert row.counts["runs"] == 3
     assert [p.message for p in outcome.problems if "not finished" in p.message] == [
         "mine: left out: seed-3.jsonl.part is not finished"
     ]
     one = {"mine": {"file": str(folder), "runs": ["seed-1"], "strategy": "margin"}}
-    alone = tc.run(tc.Study.of({**_plain(how), "systems": one}))
+    alone = tc.run({**_plain(how), "systems": one})
     [row] = [r for r in alone.rows if r.measure == "policy_score"]
     assert row.counts["runs"] == 1
     assert row.dims["strategy"] == "margin"
-    seeds = tc.run(study_of({"mine": folder}, lifelong={**how, "resample": "seed"}))
+    seeds = run_study(study_of({"mine": folder}, lifelong={**how, "resample": "seed"}))
     [row] = [r for r in seeds.rows if r.measure == "policy_score"]
     assert row.factors == ("seed",)
 
@@ -157,7 +163,7 @@ def test_columns_of_metadata_are_units_and_subsets(logs, tmp_path):
         subsets={"speaker": "speaker"},
         measures=["policy_score"],
     )
-    outcome = tc.run(study)
+    outcome = run_study(study)
     whole = [r for r in outcome.rows if "subset" not in r.dims]
     assert {r.factors for r in whole} == {("speaker",)}
     assert {r.n_units for r in whole} == {(4,)} or {r.n_units for r in whole} == {4}
@@ -165,9 +171,9 @@ def test_columns_of_metadata_are_units_and_subsets(logs, tmp_path):
         f"speaker={k}" for k in range(4)
     }
     mapped = study_of(logs, data={**data, "map": {"unit": "speaker"}}, measures=["policy_score"])
-    assert [r.lower for r in tc.run(mapped).rows] == [r.lower for r in whole]
+    assert [r.lower for r in run_study(mapped).rows] == [r.lower for r in whole]
     with pytest.raises(UsageError, match="no column 'nobody' for units"):
-        tc.run(study_of(logs, data={**data, "map": {"unit": "nobody"}}))
+        run_study(study_of(logs, data={**data, "map": {"unit": "nobody"}}))
 
 
 def test_labels_and_further_references_stand_in_files(tmp_path):
@@ -181,14 +187,14 @@ def test_labels_and_further_references_stand_in_files(tmp_path):
     )
     data = {"labels": str(tmp_path / "right.csv")}
     asked = {"measures": ["policy_score"]}
-    plain = tc.run(study_of({"a": write(tmp_path / "whole.jsonl", events)}, **asked))
-    found = tc.run(study_of(log, data=data, **asked))
+    plain = run_study(study_of({"a": write(tmp_path / "whole.jsonl", events)}, **asked))
+    found = run_study(study_of(log, data=data, **asked))
     assert values(found, "policy_score") == values(plain, "policy_score")
     assert {i.file for i in found.inputs} == {"a.jsonl", "right.csv"}
     with pytest.raises(UsageError, match=r"more.csv: .*id"):
-        tc.run(study_of(log, data={**data, "reference": [str(tmp_path / "more.csv")]}))
+        run_study(study_of(log, data={**data, "reference": [str(tmp_path / "more.csv")]}))
     pl.read_csv(tmp_path / "more.csv").rename({"name": "id"}).write_csv(tmp_path / "more.csv")
-    easier = tc.run(
+    easier = run_study(
         study_of(log, data={**data, "reference": [str(tmp_path / "more.csv")]}, **asked)
     )
     assert values(easier, "policy_score")["a"] < values(plain, "policy_score")["a"]
@@ -208,10 +214,10 @@ def test_costs_of_classes(tmp_path):
     names = ["cat", "dog", "eel"]
     told = [e for e in events if e.get("set") == "test" and e["version"] == 2 and e["t"] == 0.5]
     cost = np.mean([matrix[names.index(e["label"])][names.index(e["decision"])] for e in told])
-    assert values(tc.run(study), "policy_score")["a"] == pytest.approx(cost)
+    assert values(run_study(study), "policy_score")["a"] == pytest.approx(cost)
     few = study_of(log, lifelong={"kind": "classes"}, data={"classes": ["cat", "dog"]})
     with pytest.raises(InputError, match="'eel' is not among cat, dog"):
-        tc.run(few)
+        run_study(few)
 
 
 def test_choices_of_the_kind_change_what_counts(tmp_path):
@@ -220,8 +226,10 @@ def test_choices_of_the_kind_change_what_counts(tmp_path):
         for e in life("transcripts", help_=0)
     ]
     log = {"a": write(tmp_path / "a.jsonl", events)}
-    plain = tc.run(study_of(log, measures=["policy_score"]))
-    lower = tc.run(study_of(log, measures=["policy_score"], transcripts={"normalise": ["lower"]}))
+    plain = run_study(study_of(log, measures=["policy_score"]))
+    lower = run_study(
+        study_of(log, measures=["policy_score"], transcripts={"normalise": ["lower"]})
+    )
     assert values(plain, "policy_score")["a"] >= 1
     assert values(lower, "policy_score")["a"] < 1
     [row] = lower.rows
@@ -229,7 +237,7 @@ def test_choices_of_the_kind_change_what_counts(tmp_path):
 
 
 def test_a_score_of_a_measure_is_counted_too(logs):
-    outcome = tc.run(study_of(logs, measures=["policy_score", "policy_score:cer"]))
+    outcome = run_study(study_of(logs, measures=["policy_score", "policy_score:cer"]))
     assert {row.label for row in outcome.rows} == {"policy_score:wer", "policy_score:cer"}
 
 
@@ -237,12 +245,12 @@ def test_tables_of_scores_are_read_by_the_same_study(tmp_path):
     path = tmp_path / "matrix.csv"
     path.write_text("version,0.5,1.5,2.5\n0,0.9,0.9,0.9\n1,0.2,0.4,0.8\n2,0.4,0.2,0.6\n")
     how = {"policies": ["uniform"], "higher": False}
-    outcome = tc.run(study_of({"m": path}, lifelong=how, measures=["policy_score"]))
+    outcome = run_study(study_of({"m": path}, lifelong=how, measures=["policy_score"]))
     assert values(outcome, "policy_score")["m"] is not None
     with pytest.raises(UsageError, match=r"is a table of scores .*kind classes goes with event"):
-        tc.run(study_of({"m": path}, lifelong={**how, "kind": "classes"}))
+        run_study(study_of({"m": path}, lifelong={**how, "kind": "classes"}))
     with pytest.raises(UsageError, match="is a table of scores; labels goes with event logs"):
-        tc.run(study_of({"m": path}, lifelong=how, data={"labels": "right.csv"}))
+        run_study(study_of({"m": path}, lifelong=how, data={"labels": "right.csv"}))
 
 
 def test_what_a_file_is_shows_in_its_columns(tmp_path):
@@ -267,13 +275,13 @@ def test_people_who_helped_must_be_the_same(tmp_path):
     others = [e | {"expert": "bob"} if "expert" in e else e for e in events]
     systems = {"a": write(tmp_path / "a.jsonl", events), "b": write(tmp_path / "b.jsonl", others)}
     with pytest.raises(InputError, match="a and b had the help of others"):
-        tc.run(study_of(systems, lifelong={"kind": "classes"}, baseline="a"))
+        run_study(study_of(systems, lifelong={"kind": "classes"}, baseline="a"))
 
 
 def test_one_log_given_twice_is_noticed(logs, tmp_path):
     twin = tmp_path / "twin.jsonl"
     twin.write_bytes((tmp_path / "old.jsonl").read_bytes())
-    outcome = tc.run(study_of({"old": logs["old"], "twin": twin}, baseline="old"))
+    outcome = run_study(study_of({"old": logs["old"], "twin": twin}, baseline="old"))
     assert any("same scores everywhere: is it one file twice" in p.message
                for p in outcome.problems)  # fmt: skip
 
@@ -297,8 +305,11 @@ FAULTY = [
     ({"policies": {"p": {"kind": "recent"}}}, r"\[policies.p\]: policy recent needs a half-life"),
     ({"policies": {"p": {"kind": "uniform", "half_life": 2}}}, r"policy uniform has no half-life"),
     ({"policies": {"p": {"kind": "recent", "file": "w.csv"}}}, r"names a file of weights, and a k"),
+    (_of(unit="speaker", resample="seed"), r"unit goes with resample = \"item\" or both"),
+    ({"transcripts": {"by": "id"}}, r"by goes with files of outputs"),
+    ({"data": {"classes": ["a", "b"]}}, r"classes goes with kind classes under \[lifelong\]"),
     ({"translation": {"tokenizer": "char"}}, r"\[translation\] goes with kind translation under"),
-    ({"stream": {"window": 3}}, r"\[stream\] goes with task stream; the task of the study is lif"),
+    ({"streams": {"window": 3}}, r"\[streams\] goes with task streams; the task of the study is"),
     ({"application": {"prior": 0.5}}, r"and no prior"),
     ({"application": {"cost_matrix": [[0, 1], [1, 0]]}}, r"a cost matrix goes with kind classes"),
     ({"interval": {"resample": "blocks"}}, r'resample = "item", seed or both'),
@@ -315,7 +326,7 @@ FAULTY = [
 def test_studies_that_make_no_sense_are_refused(logs, tmp_path, monkeypatch, tables, said):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError, match=said):
-        tc.run(study_of(logs, **tables))
+        tc.run(tables_of(logs, **tables))
 
 
 def test_what_is_right_is_the_same_for_all_systems(logs):
@@ -324,17 +335,17 @@ def test_what_is_right_is_the_same_for_all_systems(logs):
     with pytest.raises(
         UsageError, match=r"\[systems.old\] names labels: what is right is the same"
     ):
-        tc.run(tc.Study.of(tables))
+        tc.run(tables)
     own = {"old": {"file": logs["old"], "budget": 3}}
     with pytest.raises(UsageError, match=r"\[systems.old\] has a budget"):
-        tc.run(tc.Study.of({**tables, "systems": own}))
+        tc.run({**tables, "systems": own})
 
 
 def test_tables_of_lifelong_are_of_no_other_task(logs):
     for name, table in (("lifelong", {"higher": True}), ("policies", {"p": {"kind": "uniform"}})):
-        tables = {"task": "stream", "systems": {"a": {"file": logs["old"]}}, name: table}
+        tables = {"task": "streams", "systems": {"a": {"file": logs["old"]}}, name: table}
         with pytest.raises(UsageError, match=rf"\[{name}\] goes with task lifelong; the task of"):
-            tc.run(tc.Study.of(tables))
+            tc.run(tables)
 
 
 def test_policies_of_a_study(tmp_path):
@@ -346,7 +357,7 @@ def test_policies_of_a_study(tmp_path):
                   "normalise_weights": False},
         policies={"late": {"kind": "recent"}, "told": {"file": str(weights), "normalise": True}},
     )  # fmt: skip
-    from truecost.study.reader import Reader
+    from truecost.study.settings import Reader
 
     found = policies_of(study, reader := Reader("lifelong"))
     assert [p.name for p in found] == ["recent:4", "conservative:2", "uniform", "likes", "late",
@@ -362,7 +373,7 @@ def test_weights_of_a_policy_are_those_of_its_table(logs, tmp_path):
     path = tmp_path / "likes.csv"
     path.write_text("time,weight\n0.5,0\n1.5,1\n2.5,0\n3.5,0\n")
     how = {"kind": "transcripts", "policies": [str(path)]}
-    outcome = tc.run(study_of(logs, lifelong=how, measures=["policy_score"]))
+    outcome = run_study(study_of(logs, lifelong=how, measures=["policy_score"]))
     found = outcome.result.described_as(LifelongDescription)[0]
     cells = {(c.version, c.time): c.value for c in found.cells if c.state == "base"}
     assert values(outcome, "policy_score", policy="likes")["old"] == cells["3", "1.5"]
@@ -371,11 +382,11 @@ def test_weights_of_a_policy_are_those_of_its_table(logs, tmp_path):
     for times in (["0.50", "1.50", "2.5e0", "3.5"], days):  # the same times in other ways
         rows = [f"{time},{int(k == 1)}\n" for k, time in enumerate(times)]
         path.write_text("time,weight\n" + "".join(reversed(rows)))
-        again = tc.run(study_of(logs, lifelong=how, measures=["policy_score"]))
+        again = run_study(study_of(logs, lifelong=how, measures=["policy_score"]))
         assert values(again, "policy_score") == values(outcome, "policy_score")
     path.write_text("time,weight\n0.5,0\n1.5,1\n")
     with pytest.raises(InputError, match=r"policy likes: no weight for 2.5, 3.5"):
-        tc.run(study_of(logs, lifelong=how, measures=["policy_score"]))
+        run_study(study_of(logs, lifelong=how, measures=["policy_score"]))
 
 
 def test_every_fault_of_every_file_is_listed(logs, tmp_path):

@@ -15,18 +15,17 @@ from scipy.special import stdtrit
 import truecost as tc
 from truecost.errors import InputError, TruecostError, UsageError
 from truecost.formats import Table, read
-from truecost.formats.moments import place_of
+from truecost.formats.table import place_of
 from truecost.names import Method
-from truecost.tasks.lifelong.kinds.ready import KIND
+from truecost.tasks.lifelong.kind_whole import SCORES
 from truecost.tasks.lifelong.options import LifelongScoring
-from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.records import Lifelong
+from truecost.tasks.lifelong.settings import Policy, read_weights
 from truecost.tasks.lifelong.tables import (
     TableOptions,
     from_matrix,
     is_log,
     read_scores,
-    read_weights,
 )
 
 HIGHER, LOWER = TableOptions(higher=True), TableOptions(higher=False)
@@ -49,7 +48,7 @@ def test_a_direction_that_nobody_says_is_asked_for(tmp_path):
         from_matrix([[0.5, 0.4]] * 2),
         from_curve("cost,score\n0,1\n1,0\n", tmp_path),
     ):
-        with pytest.raises(UsageError, match=r"say --higher \(of accuracies\) or --lower"):
+        with pytest.raises(UsageError, match=r"say higher=True \(of accuracies\) or higher=False"):
             tc.score_system(unsaid, tc.Scoring(plan=tc.Plan(10)))
     errors = from_curve("cost,errors,n\n0,3,9\n1,1,9\n", tmp_path)
     assert errors.higher is False
@@ -361,7 +360,7 @@ BAD = {
     "mixed times": (LONG.replace("1,2,", "1,2026-01-01,"), r"times are numbers and dates"),
     "other way": (LONG.replace(",1,", ",2026-01-01,").replace(",2,", ",2026-01-02,"), r"`learnt`"),
     "same time": (LONG.replace("1,2,", "1,1.0,"), r"times 1 .* and 1.0 .* are of one time"),
-    "empty time": (LONG.replace("1,2,", "1,,"), r"1 time is empty, the first at line 3"),
+    "empty time": (LONG.replace("1,2,", "1,,"), r"1 empty cell of time .* the first at line 3"),
     "no window": ("version,1,2\n3,1,2\n4,1,2\n", r"no test time \(1, 2\) lies between"),
     "only initial": ("version,1,2\ninitial,1,2\n", r"only the initial version"),
     "descending": ("version,learnt,1,2\n1,2,1,2\n2,1,3,4\n", r"version 1 .*must not descend"),
@@ -376,11 +375,14 @@ BAD = {
     "no pair": ("version,time,base,adapted,impaired\n1,1,2,3,4\n", r"none for corrected"),
     "partly": ("version,time,base,adapted\n1,1,2,\n2,2,1,1\n", r"line 2: there is no adapted"),
     "near": ("version,time,score,wieght\n1,1,2,1\n", r"'wieght' is not known .*'weight'"),
-    "weight": ("version,time,score,weight\n1,1,2,-1\n", r"line 2: the weight is -1"),
+    "weight": (
+        "version,time,score,weight\n1,1,2,-1\n",
+        r"1 value of weight .*: -1.0 at line 2",
+    ),
     "nothing": ("version,1,2\n1,,\n2,,\n", r"every score is empty"),
     "headless": ("0.5,0.1\n0.4,0.6\n", r"line 1: numbers .* begin with a line version,1,2,3"),
     "pandas": (",1,2\n1,0.5,0.1\n", r"line 1: the column of the versions has no name"),
-    "unit": ("version,time,id,unit,score\n1,1,a,,1\n", r"1 unit is empty, the first at line 2"),
+    "unit": ("version,time,id,unit,score\n1,1,a,,1\n", r"1 empty cell of unit .* at line 2"),
     "unit alone": ("version,time,unit,score\n1,1,a,1\n2,1,b,1\n", r"units are of items"),
     "no rows": ("version,time,score\n", r"there are no rows"),
     "own row": ("version,time,score,@row\n1,1,2,3\n", r"no column may be named '@row'"),
@@ -390,13 +392,13 @@ BAD = {
     "item": ("version,time,id,score\n1,1,a,1\n1,1,b,1\n2,1,a,1\n", r"version 2 .* item b"),
     "seed": ("version,time,seed,score\n1,1,0,1\n1,1,1,1\n2,1,1,1\n", r"version 2 .* seed 0"),
     "no test": ("version,time,set,score\n1,1,lifelong,1\n", r"no score of the test set"),
-    "curve cost": ("cost,score\n0,1\n-1,2\n", r"line 3: the cost is -1"),
-    "curve score": ("cost,score\n0,1\n1,\n", r"line 3: the score is nan"),
+    "curve cost": ("cost,score\n0,1\n-1,2\n", r"1 value of cost .*: -1.0 at line 3"),
+    "curve score": ("cost,score\n0,1\n1,\n", r"1 value of score .*: nan at line 3"),
     "curve repeated": ("cost,score\n0,1\n0,2\n", r"cost 0 stands at line 2 and at line 3"),
     "curve alone": ("cost,score\n4,1\n", r"every cost is 4: a curve needs two costs"),
     "curve seeds": ("cost,seed,score\n0,a,1\n5,a,1\n5,b,2\n", r"seed b begins at cost 5"),
     "curve items": ("cost,id,score\n0,a,1\n0,b,1\n5,b,2\n", r"at cost 5 seed 0 has 1 item of 2"),
-    "curve n": ("cost,errors,n\n0,1,0\n1,1,2\n", r"line 2: n is 0"),
+    "curve n": ("cost,errors,n\n0,1,0\n1,1,2\n", r"1 row where n is 0: .* at line 2"),
     "curve both": ("cost,errors,n,score\n0,1,1,1\n", r"keep score, or errors and n"),
 }
 
@@ -412,7 +414,7 @@ MISSING = {
     "version": ("versoin,time,score\n1,1,2\n", r"no column version \(did you mean 'version'\?\)"),
     "score": ("version,time,wer\n1,1,2\n", r"no column 'score'"),
     "log": ("event,version,time,score\npredict,1,1,2\n", r"this is an event log"),
-    "costs": ("words,seconds,score\n1,1,2\n", r"say which is the cost, --cost seconds"),
+    "costs": ("words,seconds,score\n1,1,2\n", r'say which is the cost, cost="seconds"'),
 }
 
 
@@ -427,16 +429,16 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
     for bounds in ((1.0, 0.0), (0.0, math.nan), (0.0, 0.0)):
         with pytest.raises(UsageError, match="are not understood"):
             TableOptions(bounds=bounds)
-    with pytest.raises(UsageError, match=r"verson=... is not known \(did you mean 'version'"):
+    with pytest.raises(UsageError, match=r"verson.* is not known \(did you mean 'version'"):
         TableOptions(higher=False, map={"verson": "v"})
     with pytest.raises(UsageError, match="no column 'wer' for the score"):
         lifelong(LONG, tmp_path, TableOptions(higher=False, map={"score": "wer"}))
     with pytest.raises(UsageError, match="rename one of the two"):
         lifelong(LONG, tmp_path, TableOptions(higher=False, map={"score": "time"}))
     with pytest.raises(UsageError, match="came ready-made"):
-        KIND.count(["a"], [("a",)], None, "scored")
+        SCORES.count(["a"], [("a",)], None, "scored")
     with pytest.raises(UsageError, match="came ready-made"):
-        KIND.exchange(["a"], [("a",)], [()], None, "scored")
+        SCORES.exchange(["a"], [("a",)], [()], None, "scored")
     with pytest.raises(UsageError, match=r"shape \(3,\)"):
         from_matrix([1, 2, 3])
     with pytest.raises(UsageError, match="4 versions and 2 times"):
@@ -500,11 +502,14 @@ def test_weights_of_a_policy(tmp_path: Path) -> None:
     row = figures(lifelong(LONG, tmp_path), "policy_score", how=LifelongScoring(policies=(policy,)))
     assert row["policy_score"].value == pytest.approx(0.4)
     for text, said in (
-        ("time,weight\n1,-2\n", r"line 2: the weight of time 1 is -2"),
-        ("time,weight\n1,nan\n", r"line 2: the weight of time 1 is nan"),
+        ("time,weight\n1,-2\n", r"a number of 0 or more was expected: -2.0 at line 2"),
+        ("time,weight\n1,nan\n", r": nan at line 2"),
         ("time,weight\n1,0\n2,0\n", r"every weight is 0"),
-        ("time,weight\n1,1\n1,1\n", r"line 3: time 1 has a weight already"),
-        ("time,weight\n,1\n", r"line 2: the time is empty"),
+        (
+            "time,weight\n1,1\n1,1\n",
+            r"1 id stands more than once: 1 .line 2, line 3.; give one weight",
+        ),
+        ("time,weight\n,1\n", r"1 empty cell of time .*line 2"),
     ):
         with pytest.raises(InputError, match=said):
             read_weights(table(text, tmp_path))

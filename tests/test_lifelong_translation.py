@@ -15,24 +15,22 @@ from hypothesis import strategies as st
 from truecost.corrections import corrector
 from truecost.corrections.texts import edits
 from truecost.errors import InputError, UsageError
-from truecost.learning.learners import build
-from truecost.learning.learners.translator.learner import translate
-from truecost.learning.learners.translator.phrases import (
+from truecost.learning.learners.building import build
+from truecost.learning.learners.phrases import (
     EMPTY,
     LEAN,
     _best,
     aligned,
     learnt,
+    sentence_of,
     source_words,
     target_words,
-    written,
 )
-from truecost.learning.lifelong.course import check_course
-from truecost.learning.lifelong.living import Help, Life, run_lifelong
+from truecost.learning.learners.translator import translate
+from truecost.learning.lifelong.course import check_course, course_of
+from truecost.learning.lifelong.life_cycle import Help, Life, run_lifelong
 from truecost.learning.lifelong.person import DomainExpert
-from truecost.learning.lifelong.sources import course_of
-from truecost.learning.log import LogWriter
-from truecost.learning.recorded import understood
+from truecost.learning.log import LogWriter, understood
 from truecost.learning.system import Answer, Answered, Batch, Task
 
 ROOT = Path(__file__).parents[1]
@@ -74,12 +72,12 @@ def said(learner, *texts):
 def test_what_touches_the_word_before_is_written_as_it_was():
     assert source_words("Don't stop, please!") == ("don't", "stop", ",", "please", "!")
     for text in ("Halt, bitte!", "Halt , bitte !", "Es geht (fast)."):
-        assert written(target_words(text)).replace("( ", "(") == text
+        assert sentence_of(target_words(text)).replace("( ", "(") == text
 
 
 @given(st.text(max_size=40))
 def test_any_text_can_be_read_and_written(text):
-    assert isinstance(written(target_words(text)), str)
+    assert isinstance(sentence_of(target_words(text)), str)
     assert source_words(text) == source_words(text.lower())
 
 

@@ -22,12 +22,12 @@ def imported(words):
 
 def test_a_plain_score_imports_few_modules_and_no_other_task():
     found = {name for name in imported(SCORE) if name.startswith("truecost")}
-    assert len(found) <= 105
+    assert len(found) <= 89  # 84 files whose code runs, and packages
     others = ("abba", "terms", "streams", "lifelong", "transcripts", "translation", "diarization")
     assert not [n for n in found if n.startswith(tuple(f"truecost.tasks.{o}" for o in others))]
 
 
-@pytest.mark.parametrize("words", [["terms", "score"], ["stream", "score"], ["score"]])
+@pytest.mark.parametrize("words", [["terms", "score"], ["streams", "score"], ["score"]])
 def test_help_imports_no_library_of_numbers(words):
     found = imported([*words, "--help"])
     assert not found & {"numpy", "polars", "numba", "scipy", "matplotlib"}

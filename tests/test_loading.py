@@ -22,7 +22,7 @@ from truecost.tasks.measures import find, registry
 
 SOURCE = Path(tc.__file__).parent
 READERS = {
-    *("events", "event_lines", "event_rows", "kwslist", "ecf", "lexemes", "arrays", "plain"),
+    *("events", "event_rows", "kwslist", "ecf", "terms", "arrays"),
     *("seglst", "segments", "tables", "transcripts", "trial_lists"),
 }
 COMMON = ("truecost.tasks.measures", "truecost.resources.measures")
@@ -40,10 +40,11 @@ def imported(code: str, *arguments: str) -> set[str]:
 def test_the_measures_of_a_task_are_loaded_alone(task):
     asked = next(iter(registry(task)))
     code = f"from truecost.tasks.measures import find\nfind({asked.rpartition('/')[2]!r}, {task!r})"
-    of_measures = {name for name in imported(code) if ".measures" in name}
+    found = imported(code)
+    of_measures = {name for name in found if ".measures" in name}
     own = (*tasks.find(task).measures, "truecost.core.measure", *COMMON)
     assert [name for name in of_measures if not name.startswith(own)] == []
-    assert set(tasks.find(task).measures) <= of_measures
+    assert set(tasks.find(task).measures) <= found
 
 
 def test_a_name_is_found_without_its_task():
@@ -78,7 +79,7 @@ def test_the_readers_of_a_format_are_loaded_alone(tmp_path, name, text, task, re
 
 @pytest.mark.parametrize("folder", ["core", "core/intervals", "formats"])
 def test_what_tasks_share_names_no_task(folder):
-    others = {*tasks.TABLE} - {"stream", "terms"}  # columns of logs; files of searches
+    others = {*tasks.TABLE} - {"streams", "terms"}  # who reads logs; files of searches
     for path in sorted((SOURCE / folder).glob("*.py")):
         said = {
             n.value for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.Constant)
@@ -150,12 +151,12 @@ def plugged(tmp_path, monkeypatch) -> Iterator[str]:
     monkeypatch.setattr(tasks, "added", lambda: {"mine": (Point("mine", FACE),)})
     registry.cache_clear()
     tasks.find.cache_clear()
-    tasks.found.cache_clear()
+    tasks.face_or_fault.cache_clear()
     importlib.invalidate_caches()
     yield "mine"
     registry.cache_clear()
     tasks.find.cache_clear()
-    tasks.found.cache_clear()
+    tasks.face_or_fault.cache_clear()
     for name in ("mine_measures", "mine_measures.halves", "mine_reader"):
         sys.modules.pop(name, None)
 

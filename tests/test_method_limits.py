@@ -6,7 +6,7 @@ import pytest
 from scipy.special import stdtrit
 
 import truecost as tc
-from truecost.core.intervals.runs import limits_of_mean, limits_of_one
+from truecost.core.runs import limits_of_mean, limits_of_one
 
 PLAN = tc.Plan(replicates=200, seed=5)
 UNITS, SIZE = 30, 6

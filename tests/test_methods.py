@@ -9,8 +9,8 @@ import truecost as tc
 from truecost.core import methods
 from truecost.core.claims import scope
 from truecost.core.factors import Factor
-from truecost.core.jackknife import LeftOut
 from truecost.core.methods import weighted_mean
+from truecost.core.subsets import LeftOut
 from truecost.errors import InputError, UsageError
 
 PLAN = tc.Plan(replicates=400, seed=5)

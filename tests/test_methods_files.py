@@ -228,6 +228,7 @@ def test_runs_that_do_not_agree(place, capsys, spoil, message):
     [
         (["score", "r.csv", *MAPPED], 2, "--runs"),
         (["score", *SEED], 2, "give files of runs"),
+        (["score", "r.csv", *SEED, "--key-format", "csv"], 2, "--key-format goes with --key"),
         (["score", "none-*.csv", *SEED], 3, "none-*.csv: no file fits this pattern"),
         (["score", "none.csv", *SEED], 3, "none.csv: there is no such file"),
         (["score", "r.csv", "r.csv", *SEED], 2, "r.csv is given twice"),
@@ -260,7 +261,7 @@ def test_tables_of_arrays_and_an_empty_one():
     table = Table("runs.npz", frame, {"score": posteriors}, ordered=True)
     options = tc.trials.Options("posterior")
     [found] = load_methods([("", "runs", table)], options, RunColumns())
-    assert found.name == "method"
+    assert found.runs.method == "method"
     assert [len(t) for t in found.trials] == [2, 2]
     np.testing.assert_array_equal([*found.trials[0].scores, *found.trials[1].scores], posteriors)
     with pytest.raises(InputError, match=r"e\.csv: there are no trials"):

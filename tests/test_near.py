@@ -5,7 +5,7 @@ import pytest
 
 import truecost as tc
 from truecost.core.comparison import compare
-from truecost.core.jackknife import Later
+from truecost.core.subsets import Later
 
 
 def ranking(rng, trials, units, weighted, crossed):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import math
+import re
 from importlib.resources import files
 
 import pytest
@@ -18,13 +19,13 @@ from truecost.study.tables import DataTable, IntervalTable
 from truecost.tasks import find, names
 from truecost.tasks.abba.columns import LogOptions
 from truecost.tasks.abba.options import AbbaTable
-from truecost.tasks.lifelong.kinds.diarization import PenalisedDiarization
+from truecost.tasks.lifelong.kinds import PenalisedDiarization
 from truecost.tasks.lifelong.options import LifelongTable, PolicyTable
-from truecost.tasks.lifelong.policies import Policy
+from truecost.tasks.lifelong.settings import Policy
 from truecost.tasks.streams.options import Prices, StreamScoring, StreamTable
+from truecost.tasks.terms.aligning import SearchOptions
 from truecost.tasks.terms.options import TermsScoring, TermsTable
 from truecost.tasks.terms.reference import ReferenceOptions
-from truecost.tasks.terms.searching import SearchOptions
 from truecost.verbs import options_of
 
 DECLARED = {  # what Python users give, and where its choices are declared
@@ -59,18 +60,18 @@ def test_defaults_are_those_that_are_declared(kind):
 RANGES = {
     "collar": (DiarizationOptions, "collar", 250, "at least 0 and at most 10; did you mean 0.25?"),
     "tolerance": (SearchOptions, "tolerance", 500, "at least 0 and at most 60; did you mean 0.5?"),
-    "gap": (ReferenceOptions, "max_gap", -1, "--max-gap is -1: give a number at least 0"),
-    "nan": (ReferenceOptions, "max_gap", math.nan, "--max-gap is nan: give a finite number"),
+    "gap": (ReferenceOptions, "max_gap", -1, "max_gap is -1: give a number at least 0"),
+    "nan": (ReferenceOptions, "max_gap", math.nan, "max_gap is nan: give a finite number"),
     "text": (ReferenceOptions, "trials_per_second", "1", "is '1': give a number above 0"),
     "truth": (ReferenceOptions, "trials_per_second", True, "is True: give a number above 0"),
-    "q": (StreamScoring, "q", -1, "--q is -1: give a number at least 0"),
-    "price": (Prices, "person", 0, "--person-price is 0: then nothing is worth automating"),
+    "q": (StreamScoring, "q", -1, "q is -1: give a number at least 0"),
+    "price": (Prices, "person", 0, "person_price is 0: then nothing is worth automating"),
     "word": (StreamScoring, "queried", "rigth", "is 'rigth' (did you mean 'right'?): choose one"),
     "words": (StreamScoring, "annotations", ("query",), "did you mean 'queries'?"),
     "letters": (TextOptions, "normalise", "lower", "is the text 'lower', not several: write ("),
-    "missing": (TranslationOptions, "missing", "none", "--missing is 'none': choose one of error"),
-    "half-life": (Policy, "half_life", 0, "--half-life is 0: give a number above 0"),
-    "share": (LogOptions, "split", 50, "--split is 50: give a number above 0 and below 1; did you"),
+    "missing": (TranslationOptions, "missing", "none", "missing is 'none': choose one of error"),
+    "half-life": (Policy, "half_life", 0, "half_life is 0: give a number above 0"),
+    "share": (LogOptions, "split", 50, "split is 50: give a number above 0 and below 1; did you"),
 }
 
 
@@ -89,7 +90,7 @@ DOORS = {
     "diarization": ("collar", 250, "is 250: give a number at least 0 and at most 10; did you"),
     "abba": ("exposure_a", 0, "is 0: give a number above 0"),
     "terms": ("max_gap", -1, "is -1: give a number at least 0"),
-    "stream": ("window", 0, "is 0: give a number at least 1"),
+    "streams": ("window", 0, "is 0: give a number at least 1"),
     "lifelong": ("half_life", 0, "is 0: give a number above 0"),
 }
 
@@ -130,7 +131,7 @@ def test_every_number_that_is_a_share_or_a_count_has_a_range():
 
 def test_fields_that_are_not_given_are_not_checked():
     check_fields(StreamScoring(), StreamTable)
-    with pytest.raises(tc.UsageError, match="--max-gap is None: give a number at least 0"):
+    with pytest.raises(tc.UsageError, match="max_gap is None: give a number at least 0"):
         ReferenceOptions(max_gap=None)
 
 
@@ -139,11 +140,11 @@ def test_an_option_that_cannot_apply_is_refused_wherever_it_stands(place):
     systems = {"first": {"file": "a.csv"}, "second": {"file": "b.csv"}}
     tables = {"data": {"type": "llr"}, "systems": systems}
     {"data": tables["data"], **systems}[place]["clip"] = 0.1
-    with pytest.raises(tc.UsageError, match="clip goes with --type posterior"):
+    with pytest.raises(tc.UsageError, match='clip goes with type="posterior"'):
         tc.Study.of(tables).check()
     systems["second"]["type"] = "posterior"
     if place == "first":
-        with pytest.raises(tc.UsageError, match="clip goes with --type posterior"):
+        with pytest.raises(tc.UsageError, match='clip goes with type="posterior"'):
             tc.Study.of(tables).check()
     else:
         tc.Study.of(tables).check()
@@ -192,7 +193,7 @@ IDLE = {  # data, options that cannot apply to them, and what is said
         "lifelong score",
         "m.csv",
         {"higher": True, "cost": "words"},
-        "cost goes with event logs or a learning curve",
+        "cost goes with help in event logs or a learning curve",
     ),
     "compat of scores": (
         "lifelong score",
@@ -205,6 +206,37 @@ IDLE = {  # data, options that cannot apply to them, and what is said
         "c.csv",
         {"higher": True, "policy": "recent:2", "measure": "area_under_curve"},
         "policy goes with measure policy_score or",
+    ),
+    "half-life of uniform": (
+        "lifelong score",
+        "m.csv",
+        {"higher": True, "half_life": 3},
+        "half-life goes with --policy recent or",
+    ),
+    "drawing of unknown users": (
+        "abba score",
+        "log.csv",
+        {"resample": "multinomial"},
+        "resample goes with --users or --units-a and",
+    ),
+    "split of unknown users": ("abba score", "log.csv", {"split": 0.5}, "split goes with --users"),
+    "pooling of one stream": (
+        "streams score",
+        "e.jsonl",
+        {"pooling": "macro"},
+        "pooling goes with several streams",
+    ),
+    "price of no money": (
+        "streams score",
+        "e.jsonl",
+        {"person_price": 3, "measure": "act_dcf"},
+        "person-price goes with measure imlm_money or total_price",
+    ),
+    "seconds of decisions": (
+        "streams score",
+        "e.jsonl",
+        {"item_seconds": 3, "measure": "act_dcf"},
+        "item-seconds goes with measure",
     ),
     "no collar": (
         "diarization score",
@@ -227,6 +259,17 @@ FILES = {
     "r.csv": "id,text\na,one two three four five\nb,six seven eight nine ten\n",
     "m.csv": "version,time,score\n1,1,0.5\n1,2,0.4\n2,1,0.6\n2,2,0.7\n",
     "c.csv": "cost,score\n0,0.5\n5,0.7\n9,0.8\n",
+    "log.csv": "id,collected_by,score_a,score_b,label,unit\n"
+    + "".join(
+        f"{arm}{k},{arm},{k % 3 + (arm == 'A')},{k % 4 + (arm == 'B')},{k % 5 > 0:d},{arm}{k % 9}\n"
+        for arm in "AB"
+        for k in range(60)
+    ),
+    "e.jsonl": "".join(
+        f'{{"event":"predict","phase":"pre","batch":{k // 4},"id":"{k}","score":{k % 3 - 1},'
+        f'"decision":{int(k % 3 > 1)},"label":{int(k % 5 > 3)}}}\n'
+        for k in range(40)
+    ),
     "r.rttm": "SPEAKER a 1 0 5 <NA> <NA> x <NA> <NA>\nSPEAKER a 1 5 5 <NA> <NA> y <NA> <NA>\n",
 }
 
@@ -276,12 +319,12 @@ def _study_of(face, file, given, *, leads):
 
 
 def test_an_option_that_applies_to_one_of_the_systems_is_taken():
-    from truecost.options import refuse_idle
+    from truecost.study.checking import refuse_idle
     from truecost.tasks.lifelong.options import LOGS, SCORES
 
     table = LifelongTable(higher=True)
     refuse_idle([(table, {"data": SCORES}), (table, {"data": LOGS})])
-    with pytest.raises(tc.UsageError, match="--higher goes with a table of scores: leave it out"):
+    with pytest.raises(tc.UsageError, match="higher goes with a table of scores: leave it out"):
         refuse_idle([(table, {"data": LOGS})])
 
 
@@ -332,6 +375,7 @@ def test_folds_go_with_one_file(more, tmp_path, capsys):
     ("given", "said"),
     [
         ({"query": "x"}, "query=... goes with a table"),
+        ({"query_seconds": 9}, "query_seconds goes with searching"),
         ({"reference_map": {"query": "x"}}, "reference_map query=... goes with a table of"),
         ({"measures": "atwv", "floor": -100}, "floor goes with measure cnxe or min_cnxe"),
     ],
@@ -356,6 +400,23 @@ def test_every_key_of_every_table_of_a_study_has_a_description():
             assert is_table or said["description"], (name, key)
 
 
+@pytest.mark.parametrize("task", names())
+def test_lists_help_and_schema_say_the_same(task, capsys):
+    face, listed = find(task), {one["name"]: one for one in lists.options(task)}
+    for verb in face.verbs:
+        assert cli.run([task, verb, "--help"]) == 0
+        shown = {*re.sub("[│╭╮╰╯─]", "", capsys.readouterr().out).split()}
+        taken = options_of(face, verb)
+        assert {o.flag for o in taken} == {n for n, one in listed.items() if verb in one["verbs"]}
+        for option in taken:
+            said = f"{option.flag} {option.option.help}"
+            said += f" Default: {option.default}." if option.default else ""
+            assert {*said.split()} <= shown, option.flag
+            assert listed[option.flag]["default"] == option.default
+            schema = lists._schema_of_table(option.owner).get(option.key, {})
+            assert schema.get("x-default", option.option.default) == option.option.default
+
+
 LIVE = {
     "batch": (lambda: tc.learning.Budget(-1), "budget is -1: give a number at least 0"),
     "loop": ({"loop": {"batch": 0}}, "[loop] batch is 0: give a number at least 1"),
@@ -372,7 +433,7 @@ LIVE = {
 @pytest.mark.parametrize("case", LIVE)
 def test_tables_of_live_runs_have_ranges_too(case):
     tables, said = LIVE[case]
-    study = {"task": "stream", "source": {"name": "digits"}}
+    study = {"task": "streams", "source": {"name": "digits"}}
     with pytest.raises(tc.UsageError) as found:
         tables() if callable(tables) else tc.Study.of(study | tables).check()
     assert said in str(found.value)

@@ -385,8 +385,8 @@ def test_folds_are_in_the_order_of_their_numbers():
     [
         ({"prior": 1.0}, UsageError, "above 0 and below 1"),
         ({"prior": 0.1, "priors": {"0": 1}}, UsageError, "give one of them"),
-        ({"target": "1"}, UsageError, "goes with --prior"),
-        ({"prior": 0.1, "target": "x"}, UsageError, "--target is 'x': say --target 0 or"),
+        ({"target": "1"}, UsageError, "goes with prior"),
+        ({"prior": 0.1, "target": "x"}, UsageError, "target is 'x': say target=0 or"),
         ({"priors": {"0": 0.5}}, UsageError, "lacks 1"),
         ({"priors": {"0": 0.5, "1": 0.4}}, UsageError, "sum to 0.9"),
         ({"priors": {"0": 1.5, "1": -0.5}}, UsageError, "at least 0 and at most 1"),
@@ -394,8 +394,8 @@ def test_folds_are_in_the_order_of_their_numbers():
         ({"shared": ["spl"]}, UsageError, "did you mean 'spk'"),
         ({"near": 1.0}, UsageError, "at least 0 and below 1"),
         ({"features": np.ones((3, 2))}, InputError, "one row for each of 1900 samples"),
-        ({"files": "wav"}, UsageError, "there is no column 'wav'.*--files"),
-        ({"files": "id"}, InputError, r"1900 files of --files id cannot be found: u0 \(line 2\)"),
+        ({"files": "wav"}, UsageError, "there is no column 'wav'.*files"),
+        ({"files": "id"}, InputError, r"1900 files of files id cannot be found: u0 \(line 2\)"),
     ],
 )
 def test_what_cannot_be_checked(options, error, said):

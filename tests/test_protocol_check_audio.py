@@ -13,7 +13,7 @@ from truecost.formats.table import Table
 from truecost.protocol.checking import check
 from truecost.protocol.copies import Scaled, close_to_another
 from truecost.protocol.samples import samples_of
-from truecost.protocol.sounds import SHARED, Landmarks, sample_hash, shared_stretches
+from truecost.protocol.sharing import SHARED, Landmarks, sample_hash, shared_stretches
 
 RATE = 8000
 FEW = Plan(200)

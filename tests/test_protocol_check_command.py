@@ -165,6 +165,7 @@ def test_a_nested_plan_of_split_is_clean(capsys):
         (["a=split.csv", "a=split.csv", "--map", "id=utt"], 2, "two files are called a"),
         (["a=split.csv", "--map", "id=utt"], 2, "there is one file (a)"),
         (["a=split.csv", "b=split.csv", "--map", MAP], 2, "goes with one table"),
+        (["split.csv", "--map", MAP, "--seed", "2"], 2, "--seed goes with --prior or --priors"),
         (["split.csv", "--map", MAP, "--near", "2", "--audio", "y"], 2, "at least 0 and below 1"),
         (["split.csv", "--map", MAP, "--priors", "0=x,1=1"], 2, "write CLASS=P, such as"),
         (["split.csv", "--map", MAP, "--nested"], 2, "a nested plan has a column inner_F"),
@@ -172,13 +173,15 @@ def test_a_nested_plan_of_split_is_clean(capsys):
         (["split.csv", "--map", MAP, "--features", "spk"], 3, "where numbers were expected"),
         (["split.csv", "--map", MAP, "--conditions", "device"], 2, "no column 'device'"),
         (["split.csv", "--map", MAP, "--audio", "spk"], 3, "cannot be found"),
-        (["split.csv", "--map", MAP, "-o", "x"], 2, "check writes no file"),
+        (["split.csv", "--map", MAP, "-o", "full"], 2, "is no result directory"),
         (["split.csv", "--map", MAP, "--cite"], 2, "nothing is scored here"),
         (["missing.csv", "--map", MAP], 3, "missing.csv"),
     ],
 )
 def test_what_cannot_be_checked(capsys, arguments, code, said):
     write()
+    Path("full").mkdir()
+    Path("full/notes.txt").write_text("mine", encoding="utf-8")
     ended, _, err = check(capsys, *arguments)
     assert (ended, said in err) == (code, True), err
     assert "fault of truecost" not in err

@@ -8,7 +8,7 @@ from scipy import stats
 from truecost.core.weights import Plan
 from truecost.formats.table import Table
 from truecost.protocol.checking import check
-from truecost.protocol.prevalence import Shares
+from truecost.protocol.coverage import Shares
 from truecost.protocol.samples import Samples, samples_of
 
 

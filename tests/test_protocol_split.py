@@ -387,19 +387,19 @@ TEN = Samples.of(["a", "b"] * 5, {"speaker": [*"aabbccddee"]}, {"device": [*"pwp
 @pytest.mark.parametrize(
     ("plan", "message"),
     [
-        ({"folds": 1}, "--folds is 1: give a number at least 2"),
-        ({"folds": 2.5}, "--folds is 2.5: give a whole number at least 2"),
-        ({"folds": 3, "inner": 1}, "--inner is 1: give a number at least 2"),
-        ({"folds": 2, "held_out": 1.0}, "--eval is 1: give a number above 0 and below 1"),
-        ({"folds": 2, "held_out": 0.0}, "--eval is 0: give a number above 0"),
-        ({"folds": 2, "held_out": float("nan")}, "--eval is nan: give a finite number above 0"),
-        ({"inner": 2}, "--inner goes with --folds"),
-        ({"held_out": 0.2}, "--shares train=0.8,eval=0.2"),
+        ({"folds": 1}, "folds is 1: give a number at least 2"),
+        ({"folds": 2.5}, "folds is 2.5: give a whole number at least 2"),
+        ({"folds": 3, "inner": 1}, "inner is 1: give a number at least 2"),
+        ({"folds": 2, "held_out": 1.0}, "held_out is 1: give a number above 0 and below 1"),
+        ({"folds": 2, "held_out": 0.0}, "held_out is 0: give a number above 0"),
+        ({"folds": 2, "held_out": float("nan")}, "held_out is nan: give a finite number above 0"),
+        ({"inner": 2}, "inner goes with folds"),
+        ({"held_out": 0.2}, "shares train=0.8,eval=0.2"),
         ({"folds": 2, "shares": {"a": 0.5, "b": 0.5}}, "exclude each other"),
         ({"shares": {"a": 1.0}}, "1 set: a split has at least 2"),
-        ({"shares": {"a": 1.0, "b": 0.0}}, "--shares b is 0: give a number above 0"),
-        ({"shares": {"a": 1.5, "b": -0.5}}, "--shares b is -0.5: give a number above 0"),
-        ({"shares": {"a": 0.5, "b": float("nan")}}, "--shares b is nan"),
+        ({"shares": {"a": 1.0, "b": 0.0}}, "shares b is 0: give a number above 0"),
+        ({"shares": {"a": 1.5, "b": -0.5}}, "shares b is -0.5: give a number above 0"),
+        ({"shares": {"a": 0.5, "b": float("nan")}}, "shares b is nan"),
         ({"shares": {"a": 80, "b": 20}}, "sum to 100, not to 1: a=0.8,b=0.2 would do"),
         ({"shares": {"a": 0.5, " b": 0.5}}, "set name ' b': write a word"),
         ({"seed": -1, "folds": 2}, "seed is -1: give a number at least 0"),
@@ -418,7 +418,7 @@ def test_data_that_cannot_be_split():
         split(TEN, folds=5, inner=5)
     with pytest.raises(InputError, match=r"1 speaker for 3 sets: .*nothing to split"):
         split(Samples.of(groups={"speaker": ["a"] * 9}))
-    with pytest.raises(InputError, match=r"another one in each of 20 samples.*--conditions label"):
+    with pytest.raises(InputError, match=r"another one in each of 20 samples.*conditions label"):
         split(Samples.of(labels=np.arange(20) / 7), folds=2)
     with pytest.raises(InputError, match="'clip' is another text in each of 20 samples"):
         split(Samples.of(conditions={"clip": [f"c{k}.wav" for k in range(20)]}), folds=2)

@@ -5,7 +5,7 @@ import pytest
 
 import truecost as tc
 from truecost.core.factors import Factor
-from truecost.tasks.trials.problems import beyond_chance
+from truecost.tasks.trials.reversal import beyond_chance
 
 PLAN = tc.Plan(10, seed=0)
 
@@ -92,6 +92,6 @@ def test_one_target_is_too_few_to_tell():
 def test_the_message_says_what_to_do():
     labels = np.arange(100) % 2
     trials = tc.Trials.of(-1.0 * labels, labels, kind="score", name="turned")
-    with pytest.raises(tc.InputError, match=r"turned: .*0\.0% of the pairs .*--allow-reversed"):
+    with pytest.raises(tc.InputError, match=r"turned: .*0\.0% of the pairs .*allow_reversed"):
         tc.score_system(trials, tc.Scoring(plan=PLAN))
     tc.score_system(trials, tc.Scoring(plan=PLAN, choices=tc.TrialsScoring(allow_reversed=True)))

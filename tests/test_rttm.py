@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truecost.errors import InputError, UsageError
-from truecost.formats import field_lines, read
+from truecost.formats import read
 from truecost.formats import segments as rttm
+from truecost.formats import text as field_lines
 from truecost.formats.segments import segments_of
 
 RTTM = """;; EXP-ID: a comment that a library has read as a recording

@@ -4,7 +4,7 @@ import pytest
 
 import truecost as tc
 from truecost.outputs.utterances import TextOptions
-from truecost.tasks.lifelong.kinds.classes import ClassOptions
+from truecost.tasks.lifelong.kind_whole import ClassOptions
 from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.trials.methods import RunColumns
 

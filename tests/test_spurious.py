@@ -10,7 +10,7 @@ import truecost as tc
 from truecost.errors import InputError, UsageError
 from truecost.kernels.calibrating import softmax_pass
 from truecost.protocol import predicting
-from truecost.protocol.encoding import MOST, Levels, Numbers, alike, by_text, column_of, encoded
+from truecost.protocol.grouping import MOST, Levels, Numbers, alike, by_text, column_of, encoded
 from truecost.protocol.predicting import (
     MODELS,
     PENALTIES,
@@ -308,8 +308,8 @@ def test_weights_are_those_of_training():
 @pytest.mark.parametrize(
     ("groups", "said"),
     [
-        (9, "9 groups for 5 folds: at least 10 are needed.*use --folds 4"),
-        (4, "use --folds 2"),
+        (9, "9 groups for 5 folds: at least 10 are needed.*use folds=4"),
+        (4, "use folds=2"),
         (3, "3 groups for 5 folds.*take a finer group"),
     ],
 )
@@ -322,8 +322,8 @@ def test_too_few_groups_are_refused(groups, said):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"model": "forest"}, "--model is 'forest': choose one of logistic, boosting"),
-        ({"folds": 1}, "--folds is 1: give a number at least 2"),
+        ({"model": "forest"}, "model is 'forest': choose one of logistic, boosting"),
+        ({"folds": 1}, "folds is 1: give a number at least 2"),
         ({"seed": -1}, "seed is -1"),
     ],
 )

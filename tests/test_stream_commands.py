@@ -1,4 +1,4 @@
-"""`truecost stream` from the command line: what must work as written, and what is refused."""
+"""`truecost streams` from the command line: what must work as written, and what is refused."""
 
 import json
 import shlex
@@ -80,7 +80,7 @@ def broken(run, folder):
         lines = (folder / "events.jsonl").read_text().splitlines()
         found = change([json.loads(text) for text in lines])
         streaming.write_log(folder / "broken.jsonl", found)
-        code, out, err = run(f"stream score broken.jsonl {line} -o broken {FAST}")
+        code, out, err = run(f"streams score broken.jsonl {line} -o broken {FAST}")
         assert not out
         assert not (folder / "broken").exists()
         return code, err.strip()
@@ -100,8 +100,8 @@ def first(found, kind):
 
 
 def test_score_as_written(result):
-    found = result("stream score events.jsonl --labels labels.csv --q prevalence")
-    assert found["task"] == "stream"
+    found = result("streams score events.jsonl --labels labels.csv --q prevalence")
+    assert found["task"] == "streams"
     known = {(row["measure"], row["dims"].get("phase")): row for row in found["rows"]}
     assert {(name, phase) for name in MEASURES for phase in ("pre", "post")} <= {*known}
     row = known["imlm", "post"]
@@ -114,7 +114,7 @@ def test_score_as_written(result):
 
 
 def test_the_log_that_is_counted_by_hand(result):
-    found = values(result("stream score hand.jsonl --labels hand.csv"))
+    found = values(result("streams score hand.jsonl --labels hand.csv"))
     q = 8 / 3
     assert found["imlm", "pre"] == pytest.approx((1 + 2 + q * 1) / 8)  # asked, false, missed
     assert found["imlm", "post"] == pytest.approx((2 + 1 + 0) / 8)  # h is wrong, but was answered
@@ -140,15 +140,15 @@ def test_the_log_that_is_counted_by_hand(result):
     ],
 )
 def test_every_choice_of_what_counts(result, options, before, after):
-    plain = values(result("stream score hand.jsonl --labels hand.csv --measure imlm"))
-    found = values(result(f"stream score hand.jsonl --labels hand.csv --measure imlm {options}"))
+    plain = values(result("streams score hand.jsonl --labels hand.csv --measure imlm"))
+    found = values(result(f"streams score hand.jsonl --labels hand.csv --measure imlm {options}"))
     assert found["imlm", "pre"] == pytest.approx(plain["imlm", "pre"] if before is None else before)
     assert found["imlm", "post"] == pytest.approx(plain["imlm", "post"] if after is None else after)
 
 
 def test_prices_and_seconds(result):
     money = "--item-seconds 60 --person-price 60 --cpu-price 2 --operating-price 0.5"
-    found = values(result(f"stream score hand.jsonl --labels hand.csv {money}"))
+    found = values(result(f"streams score hand.jsonl --labels hand.csv {money}"))
     # Two questions of 30 s and an error of 60 s; an hour of CPU; two batches.
     assert found["imlm_seconds", "post"] == pytest.approx((60 + 60) / (8 * 60))
     assert found["total_price", "post"] == pytest.approx(2 + 2 + 1)
@@ -156,7 +156,7 @@ def test_prices_and_seconds(result):
 
 
 def test_costs_and_prior_weigh_the_errors(result):
-    line = "stream score hand.jsonl --labels hand.csv --measure act_dcf"
+    line = "streams score hand.jsonl --labels hand.csv --measure act_dcf"
     found = values(result(f"{line} --cost-miss 1 --prior 0.25"))
     assert found["act_dcf", "pre"] == pytest.approx(0.25 / 3 + 0.75 * 2 / 5)
     alone = values(result(f"{line} --prior 0.5"))  # the costs are those of the task
@@ -167,7 +167,7 @@ def test_several_classes_and_their_costs(result, run, folder):
     made, labels = streaming.events(classes=("cat", "dog", "owl"), asked=0, bootstrap=0)
     streaming.write_log(folder / "animals.jsonl", made)
     streaming.write_labels(folder / "animals.csv", labels)
-    line = "stream score animals.jsonl --labels animals.csv"
+    line = "streams score animals.jsonl --labels animals.csv"
     wrong = [
         (labels[e["id"]], e["decision"])
         for e in made
@@ -195,7 +195,7 @@ def test_numbers_and_their_tolerance(result, run, folder):
     ]
     streaming.write_log(folder / "numbers.jsonl", made)
     streaming.write_labels(folder / "numbers.csv", {f"n{k}": k + (k % 3) for k in range(6)})
-    line = "stream score numbers.jsonl --labels numbers.csv --type number"
+    line = "streams score numbers.jsonl --labels numbers.csv --type number"
     found = values(result(f"{line} --tolerance 2"))
     assert found["imlm", "pre"] == found["mean_loss", "pre"] == pytest.approx(6 / 2 / 6)
     code, _, err = run(line)
@@ -211,7 +211,7 @@ def test_bayes_decisions_take_scores_that_mean_something(result, run, folder):
     ]
     streaming.write_log(folder / "scores.jsonl", made)
     streaming.write_labels(folder / "scores.csv", {"a": 1, "b": 0, "c": 1, "d": 0})
-    line = "stream score scores.jsonl --labels scores.csv --measure n_missed,n_false_alarms"
+    line = "streams score scores.jsonl --labels scores.csv --measure n_missed,n_false_alarms"
     # The threshold is ln(1/3) = -1.1 for costs of 3 and 1, and 0 for equal ones.
     found = values(result(f"{line} --decision bayes --type llr"))
     assert (found["n_missed", "pre"], found["n_false_alarms", "pre"]) == (0, 1)
@@ -227,16 +227,16 @@ def test_bayes_decisions_take_scores_that_mean_something(result, run, folder):
 
 
 def test_a_folder_is_one_system_with_a_run_for_each_log(result):
-    found = result("stream score runs --labels labels.csv --measure imlm")
+    found = result("streams score runs --labels labels.csv --measure imlm")
     row = found["rows"][0]
     assert row["dims"]["system"] == "runs"
     assert (row["factors"], row["n_units"], row["n_trials"]) == (["seed"], 3, 360)
     alone = [
-        values(result(f"stream score runs/seed-{k}.jsonl --labels labels.csv --measure imlm"))
+        values(result(f"streams score runs/seed-{k}.jsonl --labels labels.csv --measure imlm"))
         for k in range(3)
     ]
     assert row["value"] == pytest.approx(sum(v["imlm", "pre"] for v in alone) / 3)
-    both = result("stream score runs --labels labels.csv --measure imlm --resample both")
+    both = result("streams score runs --labels labels.csv --measure imlm --resample both")
     assert both["rows"][0]["factors"] == ["batch", "seed"]
     assert "crossed" not in both["rows"][0]["flags"]  # that is said of percentile intervals
 
@@ -246,16 +246,16 @@ def test_unfinished_runs_are_left_out_and_said(run, folder):
     for name in ("seed-0.jsonl", "seed-1.jsonl", "seed-2.jsonl.part", "notes.txt"):
         (folder / "half").mkdir(exist_ok=True)
         (folder / "half" / name).write_text(lines)
-    code, _, err = run(f"stream score half --labels labels.csv --measure imlm {FAST}")
+    code, _, err = run(f"streams score half --labels labels.csv --measure imlm {FAST}")
     assert code == 0
     assert "left out: seed-2.jsonl.part is not finished" in err
-    code, out, _ = run("stream validate half")
+    code, out, _ = run("streams validate half")
     assert code == 0
     assert "warning: half/seed-2.jsonl.part: is not finished" in out
 
 
 def test_a_table_shows_before_and_after_side_by_side(run):
-    code, out, err = run(f"stream score events.jsonl --labels labels.csv {FAST}")
+    code, out, err = run(f"streams score events.jsonl --labels labels.csv {FAST}")
     assert code == 0
     head, first_line = out.splitlines()[:2]
     assert head.split() == [
@@ -273,16 +273,16 @@ def test_a_table_shows_before_and_after_side_by_side(run):
 def test_a_log_of_one_phase_is_a_plain_table(run, folder):
     made = [e for e in streaming.events()[0] if e.get("phase") != "post"]
     streaming.write_log(folder / "pre.jsonl", made)
-    code, out, err = run(f"stream score pre.jsonl --labels labels.csv --measure imlm {FAST}")
+    code, out, err = run(f"streams score pre.jsonl --labels labels.csv --measure imlm {FAST}")
     assert code == 0, err
     assert out.splitlines()[0].split()[:4] == ["system", "phase", "measure", "value"]
-    code, _, err = run("stream score pre.jsonl --labels labels.csv --measure imlm_gap")
+    code, _, err = run("streams score pre.jsonl --labels labels.csv --measure imlm_gap")
     assert code == 2
     assert "has only pre" in err
 
 
 def test_compare_as_written(result, run):
-    found = result("stream compare events.jsonl other.jsonl --labels labels.csv --measure imlm")
+    found = result("streams compare events.jsonl other.jsonl --labels labels.csv --measure imlm")
     kinds = [(row["kind"], row["dims"]["system"], row["dims"]["phase"]) for row in found["rows"]]
     assert kinds[:2] == [("value", "events", "pre"), ("value", "events", "post")]
     differences = [row for row in found["rows"] if row["kind"] == "difference"]
@@ -296,14 +296,14 @@ def test_compare_as_written(result, run):
         phase = row["dims"]["phase"]
         assert row["value"] == pytest.approx(both["other", phase] - both["events", phase])
         assert row["baseline"] == "events"
-    code, out, _ = run(f"stream compare events.jsonl other.jsonl --labels labels.csv {FAST}")
+    code, out, _ = run(f"streams compare events.jsonl other.jsonl --labels labels.csv {FAST}")
     assert code == 0
     assert "verdict" in out
 
 
 def test_a_system_against_itself_differs_in_nothing(result):
     found = result(
-        f"stream compare a=events.jsonl b=events.jsonl --labels labels.csv --measure imlm {FAST}"
+        f"streams compare a=events.jsonl b=events.jsonl --labels labels.csv --measure imlm {FAST}"
     )
     for row in found["rows"]:
         if row["kind"] == "difference":
@@ -323,7 +323,7 @@ def test_only_logs_of_one_stream_are_compared(run, folder, change, said):
     made, labels = streaming.events()
     streaming.write_log(folder / "changed.jsonl", change(made))
     streaming.write_labels(folder / "more.csv", labels | {f"x{k}": v for k, v in labels.items()})
-    code, _, err = run("stream compare events.jsonl changed.jsonl --labels more.csv")
+    code, _, err = run("streams compare events.jsonl changed.jsonl --labels more.csv")
     assert code == 3
     assert said in err
     assert "events" in err
@@ -331,13 +331,13 @@ def test_only_logs_of_one_stream_are_compared(run, folder, change, said):
 
 
 def test_a_comparison_needs_two(run):
-    code, _, err = run("stream compare events.jsonl --labels labels.csv")
+    code, _, err = run("streams compare events.jsonl --labels labels.csv")
     assert code == 2
     assert "at least two systems" in err
 
 
 def test_plan_says_how_many_more_batches(result, run):
-    line = "stream plan events.jsonl --labels labels.csv --measure imlm,n_missed"
+    line = "streams plan events.jsonl --labels labels.csv --measure imlm,n_missed"
     rows = result(line)["rows"]
     assert [(row["measure"], row["phase"], row["n_units"]) for row in rows] == [
         ("imlm", "pre", 12),
@@ -348,18 +348,18 @@ def test_plan_says_how_many_more_batches(result, run):
     assert code == 0
     assert "phase" in out.splitlines()[0]
     assert "units are batches" in err
-    _, _, err = run("stream plan runs --labels labels.csv --measure imlm")
+    _, _, err = run("streams plan runs --labels labels.csv --measure imlm")
     assert "units are runs with seeds of their own" in err
 
 
 def test_validate_with_and_without_labels(run):
-    code, out, _ = run("stream validate events.jsonl")
+    code, out, _ = run("streams validate events.jsonl")
     assert code == 0
     assert "304 events read" in out
     assert "predictions have no labels" in out
     assert out.endswith("valid\n")
-    assert run("stream validate events.jsonl --strict")[0] == 3
-    code, out, _ = run("stream validate events.jsonl runs --labels labels.csv --strict")
+    assert run("streams validate events.jsonl --strict")[0] == 3
+    code, out, _ = run("streams validate events.jsonl runs --labels labels.csv --strict")
     assert code == 0
     assert "ok: events: 120 items in 12 batches" in out
     assert "ok: runs: 360 items in 36 batches of 3 runs" in out
@@ -370,18 +370,18 @@ def test_validate_lists_every_fault(run, folder):
     k, last = first(made, "query"), len(made) - 1
     found = [*made[:k], *made[k + 1 : last], made[last], made[last], {"event": "adapt", "batch": 3}]
     streaming.write_log(folder / "faulty.jsonl", found)
-    code, out, _ = run("stream validate faulty.jsonl")
+    code, out, _ = run("streams validate faulty.jsonl")
     assert code == 3
     errors = [line for line in out.splitlines() if line.startswith("error")]
     assert len(errors) == 3
     assert "batch 3 comes after batch 11" in errors[0]
     assert "predicted twice in phase post" in errors[1]
     assert "never asked about" in errors[2]
-    code, _, err = run("stream score faulty.jsonl --labels labels.csv")
+    code, _, err = run("streams score faulty.jsonl --labels labels.csv")
     assert code == 3
-    assert "there are 2 more faults: truecost stream validate lists them" in err
+    assert "there are 2 more faults: truecost streams validate lists them" in err
     (folder / "no.csv").write_text("id,label\ni0000,1\n")
-    code, out, _ = run("stream validate events.jsonl --labels no.csv --json")
+    code, out, _ = run("streams validate events.jsonl --labels no.csv --json")
     assert code == 3
     checks = json.loads(out)["systems"]["events"]
     assert [c["state"] for c in checks] == ["ok", "error"]
@@ -438,7 +438,7 @@ def test_a_truncated_last_line_is_recovered_and_reported(run, folder):
     text = (folder / "events.jsonl").read_text()
     (folder / "cut.jsonl").write_text(text[:-20])
     code, out, err = run(
-        f"stream score cut.jsonl --labels labels.csv --measure imlm {FAST} --json -o cut"
+        f"streams score cut.jsonl --labels labels.csv --measure imlm {FAST} --json -o cut"
     )
     assert code == 0, err
     found = json.loads(out)
@@ -450,7 +450,7 @@ def test_a_truncated_last_line_is_recovered_and_reported(run, folder):
     whole = streaming.events(batches=11)[0]
     streaming.write_log(folder / "eleven.jsonl", whole)
     shorter = json.loads(
-        run(f"stream score eleven.jsonl --labels labels.csv --measure imlm {FAST} --json")[1]
+        run(f"streams score eleven.jsonl --labels labels.csv --measure imlm {FAST} --json")[1]
     )
     assert shorter["rows"][0]["n_trials"] == found["rows"][0]["n_trials"] == 110
 
@@ -466,17 +466,17 @@ def test_a_gap_in_the_middle_is_a_fault(broken):
 
 
 def test_files_that_are_not_there_or_empty(run, folder):
-    code, _, err = run("stream score nowhere.jsonl --labels labels.csv")
+    code, _, err = run("streams score nowhere.jsonl --labels labels.csv")
     assert code == 3
     assert "nowhere.jsonl: there is no such file" in err
     (folder / "empty").mkdir(exist_ok=True)
-    code, _, err = run("stream score empty --labels labels.csv")
+    code, _, err = run("streams score empty --labels labels.csv")
     assert code == 3
     assert "empty: no event log lies in this folder; expected files that end in .jsonl" in err
     for name in ("a.jsonl", "a.parquet"):
         (folder / "twice").mkdir(exist_ok=True)
         (folder / "twice" / name).write_text("x")
-    code, _, err = run("stream score twice --labels labels.csv")
+    code, _, err = run("streams score twice --labels labels.csv")
     assert code == 3
     assert "twice: run a has several logs" in err
 
@@ -491,17 +491,17 @@ def test_a_folder_of_folders_is_no_system(run, folder):
         "holds folders of event logs, and no log of its own; a system is a log or a folder of "
         "logs: name one of them: swept/margin/4, swept/margin/8"
     )
-    code, _, err = run("stream score swept --labels labels.csv")
+    code, _, err = run("streams score swept --labels labels.csv")
     assert code == 3
     assert f"swept: {said}" in err
-    code, out, _ = run("stream validate swept/margin")
+    code, out, _ = run("streams validate swept/margin")
     assert code == 3
     assert f"error: swept/margin: {said}" in out
-    code, _, err = run("stream score swept/streams --labels labels.csv")
+    code, _, err = run("streams score swept/streams --labels labels.csv")
     assert code == 3
     assert "no event log lies in this folder" in err
     (folder / "swept/margin/own.jsonl").write_text(lines)  # the folders beside it are no runs
-    code, out, _ = run("stream validate swept/margin --labels labels.csv")
+    code, out, _ = run("streams validate swept/margin --labels labels.csv")
     assert code == 0
     assert "ok: margin: 120 items in 12 batches\n" in out
 
@@ -521,7 +521,7 @@ def test_predictions_that_know_the_answers(broken, run):
     assert code == 3
     assert "batch 3: item 'i0031' is predicted before adaptation (phase pre), but after" in err
     assert "(9 such events)" in err
-    code, out, _ = run("stream validate broken.jsonl")
+    code, out, _ = run("streams validate broken.jsonl")
     assert code == 3
     assert "item 'i0031' is predicted before adaptation (phase pre), but after the answer" in out
 
@@ -542,7 +542,7 @@ def test_questions_about_items_that_are_not_predicted(run, folder, broken):
     where = next(k for k, e in enumerate(made) if e["event"] == "query" and e["batch"] == 3)
     streaming.write_log(folder / "beside.jsonl", [*made[:where], query, *made[where:]])
     line = f"--labels labels.csv --measure n_annotations {FAST} --json"
-    code, out, err = run(f"stream score beside.jsonl events.jsonl {line}")
+    code, out, err = run(f"streams score beside.jsonl events.jsonl {line}")
     assert code == 0, err
     found = json.loads(out)
     counts = {
@@ -564,7 +564,7 @@ def test_labels_under_other_names_and_with_streams(result, run, folder):
         rows += [f"{key},{label},{stream}" for key, label in labels.items()]
     streaming.write_log(folder / "two.jsonl", logs)
     (folder / "two.csv").write_text("name,truth,language\n" + "\n".join(rows) + "\n")
-    line = f"stream score two.jsonl --labels two.csv --measure imlm {FAST}"
+    line = f"streams score two.jsonl --labels two.csv --measure imlm {FAST}"
     code, _, err = run(line)
     assert code == 2
     assert "there is no column 'id' for the id" in err
@@ -582,7 +582,7 @@ def test_labels_under_other_names_and_with_streams(result, run, folder):
 
 def test_subsets_by_a_column_of_the_labels(result):
     found = result(
-        f"stream score events.jsonl --labels marked.csv --measure n_items --subset parity "
+        f"streams score events.jsonl --labels marked.csv --measure n_items --subset parity "
         f'--subset "batch < 3" {FAST}'
     )
     sizes = {r["dims"].get("subset"): r["value"] for r in found["rows"]}
@@ -592,13 +592,13 @@ def test_subsets_by_a_column_of_the_labels(result):
 def test_columns_of_labels_that_events_have_are_left_out_and_said(run, folder):
     rows = (folder / "labels.csv").read_text().splitlines()
     (folder / "odd.csv").write_text("\n".join([f"{rows[0]},unit", *(f"{r},x" for r in rows[1:])]))
-    code, _, err = run(f"stream score events.jsonl --labels odd.csv --measure imlm {FAST}")
+    code, _, err = run(f"streams score events.jsonl --labels odd.csv --measure imlm {FAST}")
     assert code == 0
     assert "odd.csv: column unit is left out: the events have what is named so" in err
     (folder / "odd.csv").write_text("\n".join([*rows, ",1"]) + "\n")
-    code, _, err = run("stream score events.jsonl --labels odd.csv")
+    code, _, err = run("streams score events.jsonl --labels odd.csv")
     assert code == 3
-    assert "odd.csv: 1 id is empty, the first at line 122" in err
+    assert "odd.csv: 1 empty cell of id (column 'id'), the first at line 122" in err
 
 
 @pytest.mark.parametrize(
@@ -618,10 +618,10 @@ def test_columns_of_labels_that_events_have_are_left_out_and_said(run, folder):
         ("--before bootstrap=-3", "-3 labels of bootstrap before the stream: give 0 or more"),
         (
             "--before foo=3",
-            "--before foo=3: 'foo' is no set of labels; before a stream there are bootstrap, "
+            "3 labels of foo before the stream: give 0 or more labels of bootstrap, "
             "development, training, pretraining",
         ),
-        ("--before queries=3", "'queries' is no set of labels; before a stream there are"),
+        ("--before queries=3", "3 labels of queries before the stream: give 0 or more labels of"),
         (
             "--before training=5",
             "5 labels of training before the stream do not count: say so (--annotations "
@@ -641,7 +641,7 @@ def test_columns_of_labels_that_events_have_are_left_out_and_said(run, folder):
     ],
 )
 def test_options_that_make_no_sense(run, folder, options, said):
-    code, out, err = run(f"stream score events.jsonl --labels labels.csv {options} -o never")
+    code, out, err = run(f"streams score events.jsonl --labels labels.csv {options} -o never")
     assert code in (2, 3)
     assert said in err
     assert not out
@@ -649,7 +649,7 @@ def test_options_that_make_no_sense(run, folder, options, said):
 
 
 def test_block_lengths_change_the_interval_and_the_signature(result):
-    line = "stream score events.jsonl --labels labels.csv --measure imlm --method percentile"
+    line = "streams score events.jsonl --labels labels.csv --measure imlm --method percentile"
     plain, long = result(line)["rows"][0], result(f"{line} --block-length 6")["rows"][0]
     assert plain["value"] == long["value"]
     assert (plain["lower"], plain["upper"]) != (long["lower"], long["upper"])
@@ -658,7 +658,7 @@ def test_block_lengths_change_the_interval_and_the_signature(result):
 
 
 def test_results_have_the_same_bytes_for_any_number_of_threads(run, folder):
-    line = "stream score events.jsonl runs --labels labels.csv --resample batch --subset stream"
+    line = "streams score events.jsonl runs --labels labels.csv --resample batch --subset stream"
     for out, jobs in (("one", 1), ("four", 4)):
         assert run(f"{line} {FAST} -q -o {out} --jobs {jobs}")[0] == 0
     for name in ("result.json", "report.html"):
@@ -667,7 +667,7 @@ def test_results_have_the_same_bytes_for_any_number_of_threads(run, folder):
 
 
 def test_verbose_says_what_was_read_and_resampled(run):
-    _, _, err = run(f"stream score runs --labels labels.csv --measure imlm {FAST} -v")
+    _, _, err = run(f"streams score runs --labels labels.csv --measure imlm {FAST} -v")
     assert "runs: 360 items in 36 batches of 3 runs; 72 questions" in err
     assert "resampling: seed (3 units)" in err
 
@@ -677,21 +677,21 @@ def test_every_option_is_in_the_help_which_is_fast():
     code = f"""if True:
         import sys
         from truecost import cli
-        cli.run(["stream", "score", "--help"])
+        cli.run(["streams", "score", "--help"])
         print([m for m in {heavy} if m in sys.modules], file=sys.stderr)"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, text=True)
     assert done.stderr.strip() == "[]"
-    for option in options_of(find("stream")):
+    for option in options_of(find("streams")):
         assert option.flag in done.stdout
 
 
 def test_lists_know_the_task(run):
     entries = json.loads(run("list measures --json")[1])
-    own = {entry["name"] for entry in entries if entry["tasks"] == ["stream"]}
+    own = {entry["name"] for entry in entries if entry["tasks"] == ["streams"]}
     assert {*MEASURES, "imlm_gap", "imlm_gap_trend", "n_items"} <= own
     keys = {entry["name"]: entry["text"] for entry in json.loads(run("list map --json")[1])}
     assert "stream of the item" in keys["stream"]
     formats = {e["name"]: e["tasks"] for e in json.loads(run("list formats --json")[1])}
-    assert {name for name, tasks in formats.items() if "stream" in tasks} >= {
+    assert {name for name, tasks in formats.items() if "streams" in tasks} >= {
         *("csv", "tsv", "parquet", "ndjson")
     }

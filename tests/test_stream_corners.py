@@ -54,7 +54,7 @@ def test_decisions_that_share_no_text_with_the_labels_are_refused():
         with pytest.raises(InputError, match=r"'Wake' is no label \(did you mean 'wake'\?\)"):
             read_online([log_of(batch_of(0, one))], **how)
     eel = [("a", "cat", "eel", "cat"), ("b", "dog", "dog", "dog")]
-    with pytest.raises(InputError, match=r"'eel' is no label.*named with --classes"):
+    with pytest.raises(InputError, match=r"'eel' is no label.*named with classes"):
         read_online([log_of(batch_of(0, eel))], target="cat")
     known = values_of(log_of(batch_of(0, eel)), target="cat", classes=("cat", "dog", "eel"))
     assert known["p_miss", "pre"] == 1
@@ -299,7 +299,7 @@ def test_labels_that_contradict_each_other():
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        (StreamScoring(tolerance=1.0), r"--tolerance is for numbers"),
+        (StreamScoring(tolerance=1.0), r"tolerance is for numbers"),
         (StreamScoring(decision="bayes", posterior=True), r"score 3.2 of item a is no probability"),
     ],
 )
@@ -312,9 +312,9 @@ def test_choices_that_do_not_go_with_detection(how, message):
 @pytest.mark.parametrize(
     ("how", "message"),
     [
-        (StreamScoring(q=3), "--q is for detection, and system puts out classes"),
-        (StreamScoring(empty="error"), "--empty error is for detection"),
-        (StreamScoring(decision="bayes"), "--decision bayes is for detection"),
+        (StreamScoring(q=3), "q is for detection, and system puts out classes"),
+        (StreamScoring(empty="error"), 'empty="error" is for detection'),
+        (StreamScoring(decision="bayes"), "decision bayes is for detection"),
     ],
 )
 def test_choices_that_do_not_go_with_classes(how, message):

@@ -1,7 +1,7 @@
 """How often the intervals of event logs hold the truth, over simulated streams (long).
 
 Each stream has batches of 30 items, a tenth of them targets. How hard a batch is follows a first-
-order autoregression: rho is the correlation of successive batches. Figures of `docs/stream.md`.
+order autoregression: rho is the correlation of successive batches. Figures of `docs/streams.md`.
 """
 
 import numpy as np

@@ -5,7 +5,6 @@ import json
 import pytest
 from msgspec import structs
 
-import truecost.cli.studies
 from lived import result_of, tree
 from truecost import cli
 from truecost.study import Study
@@ -28,10 +27,10 @@ def run(capfd):
 @pytest.fixture
 def small(monkeypatch):
     """The demo with one target, two seeds and two budgets."""
-    whole = truecost.cli.studies._study
+    whole = Study.read
 
-    def shrunk(folder):
-        study = whole(folder)
+    def shrunk(path):
+        study = whole(path)
         source = structs.replace(study.source, targets=("3",), items=300, prevalence=None)
         return structs.replace(
             study,
@@ -41,11 +40,11 @@ def small(monkeypatch):
             interval=structs.replace(study.interval, replicates=50),
         )
 
-    monkeypatch.setattr("truecost.cli.studies._study", shrunk)
+    monkeypatch.setattr(Study, "read", shrunk)
 
 
 def test_the_study_of_the_demo_is_what_the_specification_says(run):
-    code, out, _ = run("demo", "stream", "--print-config")
+    code, out, _ = run("demo", "streams", "--print-config")
     assert code == 0
     import tomllib
 
@@ -60,7 +59,7 @@ def test_the_study_of_the_demo_is_what_the_specification_says(run):
 
 
 def test_a_small_demo_writes_a_sweep_and_goes_on_where_it_stopped(small, run, tmp_path):
-    code, out, err = run("demo", "stream", "-o", tmp_path / "out", "--json")
+    code, out, err = run("demo", "streams", "-o", tmp_path / "out", "--json")
     assert code == 0
     assert "handwritten digits" in err
     rows = json.loads(out)["rows"]
@@ -69,7 +68,7 @@ def test_a_small_demo_writes_a_sweep_and_goes_on_where_it_stopped(small, run, tm
     assert len(result_of(tmp_path / "out").described_as(SweepAdvice)) == 2
     before = tree(tmp_path / "out")
     (tmp_path / "out" / "logs" / "margin" / "4" / "seed-1.jsonl.gz").unlink()
-    assert run("demo", "stream", "-o", tmp_path / "out")[0] == 0
+    assert run("demo", "streams", "-o", tmp_path / "out")[0] == 0
     assert tree(tmp_path / "out") == before
 
 
@@ -79,7 +78,7 @@ def test_without_scikit_learn_it_says_what_to_install(small, run, tmp_path, monk
         "raise ModuleNotFoundError('no module named sklearn', name='sklearn')\n"
     )
     monkeypatch.syspath_prepend(tmp_path / "lacking")  # the workers have the same path
-    code, _, err = run("demo", "stream", "-o", tmp_path / "out")
+    code, _, err = run("demo", "streams", "-o", tmp_path / "out")
     assert code == 2
     assert "this needs the package sklearn, which is not installed: pip install" in err
     assert "truecost[learn]" in err
@@ -88,7 +87,7 @@ def test_without_scikit_learn_it_says_what_to_install(small, run, tmp_path, monk
 
 @pytest.mark.long
 def test_the_whole_demo(run, tmp_path):
-    code, *_ = run("demo", "stream", "-o", tmp_path / "out")
+    code, *_ = run("demo", "streams", "-o", tmp_path / "out")
     assert code == 0
     result = result_of(tmp_path / "out")
     found = {

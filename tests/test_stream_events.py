@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truecost.errors import InputError, UsageError
-from truecost.formats import event_lines
+from truecost.formats import event_rows
 from truecost.formats.event_rows import SETS
 from truecost.formats.events import MANY, SCHEMA, read_events
 from truecost.learning.log import Event
@@ -106,7 +106,7 @@ def test_content_or_a_stated_format_tells(tmp_path, kind):
 
 def test_no_format_is_guessed(tmp_path):
     path = written(tmp_path, ["a 1 0.5"], "log.txt")
-    with pytest.raises(UsageError, match=r"'?a 1 0.5'?\); name it: --input-format ndjson\|parquet"):
+    with pytest.raises(UsageError, match=r"'?a 1 0.5'?\); name it: input_format ndjson\|parquet"):
         read_events(path)
     with pytest.raises(UsageError, match="input format 'xlsx' is not known for stream"):
         read_events(path, "xlsx")
@@ -236,7 +236,7 @@ def test_a_column_may_begin_where_nobody_looks(tmp_path, name):
 def test_an_older_polars_reads_the_same(tmp_path, monkeypatch):
     """One that would drop values in columns of no type: every column is then looked for."""
     found = plain(read_events(written(tmp_path, LINES)))
-    monkeypatch.setattr(event_lines, "_refuses_values_of_no_type", lambda: False)
+    monkeypatch.setattr(event_rows, "_refuses_values_of_no_type", lambda: False)
     assert plain(read_events(written(tmp_path, LINES))) == found
 
 
@@ -249,7 +249,7 @@ def test_other_columns_are_ignored_and_named(tmp_path):
 @pytest.mark.parametrize(
     ("renamed", "said"),
     [
-        ({"event": "events"}, r"no column 'event' \(did you mean 'events'\? Rename it\); the col"),
+        ({"event": "events"}, r"no column 'event' \(did you mean 'events'\?\); the col"),
         ({"batch": "batch_no"}, r"no column 'batch' \(did you mean 'batch_no'\?"),
         ({"id": "item"}, r"no column 'id'; the columns are batch, item, event"),
         ({"phase": "phse"}, r"no column 'phase' \(did you mean 'phse'"),
@@ -346,8 +346,8 @@ def test_nan_as_text(tmp_path):
     ],
 )
 def test_broken_lines_are_found(tmp_path, line, said, monkeypatch):
-    whole = event_lines.byte_blocks
-    monkeypatch.setattr(event_lines, "byte_blocks", lambda data: whole(data, 200))
+    whole = event_rows.byte_blocks
+    monkeypatch.setattr(event_rows, "byte_blocks", lambda data: whole(data, 200))
     path = written(tmp_path, [*LINES, line, LINES[2]])
     with pytest.raises(InputError, match=rf"log.jsonl, line 8: {said}"):
         read_events(path)

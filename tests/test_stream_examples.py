@@ -1,4 +1,4 @@
-"""The studies of examples/stream: they can be read, and their data are made as they say."""
+"""The studies of examples/streams: they can be read, and their data are made as they say."""
 
 import json
 import shutil
@@ -11,11 +11,12 @@ import msgspec
 import numpy as np
 import pytest
 
-from truecost.learning.live.recipes import jobs_of, recipe_of
+from truecost.learning.live.logs import stream_jobs as jobs_of
+from truecost.learning.live.logs import stream_recipe as recipe_of
 from truecost.learning.streams import streams_of
 from truecost.study import Study
 
-EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "stream"
+EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "streams"
 STUDIES = sorted(EXAMPLE.glob("*.toml"))
 
 
@@ -89,7 +90,7 @@ def test_the_table_of_the_readme_is_what_a_sweep_gives(prepared, shared, tmp_pat
         archive = next((shared / "data" / "fsdd").glob("*.tar.gz"))
         with tarfile.open(archive) as clips:
             clips.extractall(prepared / "free-spoken-digit-dataset", filter="data")
-    command = ["stream", "sweep", str(prepared / f"{name}.toml"), "-o", str(tmp_path / "out")]
+    command = ["streams", "sweep", str(prepared / f"{name}.toml"), "-o", str(tmp_path / "out")]
     subprocess.run([sys.executable, "-m", "truecost", *command], check=True, capture_output=True)
     rows = json.loads((tmp_path / "out" / "result.json").read_text())["rows"]
     found = {

@@ -10,7 +10,7 @@ from truecost.tasks.measures import registry
 from truecost.tasks.streams.options import Prices, StreamScoring
 from truecost.tasks.streams.reading import read_online
 
-NAMES = tuple(m.name for m in registry().values() if m.task == "stream")
+NAMES = tuple(m.name for m in registry().values() if m.task == "streams")
 PLANNED = ("n_annotations", "n_items")  # alike in every run and stream
 WAYS = ("batch", "stream", "seed", "both")
 

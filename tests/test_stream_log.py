@@ -208,6 +208,11 @@ def test_numbers_that_are_not_finite_are_refused(tmp_path, name):
     assert path.read_bytes() == kept
 
 
+def _answer_to(log, item, **columns):
+    """The recorded answer to a question about an item."""
+    return log.recorded_answer(Event(event="query", id=item, **columns))
+
+
 def test_answers_are_found_before_they_are_emitted_again(tmp_path):
     path = tmp_path / "log.jsonl"
     answers = [
@@ -217,13 +222,13 @@ def test_answers_are_found_before_they_are_emitted_again(tmp_path):
     ]
     with LogWriter.open(path) as log:
         log.emit_many(answers)
-        assert log.recorded_answer("a") is None  # was not there when the log was opened
+        assert _answer_to(log, "a") is None  # was not there when the log was opened
     with LogWriter.open(path, resume=True) as log:
-        assert log.recorded_answer("a") == answers[0]
-        assert log.recorded_answer("b") == answers[1]
-        assert log.recorded_answer("a", "end", stream="fr", run="7") == answers[2]
-        assert log.recorded_answer("a", "end", stream="fr") is None
-        assert log.recorded_answer("c") is None
+        assert _answer_to(log, "a") == answers[0]
+        assert _answer_to(log, "b") == answers[1]
+        assert _answer_to(log, "a", part="end", stream="fr", run="7") == answers[2]
+        assert _answer_to(log, "a", part="end", stream="fr") is None
+        assert _answer_to(log, "c") is None
         assert log.next_recorded == answers[0]
         log.emit_many(answers)
         assert (log.next_recorded, log.replaying, log.position) == (None, False, 3)
@@ -236,10 +241,10 @@ def test_the_first_answer_to_a_question_counts(tmp_path):
     with LogWriter.open(path) as log:
         log.emit_many(lines)
     with LogWriter.open(path, resume=True) as log:
-        assert log.recorded_answer("a") == lines[0]
+        assert _answer_to(log, "a") == lines[0]
     path.write_bytes(b"".join(path.read_bytes().splitlines(keepends=True)[1:]))
     with LogWriter.open(path, resume=True) as log:
-        assert log.recorded_answer("a") == lines[1]
+        assert _answer_to(log, "a") == lines[1]
 
 
 def test_a_complete_log_is_on_the_disk_before_it_is_closed(tmp_path, monkeypatch):

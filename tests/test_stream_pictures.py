@@ -1,19 +1,15 @@
-"""Pictures of streams: what is drawn is what is known, and can be read in awkward cases too."""
+"""Pictures of streams: what is drawn is what is known, and keeps the laws in awkward cases too."""
 
 import numpy as np
 import pytest
 from msgspec import structs
 
-from test_pictures import assert_readable, texts_of
+from drawn import HOSTILE, LONG, dots, laws
 from truecost.core.results import Row
 from truecost.errors import UsageError
-from truecost.report import plots
+from truecost.tasks.streams import pictures
 from truecost.tasks.streams.describing import Curve, OfStream, OnlineDescription
-from truecost.tasks.streams.swept import asked, is_swept, swept_of
-
-WIDTHS = (7.2, 4.2)
-LONG = "a-strategy-with-a-name-that-goes-on-and-on-"
-
+from truecost.tasks.streams.sweep import asked, is_swept, swept_of
 
 # rows by strategy and budget
 
@@ -24,7 +20,7 @@ def row_like(budget, value, strategy="margin", spread=0.02, **more):
     dims |= {} if budget is None else {"budget": f"{budget:g}"}
     known = {
         "measure": "imlm",
-        "task": "stream",
+        "task": "streams",
         "dims": {**dims, "phase": "post"},
         "value": value,
         "level": 0.95,
@@ -80,7 +76,7 @@ def test_two_rows_of_one_budget_are_refused():
     rows = rows_like({2: 0.3, 4: 0.3})
     rows.insert(1, structs.replace(rows[0], dims=rows[0].dims | {"application": "strict"}))
     with pytest.raises(UsageError, match=r"two rows have 2 questions a batch of margin: .*strict"):
-        plots.budgets(rows)
+        pictures.budgets(rows)
     assert not is_swept(rows)
     assert is_swept(rows[1:])
     assert not is_swept(rows[:1])
@@ -95,101 +91,130 @@ def test_what_is_no_number_of_questions_is_no_budget(budget):
 # the picture of budgets
 
 
-def drawn(rows, width=7.2):
-    with plots.style():
-        return plots.budgets(rows, plots.new_axes(width, plots.budgets_height(rows, width)))
+def marks_of(picture, *kinds):
+    return [m for m in picture.marks if m.kind in kinds]
 
 
-def marks(ax, size=8.0):
-    """(x, y) of the markers of a size, as data."""
-    return [
-        tuple(float(v) for v in np.ravel(line.get_xydata()))
-        for line in ax.lines
-        if line.get_markersize() == size and line.get_linestyle() == "None"
-    ]
+def places_of(picture, kind):
+    """(x, y) of the dots of a kind."""
+    return [(m.x, pytest.approx(m.y)) for m in marks_of(picture, kind)]
 
 
-def labels_of(ax):
-    """What the legend says."""
-    return [t.get_text() for box in ax.figure.legends for t in box.get_texts()]
+def key_of(picture):
+    return [text for _, text in picture.key]
 
 
 EIGHT = {1: 0.45, 2: 0.38, 3: 0.33, 4: 0.31, 6: 0.32, 8: 0.34, 12: 0.41, 16: 0.5}
 
 
 def test_the_best_budget_of_each_strategy_is_filled():
-    ax = drawn(rows_like(EIGHT) + rows_like({k: v + 0.1 for k, v in EIGHT.items()}, "random"))
-    assert marks(ax) == [(4, 0.31), (4, pytest.approx(0.41))]
-    assert len(marks(ax, 6.0)) == 14
-    assert ax.get_xscale() == "log"
-    assert [t.get_text() for t in ax.get_xticklabels()] == [
-        "1",
-        "2",
-        "3",
-        "4",
-        "6",
-        "8",
-        "12",
-        "16",
-    ]
+    rows = rows_like(EIGHT) + rows_like({k: v + 0.1 for k, v in EIGHT.items()}, "random")
+    picture = pictures.budgets(rows)
+    assert places_of(picture, "dot") == [(4, 0.31), (4, 0.41)]
+    assert dots(picture) == {(r.dims["strategy"], asked(r), r.value) for r in rows}
+    assert picture.series == ("margin", "random")
+    [line, _] = marks_of(picture, "line")
+    assert ([*line.x], [*line.y]) == ([*EIGHT], [*EIGHT.values()])
+    assert picture.x.kind == "log"
+    assert picture.x.ticks == (4, 1, 16, 2, 3, 6, 8, 12)  # the best stays where all have no room
+    [best, _] = marks_of(picture, "dot")
+    assert best.label == "margin, 4 questions a batch: 0.310 [0.290, 0.330], best budget"
+    assert best.label in picture.alternative
+    assert (
+        marks_of(picture, "hollow")[0].label == "margin, 1 question a batch: 0.450 [0.430, 0.470]"
+    )
 
 
 def test_of_equal_budgets_the_smaller_is_the_best():
-    assert marks(drawn(rows_like({2: 0.3, 4: 0.3, 8: 0.4}))) == [(2, 0.3)]
+    assert places_of(pictures.budgets(rows_like({2: 0.3, 4: 0.3, 8: 0.4})), "dot") == [(2, 0.3)]
 
 
 def test_where_higher_is_better_the_highest_is_filled():
     rows = rows_like({2: 0.3, 4: 0.5, 8: 0.4}, direction="higher", naive=None)
-    assert marks(drawn(rows)) == [(4, 0.5)]
+    assert places_of(pictures.budgets(rows), "dot") == [(4, 0.5)]
 
 
-def test_intervals_are_those_of_the_rows():
-    ax = drawn(rows_like({2: 0.3, 4: 0.35, 6: 0.4}))
-    ends = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 2]
-    assert [tuple(e[:, 1]) for e in ends] == [
-        pytest.approx((v - 0.02, v + 0.02)) for v in (0.3, 0.35, 0.4)
-    ]
-    assert ax.get_xscale() == "linear"
+def test_bands_are_the_intervals_of_the_rows():
+    rows = rows_like({2: 0.3, 4: 0.35, 6: 0.4})
+    rows[1] = structs.replace(rows[1], lower=None)
+    picture = pictures.budgets(rows)
+    [band] = marks_of(picture, "band")
+    assert [*band.x] == [2, 4, 6]
+    assert [*band.lo] == pytest.approx([0.28, np.nan, 0.38], nan_ok=True)
+    assert [*band.hi] == pytest.approx([0.32, 0.37, 0.42])
+    assert picture.x.kind == "linear"
+
+
+def test_the_table_has_every_budget():
+    rows = [*rows_like({1: 0.5, 4: 0.3}), row_like(None, 0.4, "passive")]
+    picture = pictures.budgets(rows)
+    assert picture.numbers.rows == (
+        ("margin", "1", "0.5", "margin, 1 question a batch: 0.500 [0.480, 0.520]"),
+        ("margin", "4", "0.3", picture.marks[-1].label),
+    )
+    assert "passive: 0.400" in [text for _, text in picture.key][-1]
 
 
 def test_the_passive_baseline_is_a_line_where_it_is_near():
-    ax = drawn([*rows_like(EIGHT), row_like(None, 0.6, "passive")])
-    assert any(np.allclose(line.get_ydata(), 0.6) for line in ax.lines)
-    assert len(ax.patches) == 1
-    assert "passive: 0.6" in labels_of(ax)
+    picture = pictures.budgets([*rows_like(EIGHT), row_like(None, 0.6, "passive")])
+    [rule] = marks_of(picture, "rule")
+    assert (rule.y, rule.text) == (0.6, "passive")
+    assert rule.label == "passive: 0.600 [0.580, 0.620], asks nothing"
+    band = marks_of(picture, "band")[0]
+    assert (tuple(band.x), band.series) == (picture.x.domain, "")
+    assert ([*band.lo], [*band.hi]) == ([0.58] * 2, [0.62] * 2)
+    assert "passive: 0.600 [0.580, 0.620]" in key_of(picture)
+    alone = row_like(None, 0.6, "passive", lower=None, upper=None)
+    assert len(marks_of(pictures.budgets([*rows_like(EIGHT), alone]), "band")) == 1
 
 
 def test_a_passive_baseline_far_off_does_not_hide_the_minimum():
-    ax = drawn([*rows_like(EIGHT), row_like(None, 1.05, "passive")])
-    assert ax.get_ylim()[1] < 0.75
-    assert "passive: 1.05 (above)" in labels_of(ax)
-    assert "all by hand" not in labels_of(ax)
+    picture = pictures.budgets([*rows_like(EIGHT), row_like(None, 1.05, "passive")])
+    assert picture.y.domain[1] < 0.75
+    assert not marks_of(picture, "rule")
+    assert "passive: 1.050 [1.030, 1.070], above" in key_of(picture)
+    below = pictures.budgets([*rows_like({2: 5.0, 4: 5.1}), row_like(None, 1.05, "passive")])
+    assert "passive: 1.050 [1.030, 1.070], below" in key_of(below)
+    undefined = pictures.budgets([*rows_like(EIGHT), row_like(None, None, "passive")])
+    assert "passive: undefined" in key_of(undefined)
 
 
 def test_the_naive_value_is_drawn_where_it_is_near():
     rows = rows_like({2: 0.8, 4: 0.95, 8: 1.2})
-    assert "all by hand" in labels_of(drawn(rows))
+    [rule] = marks_of(pictures.budgets(rows), "rule")
+    assert (rule.y, rule.text) == (1.0, "all by hand")
     other = [structs.replace(r, measure="act_dcf") for r in rows]
-    assert "naive baseline" in labels_of(drawn(other))
+    assert marks_of(pictures.budgets(other), "rule")[0].text == "naive baseline"
+    several = [structs.replace(r, naive=k) for k, r in enumerate(rows)]
+    assert not marks_of(pictures.budgets(several), "rule")
 
 
 def test_budgets_from_zero_on_have_a_linear_axis():
-    ax = drawn(rows_like({0: 0.9, 8: 0.3, 16: 0.5}))
-    assert ax.get_xscale() == "linear"
-    assert [t.get_text() for t in ax.get_xticklabels()] == ["0", "8", "16"]
+    picture = pictures.budgets(rows_like({0: 0.9, 8: 0.3, 16: 0.5}))
+    assert picture.x.kind == "linear"
+    assert sorted(picture.x.ticks) == [0, 8, 16]
 
 
 def test_undefined_values_have_no_mark():
-    ax = drawn(rows_like({1: None, 2: 0.3, 4: 0.4}))
-    assert len(marks(ax)) + len(marks(ax, 6.0)) == 2
-    assert drawn(rows_like({1: None, 2: None})).get_ylim() == (0, 1)
+    picture = pictures.budgets(rows_like({1: None, 2: 0.3, 4: 0.4}))
+    assert len(dots(picture)) == 2
+    nothing = laws(pictures.budgets(rows_like({1: None, 2: None})))
+    assert nothing.y.domain == (0, 1)
+    assert not dots(nothing)
+
+
+def test_what_leaves_out_questions_has_no_best_budget():
+    assert "best budget of its strategy" in key_of(pictures.budgets(rows_like(EIGHT)))
+    found = pictures.budgets(rows_like(EIGHT, measure="act_dcf"))
+    assert "lowest value of its strategy" in key_of(found)
+    assert "best" not in found.caption + str(found.numbers) + found.alternative
 
 
 def test_nothing_to_draw_is_refused():
     with pytest.raises(
         UsageError, match=r"nothing to draw: no row says how many questions a batch"
     ):
-        plots.budgets([row_like(None, 1.05, "passive")])
+        pictures.budgets([row_like(None, 1.05, "passive")])
 
 
 MANY = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 15, 16, 20, 24, 30, 32, 60]
@@ -203,18 +228,20 @@ CASES = {
     "percent": rows_like({2: 0.08, 4: 0.02}, measure="p_miss", shown_in="percent", naive=None),
     "wide intervals": rows_like({2: 0.3, 4: 0.31}, spread=20),
     "long names": [
-        r for k in range(6) for r in rows_like({2: 0.3 + k / 9, 4: 0.2 + k / 9}, f"{LONG}{k}")
-    ]
-    + [row_like(None, 9.0, "passive-" + LONG)],
+        *(r for k in range(6) for r in rows_like({2: 0.3 + k / 9, 4: 0.2 + k / 9}, LONG.format(k))),
+        row_like(None, 0.5, "passive-" + LONG),
+        row_like(None, 9.0, HOSTILE),
+    ],
+    "sixty": [
+        r for k in range(60) for r in rows_like({2: k / 60, 8: k / 70, 16: k / 80}, LONG.format(k))
+    ],
 }
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", CASES)
-def test_budgets_can_be_read(name, width):
-    ax = drawn(CASES[name], width)
-    assert_readable(ax)
-    low, high = ax.get_ylim()
+def test_budgets_keep_the_laws(name):
+    picture = laws(pictures.budgets(CASES[name], title=name))
+    low, high = picture.y.domain
     assert all(low < r.value < high for r in swept_of(CASES[name]).asking)
 
 
@@ -252,37 +279,56 @@ def described(count=12, *, band=True, scale=1.0, gaps=(), **more):
     return OnlineDescription(**known | {"curves": tuple(found)} | more)
 
 
-def drawn_phases(found, width=7.2, measure="imlm", so_far=True):
-    high = plots.phases_height(found, width, measure=measure, so_far=so_far)
-    with plots.style():
-        return plots.phases(found, measure, plots.new_axes(width, high), so_far=so_far)
+def names_of(picture):
+    return list(dict.fromkeys(m.series for m in marks_of(picture, "line")))
 
 
 @pytest.mark.parametrize("so_far", [True, False])
 def test_lines_are_the_curves(so_far):
     found = described(6)
-    ax = drawn_phases(found, so_far=so_far)
-    before, after = plots.curves_of(found, "imlm", so_far=so_far)
-    lines = [line for line in ax.lines if line.get_marker() in ("s", "o")]
-    assert [tuple(line.get_ydata()) for line in lines] == [before.values, after.values]
+    picture = pictures.phases(found, so_far=so_far)
+    before, after = pictures.curves_of(found, "imlm", so_far=so_far)
+    assert names_of(picture) == ["before adapting to the batch", "after adapting to it"]
+    assert [tuple(m.y) for m in marks_of(picture, "line")] == [before.values, after.values]
+    for mark, curve in zip(marks_of(picture, "band"), (before, after), strict=True):
+        assert (tuple(mark.lo), tuple(mark.hi)) == (curve.lower, curve.upper)
     x = [4, 8, 12, 16, 20, 24] if so_far else [2, 6, 10, 14, 18, 22]
-    assert [*lines[0].get_xdata()] == x
-    [rungs] = [c for c in ax.collections if hasattr(c, "get_segments")]
-    drawn_rungs = [(s[0][0], s[0][1], s[1][1]) for s in rungs.get_segments()]
-    assert drawn_rungs == [*zip(x, before.values, after.values, strict=True)]
+    assert all([*m.x] == x for m in marks_of(picture, "line", "band"))
+    for kind, curve in (("hollow", before), ("dot", after)):
+        found_dots = [(m.x, m.y) for m in marks_of(picture, kind)]
+        assert found_dots == [*zip(x, curve.values, strict=True)]
+    rungs = [(m.x, m.lo, m.hi) for m in marks_of(picture, "gap")]
+    assert rungs == [*zip(x, before.values, after.values, strict=True)]
+    where = "up to batch 8" if so_far else "batches 5 to 8"
+    said = f"{where}, after adapting to it: 0.48 [0.38, 0.68]"
+    assert marks_of(picture, "dot")[1].label == said
+    assert f"{where}: 0.64 before, 0.48 after adapting" in picture.alternative
+    assert picture.y.label == ("imlm so far" if so_far else "imlm of a window")
+
+
+def test_the_table_has_the_windows_that_have_dots():
+    picture = pictures.phases(described(200))
+    assert len(marks_of(picture, "dot")) == pictures.POINTS
+    assert picture.numbers.header == ("series", picture.x.label, picture.y.label, "reading")
+    dots = [m for m in picture.marks if m.kind in ("dot", "hollow")]
+    assert [row[-1] for row in picture.numbers.rows] == [m.label for m in dots]
+    assert (dots[0].x, dots[-1].x) == (4, 800)
 
 
 def test_undefined_windows_leave_gaps():
-    ax = drawn_phases(described(6, gaps=(1, 4)))
-    assert np.isnan(ax.lines[0].get_ydata()).tolist() == [False, True, False, False, True, False]
-    [rungs] = [c for c in ax.collections if hasattr(c, "get_segments")]
-    assert len(rungs.get_segments()) == 4
+    picture = pictures.phases(described(6, gaps=(1, 4)))
+    line = marks_of(picture, "line")[0]
+    assert np.isnan(line.y).tolist() == [False, True, False, False, True, False]
+    assert len(marks_of(picture, "gap")) == len(marks_of(picture, "dot")) == 4
 
 
 def test_all_by_hand_is_drawn_where_it_is_near():
-    assert "all by hand" not in labels_of(drawn_phases(described(band=False, scale=0.3)))
-    assert "all by hand" in labels_of(drawn_phases(described(scale=1.2)))
-    assert "all by hand" not in labels_of(drawn_phases(described(scale=1.2), measure="act_dcf"))
+    assert not marks_of(pictures.phases(described(band=False, scale=0.3)), "rule")
+    picture = pictures.phases(described(scale=1.2))
+    [rule] = marks_of(picture, "rule")
+    assert (rule.y, rule.text) == (1.0, "all by hand")
+    assert picture.y.domain[1] > 1
+    assert not marks_of(pictures.phases(described(scale=1.2), "act_dcf"), "rule")
 
 
 def test_bands_are_drawn_as_far_as_they_go():
@@ -291,35 +337,32 @@ def test_bands_are_drawn_as_far_as_they_go():
     found = structs.replace(found, curves=tuple(wide))
     for measure in ("imlm", "act_dcf"):
         known = [c for c in wide if c.so_far and c.measure == measure]
-        ax = drawn_phases(found, measure=measure)
-        assert ax.get_ylim()[1] >= max(v for c in known for v in c.upper)
+        top = pictures.phases(found, measure).y.domain[1]
+        assert top >= max(v for c in known for v in c.upper)
 
 
 def test_the_axis_goes_as_far_as_that_of_those_beside():
     low, high = described(6, band=False, scale=0.3), described(6, scale=1.2)
-    tops = [
-        plots.phases(d, "imlm", plots.new_axes(4.2, 3.4), beside=(low, high)).get_ylim()
-        for d in (low, high)
-    ]
-    assert tops[0] == tops[1] == drawn_phases(high).get_ylim()
-    assert drawn_phases(low).get_ylim() != tops[0]
+    tops = [pictures.phases(d, "imlm", beside=(low, high)).y.domain for d in (low, high)]
+    assert tops[0] == tops[1] == pictures.phases(high).y.domain
+    assert pictures.phases(low).y.domain != tops[0]
 
 
 def test_curves_that_are_not_there_are_refused():
     with pytest.raises(UsageError, match="does not have predictions of both phases"):
-        plots.phases(structs.replace(described(), curves=()))
+        pictures.phases(structs.replace(described(), curves=()))
     with pytest.raises(UsageError, match="no curve of p_miss: draw one of imlm, act_dcf"):
-        plots.phases(described(), "p_miss")
+        pictures.phases(described(), "p_miss")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(
     ("count", "more"),
     [(1, {}), (2, {}), (20, {}), (200, {}), (12, {"band": False}), (8, {"scale": 40.0})],
 )
-def test_phases_can_be_read(count, more, width):
+def test_phases_keep_the_laws(count, more):
     for so_far in (True, False):
-        assert_readable(drawn_phases(described(count, **more), width, so_far=so_far))
+        laws(pictures.phases(described(count, **more), so_far=so_far, title="imlm"))
+    laws(pictures.phases(described(count, gaps=range(count), **more)))
 
 
 # the picture of streams
@@ -344,73 +387,85 @@ def of_streams(values, system="mine", spread=0.05, phases=("pre", "post"), kind=
     return described(2, by_stream=found, dims={"system": system}, kind=kind, streams=len(values))
 
 
-def drawn_streams(found, width=7.2):
-    with plots.style():
-        return plots.streams_forest(
-            found, "imlm", plots.new_axes(width, plots.streams_height(found, width))
-        )
-
-
-def names_on(ax):
-    return [text.get_text().split("\n")[0] for text in ax.get_yticklabels()]
-
-
 def test_streams_that_cost_most_come_first():
-    ax = drawn_streams([of_streams({"a": 0.3, "b": 0.5, "c": None, "d": 0.4})])
-    assert names_on(ax) == ["b", "d", "a", "c"]
-    points = [line for line in ax.lines if line.get_marker() == "o"]
-    filled = [line.get_markerfacecolor() != "none" for line in points]
-    assert sum(filled) == 3  # after adaptation
-    assert len(filled) == 6
-    after = [line.get_xdata()[0] for line, full in zip(points, filled, strict=True) if full]
-    assert after == [0.5, 0.4, 0.3]
-    assert [t.get_text() for t in ax.texts] == ["undefined", "undefined"]
+    picture = pictures.streams_forest([of_streams({"a": 0.3, "b": 0.5, "c": None, "d": 0.4})])
+    assert picture.y.names == ("b", "d", "a", "c")
+    assert places_of(picture, "dot") == [(0.5, 0), (0.4, 1), (0.3, 2)]  # after adaptation
+    assert places_of(picture, "hollow") == [
+        (pytest.approx(v), y) for v, y in ((0.6, 0), (0.5, 1), (0.4, 2))
+    ]
+    assert [(m.y, m.lo, m.hi) for m in marks_of(picture, "interval")] == [
+        (k, pytest.approx(v - 0.05), pytest.approx(v + 0.05)) for k, v in enumerate((0.5, 0.4, 0.3))
+    ]
+    columns = dict(picture.columns)
+    assert columns["imlm"][:2] == ("0.500 [0.450, 0.550]", "0.400 [0.350, 0.450]")
+    assert columns["imlm"][-1] == columns["before"][-1] == "undefined"
+    assert marks_of(picture, "dot")[0].label == "b, mine, after adapting: 0.500 [0.450, 0.550]"
+    assert marks_of(picture, "hollow")[0].label.startswith("b, mine, before adapting: 0.600 [")
+
+
+def test_the_table_of_streams_has_both_phases():
+    table = pictures.streams_forest([of_streams({"a": 0.3, "b": 0.5})]).numbers
+    assert table.header == ("name", "imlm", "before", "targets / items")
+    assert table.rows[0] == ("b", "0.500 [0.450, 0.550]", "0.600", "84.75 / 1543")
+    several = pictures.streams_forest([of_streams({"a": 0.3}), of_streams({"a": 0.2}, "other")])
+    assert [row[1] for row in several.numbers.rows] == ["mine", "other"]
 
 
 def test_a_stream_named_by_a_number_is_said_to_be_one_with_the_items_of_a_run():
-    ax = drawn_streams([of_streams({"1": 0.3, "odia": 0.5}, phases=("post",))])
-    assert [text.get_text().splitlines() for text in ax.get_yticklabels()] == [
-        ["odia", "84.75 targets, 1543 items"],
-        ["stream 1", "84.75 targets, 1543 items"],
-    ]
-
-
-def test_what_leaves_out_questions_has_no_best_budget():
-    assert "best budget" in labels_of(drawn(rows_like(EIGHT)))
-    found = labels_of(drawn(rows_like(EIGHT, measure="act_dcf")))
-    assert "lowest value" in found
-    assert "best budget" not in found
+    picture = pictures.streams_forest([of_streams({"1": 0.3, "odia": 0.5}, phases=("post",))])
+    assert picture.y.names == ("odia", "stream 1")
+    assert dict(picture.columns)["targets / items"] == ("84.75 / 1543",) * 2
+    assert "before" not in dict(picture.columns)
+    assert not picture.key
 
 
 def test_of_several_systems_only_what_comes_after_is_drawn():
     found = [of_streams({"a": 0.3, "b": 0.5}), of_streams({"a": 0.6, "b": 0.2}, "other")]
-    ax = drawn_streams(found)
-    assert names_on(ax) == ["b", "a"]
-    assert labels_of(ax) == ["mine", "other"]
-    points = [line for line in ax.lines if line.get_marker() in ("o", "s")]
-    assert sorted(line.get_xdata()[0] for line in points) == [0.2, 0.3, 0.5, 0.6]
+    picture = pictures.streams_forest(found)
+    size = "84.75 targets, 1543 items"
+    assert picture.y.names == (f"b: {size}", "mine", "other", f"a: {size}", "mine", "other")
+    assert picture.y.heads == (0, 3)
+    assert picture.series == ("mine", "other")
+    assert places_of(picture, "dot") == [(0.5, 1), (0.2, 2), (0.3, 4), (0.6, 5)]
+    assert not marks_of(picture, "hollow", "gap")
 
 
 def test_intervals_that_leave_the_axis_end_in_an_arrow():
-    ax = drawn_streams([of_streams({"a": 0.3, "b": 0.5}, spread=9, phases=("post",))])
-    assert [line.get_marker() for line in ax.lines].count(">") == 2
-    assert [line.get_marker() for line in ax.lines].count("<") == 2
+    found = [of_streams({"a": 0.3, "b": 0.5}, spread=9, phases=("post",))]
+    picture = laws(pictures.streams_forest(found))
+    low, high = picture.x.domain
+    assert all(m.lo < low and m.hi > high for m in marks_of(picture, "interval"))
+    assert picture.svg().count('Z"') == 4
+
+
+def test_doing_all_by_hand_is_a_line_where_it_is_near():
+    [rule] = marks_of(pictures.streams_forest([of_streams({"a": 0.8, "b": 1.5})]), "rule")
+    assert (rule.x, rule.text) == (1.0, "all by hand")
+    assert not marks_of(pictures.streams_forest([of_streams({"a": 0.2, "b": 0.3})]), "rule")
+
+
+def test_of_hundreds_of_streams_those_that_cost_most_are_drawn():
+    count = pictures.MOST_STREAMS + 10
+    values = {f"s{k}": k / 300 for k in range(count)}
+    picture = pictures.streams_forest([of_streams(values, phases=("post",))])
+    assert picture.y.names == tuple(f"s{k}" for k in range(count - 1, 9, -1))
+    assert picture.caption == f"The first {count - 10} of {count}."
 
 
 def test_streams_that_are_not_there_are_refused():
     with pytest.raises(UsageError, match="nothing to draw: no system has several streams"):
-        plots.streams_forest([described()])
+        pictures.streams_forest([described()])
     with pytest.raises(UsageError, match="streams have no p_miss: draw one of imlm"):
-        plots.streams_forest([of_streams({"a": 0.3})], "p_miss")
+        pictures.streams_forest([of_streams({"a": 0.3})], "p_miss")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("systems", [1, 2, 4])
+@pytest.mark.parametrize("systems", [1, 2, 4, 60])
 @pytest.mark.parametrize("kind", ["detection", "classes"])
-def test_streams_can_be_read(systems, kind, width):
-    streams = {f"{LONG}{k}" if k % 2 else f"{k}": 0.2 + k / 20 for k in range(24)}
-    found = [of_streams(streams, f"{LONG}{k}", kind=kind) for k in range(systems)]
-    ax = drawn_streams(found, width)
-    assert_readable(ax)
-    said = {text for text, _ in texts_of(ax.figure)}
-    assert any("targets" in text for text in said) == (kind == "detection")
+def test_streams_keep_the_laws(systems, kind):
+    streams = {f"{LONG}{k}" if k % 2 else f"{k}": 0.2 + k / 20 for k in range(60 // systems + 1)}
+    streams |= {HOSTILE: 0.4, "empty": None}
+    found = [of_streams(streams, LONG.format(k), kind=kind) for k in range(systems)]
+    picture = laws(pictures.streams_forest(found, title="imlm"))
+    said = " ".join([*picture.y.names, *(head for head, _ in picture.columns)])
+    assert ("targets" in said) == (kind == "detection")

@@ -9,15 +9,17 @@ from msgspec import structs
 
 import streaming
 from described import with_described
+from drawn import laws
 from truecost import study
+from truecost.core.digits import uncertain
 from truecost.errors import UsageError
-from truecost.report import plots, sections, verdict
-from truecost.report.declared import page_of
+from truecost.pictures import Picture
+from truecost.report import sections, verdict
 from truecost.report.page import render
-from truecost.report.story import Story
+from truecost.report.story import Story, page_of
 from truecost.study.directory import render_again
-from truecost.tasks.streams import curve_sections as online_curves
-from truecost.tasks.streams import sections as online_sections
+from truecost.tasks.streams import page as online_page
+from truecost.tasks.streams import pictures
 from truecost.tasks.streams.describing import OnlineDescription
 from truecost.tasks.streams.sweep import SweepAdvice, advice_of
 
@@ -69,7 +71,7 @@ def files(tmp_path_factory):
 
 PERCENTILES = {"replicates": 100, "method": "percentile"}  # narrow, so that there are verdicts
 TABLES = {
-    "task": "stream",
+    "task": "streams",
     "data": {"labels": "labels.csv"},
     "systems": {"one": {"file": "one.jsonl"}},
     "interval": {"replicates": 100},
@@ -152,18 +154,17 @@ def test_the_verdict_has_both_phases_and_the_cost_of_errors(run):
     [line] = lines_of(outcome)
     assert (line.look, line.chip, line.name) == ("good", "less than by hand", "one")
     before, cost = row_of(outcome, "imlm", phase="pre"), row_of(outcome, "act_dcf")
-    shown = [f"{r.value:.4g} [{r.lower:.4g}, {r.upper:.4g}]" for r in (whole, before, cost)]
+    shown = [" ".join(uncertain(r.value, r.lower, r.upper)) for r in (whole, before, cost)]
     assert line.text == f"{shown[0]} after adapting, {shown[1]} before; act_dcf {shown[2]}"
     missed, false = (row_of(outcome, n).value for n in ("n_missed", "n_false_alarms"))
     assert line.more.startswith(
         f"28 annotations for 120 items; {missed:g} of {whole.counts['targets']} targets missed, "
         f"{false:g} false alarms; resampled: blocks of 3 batches within each stream. But "
     )
-    assert said.signatures == (whole.signature,)
 
 
 def test_an_interval_above_one_is_more_than_by_hand(run):
-    outcome = run(stream={"q": 40}, interval=PERCENTILES)
+    outcome = run(streams={"q": 40}, interval=PERCENTILES)
     [line] = lines_of(outcome)
     assert row_of(outcome, "imlm").lower > 1
     assert (line.look, line.chip) == ("bad", "more than by hand")
@@ -184,11 +185,7 @@ def test_one_phase_is_told_as_such(run):
     [line] = lines_of(outcome)
     assert " before adapting; act_dcf " in line.text
     assert "after" not in line.text
-    section = online_sections.before_and_after(story_of(outcome))
-    assert section.text.endswith("The logs have predictions of one phase only: pre.")
-    assert cells_of(section.tables[0])[0].keys() >= {"before"}
-    assert "after" not in section.tables[0].header
-    assert online_curves.over_the_stream(story_of(outcome)) is None
+    assert online_page.over_the_stream(story_of(outcome)) is None
 
 
 def test_systems_are_compared_after_adaptation(run):
@@ -200,8 +197,8 @@ def test_systems_are_compared_after_adaptation(run):
         for c in outcome.comparisons
         if c.difference.label == "imlm" and c.difference.dims["phase"] == "post"
     ]
-    said = f"difference in imlm after adapting +{difference.value:.4g} ["
-    assert against.text.startswith(said)
+    shown = " ".join(uncertain(difference.value, difference.lower, difference.upper))
+    assert against.text.startswith(f"difference in imlm after adapting +{shown}")
 
 
 def test_the_worst_subset_is_one_after_adaptation(run):
@@ -212,12 +209,14 @@ def test_the_worst_subset_is_one_after_adaptation(run):
     story = Story(structs.replace(outcome.result, rows=(*others, *weak)), ())
     line = verdict.verdict(story).groups[-1].lines[0]
     worst = max((r for r in rows if r.dims["phase"] == "post"), key=lambda r: r.value)
-    assert line.text.startswith(f"{worst.dims['subset']} (one): {worst.value:.4g} [")
-    drawing = sections.subsets(story).drawings[0]
-    assert [cell["of"] for cell in cells_of(drawing.table)] == ["all", "parity=even", "parity=odd"]
-    values = [float(cell["value"]) for cell in cells_of(drawing.table)]
+    shown = " ".join(uncertain(worst.value, worst.lower, worst.upper))
+    assert line.text.startswith(f"{worst.dims['subset']} (one): {shown};")
+    drawing = sections.subsets(story).pictures[0]
+    names = [cell["name"] for cell in cells_of(drawing.numbers)]
+    assert names == ["all data", "parity=even", "parity=odd"]
     after = [r.value for r in rows if r.dims["phase"] == "post"]
-    assert values == pytest.approx([row_of(outcome, "imlm").value, *after], rel=1e-3)
+    values = [m.x for m in drawing.marks if m.kind in ("dot", "hollow")]
+    assert values == [row_of(outcome, "imlm").value, *after]
 
 
 # the advice of a sweep
@@ -239,13 +238,16 @@ def test_the_advice_stands_first(swept):
     best = row_of(swept, "imlm", f"margin-{over.best.budget:g}")
     assert (over.best.strategy, over.best.budget, own.edge) == ("margin", 2, "")
     assert line.name == "imlm"
-    assert line.text.startswith(f"margin, 2 questions a batch: {best.value:.4g} [")
+    shown = " ".join(uncertain(best.value, best.lower, best.upper))
+    assert line.text == f"margin, 2 questions a batch: {shown}"
     for other in own.others:
         verb = "costs" if other.budget == 1 else "cost"
-        assert f"{other.budget:g} {verb} {other.value:.4g} more [" in line.more
+        more = " more ".join(uncertain(other.value, other.lower, other.upper))
+        assert f"{other.budget:g} {verb} {more}" in line.more
     assert "random, " in line.more
     assert f"it is the best in {100 * round(over.best.best, 2):g}% of the replicates" in line.more
-    assert f"The passive baseline has {over.passive.value:.4g} [" in line.more
+    shown = " ".join(uncertain(over.passive.value, over.passive.lower, over.passive.upper))
+    assert f"The passive baseline has {shown}." in line.more
     assert said.remarks == ()  # the same words stand above
     assert said.groups[0].summary == "The other strategies"
     imlm, cost = said.groups[0].folded
@@ -266,7 +268,7 @@ def test_no_budget_pays_off_by_what_leaves_out_questions(swept):
     assert (line.look, line.chip) == ("open", "")
     assert line.text == (
         f"leaves out what questions cost; with margin it is lowest at {own.best.budget:g} "
-        f"questions a batch: {row.value:.4g} [{row.lower:.4g}, {row.upper:.4g}]"
+        f"questions a batch: {' '.join(uncertain(row.value, row.lower, row.upper))}"
     )
     assert "try more" not in line.more
     assert "inconclusive" not in line.more
@@ -343,28 +345,25 @@ def test_a_sweep_is_named_by_what_it_tried(swept, run):
 
 
 def titles(outcome):
-    made = (make(story_of(outcome)) for make in page_of("stream").sections)
-    return [s.title for s in made if s is not None]
+    return [s.title for s in story_of(outcome).sections]
 
 
 def test_the_sections_of_the_page(run, swept):
-    both = ["Before and after adaptation", "Over the stream"]
+    both = ["Over the stream"]
     assert titles(run()) == both
     assert titles(run(**LANGUAGES)) == [*both, "Streams one by one"]
     assert titles(run(**TWO)) == [*both, "Paired comparison"]
-    assert titles(swept) == [
-        *(both[0], "Questions and costs", both[1]),
-        "Passive against active",
-    ]
+    assert titles(swept) == ["Questions and costs", *both, "Passive against active"]
 
 
 EMPTY = {"schema_version": 2, "truecost": "0", "problems": (), "inputs": ()}
 
 
 def test_a_page_of_trials_has_none_of_it():
-    rooms = ("streams.sections", "streams.curve_sections")
-    ours = {make for make in page_of("stream").sections if make.__module__.endswith(rooms)}
-    assert len(ours) == 5
+    ours = {
+        make for make in page_of("streams").sections if make.__module__.endswith("streams.page")
+    }
+    assert len(ours) == 4
     assert not ours & {*page_of("trials").sections}
 
 
@@ -372,68 +371,32 @@ def test_every_picture_has_its_table(run, swept):
     drawings = [
         d
         for outcome in (run(**LANGUAGES), run(**TWO), swept)
-        for make in page_of("stream").sections
-        if (s := make(story_of(outcome))) is not None
-        for d in s.drawings
+        for s in story_of(outcome).sections
+        for d in s.pictures
     ]
     assert len(drawings) >= 16
     for drawing in drawings:
-        assert drawing.table.rows
+        assert drawing.numbers.rows
         assert len(drawing.alternative) > 40
+        if isinstance(drawing, Picture):
+            laws(drawing)
 
 
-def test_pre_and_post_stand_side_by_side(run):
-    outcome = run()
-    [table] = online_sections.before_and_after(story_of(outcome)).tables
-    found = {cells["measure"]: cells for cells in cells_of(table)}
-    for name, cells in found.items():
-        for column, phase in (("before", "pre"), ("after", "post")):
-            row = row_of(outcome, name, phase=phase)
-            scale = 100 if row.scale else 1
-            assert float(cells[column].rstrip("%")) == pytest.approx(scale * row.value, rel=1e-3)
-    for name in ("imlm", "act_dcf"):
-        saved = row_of(outcome, f"{name}_gap").value
-        assert float(found[name]["saved"]) == pytest.approx(saved, rel=1e-3)
-        gap = float(found[name]["before"]) - float(found[name]["after"])
-        assert saved == pytest.approx(gap, abs=2e-4)
-    assert found["p_miss"]["saved"] == ""
-
-
-def test_of_many_systems_each_measure_has_a_table(swept):
-    tables = online_sections.before_and_after(story_of(swept)).tables
-    assert [t.caption for t in tables][:2] == ["imlm", "act_dcf"]
-    rows = cells_of(tables[0])
-    assert [(c["strategy"], c["questions a batch"]) for c in rows] == [
-        *((name, f"{b}") for name in ("margin", "random") for b in BUDGETS),
-        ("passive", ""),
-    ]
-    assert "system" not in tables[0].header  # strategy and budget name it
-
-
-def test_the_table_of_budgets_has_all_of_them(swept):
-    section = online_sections.by_budget(story_of(swept))
-    assert [d.title for d in section.drawings] == ["imlm", "act_dcf"]
-    for drawing in section.drawings:
-        cells = cells_of(drawing.table)
-        assert len(cells) == 9
+def test_dots_of_budgets_are_the_values(swept):
+    section = online_page.by_budget(story_of(swept))
+    assert [d.title for d in section.pictures] == ["imlm", "act_dcf"]
+    for drawing in section.pictures:
         for name in ("margin", "random"):
-            own = [c for c in cells if c["strategy"] == name]
-            values = [float(c[drawing.title]) for c in own]
-            mark = "best" if drawing.title == "imlm" else "lowest"
-            [best] = [k for k, c in enumerate(own) if c["of its strategy"] == mark]
-            assert values[best] == min(values)
-        for c in cells:
-            system = (
-                "passive"
-                if c["strategy"] == "passive"
-                else (f"{c['strategy']}-{c['questions a batch']}")
-            )
-            value = row_of(swept, drawing.title, system).value
-            assert float(c[drawing.title]) == pytest.approx(value, rel=1e-3)
+            own = [m for m in drawing.marks if m.kind in ("dot", "hollow") and m.series == name]
+            [best] = [m for m in own if m.kind == "dot"]
+            assert best.y == min(m.y for m in own)
+            for m in own:
+                assert m.y == row_of(swept, drawing.title, f"{name}-{m.x:g}").value
+        assert len(drawing.numbers.rows) == sum(m.kind in ("dot", "hollow") for m in drawing.marks)
 
 
 def test_passive_stands_against_the_best(swept):
-    section = online_sections.passive_and_active(story_of(swept))
+    section = online_page.passive_and_active(story_of(swept))
     cells = cells_of(section.tables[0])
     assert [c["strategy"] for c in cells] == ["passive", "margin", "random"]
     for c in cells:
@@ -450,14 +413,14 @@ def test_passive_stands_against_the_best(swept):
 
 def test_labels_of_training_that_count_need_no_word(run):
     sets = {"annotations": ["queries", "bootstrap", "training"]}
-    section = online_sections.passive_and_active(story_of(run(**SWEEP, stream=sets)))
+    section = online_page.passive_and_active(story_of(run(**SWEEP, streams=sets)))
     assert "do not count" not in section.text
 
 
 def test_the_best_budgets_are_drawn_over_the_stream(swept):
-    section = online_curves.over_the_stream(story_of(swept))
+    section = online_page.over_the_stream(story_of(swept))
     best = [line.name for line in verdict.verdict(story_of(swept)).groups[1].lines[:2]]
-    assert [d.title for d in section.drawings][:3] == [
+    assert [d.title for d in section.pictures][:3] == [
         f"{best[0]}, imlm so far",
         f"{best[1]}, imlm so far",
         f"{best[0]}, act_dcf so far",
@@ -472,18 +435,19 @@ def test_the_one_that_is_drawn_of_many_is_named(run):
     margin = {name: system for name, system in TRIED.items() if name.startswith("margin")}
     story = story_of(run(systems={**margin, "passive": SWEEP["systems"]["passive"]}))
     best = verdict.verdict(story).groups[0].lines[0].name
-    titles = [d.title for d in online_curves.over_the_stream(story).drawings]
+    titles = [d.title for d in online_page.over_the_stream(story).pictures]
     assert titles[:2] == [f"{best}, imlm so far", f"{best}, act_dcf so far"]
 
 
 def test_what_adapting_saves_is_told(run):
     outcome = run()
-    lines = online_curves.over_the_stream(story_of(outcome)).lines
+    lines = online_page.over_the_stream(story_of(outcome)).lines
     gap = row_of(outcome, "imlm_gap")
-    assert lines[0].text.startswith(f"adapting saves {gap.value:.4g} [{gap.lower:.4g}, ")
+    assert lines[0].text == f"adapting saves {' '.join(uncertain(gap.value, gap.lower, gap.upper))}"
     assert lines[0].chip == ("adapting helps" if gap.lower > 0 else "inconclusive")
     trend = row_of(outcome, "imlm_gap_trend")
-    assert f"from the start of the stream to its end is {trend.value:.4g} [" in lines[0].more
+    shown = " ".join(uncertain(trend.value, trend.lower, trend.upper))
+    assert f"Change of the gap over the stream: {shown}, " in lines[0].more
 
 
 @pytest.mark.parametrize(
@@ -498,42 +462,37 @@ def test_the_side_of_the_gap_is_told(run, lower, upper, chip):
         else r
         for r in result.rows
     )
-    lines = online_curves.over_the_stream(Story(structs.replace(result, rows=rows), ())).lines
+    lines = online_page.over_the_stream(Story(structs.replace(result, rows=rows), ())).lines
     assert lines[0].chip == chip
 
 
 def test_windows_are_told_up_to_some_of_them(run):
-    outcome = run(stream={"window": 1})
-    [so_far, *_] = online_curves.over_the_stream(story_of(outcome)).drawings
-    assert [c["up to batch"] for c in cells_of(so_far.table)] == [f"{k}" for k in range(1, 13)]
-    last = cells_of(so_far.table)[-1]
-    assert float(last["after"]) == pytest.approx(row_of(outcome, "imlm").value, rel=1e-3)
-    assert float(last["before"]) == pytest.approx(
-        row_of(outcome, "imlm", phase="pre").value, rel=1e-3
-    )
+    outcome = run(streams={"window": 1})
+    [so_far, *_] = online_page.over_the_stream(story_of(outcome)).pictures
+    cells = cells_of(so_far.numbers)
+    assert [c["batches of the stream"] for c in cells] == 2 * [f"{k}" for k in range(1, 13)]
+    ends = [row_of(outcome, "imlm", phase=phase).value for phase in ("pre", "post")]
+    assert [float(c["imlm so far"]) for c in cells[11::12]] == pytest.approx(ends, rel=1e-3)
 
 
 def test_bands_that_too_few_batches_tell_are_left_out(run):
-    section = online_curves.over_the_stream(story_of(run()))
+    section = online_page.over_the_stream(story_of(run()))
     assert "; a single window has too few batches for one" in section.text
-    assert "interval" not in section.drawings[2].table.header
-    assert "interval" in section.drawings[0].table.header
+    assert not any("[" in row[-1] for row in section.pictures[2].numbers.rows)
+    assert any("[" in row[-1] for row in section.pictures[0].numbers.rows)
 
 
 def test_streams_stand_one_by_one(run):
     outcome = run(**LANGUAGES)
-    section = online_curves.streams(story_of(outcome))
-    assert [d.title for d in section.drawings] == ["imlm", "act_dcf"]
+    section = online_page.streams(story_of(outcome))
+    assert [d.title for d in section.pictures] == ["imlm", "act_dcf"]
     [described] = outcome.result.described_as(OnlineDescription)
-    for drawing in section.drawings:
-        for c in cells_of(drawing.table):
-            [of] = [
-                x
-                for x in described.by_stream
-                if (x.stream, x.phase, x.measure) == (c["stream"], c["phase"], drawing.title)
-            ]
-            assert float(c[drawing.title]) == pytest.approx(of.value, rel=1e-3)
-            assert (c["items"], c["targets"]) == (f"{of.items}", f"{of.targets}")
+    for drawing in section.pictures:
+        dots = [m for m in drawing.marks if m.kind in ("dot", "hollow")]
+        own = [of for of in described.by_stream if of.measure == drawing.title]
+        assert sorted(m.x for m in dots) == sorted(of.value for of in own)
+        sizes = {f"{of.targets} / {of.items}" for of in own}
+        assert {c["targets / items"] for c in cells_of(drawing.numbers)} == sizes
 
 
 def test_streams_have_the_items_of_a_run(run):
@@ -547,12 +506,12 @@ def test_streams_have_the_items_of_a_run(run):
         ),
     )
     result = with_described(run(**LANGUAGES).result, OnlineDescription, [thrice])
-    section = online_curves.streams(Story(result, ()))
+    section = online_page.streams(Story(result, ()))
     assert section.text.endswith("Items and targets are those of a run, in the mean.")
     for alone, drawing in zip(
-        online_curves.streams(story_of(run(**LANGUAGES))).drawings, section.drawings, strict=True
+        online_page.streams(story_of(run(**LANGUAGES))).pictures, section.pictures, strict=True
     ):
-        assert drawing.table == alone.table
+        assert drawing.numbers == alone.numbers
 
 
 def test_a_tie_with_another_strategy_does_not_undo_the_best_budget(swept):
@@ -581,17 +540,16 @@ def test_systems_that_are_equal_are_the_same(files, run):
 
 
 def test_pictures_of_one_measure_share_their_axis(run):
-    drawings = online_curves.over_the_stream(story_of(run(**TWO))).drawings
+    drawings = online_page.over_the_stream(story_of(run(**TWO))).pictures
     tops = {}
     for drawing in drawings:
-        ax = drawing.draw(plots.new_axes(4.2, 3.4))
-        tops.setdefault(drawing.title.partition(", ")[2], []).append(ax.get_ylim())
+        tops.setdefault(drawing.title.partition(", ")[2], []).append(drawing.y.domain)
     assert [*tops] == ["imlm so far", "act_dcf so far", "imlm by window", "act_dcf by window"]
     for ends in tops.values():
         assert len(ends) == 2
         assert ends[0] == ends[1]
     alone = [
-        plots.phases(d, "imlm").get_ylim()
+        pictures.phases(d, "imlm").y.domain
         for d in run(**TWO).result.described_as(OnlineDescription)
     ]
     assert alone[0] != alone[1]
@@ -601,10 +559,10 @@ def test_pictures_of_one_measure_share_their_axis(run):
 def test_parts_have_pictures_of_their_own(run):
     applications = {"cheap": {"cost_miss": 3.0}, "strict": {"cost_miss": 10.0}}
     story = story_of(run(**SWEEP, applications=applications))
-    assert [d.title for d in online_sections.by_budget(story).drawings] == [
+    assert [d.title for d in online_page.by_budget(story).pictures] == [
         f"{measure}, {name}" for name in applications for measure in ("imlm", "act_dcf")
     ]
-    assert len(online_curves.over_the_stream(story).drawings) == 16
+    assert len(online_page.over_the_stream(story).pictures) == 16
 
 
 # the page
@@ -641,9 +599,9 @@ def test_runs_and_both_are_resampled_in_words(run):
         ("seed", "resampled: 4 runs"),
         ("both", "resampled: 4 runs and blocks of 3 batches within each stream"),
     ):
-        outcome = run(systems=systems, stream={"resample": resample})
+        outcome = run(systems=systems, streams={"resample": resample})
         assert wanted in lines_of(outcome)[0].more
-    outcome = run(**LANGUAGES, stream={"resample": "stream"})
+    outcome = run(**LANGUAGES, streams={"resample": "stream"})
     assert "resampled: 3 streams" in lines_of(outcome)[0].more
 
 
@@ -655,17 +613,3 @@ def test_gates_name_their_phase(run):
     assert said.groups[0].lines[0].name == "imlm, one, post"
     with pytest.raises(UsageError, match="say which with phase=NAME"):
         run(gate=[{"measure": "imlm", "max_upper": 0.9}])
-
-
-def test_many_streams_are_cut_to_those_that_cost_most(run):
-    [described] = run(**LANGUAGES).result.described_as(OnlineDescription)
-    [of, *_] = [x for x in described.by_stream if (x.measure, x.phase) == ("imlm", "post")]
-    streams = (structs.replace(of, stream=f"s{k:02}", value=k / 30) for k in range(30))
-    result = with_described(
-        run(**LANGUAGES).result,
-        OnlineDescription,
-        [structs.replace(described, by_stream=tuple(streams))],
-    )
-    [drawing] = online_curves.streams(Story(result, ())).drawings
-    assert drawing.title == "imlm: the 24 of 30 streams that cost most"
-    assert {row[0] for row in drawing.table.rows} == {f"s{k:02}" for k in range(6, 30)}

@@ -17,8 +17,8 @@ from lived import result_of, tables_of, tree, unfinished, write_study
 from processes import alive, children, end, gone, started, wait_for
 from truecost import cli
 from truecost.errors import InputError, UsageError
-from truecost.learning.jobs import Job
-from truecost.learning.live.live import run_live
+from truecost.learning.live.studies import run_live
+from truecost.learning.passes import StreamJob as Job
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_a_run_writes_logs_and_then_the_result(whole):
 
 def test_the_result_is_what_the_logs_score(whole, run):
     logs = whole / "run" / "logs" / "margin" / "2"
-    code, out, _ = run("stream", "score", logs, "--replicates", "50", "--json")
+    code, out, _ = run("streams", "score", logs, "--replicates", "50", "--json")
     assert code == 0
     alone = [r for r in json.loads(out)["rows"] if "phase" in r["dims"]]
     stored = json.loads((whole / "run" / "result.json").read_bytes())
@@ -209,7 +209,7 @@ def test_numbers_and_classes_are_scored_as_such(tmp_path):
         ("classes", "name", "sklearn.linear_model:LogisticRegression", "error_rate"),
     ):
         study = {
-            "task": "stream",
+            "task": "streams",
             "source": {
                 "file": str(tmp_path / "items.csv"),
                 "label": label,
@@ -219,7 +219,7 @@ def test_numbers_and_classes_are_scored_as_such(tmp_path):
             "loop": {"batch": 10, "budget": 3, "bootstrap": 6},
             "learner": {"name": "sklearn", "model": learner},
             "strategy": {"name": "random"},
-            "stream": {"tolerance": 1.0} if kind == "numbers" else {},
+            "streams": {"tolerance": 1.0} if kind == "numbers" else {},
             "interval": {"replicates": 20},
         }
         outcome = run_live(tc.Study.of(study), tmp_path / kind)
@@ -318,8 +318,8 @@ def test_runs_of_a_system_are_those_named(whole):
     logs = str(whole / "run" / "logs" / "margin" / "2")
 
     def items(**keys):
-        table = {"task": "stream", "systems": {"a": {"file": logs, **keys}}}
-        [found, *_] = tc.run(tc.Study.of({**table, "interval": {"replicates": 20}})).estimates
+        table = {"task": "streams", "systems": {"a": {"file": logs, **keys}}}
+        [found, *_] = tc.run({**table, "interval": {"replicates": 20}}).estimates
         return found.n_trials
 
     assert items() == 2 * items(runs=["seed-1"])
@@ -333,7 +333,10 @@ def test_runs_of_a_system_are_those_named(whole):
         ({"source": {"order": "given"}}, "source.order was 'shuffled' and is now 'given'"),
         ({"loop": {"batch": 5}}, "batch was 6 and is now 5"),
         ({"loop": {"bootstrap": 2}}, "bootstrap was 4 and is now 2"),
-        ({"learner": {"options": {"pause": 0}}}, "learner_options.options was nothing and is now"),
+        (
+            {"learner": {"options": {"pause": 0}}},
+            "learner_options.options.pause was nothing and is now 0",
+        ),
         ({"expert": {"error_rate": 0.5}}, "person.error_rate was 0.0 and is now 0.5"),
         ({"learner": {"name": "logistic", "python": None}}, "learner was 'callable' and is now"),
     ],
@@ -446,7 +449,7 @@ def test_a_learner_that_changed_is_not_resumed(whole, tmp_path, run):
 
 def test_two_runs_never_write_the_same_logs(whole, tmp_path, monkeypatch):
     fcntl = pytest.importorskip("fcntl")
-    monkeypatch.setattr("truecost.study.resumable.WAIT", 0.2)
+    monkeypatch.setattr("truecost.study.directory.WAIT", 0.2)
     logs = tmp_path / "run" / "logs"
     logs.mkdir(parents=True)
     held = os.open(logs, os.O_RDONLY)
@@ -492,18 +495,18 @@ def test_only_live_runs_resume(tmp_path, run):
 
 def test_python_is_told_to_run_live():
     with pytest.raises(UsageError, match="makes event logs first: truecost run STUDY -o FOLDER"):
-        tc.run(tc.Study.of(tables_of()))
+        tc.run(tables_of())
     with pytest.raises(UsageError, match=r"the study has no \[source\]: only live runs make logs"):
-        run_live(tc.Study.of({"task": "stream", "systems": {"a": {"file": "a.jsonl"}}}), "nowhere")
+        run_live(tc.Study.of({"task": "streams", "systems": {"a": {"file": "a.jsonl"}}}), "nowhere")
 
 
 REFUSED = {
     "[loop] batches": (
         {"loop": {"batches": 5}},
-        "loop.batches is not known: did you mean 'batch'?",
+        "loop.batches is not known (did you mean 'batch'?)",
     ),
-    "[sorce]": ({"sorce": {"a": 1}}, "sorce is not known: did you mean 'source'?"),
-    "word": ({"loop": {"batch": "six"}}, "Expected int | null, got str, in loop.batch"),
+    "[sorce]": ({"sorce": {"a": 1}}, "sorce is not known (did you mean 'source'?)"),
+    "word": ({"loop": {"batch": "six"}}, "loop.batch is 'six' (str): give a whole number"),
     "batch": ({"loop": {"batch": 0}}, "[loop] batch is 0: give a number at least 1"),
     "seeds": ({"loop": {"seeds": 0}}, "[loop] seeds is 0: give a number at least 1 and at most"),
     "many": (
@@ -521,10 +524,10 @@ REFUSED = {
         "budget 7 is above the batch size: a batch has 6 items, and each can be asked about once",
     ),
     "no source": ({"source": dict.fromkeys(tables_of()["source"])}, "without [source]: say"),
-    "task": ({"task": "trials"}, "go with task stream; the task of the study is trials"),
+    "task": ({"task": "trials"}, "go with task streams; the task of the study is trials"),
     "systems": ({"systems": {"a": {"file": "a.jsonl"}}}, "has [source] and [systems]"),
     "labels": ({"data": {"labels": "l.csv"}}, "labels under [data] does not go with [source]"),
-    "strategy": ({"strategy": {"name": "margn"}}, "there is no strategy 'margn': did you mean"),
+    "strategy": ({"strategy": {"name": "margn"}}, "there is no strategy 'margn' (did you mean"),
     "passive": ({"strategy": {"name": "passive"}}, "'passive' is no strategy"),
     "who asks": ({"strategy": {"name": None}}, "the learner callable may ask by itself: say who"),
     "option": ({"strategy": {"options": {"beta": 1}}}, "strategy margin has no option 'beta'"),
@@ -540,7 +543,7 @@ def test_refused_before_anything_runs(tmp_path, run, case):
     tables, said = REFUSED[case]
     study = write_study(tmp_path, **{k: v for k, v in tables.items() if k != "task"})
     if "task" in tables:
-        study.write_text(study.read_text().replace('"stream"', '"trials"'))
+        study.write_text(study.read_text().replace('"streams"', '"trials"'))
     code, _, err = run("run", study, "-o", tmp_path / "run")
     assert code == 2
     assert said in err
@@ -577,7 +580,7 @@ def test_what_fails_before_the_first_event_leaves_nothing_behind(tmp_path, run):
     study = write_study(tmp_path, learner={"python": "means:maker"})
     code, _, err = run("run", study, "-o", tmp_path / "run")
     assert code == 2
-    assert "means has no 'maker': did you mean 'make'?" in err
+    assert "means has no 'maker' (did you mean 'make'?)" in err
     assert not (tmp_path / "run").exists()
     study = write_study(tmp_path)
     (tmp_path / "items.csv").write_text("id,label,x,y\na,1,0,nan\nb,0,1,1\n")
@@ -648,7 +651,7 @@ def test_a_learner_that_asks_itself(tmp_path, run):
 
 def test_the_table_of_the_source_has_the_keys_of_the_source():
     from truecost.learning.options import SourceTable
-    from truecost.learning.streams import Source
+    from truecost.learning.source import Source
 
     of_courses = {"text"}  # lifelong learning reads its courses from the same table
     assert set(SourceTable.__struct_fields__) == set(Source.__struct_fields__) | of_courses
@@ -663,7 +666,7 @@ def test_paths_are_meant_from_the_folder_of_the_study(tmp_path):
 
 def test_the_command_line_is_laid_over_the_tables(tmp_path):
     base = tc.Study.of(tables_of(learner={"options": {"a": 1}}))
-    over = tc.Study.of({"task": "stream", "loop": {"seeds": 5}, "learner": {"options": {"b": 2}}})
+    over = tc.Study.of({"task": "streams", "loop": {"seeds": 5}, "learner": {"options": {"b": 2}}})
     found = over.over(base)
     assert (found.loop.seeds, found.loop.batch) == (5, 6)
     assert found.learner.options == {"a": 1, "b": 2}
@@ -674,13 +677,13 @@ def test_the_command_line_is_laid_over_the_tables(tmp_path):
 
 
 def test_strategies_learners_and_sources_are_listed(run):
-    from truecost.learning.learners import NAMES as LEARNERS
-    from truecost.learning.lifelong.sources import kinds
-    from truecost.learning.strategies import NAMES as STRATEGIES
-    from truecost.learning.streams import NAMES as SOURCES
+    from truecost.learning.learners.building import NAMES as LEARNERS
+    from truecost.learning.lifelong.course import kinds
+    from truecost.learning.source import NAMES as SOURCES
+    from truecost.learning.strategies.mixtures import kinds as strategies
 
     sources = dict.fromkeys((*SOURCES, *kinds()))
-    listed = {"strategies": STRATEGIES, "learners": LEARNERS, "sources": sources}
+    listed = {"strategies": strategies(), "learners": LEARNERS, "sources": sources}
     for kind, names in listed.items():
         code, out, _ = run("list", kind, "--json")
         assert code == 0

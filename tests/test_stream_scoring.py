@@ -225,7 +225,7 @@ def test_several_classes_and_a_cost_matrix():
     priced = values_of(log, application=costs)
     assert priced["imlm", "pre"] == pytest.approx((1 + 2 + 3) / 4)
     assert priced["imlm", "post"] == pytest.approx((2 + 5) / 4)
-    with pytest.raises(UsageError, match=r"act_dcf.*is for detection.*--target"):
+    with pytest.raises(UsageError, match=r"act_dcf.*is for detection.*target"):
         rows_of(log, measures=("act_dcf",))
 
 
@@ -241,10 +241,13 @@ def test_numbers_with_a_tolerance():
     items = [("a", 1.0, 1.5, 1.0), ("b", 2.0, 5.0, 2.5), ("c", 3.0, 3.0, 2.0)]
     log = log_of(batch_of(0, items, ["b"]))
     found = values_of(log, StreamScoring(tolerance=0.5), numbers=True)
+    costs = tc.Application.detection(cost_miss=2.0)
+    with pytest.raises(UsageError, match="costs and prior are those of decisions"):
+        values_of(log, StreamScoring(tolerance=0.5), numbers=True, application=costs)
     assert found["imlm", "pre"] == pytest.approx((0 + (0.5 + 3.0) / 0.5) / 3)
     assert found["imlm", "post"] == pytest.approx((1 + (0 + 0 + 1.0) / 0.5) / 3)
     assert found["mean_loss", "pre"] == pytest.approx(3.5 / 0.5 / 3)
-    with pytest.raises(UsageError, match=r"need a tolerance.*--tolerance"):
+    with pytest.raises(UsageError, match=r"need a tolerance.*tolerance"):
         rows_of(log, numbers=True)
 
 
@@ -401,7 +404,7 @@ def test_labels_of_a_file_win_and_may_bring_columns():
     }
     assert found["noise=x", "post"] == pytest.approx((2 + 1) / 4)
     assert found["batch < 1", "pre"] == pytest.approx((2 + 1 + 2 * 1) / 4)
-    with pytest.raises(InputError, match=r"8 items have no label: a, b.*--labels"):
+    with pytest.raises(InputError, match=r"8 items have no label: a, b.*labels"):
         read_online([bare])
     with pytest.raises(InputError, match=r"labels.csv: no label for 1 item of log.jsonl: h"):
         read_online([bare], Labels("labels.csv", frame.head(7)))
@@ -506,9 +509,9 @@ def test_prices_that_are_none():
 
 
 def test_a_price_of_the_machine_needs_one_of_the_person():
-    with pytest.raises(UsageError, match="--cpu-price 7 without --person-price"):
+    with pytest.raises(UsageError, match="cpu_price=7 without person_price"):
         Prices(cpu=7.0)
-    with pytest.raises(UsageError, match="--operating-price 2 without --person-price"):
+    with pytest.raises(UsageError, match="operating_price=2 without person_price"):
         Prices(operating=2.0)
 
 
@@ -516,7 +519,7 @@ def test_a_price_of_cpu_that_nobody_recorded_is_refused():
     items = [("a", 1, 0, 1), ("b", 0, 1, 1)]
     events = [event | {"cpu_seconds": None} for event in batch_of(0, items)]
     how = StreamScoring(item_seconds=4.0, prices=Prices(person=36.0, cpu=500.0))
-    said = "an hour of CPU has the price 500, and no CPU was recorded.*leave out --cpu-price"
+    said = "an hour of CPU has the price 500, and no CPU was recorded.*leave out cpu_price"
     with pytest.raises(UsageError, match=said):
         rows_of(log_of(events), how)
     rows_of(log_of(batch_of(0, items)), how)  # the adaptation took half a second

@@ -14,7 +14,7 @@ from lived import result_of, tree, write_study
 from truecost import cli
 from truecost.core.results import Estimate
 from truecost.errors import UsageError
-from truecost.learning.live.live import run_live
+from truecost.learning.live.studies import run_live
 from truecost.tasks.streams.sweep import SweepAdvice, advice_of, judged_by
 
 
@@ -37,7 +37,7 @@ def swept(tmp_path_factory):
     """A sweep as a command makes it: its folder, with `sweep`."""
     folder = tmp_path_factory.mktemp("swept")
     study = write_study(folder, loop={"passive": True}, source={"pool": 20})
-    command = ["stream", "sweep", str(study), *ASKED, "-o", str(folder / "sweep"), "-q"]
+    command = ["streams", "sweep", str(study), *ASKED, "-o", str(folder / "sweep"), "-q"]
     assert cli.run(command) == 0
     return folder
 
@@ -114,8 +114,8 @@ def test_the_sweep_may_stand_in_the_study(swept, tmp_path, run):
 def test_more_budgets_join_a_sweep(swept, tmp_path, run):
     study = swept / "stream.toml"
     few = ("--budgets", "1", "--seeds", "2", "-o", tmp_path / "grown")
-    assert run("stream", "sweep", study, *few)[0] == 0
-    assert run("stream", "sweep", study, *ASKED, "-o", tmp_path / "grown", "--resume")[0] == 0
+    assert run("streams", "sweep", study, *few)[0] == 0
+    assert run("streams", "sweep", study, *ASKED, "-o", tmp_path / "grown", "--resume")[0] == 0
     assert tree(tmp_path / "grown") == tree(swept / "sweep")
 
 
@@ -126,7 +126,7 @@ def test_fewer_of_anything_are_scored_alone(swept, tmp_path, run, fewer):
     study, grown = swept / "stream.toml", tmp_path / "grown"
     shutil.copytree(swept / "sweep", grown)
     asked = [*zip(("--budgets", "--strategies", "--seeds"), fewer, strict=True)]
-    command = ["stream", "sweep", study, *(word for pair in asked for word in pair), "-o"]
+    command = ["streams", "sweep", study, *(word for pair in asked for word in pair), "-o"]
     assert run(*command, grown, "--resume")[0] == 0
     assert run(*command, tmp_path / "alone")[0] == 0
     names = ("result.json", "report.html")
@@ -136,7 +136,7 @@ def test_fewer_of_anything_are_scored_alone(swept, tmp_path, run, fewer):
 def test_options_of_the_interval_are_laid_over_the_study(tmp_path, run):
     study = write_study(tmp_path)
     given = ("--budgets", "1,2", "--seeds", "1", "--resample", "batch", "--replicates", "30")
-    code, out, _ = run("stream", "sweep", study, *given, "-o", tmp_path / "sweep", "--json")
+    code, out, _ = run("streams", "sweep", study, *given, "-o", tmp_path / "sweep", "--json")
     assert code == 0
     rows = [r for r in json.loads(out)["rows"] if r["measure"] == "imlm"]
     assert {(tuple(r["factors"]), r["n_replicates"]) for r in rows} == {(("batch",), 30)}
@@ -148,16 +148,16 @@ def test_the_advice_is_printed_and_stored(swept, run, tmp_path):
     assert texts
     assert [text for text in result.remarks if text in texts] == texts
     given = ("--budgets", "1,3", "--seeds", "2", "-o", tmp_path / "sweep")
-    code, out, err = run("stream", "sweep", swept / "stream.toml", *given)
+    code, out, err = run("streams", "sweep", swept / "stream.toml", *given)
     assert code == 0
     advised = [advice.text for advice in result_of(tmp_path / "sweep").described_as(SweepAdvice)]
     assert " ".join(out.split()).endswith(" ".join(advised))  # a result, below the table
     assert "a batch" not in err
-    code, again, err = run("stream", "sweep", swept / "stream.toml", *given, "--resume", "--json")
+    code, again, err = run("streams", "sweep", swept / "stream.toml", *given, "--resume", "--json")
     assert code == 0
     assert [a["text"] for a in of_type(json.loads(again), "sweep")] == advised
     assert "a batch" not in err
-    _, quiet, err = run("stream", "sweep", swept / "stream.toml", *given, "--resume", "-q")
+    _, quiet, err = run("streams", "sweep", swept / "stream.toml", *given, "--resume", "-q")
     assert (quiet, err) == (out, "")
 
 
@@ -381,7 +381,7 @@ def test_one_budget_gives_no_advice():
 )
 def test_refused_before_anything_runs(tmp_path, run, given, said):
     study = write_study(tmp_path)
-    code, _, err = run("stream", "sweep", study, *given, "-o", tmp_path / "sweep")
+    code, _, err = run("streams", "sweep", study, *given, "-o", tmp_path / "sweep")
     assert code == 2
     assert said in err
     assert not (tmp_path / "sweep").exists()
@@ -389,11 +389,11 @@ def test_refused_before_anything_runs(tmp_path, run, given, said):
 
 def test_a_sweep_needs_a_live_study_and_a_directory(tmp_path, run):
     study = tmp_path / "study.toml"
-    study.write_text('task = "stream"\nsystems.a.file = "a.jsonl"\n')
-    code, _, err = run("stream", "sweep", study, "--budgets", "1", "-o", tmp_path / "out")
+    study.write_text('task = "streams"\nsystems.a.file = "a.jsonl"\n')
+    code, _, err = run("streams", "sweep", study, "--budgets", "1", "-o", tmp_path / "out")
     assert code == 2
     assert "a sweep runs a live study: the study file needs [source]" in err
-    code, _, err = run("stream", "sweep", write_study(tmp_path), "--budgets", "1")
+    code, _, err = run("streams", "sweep", write_study(tmp_path), "--budgets", "1")
     assert code == 2
     assert "name a directory for them, -o FOLDER" in err
 
@@ -410,7 +410,7 @@ def test_a_sweep_needs_a_live_study_and_a_directory(tmp_path, run):
             {"sweep": {"budgets": [1], "options": {"split": {}}}, "loop": {"budget": None}},
             "[sweep.options] has split, but margin are tried",
         ),
-        ({"sweep": {"budget": [1]}}, "sweep.budget is not known: did you mean 'budgets'?"),
+        ({"sweep": {"budget": [1]}}, "sweep.budget is not known (did you mean 'budgets'?)"),
     ],
 )
 def test_tables_that_contradict_each_other(tmp_path, run, tables, said):
@@ -448,7 +448,7 @@ def test_options_go_to_the_strategy_they_are_named_for(tmp_path):
 PRICED = {
     "loop": {"passive": True, "seeds": 2, "budget": None},
     "source": {"pool": 20},
-    "stream": {"item_seconds": 3.0, "person_price": 30.0},
+    "streams": {"item_seconds": 3.0, "person_price": 30.0},
     "sweep": {"budgets": [0, 1, 3]},
 }
 
@@ -469,14 +469,14 @@ def test_with_prices_the_advice_and_the_curve_are_about_money(tmp_path, run):
     assert said in " ".join(err.split())
     page = (tmp_path / "run" / "report.html").read_text()
     assert "Which budget pays off by total_price" in page
-    assert "total_price by budget: numbers" in page
+    assert "<caption>total_price</caption>" in page
 
 
 @pytest.mark.parametrize("objective", ["imlm", "imlm_seconds", "total_price", "act_dcf"])
 def test_the_objective_that_is_named_is_advised_on(tmp_path, run, objective):
     study = write_study(tmp_path, **PRICED)
     given = ("--objective", objective, "-o", tmp_path / "run")
-    code, _, _ = run("stream", "sweep", study, *given)
+    code, _, _ = run("streams", "sweep", study, *given)
     assert code == 0
     result = result_of(tmp_path / "run")
     first = result.described_as(SweepAdvice)[0]
@@ -488,7 +488,7 @@ def test_the_objective_that_is_named_is_advised_on(tmp_path, run, objective):
     assert ("leaves out what questions cost" in first.text) == (objective == "act_dcf")
     page = (tmp_path / "run" / "report.html").read_text()
     assert f"Which budget pays off by {objective}" in page
-    assert f"{objective} by budget: numbers" in page
+    assert f"<caption>{objective}</caption>" in page
 
 
 @pytest.mark.parametrize(
@@ -508,7 +508,7 @@ def test_the_objective_that_is_named_is_advised_on(tmp_path, run, objective):
 )
 def test_an_objective_that_is_not_scored_is_refused(tmp_path, run, tables, said):
     study = write_study(tmp_path, loop={"budget": None}, **tables)
-    code, _, err = run("stream", "sweep", study, "--budgets", "1,2", "-o", tmp_path / "out")
+    code, _, err = run("streams", "sweep", study, "--budgets", "1,2", "-o", tmp_path / "out")
     assert code == 2
     assert said in err
     assert not (tmp_path / "out").exists()

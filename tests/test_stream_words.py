@@ -12,9 +12,9 @@ from truecost import cli
 from truecost.core.comparison import compare
 from truecost.core.results import Estimate
 from truecost.errors import InputError, UsageError
-from truecost.learning.learners.messages import Predicted, read
-from truecost.learning.streams.items import read_table
-from truecost.learning.streams.source import Source
+from truecost.learning.learners.process import read
+from truecost.learning.learners.program import Predicted
+from truecost.learning.source import Source, read_table
 from truecost.study.directory import read_result, render_again
 from truecost.tasks.streams.describing import OnlineDescription
 from truecost.tasks.streams.sweep import SweepAdvice
@@ -189,7 +189,7 @@ def test_a_wrong_value_is_shown(place, value, shown):
 
 def test_at_80_columns_items_and_units_stand_above(folder, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
-    score = ("stream", "score", "events.jsonl", "--labels", "labels.csv", "--replicates", "50")
+    score = ("streams", "score", "events.jsonl", "--labels", "labels.csv", "--replicates", "50")
     _, out, _ = run(*score)
     assert out.splitlines()[0] == "system events, items 120, units 12"
     assert all(len(line) <= 80 for line in out.splitlines())
@@ -199,18 +199,18 @@ def test_what_is_left_out_for_want_of_width_is_said(folder, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     given = ("--labels", "marked.csv", "--replicates", "50", "--subset", "parity")
     given += ("--method", "percentile")
-    _, out, _ = run("stream", "score", "events.jsonl", *given)
+    _, out, _ = run("streams", "score", "events.jsonl", *given)
     first, *_ = out.split("\n\n")
     assert first.splitlines()[0].startswith("system events, subset all, items 120")
     assert "left out for want of width: naive" in first
     monkeypatch.setenv("COLUMNS", "150")
-    assert "left out" not in run("stream", "score", "events.jsonl", *given)[1]
+    assert "left out" not in run("streams", "score", "events.jsonl", *given)[1]
 
 
 def test_items_are_those_of_a_run_in_every_row(folder, run, monkeypatch):
     monkeypatch.setenv("COLUMNS", "150")
     given = ("--labels", "labels.csv", "--replicates", "50")
-    _, out, _ = run("stream", "score", "runs", *given)
+    _, out, _ = run("streams", "score", "runs", *given)
     head, *lines = out.splitlines()
     assert "  items a run  units" in head
     [counted] = [line.split() for line in lines if "n_annotations" in line]
@@ -222,7 +222,7 @@ def test_items_are_those_of_a_run_in_every_row(folder, run, monkeypatch):
 
 def test_help_says_what_is_read_and_written(run):
     for verb in ("score", "compare", "plan"):
-        said = " ".join(run("stream", verb, "--help")[1].replace("│", " ").split())
+        said = " ".join(run("streams", verb, "--help")[1].replace("│", " ").split())
         assert "(JSON lines, Parquet or CSV)" in said
         if verb != "plan":
             assert "items.parquet" not in said
@@ -232,7 +232,7 @@ def test_help_says_what_is_read_and_written(run):
 
 
 def test_the_settings_of_the_demo_name_no_place(run):
-    code, out, _ = run("demo", "stream", "--print-config")
+    code, out, _ = run("demo", "streams", "--print-config")
     assert code == 0
     assert "/" not in out
     assert 'name = "digits"' in out
@@ -253,7 +253,7 @@ def test_relative_paths_stay_relative_in_errors(tmp_path, run, monkeypatch):
 
 def test_curves_are_stored_and_the_page_is_drawn_again(folder, run):
     how = ("--labels", "labels.csv", "--replicates", "50", "-o", "out", "-q")
-    assert run("stream", "score", "events.jsonl", *how)[0] == 0
+    assert run("streams", "score", "events.jsonl", *how)[0] == 0
     frame = pl.read_parquet("out/curves.parquet")
     [described] = result_of(folder / "out").described_as(OnlineDescription)
     for curve in described.curves:
@@ -272,7 +272,7 @@ def test_curves_are_stored_and_the_page_is_drawn_again(folder, run):
 def test_budgets_and_streams_are_stored(tmp_path, run):
     study = write_study(tmp_path)
     given = ("--budgets", "1,2", "--seeds", "2", "-o", tmp_path / "out", "-q")
-    assert run("stream", "sweep", study, *given)[0] == 0
+    assert run("streams", "sweep", study, *given)[0] == 0
     frame = pl.read_parquet(tmp_path / "out" / "curves.parquet")
     result = read_result(str(tmp_path / "out"))
     rows = [r for r in result.rows if r.measure == "imlm" and r.dims["phase"] == "post"]

@@ -1,4 +1,4 @@
-"""Studies of the task stream: tables, systems with budgets, gates by phase, records of runs."""
+"""Studies of the task streams: tables, systems with budgets, gates by phase, records of runs."""
 
 import json
 
@@ -9,14 +9,14 @@ import streaming
 from truecost import Plan, UsageError, cli
 from truecost import study as studies
 from truecost.errors import InputError
-from truecost.formats.events import read_events
+from truecost.formats.events import files_of, read_events
 from truecost.study import Study
 from truecost.study.settings import scoring_of
 from truecost.study.tables import DataTable
-from truecost.tasks.streams.logs import files_of, stream_options
 from truecost.tasks.streams.options import Prices, StreamScoring, StreamTable
 from truecost.tasks.streams.reading import without_open_end
 from truecost.tasks.streams.records import Online
+from truecost.tasks.streams.work import stream_options
 
 DATA = {"labels": "labels.csv"}
 SYSTEMS = {
@@ -24,7 +24,7 @@ SYSTEMS = {
     "rarely": {"file": "other.jsonl", "strategy": "random", "budget": 0.5},
 }
 TABLES = {
-    "task": "stream",
+    "task": "streams",
     "measures": ["imlm"],
     "data": DATA,
     "systems": SYSTEMS,
@@ -73,11 +73,11 @@ def test_strategy_and_budget_tell_rows_apart(folder):
 
 def test_a_study_file_names_files_beside_it(folder, tmp_path, capsys):
     (folder / "study.toml").write_text(
-        'task = "stream"\nmeasures = ["imlm"]\nbaseline = "often"\n'
+        'task = "streams"\nmeasures = ["imlm"]\nbaseline = "often"\n'
         '[data]\nlabels = "labels.csv"\n'
         '[systems.often]\nfile = "events.jsonl"\nstrategy = "margin"\nbudget = 2\n'
         '[systems.runs]\nfile = "events.jsonl"\n'
-        '[stream]\nq = "prevalence"\nqueried = "model"\nbefore = { bootstrap = 20 }\n'
+        '[streams]\nq = "prevalence"\nqueried = "model"\nbefore = { bootstrap = 20 }\n'
         "[interval]\nreplicates = 100\n"
         '[[gate]]\nmeasure = "imlm"\nphase = "post"\nsystem = "often"\nmax_upper = 2\n'
     )
@@ -160,13 +160,13 @@ def test_no_annotations_are_a_choice():
     assert nothing.over(StreamTable(annotations=("queries",))).annotations == ()
     assert StreamTable().over(nothing).annotations == ()
     assert StreamTable(q=2.0).over(StreamTable()).annotations is None
-    study = study_of(stream={"annotations": []})
+    study = study_of(streams={"annotations": []})
     assert study.table(StreamTable) == nothing
     assert stream_options(StreamTable(q=0.0), DataTable()).q == 0
 
 
 def test_no_annotations_stand_in_the_stored_configuration(folder, tmp_path):
-    outcome = run(systems={"s": SYSTEMS["often"]}, stream={"annotations": []})
+    outcome = run(systems={"s": SYSTEMS["often"]}, streams={"annotations": []})
     studies.write(outcome, str(tmp_path / "r"))
     found = json.loads((tmp_path / "r/result.json").read_text())
     assert "annotations = []" in found["configuration"]
@@ -196,7 +196,7 @@ def test_names_that_say_strategy_and_budget_need_no_columns(
         for file, (name, more) in zip(("events.jsonl", "other.jsonl"), (first, second), strict=True)
     )
     (folder / "named.toml").write_text(
-        'task = "stream"\nmeasures = ["imlm", "imlm_gap"]\n'
+        'task = "streams"\nmeasures = ["imlm", "imlm_gap"]\n'
         f'[data]\nlabels = "labels.csv"\n[interval]\nreplicates = 100\n{systems}'
     )
     assert cli.run(["run", str(folder / "named.toml")]) == 0
@@ -239,11 +239,11 @@ def test_several_applications_and_collections(folder):
 
 
 def test_labels_are_read_once_for_all_systems(folder, monkeypatch):
-    from truecost.tasks.streams import logs as online
+    from truecost.tasks.streams import work as online
 
     calls = []
-    make = online._labels
-    monkeypatch.setattr(online, "_labels", lambda *a: (calls.append(a), make(*a))[1])
+    make = online._labels_read
+    monkeypatch.setattr(online, "_labels_read", lambda *a: (calls.append(a), make(*a))[1])
     run()
     assert len(calls) == 1
 
@@ -268,7 +268,7 @@ def test_records_of_what_the_runs_took_are_paid_for(folder, tmp_path):
     for name, further in (("without", {}), ("with", {"resources": [record]})):
         outcome = run(
             measures=["total_price"],
-            stream=prices,
+            streams=prices,
             systems={"s": {"file": "events.jsonl", **further}},
         )
         costs[name] = outcome.estimates[1].value
@@ -288,11 +288,11 @@ def test_records_of_what_the_runs_took_are_paid_for(folder, tmp_path):
         ({"interval": {"resample": "poisson"}}, "what is resampled of a stream is said by"),
         ({"interval": {"hold": ["batch"]}}, "what is resampled of a stream is said by"),
         ({"interval": {"method": "bca"}}, "bca intervals are not defined for streams"),
-        ({"stream": {"q": "often"}}, "q"),
-        ({"stream": {"quered": "model"}}, "stream.quered is not known: did you mean 'queried'?"),
-        ({"stream": {"window": 0}}, "window is 0"),
-        ({"stream": {"before": {"querys": 3}}}, "before"),
-        ({"stream": {"decision": "bayes"}}, "--type llr or --type posterior"),
+        ({"streams": {"q": "often"}}, "q"),
+        ({"streams": {"quered": "model"}}, "streams.quered is not known (did you mean 'queried'?)"),
+        ({"streams": {"window": 0}}, "window is 0"),
+        ({"streams": {"before": {"querys": 3}}}, "before"),
+        ({"streams": {"decision": "bayes"}}, 'type="llr" or type="posterior"'),
         ({"measures": ["eer"]}, "measure 'eer' is not for event logs"),
         (
             {"systems": {"a": {"file": "events.jsonl", "labels": "labels.csv"}}},
@@ -302,7 +302,7 @@ def test_records_of_what_the_runs_took_are_paid_for(folder, tmp_path):
             {"systems": {"a": {"file": "-"}}, "data": {"labels": "-"}},
             "standard input can be read once only",
         ),
-        ({"task": "terms", "stream": {"q": 2}}, "[stream] goes with task stream"),
+        ({"task": "terms", "streams": {"q": 2}}, "[streams] goes with task streams"),
         (
             {"task": "transcripts", "data": {"reference": ["r"]}},
             "[systems.often] has strategy, budget, which go with stream",

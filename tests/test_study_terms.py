@@ -8,13 +8,13 @@ import pytest
 import searched
 from truecost import InputError, UsageError, cli
 from truecost import study as studies
-from truecost.resources.load import Load
+from truecost.resources.measures import Load
 from truecost.study import Study
 from truecost.study.paths import files_of, name_systems, unique_names
 from truecost.tasks.terms.describing import SearchDescription
 from truecost.tasks.terms.options import TermsTable
-from truecost.tasks.terms.read import alignment_frame, query_frame
 from truecost.tasks.terms.records import Search
+from truecost.tasks.terms.tables import alignment_frame, query_frame
 
 DATA = {"ecf": "e.ecf.xml", "rttm": "r.rttm", "kwlist": "t.kwlist.xml"}
 SYSTEMS = {n: {"file": f"submissions/{n}.kwslist.xml"} for n in ("fair", "good")}
@@ -60,7 +60,7 @@ def test_nothing_submitted_is_certain(folder, tmp_path):
 
 
 def test_the_reference_is_read_once(folder, monkeypatch):
-    from truecost.tasks.terms import read as searches
+    from truecost.tasks.terms import files as searches
 
     calls = []
     load = searches.read_reference
@@ -229,16 +229,12 @@ def records(tmp_path_factory):
     return {phase: [str(place / f"{phase}.json")] for phase in ("indexing", "searching")}
 
 
-def test_the_length_of_queries_without_a_record_of_searching_is_noted(folder, records):
-    def said(**systems):
-        outcome = run(terms={"query_seconds": 36.0}, systems=SYSTEMS | systems)
-        return [p.message for p in outcome.problems if "query_seconds" in p.message]
-
-    assert said() == [
-        "query_seconds changes nothing: it is for the searching speed, and there is no record of "
-        "searching (--searching FILE, or searching under [systems.NAME])"
-    ]
-    assert not said(fair=SYSTEMS["fair"] | {"searching": records["searching"]})
+def test_the_length_of_queries_goes_with_a_record_of_searching(folder, records):
+    terms = {"query_seconds": 36.0}
+    with pytest.raises(UsageError, match="query_seconds goes with searching"):
+        run(terms=terms)
+    searched = SYSTEMS["fair"] | {"searching": records["searching"]}
+    run(terms=terms, systems=SYSTEMS | {"fair": searched})
 
 
 def test_a_gate_on_what_was_measured_once_is_decided(folder, records):
@@ -299,7 +295,7 @@ def test_records_of_the_wrong_phase_are_refused(folder, records):
         ({"application": {"priors": [0.5, 0.5]}}, "two kinds of errors, misses and false alarms"),
         ({"application": {"cost_matrix": [[0, 1], [1, 0]]}}, "two kinds of errors"),
         ({"application": None}, "say what misses and false alarms cost"),
-        ({"terms": {"compat": ["f5de"]}}, "--compat 'f5de' is not known"),
+        ({"terms": {"compat": ["f5de"]}}, "compat 'f5de' is not known"),
         ({"terms": {"tolerance": -0.5}}, "give a number at least 0"),
         (
             {"terms": {"query_seconds": -1.0}},

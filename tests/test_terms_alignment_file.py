@@ -10,11 +10,12 @@ import pytest
 
 from searches import random_search, reference_of, search_of
 from sought import case
-from truecost.formats import Table, encoding
+from truecost.formats import Table
+from truecost.formats import writers as encoding
 from truecost.formats.kwslist import read_kwslist
 from truecost.formats.writers import content_of
+from truecost.tasks.terms.aligning import load_search
 from truecost.tasks.terms.options import parse_compat
-from truecost.tasks.terms.searching import load_search
 from truecost.tasks.terms.tables import COLUMNS, alignment_of
 
 F4DE = {"compat": parse_compat(["f4de"])}

@@ -9,8 +9,8 @@ import truecost as tc
 from sought import case
 from truecost.formats.kwslist import read_kwslist
 from truecost.running import score
+from truecost.tasks.terms.aligning import SearchOptions, load_search
 from truecost.tasks.terms.options import TermsScoring, parse_compat
-from truecost.tasks.terms.searching import SearchOptions, load_search
 
 COMPAT = parse_compat(["f4de"])
 COUNTS = {

@@ -28,7 +28,7 @@ from searches import (
 )
 from truecost.core.comparison import compare
 from truecost.running import score
-from truecost.tasks.terms.measures.term_entropy import prior_entropy
+from truecost.tasks.terms.entropy import prior_entropy
 from truecost.tasks.terms.options import TermsScoring
 
 SEARCH = tc.Application.detection(100, 1, 0.00015)
@@ -579,7 +579,7 @@ class TestRefusals:
             scored(random_search(1), "cnxe", floor=50.0)
 
     def test_costs_are_asked_for(self):
-        with pytest.raises(tc.UsageError, match="--preset nist-std-2006"):
+        with pytest.raises(tc.UsageError, match="preset nist-std-2006"):
             scored(random_search(1), "atwv", application=tc.Application())
 
     def test_more_occurrences_than_trials(self):

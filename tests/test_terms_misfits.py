@@ -7,15 +7,16 @@ import polars as pl
 import pytest
 
 import searched
+import truecost as tc
 from sought import audio, listed, speech, terms
 from test_terms_searching import found
 from truecost import cli
 from truecost.errors import InputError, UsageError
 from truecost.formats.terms import Listing
+from truecost.tasks.terms.aligning import load_search
 from truecost.tasks.terms.files import read_reference, read_search
 from truecost.tasks.terms.reference import ReferenceOptions, load_reference
-from truecost.tasks.terms.searching import load_search
-from truecost.tasks.terms.stretches import meant
+from truecost.tasks.terms.stretches import near_name
 
 ONE = audio(("F", "1", 0, 250, ""))
 SAID = listed(("Q0", "F", "1", 10, 11), ("Q1", "F", "1", 200, 201))
@@ -227,16 +228,16 @@ def test_unknown_queries_beside_those_of_the_reference():
     frame = pl.DataFrame({"query": ["word-one", "word-two"], "text": [None, None], "line": [1, 2]})
     with_list = load_reference(ONE, Listing("q.csv", {}, frame), occurrences=occurrences)
     message = said("word-one", "Word-Two", reference=with_list)
-    assert "('Word-Two': did you mean 'word-two'? case counts)" in message
+    assert ": 'Word-Two' (did you mean 'word-two'?)" in message
     assert message.endswith(
         "; it has word-two, not listed here; score against the list of queries that the "
         "system was given"
     )
-    assert "('word-to': did you mean 'word-two'?)" in said("word-to", reference=with_list)
+    assert ": 'word-to' (did you mean 'word-two'?)" in said("word-to", reference=with_list)
     without = load_reference(ONE, occurrences=occurrences)
     message = said("word-one", "word-two", "word-six", reference=without)
     assert message.endswith(
-        "word-six (line 4); where some queries occur nowhere, give --kwlist FILE with all queries "
+        "word-six (line 4); where some queries occur nowhere, give kwlist=FILE with all queries "
         "(a table with a column query is enough)"
     )
 
@@ -245,23 +246,23 @@ def test_unknown_queries_beside_those_of_the_reference():
     ("asked", "hint"),
     [
         ("q07", ""),
-        ("Q08", "did you mean 'q08'? case counts"),
+        ("Q08", "did you mean 'q08'?"),
         ("q8", "did you mean 'q08'?"),
         ("q_08", "did you mean 'q08'?"),
         ("elsewhere", ""),
     ],
 )
 def test_other_numbers_are_no_misspellings(asked, hint):
-    said = meant(asked, ["q08", "q09"])
-    assert said == (f" ({asked!r}: {hint})" if hint else "")
+    said = near_name(asked, ["q08", "q09"])
+    assert said == (f": {asked!r} ({hint})" if hint else "")
 
 
 def test_occurrences_of_unknown_queries_beside_those_of_the_list():
     with pytest.raises(InputError) as told:
         load_reference(ONE, terms("a", "b"), occurrences=listed(("q0", "F", "1", 1, 2)))
     assert str(told.value).endswith(
-        "give occurrences of the queries of t.kwlist.xml, which are Q0, Q1 ('q0': did you mean "
-        "'Q0'? case counts)"
+        "give occurrences of the queries of t.kwlist.xml, which are Q0, Q1: 'q0' (did you mean "
+        "'Q0'?)"
     )
 
 
@@ -270,8 +271,8 @@ def test_unknown_queries_in_validate(run, tmp_path):
     (tmp_path / "m.kwslist.xml").write_text(text)
     code, said = run("terms validate --kwlist t.kwlist.xml m.kwslist.xml")
     assert code == 3
-    assert "k03 (line 3" in said or "('k03': did you mean 'K03'? case counts)" in said
-    assert "('k03': did you mean 'K03'? case counts)" in said
+    assert "k03 (line 3" in said or ": 'k03' (did you mean 'K03'?)" in said
+    assert ": 'k03' (did you mean 'K03'?)" in said
 
 
 # What a system did not do
@@ -290,22 +291,6 @@ def test_what_is_not_answered_or_submitted():
     assert load_search(listing_of("Q0"), some).problems == ()  # Q1 has none to miss
 
 
-# Options that do nothing
-
-
-def test_options_that_words_alone_need():
-    def problems(**options):
-        how = ReferenceOptions(**options)
-        return load_reference(ONE, terms("a", "b"), occurrences=SAID, options=how).problems
-
-    assert problems() == problems(unit="document") == ()
-    tail = " changed nothing: a list says where queries occur, no RTTM"
-    assert problems(normalise="none") == (f"--normalise{tail}",)
-    assert problems(split="characters", max_gap=0.4) == (f"--split-characters and --max-gap{tail}",)
-    how = ReferenceOptions(normalise="none", split="characters")
-    assert load_reference(ONE, terms("a"), speech=speech([word()]), options=how).problems == ()
-
-
 # Frames
 
 
@@ -319,6 +304,21 @@ FRAMES = {
          "decision": ["YES"]}
     ),
 }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "given", [("normalise", "none"), ("split_characters", True), ("max_gap", 1)]
+)
+def test_options_that_words_alone_need(given):
+    with pytest.raises(UsageError, match=f"{given[0]} goes with rttm: leave it out"):
+        tc.score(
+            FRAMES["detections"],
+            task="terms",
+            ecf=FRAMES["audio"],
+            occurrences=FRAMES["occurrences"],
+            preset="sws-2013",
+            **dict([given]),
+        )
 
 
 def search_of(audio, queries, occurrences, detections):

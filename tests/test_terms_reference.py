@@ -21,9 +21,9 @@ from sought import (
 )
 from truecost.errors import InputError, UsageError
 from truecost.formats.terms import Listing
+from truecost.tasks.terms.aligning import SearchOptions
 from truecost.tasks.terms.options import ALONE, COMPAT, parse_compat
 from truecost.tasks.terms.reference import ReferenceOptions, load_reference
-from truecost.tasks.terms.searching import SearchOptions
 
 F4DE = parse_compat(["f4de"])
 EDGES = (
@@ -434,30 +434,30 @@ def test_what_cannot_be_asked_is_refused():
         load_reference(excerpts, terms("a"))
     with pytest.raises(UsageError, match="give one of the two"):
         load_reference(excerpts, terms("a"), speech=said, occurrences=listed())
-    with pytest.raises(UsageError, match="--kwlist FILE"):
+    with pytest.raises(UsageError, match="kwlist=FILE"):
         load_reference(excerpts, speech=said)
     with pytest.raises(UsageError, match=r"SPEAKER lines of an RTTM, and r\.rttm has none"):
         load_reference(excerpts, terms("a"), speech=said, options=ReferenceOptions(unit="segment"))
     with pytest.raises(UsageError, match="q has queries without text"):
         load_reference(excerpts, Listing("q", {}, terms("a").frame.select("query")), speech=said)
-    with pytest.raises(UsageError, match="--trials-per-second is 0"):
+    with pytest.raises(UsageError, match="trials_per_second is 0"):
         ReferenceOptions(trials_per_second=0)
-    with pytest.raises(UsageError, match="max-gap is -1"):
+    with pytest.raises(UsageError, match="max_gap is -1"):
         ReferenceOptions(max_gap=-1)
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"unit": "segmnt"}, "--unit is 'segmnt' (did you mean 'segment'?): choose one of occ"),
-        ({"unit": ["document"]}, "--unit is ['document'] (did you mean 'document'?): choose one"),
+        ({"unit": "segmnt"}, "unit is 'segmnt' (did you mean 'segment'?): choose one of occ"),
+        ({"unit": ["document"]}, "unit is ['document'] (did you mean 'document'?): choose one"),
         ({"split": "character"}, "split 'character' is not known (did you mean 'characters'?)"),
-        ({"normalise": "lower"}, "--normalise is 'lower' (did you mean 'lowercase'?)"),
-        ({"normalise": ""}, "--normalise is '': choose one of lowercase, none"),
-        ({"trials_per_second": "1"}, "--trials-per-second is '1': give a number above 0"),
-        ({"trials_per_second": True}, "--trials-per-second is True: give a number above 0"),
-        ({"max_gap": None}, "--max-gap is None: give a number at least 0"),
-        ({"max_gap": float("inf")}, "--max-gap is inf: give a finite number at least 0"),
+        ({"normalise": "lower"}, "normalise is 'lower' (did you mean 'lowercase'?)"),
+        ({"normalise": ""}, "normalise is '': choose one of lowercase, none"),
+        ({"trials_per_second": "1"}, "trials_per_second is '1': give a number above 0"),
+        ({"trials_per_second": True}, "trials_per_second is True: give a number above 0"),
+        ({"max_gap": None}, "max_gap is None: give a number at least 0"),
+        ({"max_gap": float("inf")}, "max_gap is inf: give a finite number at least 0"),
         ({"compat": ["chanels-once"]}, "is not known (did you mean 'channels-once'?)"),
         ({"compat": 3}, "compat is 3: give names, of f4de, "),
         ({"compat": None}, "compat is None: give names"),
@@ -502,7 +502,7 @@ def test_names_of_quirks():
     }
     assert not set(ALONE) & parse_compat(["f4de"])
     assert parse_compat(["refuse-inconsistent"]) == frozenset(ALONE)
-    with pytest.raises(UsageError, match=r"--compat 'channel-once' is not known \(did you mean"):
+    with pytest.raises(UsageError, match=r"compat 'channel-once' is not known \(did you mean"):
         parse_compat(["channel-once"])
 
 

@@ -2,6 +2,7 @@
 
 import html
 import re
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -9,27 +10,30 @@ from msgspec import structs
 
 import searched
 from described import with_described
-from test_pictures import assert_readable
+from drawn import HOSTILE, LONG, laws
 from truecost import study
+from truecost.core.digits import between, figure, uncertain
 from truecost.errors import UsageError
-from truecost.report import plots, sections, verdict
-from truecost.report.declared import page_of
+from truecost.pictures.frame import Frame
+from truecost.report import sections, verdict
 from truecost.report.page import render
-from truecost.report.plots.det_terms import TICKS
-from truecost.report.plots.look import figure_of
-from truecost.report.story import Story
+from truecost.report.story import Story, page_of
 from truecost.report.words import against_naive
 from truecost.resources import Machine, Resources, load_of
 from truecost.resources import rows_of as load_rows
-from truecost.resources.load import Load
+from truecost.resources.measures import Load
 from truecost.study.directory import render_again
-from truecost.tasks.terms import page as resource_sections
-from truecost.tasks.terms import sections as search_sections
-from truecost.tasks.terms.curves import Operating, TwvCurve
-from truecost.tasks.terms.describing import QueryValue, ScoreBin, SearchDescription
-from truecost.tasks.terms.page import machine_said
+from truecost.tasks.terms import curves, pictures
+from truecost.tasks.terms import page as search_sections
+from truecost.tasks.terms.describing import (
+    Operating,
+    QueryValue,
+    ScoreBin,
+    SearchDescription,
+    TwvCurve,
+)
+from truecost.tasks.terms.page import machine_words
 
-WIDTHS = (7.2, 4.2)
 TABLES = {
     "task": "terms",
     "data": {"ecf": "e.ecf.xml", "rttm": "r.rttm", "kwlist": "t.kwlist.xml"},
@@ -179,9 +183,11 @@ def test_the_verdict_says_what_a_better_threshold_would_gain(scored):
         actual, best = row_of(scored, "atwv", system), row_of(scored, "mtwv", system)
         assert line.name == system
         assert line.chip == verdict.NAIVE[against_naive(actual)]
-        assert line.text.startswith(f"{actual.value:.4g} [")
-        assert f"at threshold {best.threshold:.4g}, the best for these data" in line.text
-        assert line.text.endswith(f"(mtwv), {best.value - actual.value:.4g} more")
+        shown = " ".join(uncertain(actual.value, actual.lower, actual.upper))
+        gain = " ".join(uncertain(best.value, best.lower, best.upper))
+        rest = f"best for these data {gain} at threshold {best.threshold:.4g} (mtwv)"
+        none = "no single threshold would do better (mtwv)"
+        assert line.text == f"{shown}; {rest if best.value - actual.value > 1e-9 else none}"
         found, targets = (row_of(scored, n, system).value for n in ("n_correct", "n_targets"))
         assert line.more.startswith(f"{found:g} of {targets:g} targets found, ")
         searched_for = scored.result.described_as(SearchDescription)[0].queries_with_targets
@@ -220,8 +226,7 @@ def test_a_maximum_is_said_to_be_at_best(run):
 
 
 def titles(outcome):
-    story = story_of(outcome)
-    return [s.title for s in (make(story) for make in page_of("terms").sections) if s is not None]
+    return [section.title for section in story_of(outcome).sections]
 
 
 def test_the_sections_of_the_page(scored, run):
@@ -247,8 +252,7 @@ def test_the_page_repeats_itself_from_what_is_stored(scored, tmp_path):
 
 
 def test_a_page_of_trials_has_none_of_it():
-    rooms = ("terms.sections", "terms.page")
-    ours = {make for make in page_of("terms").sections if make.__module__.endswith(rooms)}
+    ours = {make for make in page_of("terms").sections if make.__module__.endswith("terms.page")}
     assert len(ours) == 7
     assert not ours & {*page_of("trials").sections}
 
@@ -257,30 +261,29 @@ EMPTY = {"schema_version": 2, "truecost": "0", "problems": (), "inputs": ()}
 
 
 def test_a_row_a_system_stands_first(scored):
-    [table] = search_sections.side_by_side(story_of(scored)).tables
-    assert [row[0] for row in table.rows] == ["fair", "good"]
-    for row in table.rows:
-        cells = dict(zip(table.header, row, strict=True))
-        for name in ("atwv", "mtwv", "otwv", "stwv"):
-            assert float(cells[name]) == pytest.approx(row_of(scored, name, row[0]).value, rel=1e-3)
-        right, wrong = (int(cells[name]) for name in ("found", "missed"))
-        assert right + wrong == int(cells["targets"])
-        at = row_of(scored, "mtwv", row[0]).threshold
-        assert float(cells["threshold of mtwv"]) == pytest.approx(at, rel=1e-3)
+    [picture] = search_sections.side_by_side(story_of(scored)).pictures
+    laws(picture)
+    assert picture.y.names == ("fair", "good")
+    for kind, name in (("dot", "atwv"), ("hollow", "mtwv"), ("limit", "stwv")):
+        own = {m.x for m in picture.marks if m.kind == kind}
+        assert own == {row_of(scored, name, s).value for s in picture.y.names}
+    assert picture.key[:3] == (("dot", "atwv"), ("hollow", "mtwv"), ("limit", "stwv"))
+    columns = dict(picture.columns)
+    assert {"atwv", "mtwv", "otwv", "stwv"} <= {*columns}
+    best = row_of(scored, "mtwv")
+    assert columns["mtwv"][0] == uncertain(best.value, best.lower, best.upper)[0]
 
 
 def test_every_picture_has_its_table(scored):
-    story = story_of(scored)
-    made = [s for s in (make(story) for make in page_of("terms").sections) if s is not None]
-    drawings = [d for section in made for d in section.drawings]
+    drawings = [d for section in story_of(scored).sections for d in section.pictures]
     assert len(drawings) >= 7
     for drawing in drawings:
-        assert drawing.table.rows
+        assert drawing.numbers.rows
         assert len(drawing.alternative) > 40
 
 
 def test_the_table_of_values_has_decisions_and_maximum(scored):
-    [drawing] = search_sections.value_by_threshold(story_of(scored)).drawings
+    [drawing] = search_sections.value_by_threshold(story_of(scored)).pictures
     cells = [dict(zip(drawing.table.header, row, strict=True)) for row in drawing.table.rows]
     for system in ("fair", "good"):
         own = [c for c in cells if c["system"] == system]
@@ -295,23 +298,22 @@ def test_parts_have_pictures_of_their_own(run):
     applications = {"strict": {"preset": "nist-std-2006"}, "other": {"preset": "sws-2013"}}
     outcome = run(applications=applications, application={})
     story = story_of(outcome)
-    drawings = search_sections.value_by_threshold(story).drawings
+    drawings = search_sections.value_by_threshold(story).pictures
     assert [d.title for d in drawings] == ["strict", "other"]
-    forest = search_sections.worst_queries(story).drawings
+    forest = search_sections.worst_queries(story).pictures
     assert sorted(d.title for d in forest) == [
         f"{system}, {name}" for system in ("fair", "good") for name in ("other", "strict")
     ]
     assert "preset:" not in plain(render(outcome.result, ())).split("How it was computed")[1][:200]
 
 
-def test_of_many_systems_the_best_are_drawn(run):
+def test_of_many_systems_all_are_drawn(run):
     names = ["fair", *(f"s{k}" for k in range(9))]
     files = ("fair", "good")
     systems = {n: {"file": f"submissions/{files[k % 2]}.kwslist.xml"} for k, n in enumerate(names)}
     outcome = run(systems=systems, measures=["atwv", "mtwv"])
-    [drawing] = search_sections.det_of_terms(story_of(outcome)).drawings
-    assert drawing.title == "The 8 best of 10 systems"
-    assert len({row[0] for row in drawing.table.rows}) == 8
+    [picture] = search_sections.det_of_terms(story_of(outcome)).pictures
+    assert set(picture.series) == {*names}
 
 
 def test_of_many_systems_the_best_comes_first_everywhere(run):
@@ -326,64 +328,62 @@ def test_of_many_systems_the_best_comes_first_everywhere(run):
     values = {r.dims["system"]: r.value for r in story.mains(story.parts[0])}
     best = sorted(values, key=lambda name: -values[name])  # equal ones as they were given
     assert [*values] == best != [*systems]
-    [table] = search_sections.side_by_side(story).tables
-    assert [row[0] for row in table.rows] == best
+    [picture] = search_sections.side_by_side(story).pictures
+    assert [*picture.y.names] == best
     for section in (search_sections.det_of_terms(story), search_sections.all_queries(story)):
-        assert [*dict.fromkeys(row[0] for row in section.drawings[0].table.rows)] == best[:8]
-    assert [d.title for d in search_sections.worst_queries(story).drawings] == best
-    rows = sections.comparison(story).drawings[0].table.rows
+        assert [*dict.fromkeys(row[0] for row in section.pictures[0].numbers.rows)] == best
+    assert [d.title for d in search_sections.worst_queries(story).pictures] == best
+    rows = sections.comparison(story).pictures[0].table.rows
     first = next(iter(systems))
     assert [*dict.fromkeys(row[0] for row in rows)] == [n for n in best if n != first]
     loads = {name: load_of(36000, indexing=RECORD) for name in systems}
-    [table] = resource_sections.resources(with_loads(outcome, loads)).tables
-    assert [row[0] for row in table.rows] == best
-    tables = verdict.verdict(story).groups[-1].tables
-    assert tables[1].caption.startswith("Differences in atwv, best first, against ")
-    assert "measure" not in tables[1].header
-    page = render(outcome.result, ())
-    assert f'class="t" style="--long: {len(best[0])}ch">{best[0]}<' in page  # no wider than that
+    lines = search_sections.resources(with_loads(outcome, loads)).lines
+    assert [line.name for line in lines] == best
+
+
+def entropy_of(story):
+    """The line of the cross entropy of the first system, pooled."""
+    return search_sections.scores(story).lines[0]
 
 
 def test_cross_entropy_is_told_in_its_parts(scored):
-    lines = search_sections.scores(story_of(scored)).lines
-    line = next(x for x in lines if x.name == "fair")
-    for name, sign in (("cnxe", "Cnxe"), ("min_cnxe", "= min"), ("cnxe_loss", "+ loss")):
-        assert f"{sign} {row_of(scored, name).value:.4g} [" in line.text
-    assert "The best affine calibration accepts from score" in line.more
+    line = entropy_of(story_of(scored))
+    assert line.name == "fair, cnxe:pooled"
+    assert line.chip == verdict.NAIVE[against_naive(row_of(scored, "cnxe"))]
+    rows = (row_of(scored, name) for name in ("cnxe", "min_cnxe", "cnxe_loss"))
+    cnxe, minimum, loss = (" ".join(uncertain(r.value, r.lower, r.upper)) for r in rows)
+    assert line.text == f"{cnxe}; minimum {minimum}; loss {loss}"
 
 
-def test_no_equation_is_written_that_does_not_hold(scored, run):
-    def said(story):
-        return next(x for x in search_sections.scores(story).lines if x.name == "fair").text
+def test_the_scores_that_are_accepted_are_told(scored):
+    found = scored.result.described_as(SearchDescription)[0]
+    used, best = figure(found.least_accepted), figure(pictures.crossing_of(found))
+    affine = f"That of the best affine calibration: {best}."
+    assert pictures.score_map(found).caption == f"Lowest score that is accepted: {used}. {affine}"
+    found = structs.replace(found, least_accepted=None, gamma=-1.0)
+    assert pictures.score_map(found).caption.count(": none.") == 2
 
-    asked = run(measures=["atwv", "cnxe", "min_cnxe"])
-    least = row_of(asked, "min_cnxe").value
-    assert f"; minimum {least:.4g} [" in said(story_of(asked))
-    assert "loss" not in said(story_of(asked))
-    assert "=" not in said(story_of(asked))
-    assert "=" not in said(story_of(run(measures=["atwv", "cnxe"])))
-    other = said(changed(scored, "min_cnxe", value=least / 2))
-    assert "=" not in other
-    assert "; minimum" in other
-    assert "; loss" in other
+
+def test_parts_of_the_cross_entropy_that_are_not_known_are_left_out(run):
+    some = entropy_of(story_of(run(measures=["atwv", "cnxe", "min_cnxe"])))
+    assert "; minimum " in some.text
+    assert "loss" not in some.text
+    assert ";" not in entropy_of(story_of(run(measures=["atwv", "cnxe"]))).text
 
 
 def test_reasons_are_said_once(scored):
     why = {"value": None, "lower": None, "upper": None, "reason": "undefined: nothing"}
-    story = changed(scored, "cnxe", **why)
-    line = next(x for x in search_sections.scores(story).lines if x.name == "fair")
-    assert line.text == "Cnxe undefined: nothing"
+    line = entropy_of(changed(scored, "cnxe", **why))
+    assert line.text.partition(";")[0] == "undefined: nothing"
+    assert "undefined" not in line.more
 
 
 def test_counts_are_not_drawn_beside_values(scored):
-    section = next(
-        s
-        for s in (make(story_of(scored)) for make in page_of("terms").sections)
-        if s and s.title[:6] == "Paired"
-    )
+    section = next(s for s in story_of(scored).sections if s.title[:6] == "Paired")
     assert "Not drawn, but in the table: " in section.text
-    [drawing] = section.drawings
-    assert {row[0] for row in drawing.table.rows} & {"n_missed", "p_fa"} == set()
+    assert section.pictures
+    for picture in section.pictures:
+        assert not {"n_missed", "p_fa"} & {*picture.y.names}
 
 
 # resources
@@ -399,21 +399,16 @@ def test_resources_are_told_by_phase(scored):
         "fair": load_of(36000, indexing=RECORD, searching=RECORD, query_s=60),
         "good": load_of(36000, searching=RECORD),
     }
-    section = resource_sections.resources(with_loads(scored, loads))
-    assert [d.title for d in section.drawings] == [
-        "CPU time",
-        "Peak memory",
-        "Parts of the processing load",
-    ]
-    [table] = section.tables
-    cells = [dict(zip(table.header, row, strict=True)) for row in table.rows]
-    assert float(cells[0]["isf"]) == pytest.approx(5040 / 36000)
-    assert cells[1]["isf"] == cells[1]["pl"] == "undefined"
-    assert "there is no record of indexing" in cells[1]["note"]
-    assert [line.chip for line in section.lines] == ["indexing", "searching", "searching"]
-    assert section.lines[0].text == "1 node: Xeon, 16 cores"
-    one, other = plots.parts_of_load(loads["fair"], "load")
-    assert one + other == pytest.approx(loads["fair"].pl)
+    section = search_sections.resources(with_loads(scored, loads))
+    assert [d.title for d in section.pictures] == ["CPU time", "Peak memory"]
+    fair, good = section.lines
+    assert fair.text.startswith(f"isf {figure(5040 / 36000)}, ssf ")
+    assert fair.text.endswith(", 10:00:00 of audio, 0:01:00 of queries")
+    machines = (f"{phase} on 1 node: Xeon, 16 cores" for phase in ("indexing", "searching"))
+    assert fair.more == "; ".join(machines)
+    assert good.text == "isf undefined, ssf undefined (1/hour), pl undefined, 10:00:00 of audio"
+    assert "there is no record of indexing" in good.more
+    assert good.more.endswith("; searching on 1 node: Xeon, 16 cores")
 
 
 def test_units_of_measurement_are_no_units_of_trials(scored):
@@ -428,197 +423,241 @@ def test_units_of_measurement_are_no_units_of_trials(scored):
 
 
 def test_what_is_not_known_of_a_machine_is_left_out():
-    assert machine_said(Machine()) == "1 node: nothing is known of it"
+    assert machine_words(Machine()) == "1 node: nothing is known of it"
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("of", ["time", "memory", "load"])
-def test_resources_can_be_read(of, width):
-    loads = {
-        "a-system-with-a-long-name-" * 3: load_of(36000, indexing=RECORD),
-        "b": load_of(36000, indexing=RECORD, searching=RECORD, query_s=60),
-    }
-    with plots.style():
-        ax = plots.resources(loads, of, plots.new_axes(width, plots.resources_height(loads, width)))
-    assert_readable(ax)
-    figures = [v for load in loads.values() for v in plots.parts_of_load(load, of)]
-    assert sum(t.get_text() == "not measured" for t in ax.texts) == figures.count(None)
+@pytest.mark.parametrize("of", ["time", "memory"])
+@pytest.mark.parametrize("systems", [1, 60])
+def test_resources_have_a_bar_for_each_phase_that_was_measured(of, systems):
+    every = [load_of(36000, indexing=RECORD, searching=RECORD, query_s=60)]
+    every += [load_of(36000, indexing=RECORD)] * (systems - 1)
+    loads = {LONG.format(k): load for k, load in enumerate(every)}
+    picture = laws(pictures.resources(loads, of))
+    found = [v for load in loads.values() for v in pictures.of_phases(load, of)]
+    bars = [m for m in picture.marks if m.kind == "bar"]
+    scale = 60 if of == "time" else 1  # minutes: 84 of them
+    assert [m.hi * scale for m in bars] == pytest.approx([v for v in found if v is not None])
+    assert all(m.lo == 0 and m.label.startswith(f"{m.series}, ") for m in bars)
+    [(_, cells)] = picture.columns
+    assert cells.count("not measured") == found.count(None)
+    assert picture.x.domain[1] > max(m.hi for m in bars)
+    assert picture.x.label.startswith(pictures.QUANTITIES[of])
+    assert len(picture.table.rows) == 2 * systems
 
 
 # pictures: what is drawn is what is known
 
 
-def drawn(name, found, width):
-    high = getattr(plots, f"{HEIGHTS.get(name, name)}_height")(found, width)
-    with plots.style():
-        return getattr(plots, name)(found, plots.new_axes(width, high))
+CURVES = {"twv_by_threshold": pictures.twv_by_threshold, "det_of_terms": pictures.det_of_terms}
+OF_MANY = CURVES | {"queries_in_order": pictures.queries_in_order}
 
 
-HEIGHTS = {"twv_by_threshold": "twv", "queries_in_order": "in_order"}
+def one(picture, kind):
+    """The only mark of a kind."""
+    [mark] = [m for m in picture.marks if m.kind == kind]
+    return mark
 
 
-def marks(ax):
-    """(x, y) of the large markers, filled or not."""
-    found = {}
-    for line in ax.lines:
-        if line.get_markersize() == 8 and line.get_linestyle() == "None":
-            [x], [y] = line.get_data()
-            found[line.get_markerfacecolor() != "none"] = (x, y)
-    return found
+def kinds(picture):
+    return [m.kind for m in picture.marks]
 
 
 def test_marks_stand_at_decisions_and_maximum(scored):
     d = scored.result.described_as(SearchDescription)[0]
-    ax = drawn("twv_by_threshold", [d], 7.2)
-    best = row_of(scored, "mtwv")
-    assert marks(ax)[True] == pytest.approx((d.least_accepted, row_of(scored, "atwv").value))
-    assert marks(ax)[False] == pytest.approx((best.threshold, best.value), rel=1e-6)
-    top = max(d.curve.twv)
-    assert top == pytest.approx(best.value, rel=1e-6)
+    picture = laws(pictures.twv_by_threshold([d]))
+    actual, best = row_of(scored, "atwv"), row_of(scored, "mtwv")
+    dot, ring = one(picture, "dot"), one(picture, "hollow")
+    assert (dot.x, dot.y) == pytest.approx((d.least_accepted, actual.value))
+    assert (ring.x, ring.y) == pytest.approx((best.threshold, best.value), rel=1e-6)
+    assert max(one(picture, "line").y) == pytest.approx(best.value, rel=1e-6)
+    assert dot.label.startswith(f"fair, the system's decisions at {d.least_accepted:.4g}: TWV ")
+    assert f"TWV {best.value:.4g}, " in ring.label
+    assert picture.key == (("dot", "the system's decisions"), ("hollow", "maximum"))
+
+
+def test_the_curve_is_a_step_that_holds_down_to_the_next_lower_threshold():
+    curve = curve_like(points=30)
+    picture = pictures.twv_by_threshold([search_like(curve)])
+    line, right = one(picture, "line"), picture.x.domain[1]
+    assert line.step
+    for k, (at, value) in enumerate(zip(curve.thresholds, curve.twv, strict=True)):
+        below = at - 0.5 * (at - curve.thresholds[k - 1]) if k else at - 0.01
+        for x in (at - 1e-9, below):
+            assert line.y[np.searchsorted(line.x, x, side="right") - 1] == value
+    assert line.x[-1] == right
+    assert line.y[-2:].tolist() == [0, 0]  # above the highest score nothing is accepted
+
+
+def test_bands_are_those_of_the_curve(scored):
+    d = scored.result.described_as(SearchDescription)[0]
+    value, miss = (one(draw([d]), "band") for draw in CURVES.values())
+    c = d.curve
+    assert value.x.tolist() == list(c.thresholds)
+    assert (value.lo.tolist(), value.hi.tolist()) == (list(c.twv_lower), list(c.twv_upper))
+    assert miss.x.tolist() == list(c.det_p_fa)
+    assert (miss.lo.tolist(), miss.hi.tolist()) == (list(c.det_lower), list(c.det_upper))
 
 
 def test_the_det_curve_has_both_points(scored):
-    from scipy.special import ndtr
-
     d = scored.result.described_as(SearchDescription)[0]
-    ax = drawn("det_of_terms", [d], 5.6)
-    found = marks(ax)
+    picture = laws(pictures.det_of_terms([d]))
+    dot, ring, line = (one(picture, kind) for kind in ("dot", "hollow", "line"))
     actual = [row_of(scored, name).value for name in ("p_fa", "p_miss")]
     best = row_of(scored, "mtwv").counts
-    assert ndtr(found[True]) == pytest.approx(actual, rel=1e-6)
-    assert ndtr(found[False][1]) == pytest.approx(best["p_miss"], rel=1e-6)
-    at = ndtr(found[False][0])
-    edge = best["p_fa"] == 0 and found[False][0] == ax.get_xlim()[0]
-    assert edge or at == pytest.approx(best["p_fa"], rel=1e-6)
+    assert (dot.x, dot.y) == pytest.approx(actual, rel=1e-6)
+    assert (ring.x, ring.y) == pytest.approx((best["p_fa"], best["p_miss"]), rel=1e-6)
+    drawn = [(f, m) for f, m in zip(d.curve.p_fa, d.curve.p_miss, strict=True) if f > 0]
+    assert list(zip(line.x, line.y, strict=True)) == drawn[::-1]
+    assert (picture.x.kind, picture.y.kind, picture.x.scale) == ("probit", "probit", "%")
+
+
+def test_numbers_of_the_curves_stand_in_the_table(scored):
+    d = scored.result.described_as(SearchDescription)[0]
+    for draw in CURVES.values():
+        table = draw([d]).table
+        cells = [dict(zip(table.header, row, strict=True)) for row in table.rows]
+        assert len(cells) == 2 + min(curves.POINTS, len(d.curve.twv))
+        at = {f"{t:.4g}": k for k, t in enumerate(d.curve.thresholds)}
+        for cell in cells[2:]:
+            k = at[cell["threshold"]]
+            assert cell["TWV"] == figure(d.curve.twv[k])
+            assert cell["interval"] == between(d.curve.twv_lower[k], d.curve.twv_upper[k])
+            rate = d.curve.p_fa[k]
+            assert (cell["interval of misses"] != "") == (rate > 0)
+        assert any(cell["interval of misses"] for cell in cells[2:])
 
 
 def test_a_system_that_accepts_nothing_stands_at_the_right_edge():
     curve = structs.replace(curve_like(), actual=Operating(p_miss=1.0, p_fa=0.0, twv=0.0))
-    ax = drawn("twv_by_threshold", [search_like(curve, least_accepted=None)], 7.2)
-    assert marks(ax)[True] == (ax.get_xlim()[1], 0.0)
-    assert_readable(ax)
+    picture = laws(pictures.twv_by_threshold([search_like(curve, least_accepted=None)]))
+    dot = one(picture, "dot")
+    assert (dot.x, dot.y) == (picture.x.domain[1], 0.0)
+    assert "the system's decisions, rejecting everything: TWV 0, 100% missed" in dot.label
 
 
 def test_a_maximum_that_rejects_everything_stands_at_the_right_edge():
     nothing = Operating(p_miss=1.0, p_fa=0.0, twv=0.0)
-    curve = structs.replace(curve_like(-5, -5), maximum=nothing)
-    found = [search_like(curve)]
-    ax = drawn("twv_by_threshold", found, 7.2)
-    assert marks(ax)[False] == (ax.get_xlim()[1], 0.0)
-    assert_readable(ax)
-    assert_readable(drawn("det_of_terms", found, 5.6))
+    found = [search_like(structs.replace(curve_like(-5, -5), maximum=nothing))]
+    picture = laws(pictures.twv_by_threshold(found))
+    assert one(picture, "hollow").x == picture.x.domain[1]
+    laws(pictures.det_of_terms(found))
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("low", [0.2, -0.6, -1.5, -3.0, -40.0, -1000.0])
-def test_values_down_to_minus_a_thousand_are_seen(low, width):
+def test_values_down_to_minus_a_thousand_are_seen(low):
     found = [search_like(curve_like(low), values=(low, low / 2, 0.1, 0.9, 1.0))]
-    for name in HEIGHTS:
-        ax = drawn(name, found, width)
-        assert_readable(ax)
-        assert ax.get_ylim()[0] < low
-        assert (ax.get_yscale() == "symlog") == (ax.get_ylim()[0] < -2)
+    for draw in (pictures.twv_by_threshold, pictures.queries_in_order):
+        picture = laws(draw(found))
+        ends = picture.domain("y")
+        assert ends[0] < low
+        assert ends[1] >= max(m.y for m in picture.marks if m.kind in ("dot", "hollow", "rule"))
+        assert picture.y.kind == ("asinh" if ends[0] < -2 else "linear")
+        assert len(Frame(picture, 344).y.ticks) >= 3
     worst = search_like(curve_like(low), worst=queries_like(12, low))
-    ax = drawn("query_forest", worst, width)
-    assert_readable(ax)
-    assert len(ax.get_xticks()) >= 3
-    assert ax.get_xlim()[0] < min(w.lower for w in worst.worst)
+    picture = laws(pictures.query_forest(worst))
+    assert picture.x.domain[0] < min(w.lower for w in worst.worst)
+    assert picture.x.domain[1] > 1
+    assert len(Frame(picture, 344).x.ticks) >= 2
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+HEBREW = "\u05e9\u05dc\u05d5\u05dd"
+
+
 @pytest.mark.parametrize("count", [1, 40])
 @pytest.mark.parametrize(
-    "text", ["ways", "a long phrase " * 12, "x" * 90, "\u05e9\u05dc\u05d5\u05dd", "$x_1$"]
+    "text", ["ways", "a long phrase " * 12, "x" * 90, HEBREW, "\u542c\u5230" * 12, HOSTILE]
 )
-def test_long_texts_of_queries_leave_room(text, count, width):
+def test_long_texts_of_queries_leave_room(text, count):
     found = search_like(worst=queries_like(count, -0.5, text, band=False))
-    ax = drawn("query_forest", found, width)
-    assert_readable(ax)
-    whole = figure_of(ax)
-    whole.draw_without_rendering()
-    assert ax.get_window_extent().width / whole.dpi > 0.7
-
-
-@pytest.mark.filterwarnings(r"ignore:Glyph \d+")
-def test_wide_letters_are_wrapped_earlier():
-    found = search_like(worst=queries_like(3, -0.5, "\u542c\u5230" * 12))
-    ax = drawn("query_forest", found, 4.2)
-    lines = [line for t in ax.get_yticklabels() for line in t.get_text().split("\n")]
-    assert max(map(len, lines)) <= 14
+    picture = laws(pictures.query_forest(found))
+    for width in (760, 344):
+        frame = Frame(picture, width)
+        assert frame.right - frame.left > 0.25 * width
 
 
 def test_a_row_of_the_forest_has_its_figures(scored):
     d = scored.result.described_as(SearchDescription)[0]
-    ax = drawn("query_forest", d, 7.2)
-    labels = [t.get_text().split()[0] for t in ax.get_yticklabels()]
-    assert labels == [w.query for w in d.worst]
-    said = [t.get_text() for t in ax.texts]
-    assert said == [f"{w.correct} of {w.targets}, {w.false_alarms} false" for w in d.worst]
-    dots = [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"]
-    assert dots == [w.twv for w in d.worst]
+    picture = laws(pictures.query_forest(d))
+    assert [name.split()[0] for name in picture.y.names] == [w.query for w in d.worst]
+    columns = dict(picture.columns)
+    assert columns["TWV"] == tuple(uncertain(w.twv, w.lower, w.upper)[0] for w in d.worst)
+    assert columns["found"] == tuple(f"{w.correct} of {w.targets}" for w in d.worst)
+    assert columns["false alarms"] == tuple(f"{w.false_alarms}" for w in d.worst)
+    for kind, name in (("dot", "twv"), ("hollow", "optimum"), ("limit", "supremum")):
+        found = [(m.y, m.x) for m in picture.marks if m.kind == kind]
+        assert found == [(k, getattr(w, name)) for k, w in enumerate(d.worst)]
+    lines = [(m.y, m.lo, m.hi) for m in picture.marks if m.kind == "interval"]
+    assert lines == [(k, w.lower, w.upper) for k, w in enumerate(d.worst) if w.lower is not None]
+    labels = [m.label for m in picture.marks if m.kind == "dot"]
+    for name, label, w in zip(picture.y.names, labels, d.worst, strict=True):
+        assert label.startswith(f"{name}: {' '.join(uncertain(w.twv, w.lower, w.upper))}".strip())
+        assert f"{w.correct} of {w.targets} found, {w.false_alarms} false alarms; " in label
+        assert f"{figure(w.optimum)} at its best threshold" in label
+    assert picture.caption == "Lines are 95% intervals over documents."
+    assert len(picture.table.rows) == len(d.worst)
 
 
-def test_no_band_is_none(run):
+def test_no_band_is_none():
     found = [search_like(curve_like(band=False))]
-    for name in ("twv_by_threshold", "det_of_terms"):
-        assert_readable(drawn(name, found, 4.2))
-    assert "interval" not in " ".join(
-        t.get_text() for t in figure_of(drawn("query_forest", _bare(), 7.2)).legends[0].get_texts()
-    )
+    for draw in CURVES.values():
+        picture = laws(draw(found))
+        assert not np.isfinite(one(picture, "band").lo).any()
+        assert "band" not in picture.caption.casefold()
+    forest = pictures.query_forest(search_like(worst=queries_like(2, band=False)))
+    assert "interval" not in forest.caption
+    assert "interval" not in kinds(forest)
 
 
-def _bare():
-    return search_like(worst=queries_like(2, band=False))
-
-
-def test_equal_scores_are_dashed_on_each_other():
+def test_equal_scores_are_told_apart_by_their_dashes():
     curve = curve_like()
     same = [search_like(curve, system="a"), search_like(curve, system="b", least_accepted=0.6)]
-    for name in ("twv_by_threshold", "det_of_terms"):
-        ax = drawn(name, same, 7.2)
-        dashes = {handle.get_linestyle() for handle in ax.lines if len(handle.get_xdata()) > 20}
-        assert dashes == {"-", "--"}
-        assert len(ax.collections) == 2
-        assert sum(len(c.get_paths()) > 0 for c in ax.collections) <= 2
+    for draw in CURVES.values():
+        text = laws(draw(same)).svg()
+        lines = [e for e in ElementTree.fromstring(text).iter() if e.get("stroke-width") == "1.7"]
+        assert len({e.get("stroke-dasharray", "none") for e in lines}) == 2
 
 
 def test_scores_that_share_no_axis_have_pictures_of_their_own(scored):
     one, far = search_like(curve_like()), search_like(curve_like(scale=1000.0), system="far")
-    assert plots.alike([one, search_like(curve_like(), system="near")])
-    assert not plots.alike([one, far])
+    assert pictures.alike([one, search_like(curve_like(), system="near")])
+    assert not pictures.alike([one, far])
+    assert pictures.alike([structs.replace(d, llr=True) for d in (one, far)])
     far = structs.replace(far, least_accepted=300.0)
     found = (
         structs.replace(one, system="fair"),
         structs.replace(far, system="good"),
     )
     story = Story(with_described(scored.result, SearchDescription, found), ())
-    drawings = search_sections.value_by_threshold(story).drawings
+    drawings = search_sections.value_by_threshold(story).pictures
     assert [d.title for d in drawings] == ["fair", "good"]
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("systems", [1, 3, 8])
-def test_rates_never_collide(systems, width):
-    rng = np.random.default_rng(systems)
-    found = []
+def many(systems):
+    """Searches whose rates and values differ by orders of magnitude."""
+    rng, found = np.random.default_rng(systems), []
     for k in range(systems):
         curve = curve_like(-(10.0 ** rng.uniform(-1, 2)))
         rates = np.array(curve.p_fa) * 10.0 ** -rng.integers(0, 4)
-        found.append(
-            search_like(structs.replace(curve, p_fa=tuple(rates.tolist())), system=f"number-{k}")
-        )
-    ax = drawn("det_of_terms", found, width)
-    assert_readable(ax)
-    assert len(ax.get_xticks()) >= 2
-    assert not any("e" in t.get_text() for t in ax.get_xticklabels())
-    assert all(list(some) == sorted(some) for some in TICKS)
+        curve = structs.replace(curve, p_fa=tuple(rates.tolist()))
+        values = tuple(np.sort(1 - rng.exponential(size=200)).tolist())
+        found.append(search_like(curve, system=LONG.format(k), values=values))
+    return found
+
+
+@pytest.mark.parametrize("systems", [1, 3, 8, 60])
+def test_curves_of_many_systems_can_be_read(systems):
+    found = many(systems)
+    for draw in OF_MANY.values():
+        picture = laws(draw(found))
+        assert list(picture.series) == [d.system for d in found]
+    frame = Frame(pictures.det_of_terms(found), 344)
+    assert len(frame.x.ticks) >= 2
+    assert not any("e" in text for text in frame.x.texts)
 
 
 @pytest.mark.parametrize("residue", [0.0, 3.7e-15])
 def test_the_det_axes_end_at_the_least_error(residue):
     """What is 0 but for rounding, or an end of a band, makes no room for itself."""
-    from scipy.special import ndtr
-
     curve = structs.replace(
         curve_like(),
         p_miss=(residue, residue, *(0.002 + 0.5 * k / 58 for k in range(58))),
@@ -627,75 +666,95 @@ def test_the_det_axes_end_at_the_least_error(residue):
         det_lower=(0.2, 1e-7, 7.8e-16),
         det_upper=(0.6, 0.01, 4.6e-15),
     )
-    ax = drawn("det_of_terms", [search_like(curve)], 5.6)
-    low, high = ndtr(ax.get_ylim())
+    picture = laws(pictures.det_of_terms([search_like(curve)]))
+    low, high = picture.y.domain
     assert 0.0008 < low < 0.002
     assert 0.5 < high < 0.8
-    assert 1e-5 < ndtr(ax.get_xlim()[0]) < 4e-4  # that of the operating points
-    assert_readable(ax)
+    assert 1e-5 < picture.x.domain[0] < 4e-4  # that of the operating points
 
 
 def test_no_false_alarm_has_no_det_curve():
     curve = structs.replace(curve_like(), p_fa=(0.0,) * 60)
-    assert plots.with_false_alarms([search_like(curve), search_like()]) == []
+    assert curves.with_false_alarms([search_like(curve), search_like()]) == []
     with pytest.raises(UsageError, match="no search has a false alarm"):
-        plots.det_of_terms([search_like(curve)])
+        pictures.det_of_terms([search_like(curve)])
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("llr", [False, True])
-def test_the_map_of_scores_can_be_read(llr, width):
+def test_the_map_of_scores_can_be_read(llr):
     bins = bins_like(np.linspace(-3, 4, 9))
-    found = search_like(bins=bins, gamma=2.0, delta=3.0, llr=llr)
-    ax = drawn("score_map", found, width)
-    assert_readable(ax)
-    assert plots.crossing_of(found) == pytest.approx((6.9 - 3) / 2)
-    assert ax.get_xlim()[0] < plots.crossing_of(found) < ax.get_xlim()[1]
-    texts = [t.get_text() for t in figure_of(ax).legends[0].get_texts()]
-    assert ("scores are what they claim" in texts) == llr
-    low, high = ax.get_ylim()
+    found = search_like(bins=bins, gamma=2.0, delta=3.0, llr=llr, system=HOSTILE)
+    picture = laws(pictures.score_map(found))
+    assert pictures.crossing_of(found) == pytest.approx((6.9 - 3) / 2)
+    low, high = picture.x.domain
+    assert low < pictures.crossing_of(found) < high
+    assert ("diagonal" in kinds(picture)) == llr
+    low, high = picture.y.domain
     assert all(low < b.lower < b.upper < high for b in bins)
     assert not llr or low < -3
-
-
-def test_lines_of_the_legend_are_told_apart():
-    ax = drawn("score_map", search_like(bins=bins_like([0.5, 1.0]), gamma=2.0, delta=3.0), 4.2)
-    lines = {h.get_label(): h for h in figure_of(ax).legends[0].legend_handles}
-    drawn_as = {(line.get_linewidth(), str(line._dash_pattern)) for line in ax.lines}
-    for name in ("Bayes threshold", "lowest accepted score"):
-        look = lines[name].get_linewidth(), str(lines[name]._dash_pattern)
-        assert look in drawn_as
-    _, [dash, _, dot, _] = lines["Bayes threshold"]._dash_pattern
-    _, [point, _] = lines["lowest accepted score"]._dash_pattern
-    assert dash > 4 * dot > point
+    where = {
+        "dot": [(m.x, m.y) for m in picture.marks if m.kind == "dot"],
+        "interval": [(m.x, m.lo, m.hi) for m in picture.marks if m.kind == "interval"],
+        "gap": [(m.y, m.lo, m.hi) for m in picture.marks if m.kind == "gap"],
+    }
+    assert where["dot"] == [(b.score, b.llr) for b in bins]
+    assert where["interval"] == [(b.score, b.lower, b.upper) for b in bins]
+    assert where["gap"] == [(b.llr, b.lowest, b.highest) for b in bins]
+    line = one(picture, "line")
+    assert line.y == pytest.approx(2 * line.x + 3)
+    rules = [(m.x, m.y, m.text) for m in picture.marks if m.kind == "rule"]
+    assert rules == [(None, 6.9, "Bayes"), (0.3, None, "lowest accepted score")]
+    assert len(picture.numbers.rows) == len(bins)
+    assert all("20 targets, 7 nontargets" in m.label for m in picture.marks if m.kind == "dot")
 
 
 @pytest.mark.parametrize("fit", [{}, {"gamma": 0.0, "delta": 0.0}, {"gamma": -1.0, "delta": 2.0}])
 def test_a_calibration_that_does_not_rise_crosses_nothing(fit):
     found = search_like(bins=bins_like([0.5]), least_accepted=None, **fit)
-    assert plots.crossing_of(found) is None
-    assert_readable(drawn("score_map", found, 4.2))
+    assert pictures.crossing_of(found) is None
+    assert ("line" in kinds(laws(pictures.score_map(found)))) == bool(fit)
+
+
+def test_the_bayes_threshold_is_drawn_where_scores_claim_to_be_llrs():
+    far = search_like(curve_like(), llr=True)  # beyond all scores
+    near = structs.replace(far, bayes=0.7)
+    rules = [
+        [(m.x, m.text) for m in pictures.twv_by_threshold([d]).marks if m.kind == "rule"]
+        for d in (structs.replace(near, llr=False), near, far)
+    ]
+    assert rules[0] == rules[2] == [(None, "naive")]
+    assert rules[1] == [(None, "naive"), (0.7, "Bayes threshold")]
+
+
+def test_values_of_queries_are_steps_of_equal_width():
+    picture = pictures.queries_in_order([search_like(values=(-0.5, 0.0, 0.5, 1.0))])
+    line = one(picture, "line")
+    assert (line.x.tolist(), line.y.tolist()) == ([0, 0.25, 0.5, 0.75, 1], [-0.5, 0, 0.5, 1, 1])
+    assert line.step
+    low = ", ".join(f"{share}% at most -0.5" for share in (5, 10, 25))
+    high = "50% at most 0, 75% at most 0.5, 90% at most 1; highest 1"
+    assert picture.alternative.endswith(f"made: lowest -0.5; of the queries {low}, {high}")
 
 
 def test_infinite_thresholds_are_left_out():
     curve = curve_like()
     low = (-np.inf, *curve.thresholds[1:-1], np.inf)
-    ax = drawn("twv_by_threshold", [search_like(structs.replace(curve, thresholds=low))], 7.2)
-    assert np.isfinite(ax.get_xlim()).all()
-    assert_readable(ax)
+    picture = laws(pictures.twv_by_threshold([search_like(structs.replace(curve, thresholds=low))]))
+    assert np.isfinite(picture.x.domain).all()
+    assert np.isfinite(one(picture, "line").x).all()
 
 
 def test_there_must_be_something_to_draw():
     nothing = search_like()
     with pytest.raises(UsageError, match="no search has both detections and queries"):
-        plots.twv_by_threshold([nothing])
-    for name in ("query_forest", "score_map"):
+        pictures.twv_by_threshold([nothing])
+    for draw in (pictures.query_forest, pictures.score_map):
         with pytest.raises(UsageError, match="nothing to draw"):
-            getattr(plots, name)(nothing)
+            draw(nothing)
     with pytest.raises(UsageError, match="no query has a target"):
-        plots.queries_in_order([nothing])
+        pictures.queries_in_order([nothing])
     with pytest.raises(UsageError, match="no record"):
-        plots.resources({})
+        pictures.resources({})
 
 
 def test_nothing_submitted_still_has_a_page(run, files):

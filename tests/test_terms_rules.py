@@ -12,12 +12,11 @@ from truecost.calibration.base import newton
 from truecost.formats.kwslist import of_blocks
 from truecost.kernels.terms import best_of_each
 from truecost.running import score
-from truecost.tasks.terms.aligning import Spoken, align, micro
-from truecost.tasks.terms.fitting import Fit
+from truecost.tasks.terms.aligning import Spoken, align, load_search, micro
+from truecost.tasks.terms.entropy import Fit
 from truecost.tasks.terms.occurrences import find_terms
 from truecost.tasks.terms.options import TermsScoring
 from truecost.tasks.terms.reference import load_reference
-from truecost.tasks.terms.searching import load_search
 
 EVEN = tc.Application.detection(1, 1, 0.5)
 COSTLY = tc.Application.detection(20, 1, 0.01)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sought import audio, case, listed, speech, terms
 from truecost.errors import InputError, UsageError
 from truecost.formats.kwslist import DetectionList, read_kwslist
+from truecost.tasks.terms.aligning import SearchOptions, load_search
 from truecost.tasks.terms.options import parse_compat
 from truecost.tasks.terms.reference import ReferenceOptions, load_reference
-from truecost.tasks.terms.searching import SearchOptions, load_search
 
 ONE = (("F", "1", 0, 100, "cts"),)
 TURNS = (("F", "1", 10, 10), ("F", "1", 20, 10))  # segments 0-10, 10-20, 20-30, 30-100
@@ -207,11 +207,11 @@ def test_the_tolerance_is_a_setting():
 @pytest.mark.parametrize(
     ("tolerance", "said"),
     [
-        (-1, "--tolerance is -1: give a number at least 0"),
-        (float("nan"), "--tolerance is nan: give a finite number at least 0"),
-        ("0.5", "--tolerance is '0.5': give a number at least 0"),
-        (None, "--tolerance is None: give a number at least 0"),
-        (500, "--tolerance is 500: give a number at least 0 and at most 60; did you mean 0.5?"),
+        (-1, "tolerance is -1: give a number at least 0"),
+        (float("nan"), "tolerance is nan: give a finite number at least 0"),
+        ("0.5", "tolerance is '0.5': give a number at least 0"),
+        (None, "tolerance is None: give a number at least 0"),
+        (500, "tolerance is 500: give a number at least 0 and at most 60; did you mean 0.5?"),
     ],
 )
 def test_tolerances_that_are_none(tolerance, said):

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truecost.errors import InputError, UsageError
-from truecost.formats import field_lines, read
+from truecost.formats import read
+from truecost.formats import text as field_lines
 from truecost.formats import transcripts as alternations
 from truecost.names import FORMATS
 from truecost.tasks import DEFAULT, find, names
@@ -196,7 +197,7 @@ def test_tables_keep_their_columns(put, task, kind):
         table = read(put(stream.getvalue()), task=task)
         assert table.layout == f"{kind}: id text age"
     else:
-        with pytest.raises(UsageError, match=rf"looks like {kind}.*--input-format {kind}\|lines"):
+        with pytest.raises(UsageError, match=rf"looks like {kind}.*input_format {kind}\|lines"):
             read(put(stream.getvalue()), task=task)
 
 
@@ -428,7 +429,7 @@ def test_an_empty_file_says_what_was_expected(put, kind):
     expected = TASK_FORMATS["transcripts"].get(kind, "texts of utterances")
     with pytest.raises(InputError) as caught:
         transcripts(put(b""), kind)
-    hint = "; --missing worst scores an output in which nothing was found"
+    hint = '; missing="worst" scores an output in which nothing was found'
     allowed = kind in ("kaldi-text", "trn", "ctm", None)
     assert str(caught.value) == f"file: the file is empty; expected {expected}{hint * allowed}"
 
@@ -484,7 +485,7 @@ def test_what_breaks_kaldi_text_is_named(put, more, said):
         transcripts(put("\n".join([*LINES, more]) + "\n"))
     assert str(caught.value).startswith(said)
     assert str(caught.value).endswith(
-        "mend what does not fit, or say --input-format kaldi-text|lines"
+        "mend what does not fit, or say input_format kaldi-text|lines"
     )
 
 
@@ -502,7 +503,7 @@ def test_other_json_than_segments_says_what_to_do(put):
         json.dumps([{"id": "a", "text": "b"}]): "stand one a line: jq -c '.[]' file > new.jsonl",
         json.dumps(whisper): "for Whisper's segments: jq '[.segments[] | {session_id: \"NAME\"",
         json.dumps(whisper["segments"]): "for Whisper's segments: jq '[.[] | {session_id",
-        '{"id": "a", "text": "b"}\n' * 2: "one object a line? Say --input-format ndjson",
+        '{"id": "a", "text": "b"}\n' * 2: "one object a line? Say input_format ndjson",
         json.dumps([{"speaker": "a"}]): "start_time, end_time, words",
     }
     for text, said in told.items():
@@ -516,9 +517,9 @@ def test_other_json_than_segments_says_what_to_do(put):
     [
         ("hello world\nhow are you\n", r"could be kaldi-text \(id words\) or lines \(one text a"),
         ("u-1 a\nu-1 b\n", "could be kaldi-text"),
-        ("u-1 a\nhello b\n", r"say --input-format kaldi-text\|lines$"),
+        ("u-1 a\nhello b\n", r"say input_format kaldi-text\|lines$"),
         ("r-1 A 0.5 0.2 hello\n", r"2 layouts fit every line, ctm \(.*\) and kaldi-text \(id word"),
-        ("u-1 a (v)\n", r"2 layouts fit .* trn \(words \(id\)\).*--input-format trn\|kaldi-text$"),
+        ("u-1 a (v)\n", r"2 layouts fit .* trn \(words \(id\)\).*input_format trn\|kaldi-text$"),
         ("2345 A 1 0.0 1.0 hi\n", "3 layouts fit every line, ctm"),
     ],
 )
@@ -533,7 +534,7 @@ def test_what_fits_several_layouts_is_refused(put, text, said):
         ("translation", "a.trn", ".trn stands for trn, which is no format of translation"),
         ("translation", "a.json.gz", ".json stands for seglst, which is no format of translation"),
         ("transcripts", "a.rttm", ".rttm stands for rttm, which is no format of transcripts"),
-        ("transcripts", "a.npz", "--input-format kaldi-text|trn|stm|ctm|seglst|lines|csv"),
+        ("transcripts", "a.npz", "input_format kaldi-text|trn|stm|ctm|seglst|lines|csv"),
     ],
 )
 def test_an_ending_of_another_task_is_refused(put, task, name, said):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from truecost.errors import InputError, UsageError
 from truecost.learning.checking import check_outputs
-from truecost.learning.learners import build
-from truecost.learning.learners.network import (
+from truecost.learning.learners.building import build
+from truecost.learning.learners.contrastive import (
     ContrastiveSettings,
     balanced,
     calm,
@@ -239,7 +239,7 @@ def test_class_weights():
     assert scores[0.02] < scores[None] < scores[50.0]
     assert balanced(np.array([0.0, 0, 0, 1]), 3) == pytest.approx([4 / 6, 2, 1])
     by_class = made("classes", class_weight={"a": 3.0})
-    assert by_class._of_classes(np.array([])) == [1.0, 3.0, 1.0]
+    assert by_class._class_weights(np.array([])) == [1.0, 3.0, 1.0]
     assert contents(taught(made(class_weight="balanced"))) != contents(taught(made()))
 
 
@@ -301,7 +301,7 @@ def test_more_items_than_a_minibatch_holds():
     ("kind", "options", "message"),
     [
         ("numbers", {}, "tells classes apart, and the task is about numbers"),
-        ("detection", {"hiden": [3]}, "'hiden' is not known: did you mean 'hidden'"),
+        ("detection", {"hiden": [3]}, "'hiden' is not known .did you mean 'hidden'"),
         ("detection", {"hidden": [0]}, "Expected int >= 1, in hidden"),
         ("detection", {"margin": -1}, "Expected float > 0.0, in margin"),
         ("detection", {"patience": 0}, "Expected int >= 1, in patience"),
@@ -325,5 +325,5 @@ def test_wrong_data():
     with pytest.raises(InputError, match="item 'a': feature 2 is inf"):
         learner.predict(Batch(2, ("a",), np.array([[0, np.inf, 0, 0, 0]])))
     huge = Batch(2, ("a",), np.full((1, 5), 1e300))
-    with pytest.raises(InputError, match="contrastive: its embedding hold nan"):
+    with pytest.raises(InputError, match="contrastive: its embeddings are nan"):
         learner.predict(huge)

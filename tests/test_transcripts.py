@@ -129,7 +129,7 @@ def test_missing_and_further_utterances_are_refused_with_counts():
     right = texts({f"u{k}": "a" for k in range(9)})
     assert refused(right, texts({"u0": "a", "u8": "a"})) == (
         "texts: 7 utterances have no output in texts (u1, u2, u3, u4, u5, ...): add them, or say "
-        "--missing drop|worst"
+        'missing="drop" or "worst"'
     )
     assert refused(texts(RIGHT), texts({**FOUND, "v": "a"}), missing="drop") == (
         "texts: 1 utterance is only in texts (v; the first at line 4): both need the same ids"
@@ -160,14 +160,14 @@ def test_repeated_and_empty_ids_are_refused(table):
 
 
 def test_options_that_are_refused():
-    with pytest.raises(UsageError, match="--missing is 'best': choose one of error, drop, worst"):
+    with pytest.raises(UsageError, match="missing is 'best': choose one of error, drop, worst"):
         TextOptions(missing="best")
-    with pytest.raises(UsageError, match="--outside is 'x': choose one of error, drop"):
+    with pytest.raises(UsageError, match="outside is 'x': choose one of error, drop"):
         TextOptions(outside="x")
-    with pytest.raises(UsageError, match=r"--map score=\.\.\. is not known: map one of id, text"):
+    with pytest.raises(UsageError, match=r"score=\.\.\. is not known: map one of id, text"):
         TextOptions(columns={"score": "a"})
     said = refused(texts(RIGHT), texts(FOUND), error=UsageError, outside="drop")
-    assert said.startswith("--outside drop is for the words of a CTM file")
+    assert said.startswith('outside="drop" is for the words of a CTM file')
 
 
 # Formats.
@@ -247,7 +247,7 @@ def test_several_speakers_of_a_recording_need_a_choice(table):
     found = table(
         "hyp.json", json.dumps([segment("s1", "a", 0, "x y w"), segment("s1", "b", 0, "q")])
     )
-    assert "1 recording has several speakers (s1): say --by recording+speaker" in refused(
+    assert '1 recording has several speakers (s1): say by="recording+speaker"' in refused(
         right, found
     )
     items = count(right, found, TextOptions(by="recording+speaker"), "mine")
@@ -273,14 +273,14 @@ def test_segments_that_are_not_scored_count_nowhere(table):
 def test_columns_that_name_utterances_are_checked():
     table = texts({"u1": "a", "u2": "b"}, one=["x+y", "x"], two=["z", "y+z"])
     said = refused(table, table, error=UsageError, by="one+three")
-    assert said.startswith("texts: --by one+three needs column three; the columns are id, text")
+    assert said.startswith('texts: by="one+three" needs column three; the columns are id, text')
     assert "two utterances get the same name" in refused(table, table, by="one+two")
 
 
 def test_segments_that_differ_get_a_hint(table):
     right = table("ref.stm", "r 1 a 0 2 x y\n")
     found = table("hyp.stm", "r 1 a 0 1 x\nr 1 a 1 2 y\n")
-    assert "where segments differ, --by recording+speaker puts the texts" in refused(right, found)
+    assert 'where segments differ, by="recording+speaker" puts the texts' in refused(right, found)
     items = count(right, found, TextOptions(by="recording+speaker"), "mine")
     assert words(items, "hits") == {"r+a": 2}
 

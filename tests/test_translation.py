@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 
 import truecost as tc
 from truecost.core.scoring import Scoring
-from truecost.formats.plain import read_lines
 from truecost.formats.table import Table
+from truecost.formats.transcripts import read_lines
 from truecost.kernels.texts import ngram_matches
-from truecost.outputs import sentences as sentences_module
-from truecost.outputs.sentences import tokeniser
+from truecost.outputs import aligning as sentences_module
+from truecost.outputs.aligning import tokeniser
 from truecost.running import compare_systems, score
 from truecost.tasks.translation import COUNTING, TranslationOptions, count
 
@@ -295,12 +295,12 @@ def test_columns_are_mapped():
 
 def test_missing_sentences():
     first, other = table(["a b", "c d", "e"], "ref"), table(["a b", "c d"], "sys")
-    with pytest.raises(tc.InputError, match="sys: 1 sentence of ref without a translation: 3; tr"):
+    with pytest.raises(tc.InputError, match="sys: 1 sentence of ref without output: 3; add"):
         count([first], other, TranslationOptions(), "sys")
     worst = count([first], other, TranslationOptions(missing="worst"), "sys")
     assert worst.parts["ngrams"]["reference"].tolist() == [2, 2, 1]
     assert worst.parts["ngrams"]["hypothesis"].tolist() == [2, 2, 0]
-    assert "1 of 3 sentences had no translation: counted as empty" in worst.problems[0]
+    assert "1 sentence of ref without output: taken as empty output" in worst.problems[0]
     assert "|missing:worst|" in worst.signatures["ngrams"]
     dropped = count([first], other, TranslationOptions(missing="drop"), "sys")
     assert len(dropped) == 2
@@ -314,7 +314,7 @@ def test_missing_sentences():
         (
             [table(["a"], "r1"), table(["a", "b", "c"], "r2")],
             table(["a"], "sys"),
-            "r2: 2 sentences are not in r1: 2, 3; both need the same ids",
+            "r2: 2 sentences are not in r1: 2, 3; names must be the same",
         ),
         (
             [table(["a", "b"], "r1"), table(["a"], "r2")],
@@ -347,7 +347,7 @@ def test_files_that_do_not_match_are_refused(references, output, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: TranslationOptions(columns={"score": "x"}), "--map score=... is not known"),
+        (lambda: TranslationOptions(columns={"score": "x"}), "score=... is not known"),
         (lambda: TranslationOptions(missing="best"), "choose one of error, drop, worst"),
         (lambda: counted([], ["a"]), "at least one reference"),
         (lambda: counted([["a"]], ["a"], tokenizer="13b"), "did you mean '13a'.* choose one of"),

@@ -5,7 +5,7 @@ import pytest
 
 import truecost as tc
 from truecost.core.leaderboard import standings
-from truecost.report import curves
+from truecost.tasks.trials import curves
 
 SCORES, LABELS = [2.0, -1.0, 0.5], [1, 0, 1]
 
@@ -64,7 +64,7 @@ def test_strata_of_units_are_drawn_each_by_itself():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("uni2", "Trials.of has no parameter 'uni2': did you mean 'unit2'"),
+        ("uni2", "Trials.of has no parameter 'uni2' .did you mean 'unit2'"),
         ("unit3", "did you mean 'unit"),
         ("strata", "no argument strata .did you mean stratum"),
         ("weigth", "did you mean 'weight'"),

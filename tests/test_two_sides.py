@@ -8,7 +8,6 @@ import pytest
 import truecost as tc
 from truecost import cli
 from truecost.outputs.normalising import unspaced
-from truecost.study import Study
 
 SIDES = "utt,text,pred_text,speaker\nu-1,the cat sat,the cat,ann\nu-2,it rained,it rained,bob\n"
 TEXTS = {
@@ -79,7 +78,7 @@ def test_the_map_of_a_system_is_of_its_file(there):
             "b": {"file": "manifest.csv", "map": {"text": "pred_text"}},
         },
     }
-    outcome = tc.run(Study.of(study))
+    outcome = tc.run(study)
     assert [row.value for row in outcome.estimates] == pytest.approx([0.2, 0.2])
     assert not [problem for problem in outcome.problems if "twice" in problem.message]
 

@@ -12,8 +12,8 @@ import pytest
 
 import truecost as tc
 from truecost.cli import run
-from truecost.formats import read_bytes, sha256, streams
-from truecost.formats.streams import LINE, UNPACKED, blocks
+from truecost.formats import opening, read_bytes, sha256
+from truecost.formats.opening import LINE, UNPACKED, blocks
 
 LINES = b"a,0,1\n" * 2000
 ROWS = 100_000
@@ -73,7 +73,7 @@ def test_a_large_archive_that_is_not_compressed_is_no_bomb(put, monkeypatch):
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_line_has_a_longest_length(put, monkeypatch, packed):
-    size = 3 * streams.BLOCK
+    size = 3 * opening.BLOCK
     monkeypatch.setenv(LINE.variable, str(size))
     write = gzip.compress if packed else bytes
     longest = b"a" * size + b"\n"
@@ -101,7 +101,7 @@ COMMANDS = (
     "diarization score {} good.csv",
     "terms validate {} --kwlist {} --ecf {}",
     "terms score {} --rttm {} --kwlist {} --ecf {}",
-    "stream validate {}",
+    "streams validate {}",
     "abba validate {}",
     "lifelong score {}",
     "lifelong validate {}",
@@ -132,7 +132,7 @@ def test_standard_input_that_never_ends():
 
 
 def test_all_ways_to_read_give_the_same_bytes(put, monkeypatch):
-    monkeypatch.setattr(streams, "HELD", 5000)  # larger ones are unpacked once more
+    monkeypatch.setattr(opening, "HELD", 5000)  # larger ones are unpacked once more
     for data in (b"", LINES[:4998], LINES):
         for stored in (data, gzip.compress(data)):
             path = put(stored, "a")
@@ -153,7 +153,7 @@ CHILD = """
 import resource, sys
 import truecost as tc
 from truecost.formats.searches import read_detections
-from truecost.tasks.lifelong.read import columns_of
+from truecost.tasks.lifelong.work import columns_of
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 for read in (tc.read, read_detections, columns_of):
     try:

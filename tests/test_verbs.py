@@ -14,11 +14,9 @@ import pytest
 import streaming
 import truecost as tc
 from truecost import cli
-from truecost.phrasing import key, rephrased
 from truecost.study import Outcome
-from truecost.study.shown import Checked, Planned
 from truecost.tasks import find, names
-from truecost.verbs import arguments_of, options_of
+from truecost.verbs import arguments_of, key, options_of, rephrased
 
 DEMO = Path(str(files("truecost"))) / "data" / "demo"
 NETWORK, LOGISTIC = str(DEMO / "network.csv"), str(DEMO / "logistic.csv")
@@ -121,6 +119,15 @@ def test_every_way_in_gives_the_rows_of_the_command_line(way, rows):
     assert rows_of(found, "network") == rows(f"score {NETWORK} {FLAGS}")
 
 
+@pytest.mark.parametrize(("number", "said"), [(-1, "1 label is empty"), (2, "has the class 2; it")])
+def test_a_number_of_no_class_is_no_label(number, said):
+    labels = pl.Series("label", [number, *[0, 1] * 5], pl.Int64)
+    dataset, frame = Dataset(), FRAME.select("score").head(11).with_columns(labels)
+    dataset.to_polars = lambda: frame
+    with pytest.raises(tc.InputError, match=said):
+        tc.score(dataset, type="llr")
+
+
 def test_arrays_by_name_give_the_same(rows):
     wanted = rows(f"score {NETWORK} {FLAGS}")
     scores, labels, unit = FRAME["score"].to_numpy(), FRAME["label"].to_list(), FRAME["speaker"]
@@ -196,6 +203,8 @@ def test_two_units_in_every_way(tmp_path, rows):
     [row] = tc.score(frame, unit=(enrol, test), **chosen).estimates
     assert row.factors == ("unit_1+unit_2",)
     assert row.value == wanted[0]["value"]
+    mixed = tc.score(frame, unit=("enrol", test), **chosen).estimates[0]
+    assert (mixed.factors, mixed.lower) == (("enrol+unit_2",), wanted[0]["lower"])
     crossed = tc.score(frame, unit="enrol", unit2=test, **chosen).estimates[0]
     assert crossed.factors == ("enrol", "unit2")
 
@@ -317,6 +326,23 @@ def test_terms_from_paths(rows):
     assert rows_of(found) == rows(f"terms score {at}/full.kwslist.xml.gz {flags} {more}")
 
 
+def test_a_folder_stands_for_its_files_where_the_task_says_so(tmp_path):
+    at = DEMO / "terms"
+    for name in ("full", "plain"):
+        (tmp_path / f"{name}.kwslist.xml.gz").symlink_to(at / f"{name}.kwslist.xml.gz")
+    board = tc.leaderboard(
+        tmp_path,
+        task="terms",
+        ecf=at / "e.ecf.xml",
+        rttm=at / "r.rttm.gz",
+        kwlist=at / "t.kwlist.xml",
+        preset="quesst-2014",
+        measures="atwv",
+        **FAST,
+    )
+    assert {line.system for line in board.leaderboard} == {"full", "plain"}
+
+
 def test_terms_from_frames():
     audio = {"document": ["a", "b"], "duration": [600.0, 600.0]}
     said = pl.DataFrame(
@@ -343,15 +369,17 @@ def test_terms_from_frames():
 def test_streams_from_paths(tmp_path, rows):
     streaming.written(tmp_path)
     events, labels = tmp_path / "events.jsonl", tmp_path / "labels.csv"
-    found = tc.score(events, task="stream", labels=labels, q=3, **FAST)
-    assert rows_of(found) == rows(f"stream score {events} --labels {labels} --q 3 --replicates 100")
+    found = tc.score(events, task="streams", labels=labels, q=3, **FAST)
+    assert rows_of(found) == rows(
+        f"streams score {events} --labels {labels} --q 3 --replicates 100"
+    )
     frame = pl.DataFrame(map(json.loads, events.read_text().splitlines()))
     for held in (frame, pd.DataFrame(frame.to_dicts())):
-        more = tc.score(held, task="stream", labels=pl.read_csv(labels), q=3, **FAST)
+        more = tc.score(held, task="streams", labels=pl.read_csv(labels), q=3, **FAST)
         assert [row.value for row in more.estimates] == [row.value for row in found.estimates]
-    assert tc.validate(frame, task="stream", labels=labels).valid
+    assert tc.validate(frame, task="streams", labels=labels).valid
     with pytest.raises(tc.InputError, match="there is no column 'phase'"):
-        tc.score(frame.drop("phase"), task="stream", labels=labels)
+        tc.score(frame.drop("phase"), task="streams", labels=labels)
 
 
 def test_life_cycles_from_frames(tmp_path, rows):
@@ -364,14 +392,14 @@ def test_life_cycles_from_frames(tmp_path, rows):
     again = tc.score(named, task="lifelong", higher=False, policy="uniform", version="model")
     assert rows_of(again) == rows_of(found)
     planned = tc.plan(frame.to_dict(as_series=False), task="lifelong", higher=False)
-    assert planned.rows[0]["value"] == 0.25
+    assert planned.planned[0]["value"] == 0.25
 
 
 def test_boards_of_streams_and_life_cycles(tmp_path):
     streaming.written(tmp_path)
     events, labels = tmp_path / "events.jsonl", tmp_path / "labels.csv"
     frame = pl.DataFrame(map(json.loads, events.read_text().splitlines()))
-    chosen = {"task": "stream", "labels": labels, "measures": "imlm", **FAST}
+    chosen = {"task": "streams", "labels": labels, "measures": "imlm", **FAST}
     board = tc.leaderboard({"a": frame, "b": events}, **chosen)
     assert [(line.rank, line.system) for line in board.leaderboard] == [(1, "a"), (1, "b")]
     post = next(row for row in board.estimates if row.dims["phase"] == "post")
@@ -386,7 +414,7 @@ def test_boards_of_streams_and_life_cycles(tmp_path):
         tc.leaderboard(systems, policy=["uniform", "recent:1"], **lived)
 
 
-def test_a_study_is_a_path_tables_or_itself(tmp_path):
+def test_a_study_is_a_path_or_tables(tmp_path):
     tables = {
         "measures": ["act_dcf"],
         "data": {"type": "llr", "map": {"unit": "speaker"}},
@@ -396,23 +424,24 @@ def test_a_study_is_a_path_tables_or_itself(tmp_path):
     }
     study = tc.Study.of(tables)
     (tmp_path / "study.toml").write_text(study.to_toml(), encoding="utf-8")
-    ways = (tables, study, tmp_path / "study.toml", str(tmp_path / "study.toml"))
+    ways = (tables, tmp_path / "study.toml", str(tmp_path / "study.toml"))
     assert len({json.dumps(tc.run(way).to_dict()) for way in ways}) == 1
+    with pytest.raises(tc.UsageError, match="study is of type Study: give the path of a study"):
+        tc.run(study)
     chosen = {"config": tmp_path / "study.toml", "measures": "auc"}
     assert [row.label for row in tc.score(**chosen).estimates] == ["auc"]
 
 
-@pytest.mark.pictures
 def test_plans_checks_and_leaderboards(tmp_path):
     planned = tc.plan(FRAME, measures="auc", half_width=0.01, **CHOSEN)
-    assert isinstance(planned, Planned)
-    assert planned.rows[0]["wanted_half_width"] == 0.01
+    assert isinstance(planned, Outcome)
+    assert planned.planned[0]["wanted_half_width"] == 0.01
     assert "units needed" in str(planned)
-    assert planned.to_polars()["units_needed"][0] == planned.rows[0]["units_needed"]
+    assert planned.to_polars()["units_needed"][0] == planned.planned[0]["units_needed"]
     assert (planned.save(tmp_path / "out") / "result.json").exists()
-    assert "svg" in planned.plot().svg[:200]
+    assert planned.plot().svg().startswith("<svg")
     checked = tc.validate({"network": NETWORK, "frame": FRAME}, type="llr", id="trial")
-    assert isinstance(checked, Checked)
+    assert isinstance(checked, Outcome)
     assert checked.valid
     assert str(checked).endswith("valid")
     assert {*checked.to_pandas()["system"]} == {"network", "frame"}
@@ -427,7 +456,6 @@ def test_plans_checks_and_leaderboards(tmp_path):
     assert len(tc.leaderboard(frames, keep_going=True, **chosen).leaderboard) == 2
 
 
-@pytest.mark.pictures
 def test_an_outcome_goes_into_other_documents():
     outcome = tc.score(
         FRAME, measures=["act_dcf", "auc"], subsets={"quiet": "active < 0.4"}, **CHOSEN
@@ -460,19 +488,18 @@ def test_records_are_scored_as_before():
     assert rows.to_polars()["value"].to_list() == [rows[0].value]
 
 
-@pytest.mark.pictures
 def test_pictures_of_an_outcome(tmp_path):
     outcome = tc.score(FRAME, measures=["act_dcf"], **CHOSEN)
     first = outcome.plot()
-    assert first.svg.startswith("<svg")
-    assert first.svg in outcome._repr_html_()
-    assert outcome.plot("detection").name == "Detection error trade-off"
-    saved = outcome.plot("Reliability").save(tmp_path / "reliability.svg")
+    assert first.svg() in outcome._repr_html_()
+    assert outcome.plot("det").name == "det"
+    assert outcome.plot("errors and").name == "det"  # how its heading begins
+    saved = outcome.plot("Calibration").save(tmp_path / "reliability.svg")
     assert saved.read_text(encoding="utf-8").startswith("<svg")
-    with pytest.raises(tc.UsageError, match=r"there is no picture 'x': the page has .*Reliability"):
+    with pytest.raises(tc.UsageError, match=r"no picture 'x': this result has costs, det, .*"):
         outcome.plot("x")
-    with pytest.raises(tc.UsageError, match=r"name a file that ends in \.svg"):
-        first.save(tmp_path / "a.pdf")
+    with pytest.raises(tc.UsageError, match=r"name a file that ends in one of these"):
+        first.save(tmp_path / "a.bmp")
     with pytest.raises(tc.InputError, match="cannot be written"):
         first.save(tmp_path / "none" / "a.svg")
 
@@ -509,7 +536,7 @@ def test_lists_by_task(capsys):
 
 
 WRONG = {
-    "an unknown argument": ({"typ": "llr"}, "no argument 'typ' (did you mean 'type'?); of trials"),
+    "an unknown argument": ({"typ": "llr"}, "no argument 'typ' (did you mean 'type'?); truecost"),
     "an unknown word": ({"type": "lr"}, "type is 'lr' (did you mean 'llr'?): choose one of llr"),
     "out of range": (
         {**CHOSEN, "prior": 2},
@@ -651,6 +678,13 @@ def test_a_stream_of_arrow_is_a_table():
     assert rows_of(found) == rows_of(tc.score(FRAME, measures="auc", **CHOSEN))
 
 
+def test_a_column_of_one_text_is_refused():
+    with pytest.raises(
+        tc.InputError, match=r"\['label'\] is 'target' .*: give a list with a value"
+    ):
+        tc.score({"score": [1.0, 2.0], "label": "target"}, type="llr")
+
+
 def test_nothing_is_said_to_be_empty():
     with pytest.raises(tc.UsageError, match="data is empty: give a path"):
         tc.score([], type="llr")
@@ -689,3 +723,8 @@ def test_lists_of_one_task_do_not_repeat_it(capsys):
 def test_a_demo_takes_no_study(capsys):
     assert cli.run(["demo", "--config", "nope.toml"]) == 2
     assert "demo has a study of its own: leave out --config" in capsys.readouterr().err
+
+
+def test_an_array_of_three_dimensions_is_refused():
+    with pytest.raises(tc.InputError, match=r"has 3 dimensions \(4, 2, 2\): give one, or two"):
+        tc.score(scores=np.zeros((4, 2, 2)), labels=[0, 1, 0, 1], type="posterior")

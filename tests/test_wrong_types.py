@@ -43,7 +43,7 @@ def test_what_is_of_another_type_is_named(call, parameter, wrong):
 def test_what_is_no_path_is_named(wrong):
     with pytest.raises(tc.UsageError, match="path of a file; frames and arrays need no reading"):
         tc.read(wrong)
-    with pytest.raises(tc.UsageError, match=r"study is .* or the path of its file"):
+    with pytest.raises(tc.UsageError, match=r"study is .*: give the path of a study file"):
         tc.run(wrong)
 
 
@@ -79,3 +79,34 @@ def test_a_study_runs_from_its_path(tmp_path):
     assert tc.run(str(path)).estimates[0].value == found.estimates[0].value
     with pytest.raises(tc.InputError, match="there is no such file"):
         tc.run(tmp_path / "other.toml")
+
+
+def test_an_unknown_argument_is_told_what_is_near_and_where_all_are():
+    with pytest.raises(
+        tc.UsageError, match=r"'prios' \(did you mean 'priors'\?\).* like it are prior"
+    ):
+        tc.score(scores=SCORES, labels=LABELS, prios=0.1)
+    with pytest.raises(tc.UsageError, match="truecost list options trials has all of them"):
+        tc.score(scores=SCORES, labels=LABELS, zzz=0.1)
+
+
+def test_arrays_of_several_lengths_are_named_with_their_lengths():
+    with pytest.raises(tc.InputError, match="several lengths: scores has 40, labels has 39: give"):
+        tc.score(scores=SCORES, labels=LABELS[1:])
+
+
+def test_a_number_of_a_study_file_is_named_by_file_table_and_key(tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text("[systems.a]\nfile = 'a.csv'\n[systems.b]\nfile = 'b.csv'\nclip = 3\n")
+    with pytest.raises(tc.UsageError, match=r"study\.toml: \[systems\.b\] clip is 3: "):
+        tc.run(path)
+
+
+def test_a_half_width_of_nothing_is_refused_before_anything_is_read():
+    with pytest.raises(tc.UsageError, match="half_width is 0: it must"):
+        tc.plan("missing.csv", half_width=0)
+
+
+def test_an_unknown_policy_is_told_what_policies_there_are():
+    with pytest.raises(tc.UsageError, match="uniform"):
+        tc.score(FRAME, task="lifelong", policy="foo")

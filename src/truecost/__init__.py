@@ -67,59 +67,17 @@ if TYPE_CHECKING:
     from truecost.study import write as write
     from truecost.tasks import abba as abba
     from truecost.tasks import lifelong as lifelong
-    from truecost.tasks import streams
+    from truecost.tasks import streams as streams
     from truecost.tasks import terms as terms
     from truecost.tasks import trials as trials
     from truecost.tasks.measures import find as find
+    from truecost.tasks.trials.calibrated import Decomposition as Decomposition
+    from truecost.tasks.trials.calibrated import decompose as decompose
     from truecost.tasks.trials.calibrating import Calibrated as Calibrated
     from truecost.tasks.trials.calibrating import calibrate as calibrate
-    from truecost.tasks.trials.decomposing import Decomposition as Decomposition
-    from truecost.tasks.trials.decomposing import decompose as decompose
     from truecost.tasks.trials.options import TrialsScoring as TrialsScoring
     from truecost.tasks.trials.records import Trials as Trials
     from truecost.version import __version__ as __version__
 
-    stream = streams
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            ".calls": (
-                "compare",
-                "leaderboard",
-                "plan",
-                "run",
-                "score",
-                "score_system",
-                "validate",
-            ),
-            ".core.application": ("Application", "PRESETS", "preset"),
-            ".core.estimates": ("Context", "estimate"),
-            ".core.evidence": ("Evidence", "Totals", "totals"),
-            ".core.factors": ("Factor",),
-            ".core.measure": ("Measure",),
-            ".core.methods": ("MethodEstimate", "compare_methods", "estimate_method"),
-            ".core.ranking": ("Ranking",),
-            ".core.results": ("Comparison", "Estimate"),
-            ".core.runs": ("Runs",),
-            ".core.scoring": ("Scoring",),
-            ".core.sweep": ("Sweep",),
-            ".core.tally": ("Tally",),
-            ".core.weights": ("Block", "Plan", "Weights"),
-            ".errors": ("InputError", "MissingExtraError", "TruecostError", "UsageError"),
-            ".formats": ("read",),
-            ".gates": ("Gate", "Verdict", "assert_gate"),
-            ".outputs.arrays": ("count_diarization", "count_transcripts", "count_translations"),
-            ".outputs.items": ("Items",),
-            ".running": ("compare_systems",),
-            ".study": ("Outcome", "Study", "write"),
-            ".tasks": ("abba", "lifelong", "streams as stream", "terms", "trials"),
-            ".tasks.measures": ("find",),
-            ".tasks.trials.calibrating": ("Calibrated", "calibrate"),
-            ".tasks.trials.decomposing": ("Decomposition", "decompose"),
-            ".tasks.trials.options": ("TrialsScoring",),
-            ".tasks.trials.records": ("Trials",),
-            ".version": ("__version__",),
-        },
-        modules=("learning", "protocol"),
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,30 +1,78 @@
 """Arguments of the verbs in Python: what each may be.
 
 A text names a column or a file, an array holds values, a tuple of texts names several columns.
+Tables in memory are held under paths that no file has, where the reader of a study finds them:
+nothing is written.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
+import polars as pl
 
-from truecost.errors import UsageError, near, shown_as
+from truecost.errors import InputError, UsageError, near, shown_as
 from truecost.face import Face
-from truecost.memory import Held, is_frame, is_path, is_table, with_columns
+from truecost.formats import Table
 from truecost.names import COLUMNS, ITEM_MAP_KEYS
-from truecost.options import Declared
-from truecost.study.arguments import names_in
+from truecost.options import KINDS, Declared
+from truecost.study.arguments import is_frame, is_table, names_in, table_of, with_columns
 
+MARK = "memory:"  # how the path of a held table begins
 SYSTEM = "system"  # the name of the only one in memory
 OF_ITEMS = {*ITEM_MAP_KEYS} - {"id"}
 HOW = (
     "give a path, several, a frame, a mapping of columns to arrays, or one of names of systems to "
     "paths or frames; scores and labels in arrays are arguments of their own: scores=, labels="
 )
-KINDS = {float: "a number", int: "a whole number", bool: "True or False", str: "a text"}
+
+
+@dataclass(frozen=True)
+class Held:
+    """The tables in memory of one call, by the paths that stand for them.
+
+    Attributes
+    ----------
+    ids : str
+        The column by which a task joins rows, where it needs one: tables that lack it have the
+        numbers of their rows there, from 1, as texts with one a line have.
+    mapped : str
+        The column that is named in its place.
+    """
+
+    ids: str = ""
+    mapped: str = ""
+    tables: dict[str, Table] = field(default_factory=dict)
+
+    def add(self, name: str, given: Any, columns: Mapping[str, Any] | None = None) -> str:
+        """Hold what was given, with further columns; returns its path.
+
+        Parameters
+        ----------
+        name : str
+            What messages call it.
+        columns : mapping of str to array_like, optional
+            Further columns, in place of those of the same names.
+        """
+        path = f"{MARK}{name}"
+        while path in self.tables:
+            path += "'"
+        table = table_of(name, given)
+        table = with_columns(table, columns) if columns else table
+        read = isinstance(given, Table)  # what a reader made knows its ids
+        self.tables[path] = table if read or not self.ids else self._identified(table)
+        return path
+
+    def _identified(self, table: Table) -> Table:
+        """A table of a task that joins by ids: rows correspond by position where it has none."""
+        if self.mapped or self.ids in table.columns:
+            return replace(table, ordered=False)
+        ids = pl.Series(self.ids, range(1, len(table) + 1)).cast(pl.String)
+        return replace(table, frame=table.frame.with_columns(ids), ordered=True)
 
 
 @dataclass(frozen=True)
@@ -60,6 +108,8 @@ class _Columns:
         The same for the reference, which says what items share.
     scores : dict of str to array_like
         Scores by system.
+    parameters : dict of str to str
+        What the caller calls each column.
     leads : bool
         Whether the task has a reference.
     """
@@ -70,8 +120,9 @@ class _Columns:
     values: dict[str, Any] = field(default_factory=dict)
     beside: dict[str, Any] = field(default_factory=dict)
     scores: dict[str, Any] = field(default_factory=dict)
+    parameters: dict[str, str] = field(default_factory=dict)
 
-    def take(self, key: str, given: Any) -> None:
+    def take(self, key: str, given: Any, parameter: str) -> None:
         """Take what a key was given: a column, several in a tuple, or values."""
         several = isinstance(given, tuple) and bool(given)
         if key in self.map or (key == "score" and self.scores):
@@ -84,18 +135,25 @@ class _Columns:
         values = self.beside if self.leads and key in OF_ITEMS else self.values
         if isinstance(given, str):
             self.map[key] = given
-        elif several and all(isinstance(one, str) for one in given):
-            self.map[key] = "+".join(given)
-        elif several and all(np.ndim(one) > 0 for one in given):
+        elif several and all(isinstance(one, str) or np.ndim(one) > 0 for one in given):
             sides = {f"{key}_{place}": side for place, side in enumerate(given, 1)}
-            values.update(sides)
-            self.map[key] = "+".join(sides)
+            values |= {name: side for name, side in sides.items() if not isinstance(side, str)}
+            self.map[key] = "+".join(s if isinstance(s, str) else n for n, s in sides.items())
         elif isinstance(given, Mapping):
             self.scores.update(given)
         else:
             column = _called(key, given, values)
             values[column] = given
             self.map[key] = column
+            self.parameters[column] = parameter
+
+    def refuse_lengths(self, values: Mapping[str, Any], system: str = "") -> None:
+        """Refuse arrays that are the whole data of a system and have several lengths."""
+        called = self.parameters | {"score": f"scores[{system!r}]"} if system else self.parameters
+        sizes = {called.get(c, c): len(v) for c, v in values.items() if np.ndim(v) > 0}
+        if len({*sizes.values()}) > 1:
+            said = ", ".join(f"{name} has {size}" for name, size in sizes.items())
+            raise InputError(f"arrays have several lengths: {said}: give one entry for each trial")
 
 
 def _called(key: str, given: Any, taken: Mapping[str, Any]) -> str:
@@ -123,13 +181,6 @@ def asked_of(
         None where one is not given.
     others : sequence of str
         Further arguments, for messages.
-
-    Raises
-    ------
-    UsageError
-        When an argument is not known, or is of another type.
-    InputError
-        When data in memory are no table.
     """
     said = {key: value for key, value in arguments.items() if value is not None}
     names = names_of(known)
@@ -143,14 +194,14 @@ def asked_of(
         if option is None:
             continue
         if option.table == "map":
-            columns.take(option.key, value)
+            columns.take(option.key, value, key)
         elif option.key == "map" and isinstance(value, Mapping):
             for meaning, column in value.items():
-                columns.take(str(meaning), column)
+                columns.take(str(meaning), column, str(meaning))
         else:
             rest[option] = value
-    held = Held("id" if _joins_by_id(face) else "", columns.map.get("id", ""))
-    systems = _systems(data, columns, held)
+    held = Held("id" if "id" in face.formats.columns else "", columns.map.get("id", ""))
+    systems = _systems(data, columns, held, folders=face.folders)
     given = {option: value_of(option, value, held) for option, value in rest.items()}
     if columns.map:
         option = next(one for one in known if one.key == "map")
@@ -177,28 +228,23 @@ def texts_of(name: str, given: Any) -> tuple[str, ...]:
     return () if given is None else names_in(name, given)
 
 
-def _joins_by_id(face: Face) -> bool:
-    """Whether the tables of a task have to have ids."""
-    return "id" in face.formats.columns
-
-
 def _unknown(verb: str, face: Face, key: str, names: set[str]) -> str:
-    """That there is no such argument, and which there are."""
-    meant = near(key, names)
-    return f"{verb} has no argument {key!r}{meant}; of {face.name} it takes " + ", ".join(
-        sorted(names)
-    )
+    """That there is no such argument, and which are nearest."""
+    nearest = get_close_matches(key.casefold(), sorted(names), n=5, cutoff=0.5)[1:]
+    others = f"; others like it are {', '.join(nearest)}" if nearest else ""
+    said = f"{verb} has no argument {key!r}{near(key, names, 0.5)}{others}"
+    return f"{said}; truecost list options {face.name} has all of them"
 
 
-def _systems(data: Any, columns: _Columns, held: Held) -> dict[str, str]:
+def _systems(data: Any, columns: _Columns, held: Held, *, folders: bool) -> dict[str, str]:
     """The files of the systems by their names; those in memory are held."""
     from truecost.study.paths import name_systems
 
-    if isinstance(data, Mapping) and any(is_path(of) or is_table(of) for of in data.values()):
+    if isinstance(data, Mapping) and data and all(map(_is_file, data.values())):
         systems = {str(name): of for name, of in data.items()}
     elif is_path(data) or _are_paths(data):
         paths = [data] if is_path(data) else [*data]
-        systems = dict(name_systems([str(path) for path in paths]))
+        systems = dict(name_systems([str(path) for path in paths], folders=folders))
     elif data is not None and is_table(data):
         systems = {SYSTEM: data}
     elif data is not None:
@@ -206,10 +252,10 @@ def _systems(data: Any, columns: _Columns, held: Held) -> dict[str, str]:
         first = data[0] if isinstance(data, list | tuple) and not empty else data
         if isinstance(getattr(first, "task", None), str):  # a record, counted already
             raise UsageError(
-                f"data is {_shown(data)}, a record: use tc.score_system(record, scoring), or "
-                "tc.compare_systems"
+                f"data is {_kind_of_data(data)}, a record: use tc.score_system(record, scoring), "
+                f"or tc.compare_systems"
             )
-        raise UsageError(f"data is {'empty' if empty else _shown(data)}: {HOW}")
+        raise UsageError(f"data is {'empty' if empty else _kind_of_data(data)}: {HOW}")
     elif columns.scores:
         systems = {str(name): {} for name in columns.scores}
     else:
@@ -221,15 +267,23 @@ def _systems(data: Any, columns: _Columns, held: Held) -> dict[str, str]:
     found = {}
     for name, of in systems.items():
         own = {"score": columns.scores[name]} if name in columns.scores else {}
-        found[name] = _place(name, of, {**columns.values, **own}, held)
+        values = {**columns.values, **own}
+        if isinstance(of, Mapping) and not of:
+            columns.refuse_lengths(values, name if own else "")
+        found[name] = _place(name, of, values, held)
     return found
 
 
-def _shown(data: Any) -> str:
+def _kind_of_data(data: Any) -> str:
     """What was given in place of data."""
     first = next(iter(data), None) if isinstance(data, list | tuple) else None
     shown = shown_as(data if first is None else first)
     return shown if first is None else f"a {type(data).__name__} whose first element is {shown}"
+
+
+def is_path(given: Any) -> bool:
+    """Whether something is the path of a file."""
+    return isinstance(given, str | Path)
 
 
 def _are_paths(data: Any) -> bool:
@@ -260,15 +314,10 @@ def _references(given: Any, values: Mapping[str, Any], held: Held) -> tuple[str,
 
 
 def value_of(option: Declared, given: Any, held: Held) -> Any:
-    """The value of an option as its table has it.
-
-    Raises
-    ------
-    UsageError
-        When it is of another type, or none of the words that it may be.
-    """
+    """The value of an option as its table has it."""
     known = option.option
     if known.file and option.table != "systems":
+        given = _named(given, option) if callable(known.file) else given
         files = _files(given, option.name, held, sided=known.sided)
         return files if option.many else files[0]
     if option.table == "systems" and isinstance(given, Mapping):
@@ -281,6 +330,16 @@ def value_of(option: Declared, given: Any, held: Held) -> Any:
         return msgspec.convert(_plain(given), option.kind)
     except msgspec.ValidationError as error:
         raise UsageError(_misfit(option, given)) from error
+
+
+def _named(given: Any, option: Declared) -> Any:
+    """What may be words or files, each text read as that of a flag is: UsageError of neither."""
+    read = option.option.read
+    texts = [given] if isinstance(given, str) else given
+    if read is None or not isinstance(texts, list | tuple):
+        return given
+    parts = [read(one, option.flag) if isinstance(one, str) else (one,) for one in texts]
+    return tuple(one for part in parts for one in part)
 
 
 def _misfit(option: Declared, given: Any) -> str:

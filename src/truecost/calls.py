@@ -6,25 +6,24 @@ was given, `verbs` makes the study, and the road from there is that of the comma
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
+from truecost import verbs
 from truecost.arguments import HOW, Asked, asked_of, texts_of
-from truecost.errors import UsageError, shown_as
+from truecost.errors import UsageError, checked, phrased, shown_as
 from truecost.face import Face
-from truecost.phrasing import key, phrased, rephrased
 from truecost.tasks import find, names
-from truecost.verbs import arguments_of, further_of, options_of, study_of
 
 if TYPE_CHECKING:
     from truecost.core.scoring import Scoring
     from truecost.study.config import Study
     from truecost.study.outcome import Outcome
+    from truecost.study.printing import Estimates
     from truecost.study.settings import Progress
-    from truecost.study.shown import Checked, Estimates, Planned
     from truecost.task import Record
 
-T = TypeVar("T")
 SHARED = ("task", "config", "progress")  # of every verb and task
 
 
@@ -79,7 +78,7 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
     system   measure   value     95% interval  naive  trials  units
     network  act_dcf  0.5097  [0.378, 0.6741]      1    1940    120
     """
-    return _done("score", data, options, _scored)
+    return _run_with("score", data, options, _scored)
 
 
 def score_system(record: "Record", scoring: "Scoring") -> "Estimates":
@@ -105,7 +104,7 @@ def score_system(record: "Record", scoring: "Scoring") -> "Estimates":
         When the record cannot be scored.
     """
     from truecost.running import score as of_record
-    from truecost.study.shown import Estimates
+    from truecost.study.printing import Estimates
 
     return Estimates(of_record(record, scoring), record.task)
 
@@ -135,10 +134,10 @@ def compare(data: Any = None, /, **options: Any) -> "Outcome":
     >>> print(found.comparisons[0].verdict)
     inconclusive
     """
-    return _done("compare", data, options, _scored)
+    return _run_with("compare", data, options, _scored)
 
 
-def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any) -> "Planned":
+def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any) -> "Outcome":
     """How many units halve the intervals, or reach a wanted half-width.
 
     Parameters
@@ -148,25 +147,30 @@ def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any
     half_width : float, optional
         Wanted half-width; half of the present one when left out.
 
+    Returns
+    -------
+    Outcome
+        With `planned`, which is what it prints.
+
     Examples
     --------
     >>> from importlib.resources import files
     >>> import truecost as tc
     >>> scores = files("truecost") / "data" / "demo" / "network.csv"
     >>> planned = tc.plan(scores, type="llr", unit="speaker", measures="auc")
-    >>> planned.rows[0]["n_units"], planned.rows[0]["more_units"]
+    >>> planned.planned[0]["n_units"], planned.planned[0]["more_units"]
     (120, 456)
     """
-    from truecost.study.running import plan_rows
-    from truecost.study.shown import Planned
+    from truecost.study.running import check_half_width, plan_rows
 
     if not (half_width is None or isinstance(half_width, int | float)):
         raise UsageError(f"half_width is {shown_as(half_width)}: give a number")
-    outcome = _done("plan", data, options, _scored)
-    return Planned(tuple(plan_rows(outcome, half_width)), outcome)
+    check_half_width(half_width)
+    outcome = _run_with("plan", data, options, _scored)
+    return replace(outcome, planned=tuple(plan_rows(outcome, half_width)))
 
 
-def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "Checked":
+def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "Outcome":
     """The checks of the data of systems, as scoring would read them: every fault is listed.
 
     Parameters
@@ -177,29 +181,30 @@ def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "C
     strict : bool
         Warnings make data invalid too.
 
+    Returns
+    -------
+    Outcome
+        With `checks` and `valid`, and no rows.
+
     Examples
     --------
     >>> import truecost as tc
     >>> tc.validate(scores=[1.5, float("nan")], labels=[1, 0], type="llr").valid
     False
     """
-    from truecost.study import checks
-    from truecost.study.shown import Checked
+    from truecost.study import validation
 
-    def done(study: "Study", progress: "Progress | None", asked: Asked) -> Checked:
+    def done(study: "Study", progress: "Progress | None", asked: Asked) -> "Outcome":
         del progress
-        face = find(study.task)
-        known = arguments_of(face, "validate")
-        found = checks.validate(study, asked.wanted, asked.held.tables)
-        return Checked(
-            {
-                name: tuple(replace(one, message=rephrased(one.message, known)) for one in of)
-                for name, of in found.items()
-            },
-            strict,
-        )
+        known = verbs.arguments_of(find(study.task), "validate")
+        found = validation.validate(study, asked.wanted, asked.held.tables)
+        said = {
+            name: tuple(replace(one, message=verbs.rephrased(one.message, known)) for one in of)
+            for name, of in found.items()
+        }
+        return validation.checked(said, strict, study.task)
 
-    return _done("validate", data, options, done)
+    return _run_with("validate", data, options, done)
 
 
 def leaderboard(data: Any = None, /, *, keep_going: bool = False, **options: Any) -> "Outcome":
@@ -232,17 +237,15 @@ def leaderboard(data: Any = None, /, *, keep_going: bool = False, **options: Any
     def done(study: "Study", progress: "Progress | None", asked: Asked) -> "Outcome":
         return rank(study, progress, keep_going=keep_going, held=asked.held.tables)
 
-    return _done("leaderboard", data, options, done)
+    return _run_with("leaderboard", data, options, done)
 
 
-def run(
-    study: "Study | str | Path | Mapping[str, Any]", progress: "Progress | None" = None
-) -> "Outcome":
+def run(study: "str | Path | Mapping[str, Any]", progress: "Progress | None" = None) -> "Outcome":
     """Score the systems of a study, compare them with the baseline, and check the gates.
 
     Parameters
     ----------
-    study : Study, path or mapping
+    study : path or mapping
         A path is that of a study file (TOML), as `Study.read` takes it; a mapping has its tables,
         as `Study.of` takes them.
     progress : callable, optional
@@ -273,15 +276,14 @@ def run(
     from truecost.study.config import Study
     from truecost.study.running import run as run_study
 
-    with phrased({}):
-        if isinstance(study, Mapping):
-            study = Study.of(study)
-        elif isinstance(study, str | Path):
-            study = Study.read(str(study))
-    task = getattr(study, "task", None)
-    known = arguments_of(find(task), "score") if task is None or task in names() else {}
-    with phrased(known, key):
-        return run_study(study, progress)
+    checked("study", study, (str, Path, Mapping), "the path of a study file, or its tables")
+    with phrased(verbs.in_python):
+        chosen = Study.of(study) if isinstance(study, Mapping) else Study.read(str(study))
+    known = (
+        verbs.arguments_of(find(chosen.task), "score") if chosen.task in (None, *names()) else {}
+    )
+    with phrased(partial(verbs.rephrased, known=known, way=verbs.key)):
+        return run_study(chosen, progress)
 
 
 def _scored(study: "Study", progress: "Progress | None", asked: Asked) -> "Outcome":
@@ -291,26 +293,26 @@ def _scored(study: "Study", progress: "Progress | None", asked: Asked) -> "Outco
     return run_study(study, progress, asked.held.tables)
 
 
-def _done(
+def _run_with(
     verb: str,
     data: Any,
     arguments: Mapping[str, Any],
-    do: "Callable[[Study, Progress | None, Asked], T]",
-) -> T:
+    do: "Callable[[Study, Progress | None, Asked], Outcome]",
+) -> "Outcome":
     """What a verb does with the study that its arguments make."""
     face = _face(arguments.get("task"), arguments.get("config"))
     if verb not in face.verbs:
         raise UsageError(f"{face.name} has no {verb}: it has {', '.join(face.verbs)}")
-    known = (*SHARED, *further_of(face, verb))
+    known = (*SHARED, *verbs.further_of(face, verb))
     shared = {name: arguments.get(name) for name in known}
     rest = {name: value for name, value in arguments.items() if name not in known}
     if not (shared["progress"] is None or callable(shared["progress"])):
         raise UsageError(f"progress is {shown_as(shared['progress'])}: give a function")
-    with phrased(arguments_of(face, verb)):
-        asked = asked_of(face, verb, options_of(face, verb), data, rest, known)
+    with phrased(partial(verbs.rephrased, known=verbs.arguments_of(face, verb))):
+        asked = asked_of(face, verb, verbs.options_of(face, verb), data, rest, known)
         if not asked.systems and shared["config"] is None:
             raise UsageError(f"no data are given: {HOW}")
-        study = study_of(
+        study = verbs.study_of(
             face,
             asked.systems,
             asked.given,

@@ -7,21 +7,58 @@ TruecostError
 
 The library raises; only the command line turns an exception into an exit code. Undefined values
 are NaN, never an exception in the middle of a report.
+
+Messages are written with the flags of the command line, `--llr-base`; the caller reads them in the
+words of the door that it came in by: arguments, keys of a study, or flags.
 """
 
+import importlib
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from difflib import get_close_matches
+from types import ModuleType
+
+from truecost.lazy import imported
 
 LONGEST = 200  # letters of an example in a message
 HIDDEN = re.compile(  # control characters, ends of lines, marks of direction, lone surrogates
     "[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
+Door = Callable[[str], str]  # from a message as it is written to the words of the caller
+_INVARIABLE = ("series", "species")  # end in s and stay as they are
+_SINGULAR = {"are": "is", "have": "has", "were": "was", "do": "does"}
+
+
+def _in_python(text: str) -> str:
+    """A message with arguments in place of flags."""
+    said: str = imported("truecost.verbs").in_python(text) if "--" in text else text
+    return said
+
+
+DOOR: ContextVar[Door] = ContextVar("door", default=_in_python)
 
 
 class TruecostError(Exception):
     """Base class: catch this to catch every error that truecost raises on purpose."""
+
+    def __str__(self) -> str:
+        return DOOR.get()(super().__str__())
+
+
+@contextmanager
+def phrased(door: Door) -> Iterator[None]:
+    """Say errors in the words of a door; `str` leaves them as they are written."""
+    token = DOOR.set(door)
+    try:
+        yield
+    except TruecostError as error:
+        error.args = (str(error),)
+        raise
+    finally:
+        DOOR.reset(token)
 
 
 class UsageError(TruecostError):
@@ -62,10 +99,11 @@ def message(text: str) -> str:
     return visible(text, keep="\n\t")
 
 
-def near(word: object, known: Iterable[object]) -> str:
-    """`(did you mean ...?)` behind a word, where a known one is close; empty otherwise."""
-    close = get_close_matches(str(word), map(str, known), n=1)
-    return f" (did you mean {close[0]!r}?)" if close else ""
+def near(word: object, known: Iterable[object], cutoff: float = 0.6) -> str:
+    """`(did you mean ...?)` behind a word, where a known one is close in any case; else empty."""
+    names = {name.casefold(): name for name in map(str, known)}
+    close = get_close_matches(str(word).casefold(), names, n=1, cutoff=cutoff)
+    return f" (did you mean {names[close[0]]!r}?)" if close else ""
 
 
 def refuse_text(**given: object) -> None:
@@ -104,10 +142,6 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST else f"{text[: LONGEST // 2]}...{text[-LONGEST // 2 :]}"
 
 
-_INVARIABLE = ("series", "species")  # end in s and stay as they are
-_SINGULAR = {"are": "is", "have": "has", "were": "was", "do": "does"}
-
-
 def counted(number: float, noun: str, verb: str = "") -> str:
     """A count with its noun, and with a verb that agrees: `1 trial has`, `2 trials have`.
 
@@ -120,25 +154,21 @@ def counted(number: float, noun: str, verb: str = "") -> str:
     verb : str
         In the plural: `are`, `stand`.
     """
-    one = number == 1
-    words = [amount(number), noun if one else plural(noun)]
-    if verb:
-        words.append(_agreeing(verb) if one else verb)
-    return " ".join(words)
+    if number != 1:
+        return " ".join(filter(None, (amount(number), plural(noun), verb)))
+    return " ".join(filter(None, (amount(number), noun, _agreeing(verb))))
 
 
 def _agreeing(verb: str) -> str:
-    """The singular of a verb."""
-    return _SINGULAR.get(verb, f"{verb}s")
+    """The singular of a verb; nothing of none."""
+    return _SINGULAR.get(verb, f"{verb}s") if verb else ""
 
 
 def named(noun: str, names: Sequence[str], verb: str = "") -> str:
     """Names behind their noun: `column a`, `labels a, b are`; the first five of many."""
-    one = len(names) == 1
-    words = [noun if one else plural(noun), first_five(names)]
-    if verb:
-        words.append(_agreeing(verb) if one else verb)
-    return " ".join(words)
+    if len(names) != 1:
+        return " ".join(filter(None, (plural(noun), first_five(names), verb)))
+    return " ".join(filter(None, (noun, first_five(names), _agreeing(verb))))
 
 
 def amount(number: float) -> str:
@@ -170,3 +200,25 @@ def shown_as(given: object) -> str:
         shown = repr(given)
         return f"{shown if len(shown) <= 40 else shown[:37] + '...'} ({type(given).__name__})"
     return f"of type {type(given).__name__}"
+
+
+def need(module: str, extra: str) -> ModuleType:
+    """An optional package, imported.
+
+    Parameters
+    ----------
+    module : str
+        Name of the module.
+    extra : str
+        The extra of truecost that brings it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        if (error.name or "").partition(".")[0] != package:
+            raise  # the package is there and lacks something itself
+        raise MissingExtraError(
+            f"this needs the package {package}, which is not installed: "
+            f"pip install 'truecost[{extra}]'"
+        ) from error

@@ -41,13 +41,12 @@ class Face:
         The keys of `[data]` that go with it.
     systems : tuple of str
         Further keys of `[systems.NAME]`.
-    records : bool
-        Whether these are flags too: FILE, or SYSTEM=FILE where there are several systems.
     tables : mapping of str to str
         Further tables of a study, and where the type of each is: `module:Class`; one that begins
         with `*` holds several by name.
     options : tuple of str
-        The tables whose keys are flags, its own first.
+        The tables whose keys are flags, its own first. Of `systems` the keys above: FILE, or
+        SYSTEM=FILE where there are several systems.
     application, interval : tuple of str
         The keys of `[application]` and `[interval]` that go with it.
     words : mapping of str to tuple of str
@@ -56,32 +55,28 @@ class Face:
         Its defaults of shared options, by key, where they are others.
     leading : tuple of str
         Keys of `[data]` that stand first, before the files of systems.
-    several : bool
-        Whether several of what stands first may be given.
     wanted : str
         The option of `validate` that names a file with what has to be there; none when empty.
     folders : bool
         Whether a folder stands for the files in it.
-    verbs : tuple of str
-        The verbs that it has.
     about : mapping of str to str
-        What help says: of the task (under ""), its verbs, `files`, `reference`, `subset`, `wanted`.
+        What help says: of the task (under ""), its verbs, `files`, `reference`, `subset`, `wanted`;
+        under `further` where several references may be given. Under `resampling` how replicates are
+        computed, where that is said.
     examples : mapping of str to str
-        Arguments of each verb after its name.
+        Arguments of each of its verbs and commands after the name: a task has the verbs of which
+        it has an example.
     outputs : str
-        Where the options of tables are that are written beside the result: `module:Class`.
+        Where the options of tables are that are written beside the result: `module:Class`, whose
+        method `writer(study)` gives what writes them from an outcome, or None.
     worst : bool
         Whether the worst items of each system can be shown.
-    blocks : bool
-        Whether units stand in time, so that moving blocks are drawn.
     libraries : tuple of str
         What computes besides, whose versions stand in the result.
     commands : tuple of (str, str, str)
         Further commands: name, place (`module:function`) and what help says.
     live : str
         How a live run makes its logs, a `Live`: `module:NAME`; empty where none does.
-    unnamed : bool
-        Whether it is meant where no task is named.
     measures : tuple of str
         Modules that hold its measures; of a package all of its modules do.
     map_keys : mapping of str to str
@@ -96,36 +91,38 @@ class Face:
     data: tuple[str, ...] = ("map", "input_format")
     systems: tuple[str, ...] = ()
     tables: Mapping[str, str] = field(default_factory=dict)
-    records: bool = False
     options: tuple[str, ...] = ()
     application: tuple[str, ...] = ()
     interval: tuple[str, ...] = ("level", "replicates", "seed", "method", "icc", "jobs")
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shown: Mapping[str, str] = field(default_factory=dict)
     leading: tuple[str, ...] = ()
-    several: bool = False
     folders: bool = False
     wanted: str = ""
-    verbs: tuple[str, ...] = (*VERBS,)
     about: Mapping[str, str] = field(default_factory=dict)
     examples: Mapping[str, str] = field(default_factory=dict)
     outputs: str = ""
     worst: bool = False
-    blocks: bool = False
     libraries: tuple[str, ...] = ()
     commands: tuple[tuple[str, str, str], ...] = ()
     live: str = ""
-    unnamed: bool = False
 
     @property
-    def costs(self) -> bool:
-        """Whether an application goes with it: errors cost something."""
-        return bool(self.application)
+    def verbs(self) -> tuple[str, ...]:
+        """The verbs that it has."""
+        return tuple(verb for verb in VERBS if verb in self.examples)
 
     @property
-    def stated(self) -> str | None:
-        """Its name in a study; None of the task that is meant where none is named."""
-        return None if self.unnamed else self.name
+    def blocks(self) -> bool:
+        """Whether units stand in time, so that moving blocks are drawn without being asked for."""
+        return "block_length" in self.interval and "resample" not in self.interval
+
+    @property
+    def unnamed(self) -> bool:
+        """Whether it is meant where no task is named."""
+        from truecost.tasks import DEFAULT
+
+        return self.name == DEFAULT
 
     measures: tuple[str, ...] = ()
     map_keys: Mapping[str, str] = field(default_factory=dict)
@@ -156,14 +153,13 @@ def item_face(
     examples: Mapping[str, str],
     formats: Formats | None = None,
     data: tuple[str, ...] = ("metadata", "missing"),
-    several: bool = False,
     libraries: tuple[str, ...] = (),
 ) -> Face:
     """The face of a task that holds outputs against a reference, item by item.
 
     Parameters
     ----------
-    name, title, work, map_keys, about, examples, several, libraries
+    name, title, work, map_keys, about, examples, libraries
         As `Face` has them; about and examples over those of every such task. Keys of units are
         among `map_keys`.
     measures : str
@@ -185,7 +181,6 @@ def item_face(
         formats=formats or Formats(of=name),
         data=("map", "reference", "reference_map", "reference_format", *data, "input_format"),
         leading=("reference",),
-        several=several,
         tables={name: table},
         options=(name,),
         interval=(

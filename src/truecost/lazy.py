@@ -1,15 +1,18 @@
 """Lazy packages: a module is imported when one of its names is first used (PEP 562).
 
-A package says where its public names are made; importing the package, or one of its files, imports
-none of the others::
+A package says once where its public names are made, for type checkers too; importing it, or one of
+its files, imports none of the others::
 
-    __getattr__, __dir__, __all__ = attach(__name__, {".config": ("Study",), ".running": ("run",)})
+    if TYPE_CHECKING:
+        from truecost.study.config import Study as Study
+    else:
+        __getattr__, __dir__, __all__ = attach(__name__, __file__)
 """
 
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable
 from importlib import import_module
-from importlib.util import resolve_name
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -31,6 +34,24 @@ def imported(module: str) -> ModuleType:
         raise UsageError(f"{module}, a part of a task, cannot be imported: {said}") from error
 
 
+def listed_in(package: ModuleType, name: str, what: str) -> dict[str, Any]:
+    """What the modules of a package list under a name, in their order; UsageError for a repetition.
+
+    `what`: the things that are listed, for the message.
+    """
+    import pkgutil
+
+    found: dict[str, Any] = {}
+    for module in pkgutil.iter_modules(package.__path__):
+        listed = getattr(import_module(f"{package.__name__}.{module.name}"), name, {})
+        if repeated := sorted({*listed} & {*found}):
+            from truecost.errors import UsageError
+
+            raise UsageError(f"two {what} are named {repeated[0]!r}")
+        found |= listed
+    return found
+
+
 class LazyPackage(ModuleType):
     """A package whose public names are not hidden by its modules of the same names."""
 
@@ -42,25 +63,10 @@ class LazyPackage(ModuleType):
 
 
 def attach(
-    package: str, names: Mapping[str, Collection[str]], modules: Collection[str] = ()
+    package: str, file: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """`__getattr__`, `__dir__` and `__all__` of a package.
-
-    Parameters
-    ----------
-    package : str
-        Its `__name__`.
-    names : mapping of str to collection of str
-        Public names by the module that makes them, a full name or one that begins with a dot.
-        `of as curves_of` makes `of` public as `curves_of`.
-    modules : collection of str
-        Its own modules and packages that are public.
-    """
-    places = {module: (f"{package}.{module}", "") for module in modules}
-    for module, made in names.items():
-        for name, _, public in (text.partition(" as ") for text in made):
-            places[public or name] = (resolve_name(module, package), name)
-    PLACES[package] = places
+    """`__getattr__`, `__dir__` and `__all__` of a package, from its `__name__` and `__file__`."""
+    PLACES[package] = places = stated(package, Path(file).read_text(encoding="utf-8"))
     sys.modules[package].__class__ = LazyPackage
 
     def get(name: str) -> Any:
@@ -79,3 +85,27 @@ def attach(
         return sorted({*vars(sys.modules[package]), *places})
 
     return get, listed, sorted(places)
+
+
+def stated(package: str, source: str) -> dict[str, Place]:
+    """Where the names are made that a package imports for type checkers.
+
+    `from a import b as b` makes `b` public; so does `c = b` below an import of `b`.
+    """
+    import ast
+
+    found: dict[str, Place] = {}
+    public = set()
+    [block] = [node for node in ast.parse(source).body if isinstance(node, ast.If)]
+    for node in block.body:
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                own = node.module == package  # one of its modules
+                place = (f"{package}.{alias.name}", "") if own else (node.module or "", alias.name)
+                found[alias.asname or alias.name] = place
+                public |= {alias.name} & {alias.asname}
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Name):
+            names = {target.id for target in node.targets if isinstance(target, ast.Name)}
+            found |= dict.fromkeys(names, found[node.value.id])
+            public |= names
+    return {name: found[name] for name in sorted(public)}

@@ -3,102 +3,42 @@ commands.
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 from truecost.errors import InputError, UsageError
 
+Number = TypeVar("Number", int, float)
 ScoreType = Literal["llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"]
-
-
 Missing = Literal["error", "drop", "worst"]
-
-
 Annotators = Literal["votes", "any"]
-
-
 Outside = Literal["error", "drop"]
-
-
 Mismatch = Literal["error", "drop"]
-
-
 SpeakerMapping = Literal["scored", "evaluated"]
-
-
 Estimator = Literal["mean", "run"]
-
-
 ChosenBy = Literal["point", "upper"]
-
-
 LabelTarget = Literal["rfpr", "rrecall", "both", "fpr"]
-
-
 TrialUnit = Literal["occurrence", "segment", "document"]  # what a trial of a search for terms is
-
-
 SearchFactor = Literal["query", "document", "both"]  # what is resampled of a search
-
-
 Queried = Literal["right", "removed", "model"]  # what a queried item counts as, postquentially
-
-
 Pooling = Literal["micro", "macro"]  # of streams
-
-
 AnnotationSet = Literal["queries", "bootstrap", "development", "training", "pretraining"]
-
-
 Empty = Literal["nothing", "error"]  # what a batch without targets adds to the misses
-
-
 LastBatch = Literal["kept", "dropped"]
-
-
 OnlineDecision = Literal["own", "bayes"]
-
-
 OnlineFactor = Literal["batch", "stream", "seed", "both"]  # what is resampled of event logs
-
-
 Objective = Literal["imlm", "imlm_seconds", "total_price", "imlm_money", "act_dcf"]  # of a sweep
-
-
 LifelongKind = Literal["classes", "transcripts", "translation", "diarization"]  # of outputs
-
-
 LifelongFactor = Literal["item", "seed", "both"]  # what is resampled of a life cycle
-
-
 PolicyKind = Literal["recent", "uniform", "conservative", "table"]
-
-
 Normalise = Literal["lowercase", "none"]
-
-
 Scheme = Literal["multinomial", "poisson", "blocks"]
-
-
 Method = Literal["auto", "percentile", "bca"]
-
-
 Ends = Literal["auto", "percentile", "bca", "delta"]  # how the ends of an interval were made
-
-
 ICC = 0.1  # of the trials of a unit, as far as the data do not show it
-
-
 MachineMethod = Literal["spline", "poly3", "affine", "pav"]  # of machine labels
-
-
 CalibrationMethod = Literal["affine", "temperature", "pav", "spline", "poly3"]
-
-
 POSTERIORS: tuple[str, ...] = ("posterior", "log-posterior", "log-score")
-
-
 PARTS = ("collection", "application")  # each has a section of a report and gates of its own
-
 
 # What rows are about, in the order of tables; strategies and budgets are those of streams,
 # versions and policies those of lifelong learning.
@@ -106,22 +46,14 @@ DIMS = (
     *("system", *PARTS, "strategy", "budget", "estimator", "subset", "phase"),
     *("version", "policy"),
 )
-
-
 COLUMNS: dict[str, tuple[str, ...]] = {  # names that need no --map, the first of them canonical
     "score": ("score", "scores"),
     "label": ("label", "labels", "targets"),
     "id": ("id",),
     "unit": ("unit",),
 }
-
-
 NO_NUMBER = ("na", "nan", "null", "none")  # in lower case: what says that there is no number
-
-
 STANDARD_INPUT = ("-", "/dev/stdin")
-
-
 SCORE_TYPES: dict[str, str] = {
     "llr": "natural-log likelihood ratios (target over nontarget); --llr-base for others",
     "posterior": "posterior of the target, or one posterior a class",
@@ -131,8 +63,6 @@ SCORE_TYPES: dict[str, str] = {
     "decision": "the decided class (or reject/accept)",
     "number": "a predicted number (regression)",
 }
-
-
 ITEM_MAP_KEYS: dict[str, str] = {  # of items of any task
     "id": "id of the utterance or sentence: joins files",
     "unit": "what items share (speaker, document): resampled together",
@@ -140,8 +70,6 @@ ITEM_MAP_KEYS: dict[str, str] = {  # of items of any task
     "stratum": "stratum of the unit (or stream, for moving blocks)",
     "weight": "weight of the item (inverse inclusion probability)",
 }
-
-
 PROTOCOL_MAP_KEYS: dict[str, str] = {  # of tables of samples
     "id": "id of the sample",
     "label": "its class",
@@ -151,8 +79,6 @@ PROTOCOL_MAP_KEYS: dict[str, str] = {  # of tables of samples
     "source": "sample or recording that it was cut out of or made from (chunks, augmentation)",
     "content": "what is the same for copies: a text, a hash, or the path of a file with --files",
 }
-
-
 NORMALISATIONS: dict[str, str] = {  # of the texts of transcripts
     "nfc": "Unicode's composed form: a letter and its marks are one character where there is one",
     "nfkc": "Unicode's compatibility form: full-width letters, ligatures and the like become plain",
@@ -165,8 +91,6 @@ NORMALISATIONS: dict[str, str] = {  # of the texts of transcripts
     "no-words=A+B": "these words go, as they are written after the steps before: no-words=uh+um",
     "characters": "every character becomes a word (texts without blanks between words)",
 }
-
-
 FORMATS: dict[str, str] = {  # of tables and lists of trials, which are written too
     "csv": "comma-separated columns with a header line (.csv)",
     "tsv": "tab-separated columns with a header line (.tsv)",
@@ -184,7 +108,6 @@ FORMATS: dict[str, str] = {  # of tables and lists of trials, which are written 
     "nist-sre": "tab-separated columns modelid segmentid side LLR, or a key with targettype and "
     "partitions",
 }
-
 
 # What an option with pairs holds, for messages: the form of a pair, and an example.
 _PAIRS = {
@@ -227,24 +150,23 @@ def number_pairs(text: str, flag: str) -> dict[str, float]:
     return found
 
 
-def numbers(text: str, flag: str) -> tuple[float, ...]:
-    """Comma-separated numbers; UsageError where they are none."""
+def _numbers(text: str, flag: str, kind: type[Number], what: str) -> tuple[Number, ...]:
     try:
-        return tuple(float(part) for part in text.split(","))
+        return tuple(kind(part) for part in text.split(","))
     except ValueError as error:
         raise UsageError(
-            f"{flag} {text!r} is not understood: write numbers separated by commas"
+            f"{flag} {text!r} is not understood: write {what} separated by commas"
         ) from error
+
+
+def numbers(text: str, flag: str) -> tuple[float, ...]:
+    """Comma-separated numbers; UsageError where they are none."""
+    return _numbers(text, flag, float, "numbers")
 
 
 def whole_numbers(text: str, flag: str) -> tuple[int, ...]:
     """Comma-separated whole numbers; UsageError where they are none."""
-    try:
-        return tuple(int(part) for part in text.split(",")) if text else ()
-    except ValueError as error:
-        raise UsageError(
-            f"{flag} {text!r} is not understood: write whole numbers separated by commas"
-        ) from error
+    return _numbers(text, flag, int, "whole numbers") if text else ()
 
 
 def number_or_numbers(text: str, flag: str) -> float | tuple[float, ...]:

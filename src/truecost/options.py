@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from numbers import Real
-from types import MappingProxyType, NoneType, UnionType
+from types import NoneType, UnionType
 from typing import (
     Annotated,
     Any,
@@ -31,6 +31,8 @@ import msgspec
 
 from truecost.errors import UsageError, near
 
+KINDS = {float: "a number", int: "a whole number", bool: "True or False", str: "a text"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
@@ -40,18 +42,14 @@ class Option:
     ----------
     help : str
         What it is, as a noun phrase or an imperative.
-    default : object, optional
-        What holds where it is not given.
-    shown : str
-        The default in words, where it is no value ("its share in the data").
+    default, shown : object, optional, and str
+        What holds where it is not given; in words where it is no value ("its share in the data").
     group : str
         Heading in help; that of the table when empty.
-    flag : str
-        Name of the flag, where it is not that of the key.
+    flag, negative : str
+        Name of the flag, where it is not that of the key; the flag that says the opposite.
     also : tuple of str
         Further flags.
-    negative : str
-        Flag that says the opposite.
     ge, gt, le, lt : float, optional
         Range of numbers.
     thousandths : bool
@@ -61,10 +59,9 @@ class Option:
         which the callable is false.
     sided : bool
         Whether `COLUMN=FILE` is meant, of files.
-    split : bool
-        Whether commas separate several.
-    repeat : bool
-        Whether the flag may be repeated though its text is read as several.
+    split, repeat : bool
+        Whether commas separate several; whether the flag may be repeated though its text is read
+        as several.
     read : callable, optional
         From the text of a flag, and the flag, to the value.
     verbs : tuple of str
@@ -76,7 +73,7 @@ class Option:
         what files turn out to hold, looked at where they are known.
     """
 
-    help: str
+    help: str = field(kw_only=False)
     default: Any = None
     shown: str = ""
     group: str = ""
@@ -99,15 +96,11 @@ class Option:
     @property
     def range(self) -> str:
         """The limits in words; empty when there are none."""
-        ends = (
-            ("at least", self.ge),
-            ("above", self.gt),
-            ("at most", self.le),
-            ("below", self.lt),
-        )
-        return " and ".join(f"{word} {_shown(end)}" for word, end in ends if end is not None)
+        words = ("at least", "above", "at most", "below")
+        ends = zip(words, (self.ge, self.gt, self.le, self.lt), strict=True)
+        return " and ".join(f"{word} {_number_text(end)}" for word, end in ends if end is not None)
 
-    def meant(self, number: float) -> str:
+    def likely_cause(self, number: float) -> str:
         """The likely cause of a number beyond the range: a share as percent, milliseconds."""
         highest = self.le if self.lt is None else self.lt
         shares = highest is not None and highest <= 1 and 1 < number <= 100
@@ -125,7 +118,7 @@ class Option:
         )
 
 
-def _shown(number: float) -> str:
+def _number_text(number: float) -> str:
     """A number in a message: 1,000,000 in place of 1e+06."""
     return f"{number:,.0f}" if abs(number) >= 1e5 and number % 1 == 0 else f"{number:g}"
 
@@ -139,16 +132,22 @@ _KINDS: Mapping[Any, str] = {
 }
 
 
+def _kind_text(kind: Any, unnamed: str = "text") -> str:
+    if get_origin(kind) is Literal:
+        return ", ".join(map(str, get_args(kind)))
+    if get_origin(kind) in (Union, UnionType):
+        return " or ".join(_kind_text(one, "several") for one in get_args(kind))
+    return "pairs" if get_origin(kind) is dict else _KINDS.get(kind, unnamed)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Declared:
     """An option with its place.
 
     Attributes
     ----------
-    key : str
-        Its name in the table.
-    table : str
-        Name of the table, as `[table]` has it.
+    key, table : str
+        Its name in the table; that of the table, as `[table]` has it.
     owner : type
         The class of the table.
     kind : type
@@ -187,29 +186,21 @@ class Declared:
         return get_args(self.kind) if get_origin(self.kind) is Literal else ()
 
     @property
+    def single(self) -> Any:
+        """The type of one value, where it may have several."""
+        return get_args(self.kind)[0] if self.many and get_args(self.kind) else self.kind
+
+    @property
     def words(self) -> tuple[str, ...]:
         """The words that it, or each of several, may be; empty where it may be anything else."""
-        kind = get_args(self.kind)[0] if self.many and get_args(self.kind) else self.kind
-        return get_args(kind) if get_origin(kind) is Literal else ()
+        return get_args(self.single) if get_origin(self.single) is Literal else ()
 
     @property
     def values(self) -> str:
         """What it may be, in a few words."""
-        kind = get_args(self.kind)[0] if self.many and get_args(self.kind) else self.kind
-        said = _KINDS.get(kind, "text")
-        if get_origin(kind) is Literal:
-            said = ", ".join(map(str, get_args(kind)))
-        elif self.option.file is True:
+        said = _kind_text(self.single)
+        if self.option.file is True and not self.words:
             said = "COLUMN=FILE or FILE" if self.option.sided else "file"
-        elif get_origin(kind) is dict:
-            said = "pairs"
-        elif get_origin(kind) in (Union, UnionType):
-            said = " or ".join(
-                ", ".join(map(str, get_args(one)))
-                if get_origin(one) is Literal
-                else _KINDS.get(one, "several")
-                for one in get_args(kind)
-            )
         said = f"{said} {self.option.range}" if self.option.range else said
         return f"{said}; several" if self.many else said
 
@@ -255,13 +246,13 @@ class Declared:
                 raise UsageError(f"{door} is {shown}: give {what} {self.option.range}")
             if number and not self.option.holds(value):
                 what = "a number" if math.isfinite(value) else "a finite number"
-                said = f"{door} is {_shown(value)}: give {what} {self.option.range}"
-                raise UsageError(said + self.option.meant(value))
+                said = f"{door} is {_number_text(value)}: give {what} {self.option.range}"
+                raise UsageError(said + self.option.likely_cause(value))
 
 
-SEED = Option(help="Seed of all random numbers.", default=0, shown="0", ge=0)
-FOLDS = Option(help="Number of folds.", default=5, ge=2)
-PRIOR = Option(help="Prior of a target.", gt=0, lt=1)
+SEED = Option("Seed of all random numbers.", default=0, shown="0", ge=0)
+FOLDS = Option("Number of folds.", default=5, ge=2)
+PRIOR = Option("Prior of a target.", gt=0, lt=1)
 
 
 @cache
@@ -281,7 +272,7 @@ def declared(table: type) -> tuple[Declared, ...]:
                     key=key,
                     table=name,
                     owner=table,
-                    kind=_certain(kind),
+                    kind=certain(kind),
                     option=replace(option, group=group),
                 )
             )
@@ -289,15 +280,16 @@ def declared(table: type) -> tuple[Declared, ...]:
 
 
 def picked(table: type, *keys: str, **changes: Any) -> tuple[Declared, ...]:
-    """Some options of a table in their order, with changes of what is known of them."""
-    return tuple(
-        replace(option, option=replace(option.option, **changes))
-        for option in declared(table)
-        if option.key in keys
-    )
+    """Some of a table's options, with changes of what is declared of them (`group`, say)."""
+    return changed((option for option in declared(table) if option.key in keys), **changes)
 
 
-def _certain(kind: Any) -> Any:
+def changed(options: Iterable[Declared], **changes: Any) -> tuple[Declared, ...]:
+    """Options with changes of what is declared of them."""
+    return tuple(replace(option, option=replace(option.option, **changes)) for option in options)
+
+
+def certain(kind: Any) -> Any:
     """A type without None."""
     if get_origin(kind) not in (Union, UnionType):
         return kind
@@ -310,91 +302,28 @@ def defaults_of(table: type) -> dict[str, Any]:
     return {d.key: d.option.default for d in declared(table) if d.option.default is not None}
 
 
-def narrowed(option: Declared, words: Mapping[str, tuple[str, ...]]) -> Declared:
-    """The option with the words alone that a task takes."""
-    if option.key not in words:
-        return option
-    return replace(option, kind=Literal[words[option.key]])
-
-
-def check(table: "PartialTable", door: str = "flag") -> None:
+def check(table: "PartialTable", door: str = "flag", place: str = "") -> None:
     """Refuse what a table gives and is out of its range: UsageError.
 
     Parameters
     ----------
     door : {"flag", "key", "place"}
-        How what was given is named.
+        How what was given is named; by its key behind `place` where that is given.
     """
-    given = table.given()
-    kind: Any = type(table)
-    for option in declared(kind):
-        if option.key in given:
-            option.check(given[option.key], getattr(option, door))
+    check_fields(table, type(table), door, place)
 
 
-Facts = Mapping[str, Collection[str]]  # what is known beside a table, by kind
-
-
-def idle(table: "PartialTable", facts: Facts = MappingProxyType({})) -> dict[Declared, str]:
-    """The options that a table gives and that cannot apply, with what each would need.
-
-    Parameters
-    ----------
-    facts : mapping of str to collection of str
-        What is known beside the table, such as the measures that are asked for.
-    """
-    kind: Any = type(table)
-    given, found = table.given(), {}
-    known = {option.key: option for option in declared(kind)}
-    for option in (known[key] for key in given if key in known):
-        for key, values in option.option.needs.items():
-            if key not in known:
-                if not {*facts.get(key, values)} & {*values}:
-                    said = " or ".join(values)
-                    found[option] = f"measure {said}" if key == "measure" else said
-                continue
-            there = known[key].option
-            other = given.get(key, there.shown or there.default)
-            if values and other not in (None, *values):
-                found[option] = f"{known[key].flag} {'|'.join(map(str, values))}"
-            elif not values and key not in given:
-                found[option] = known[key].flag
-    return found
-
-
-def refuse_idle(tables: "Iterable[tuple[PartialTable, Facts]]") -> None:
-    """Refuse an option that applies to none of the tables which give it: UsageError.
-
-    Parameters
-    ----------
-    tables : iterable of (PartialTable, mapping)
-        Tables, such as those of several systems, and what is known beside each.
-    """
-    found = [(table.given(), idle(table, facts)) for table, facts in tables]
-    for option, needed in (one for _, every in found for one in every.items()):
-        giving = [(given[option.key], every) for given, every in found if option.key in given]
-        if all(option in every for _, every in giving):
-            keys = giving[0][0] if isinstance(giving[0][0], dict) else {}
-            said = f"{option.flag} {next(iter(keys))}=..." if keys else option.flag
-            raise UsageError(f"{said} goes with {needed}: leave it out")
-
-
-def check_fields(given: Any, table: type, door: str = "flag") -> None:
-    """Refuse what an object holds that the options of the same names do not allow: UsageError.
-
-    Parameters
-    ----------
-    given : dataclass or msgspec.Struct
-        None is no choice where that is not the default.
-    door : {"flag", "key", "place"}
-        How what was given is named.
+def check_fields(given: Any, table: type, door: str = "flag", place: str = "") -> None:
+    """Refuse what a dataclass or struct holds that the options of the same names do not allow, by
+    their `door` ("flag", "key", "place"): UsageError. None is no choice where it is no default.
     """
     known = {option.key: option for option in declared(table)}
     every: Any = fields(given) if is_dataclass(given) else msgspec.structs.fields(given)
     for one in (one for one in every if one.name in known):
         value = getattr(given, one.name)
         if not (value is None and one.default is None):
-            known[one.name].check(value, getattr(known[one.name], door))
+            option = known[one.name]
+            option.check(value, f"{place} {option.key}" if place else getattr(option, door))
 
 
 def check_keys(given: Iterable[str], known: Collection[str], flag: str = "--map") -> None:
@@ -402,24 +331,6 @@ def check_keys(given: Iterable[str], known: Collection[str], flag: str = "--map"
     for key in given:
         if key not in known:
             raise UsageError(f"{flag} {key}=... is not known: map one of {', '.join(known)}")
-
-
-def schema_of(table: type) -> dict[str, dict[str, Any]]:
-    """What a JSON schema says of the keys of a table beside their types: help, default, range."""
-    found: dict[str, dict[str, Any]] = {}
-    for option in declared(table):
-        known = option.option
-        said: dict[str, Any] = {"description": option.help}
-        if known.default is not None:
-            said["x-default"] = known.default  # a key that is left out is not given
-        ends = {
-            "minimum": known.ge,
-            "exclusiveMinimum": known.gt,
-            "maximum": known.le,
-            "exclusiveMaximum": known.lt,
-        }
-        found[option.key] = said | {name: end for name, end in ends.items() if end is not None}
-    return found
 
 
 class PartialTable(

@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from truecost.core.comparison import compare
-from truecost.core.measure import Measure
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
 from truecost.core.subsets import Masks
@@ -13,10 +12,8 @@ from truecost.task import Record, Work
 from truecost.tasks import find
 
 OF_SYSTEM = ("system", "strategy", "budget")  # dims that say whose a row is
-SHARED = (
-    "n_targets",
-    "n_items",
-)  # what systems of one reference have in common: there is no difference
+# What systems of one reference have in common: there is no difference.
+SHARED = ("n_targets", "n_items")
 
 
 def score(
@@ -43,14 +40,6 @@ def score(
     list of Estimate
         One for each measure, then one for each subset and measure; `dims` tells them apart. A
         subset is decided as the whole is: the system does not change from subset to subset.
-
-    Raises
-    ------
-    UsageError
-        When the score type or the task does not allow a measure, costs or priors are for another
-        number of classes, a subset is neither column nor condition, or the interval is not defined.
-    InputError
-        When the scores look reversed (see `Scoring`), or a condition holds for no trial.
 
     Examples
     --------
@@ -81,17 +70,6 @@ def work_of(system: Record) -> Work[Any]:
     return find(task).load()
 
 
-def measures_for(system: Record, scoring: Scoring) -> list[Measure]:
-    """The measures asked for, or those that suit a system.
-
-    Raises
-    ------
-    UsageError
-        When a measure is not known, or the score type, the classes or the task do not allow it.
-    """
-    return work_of(system).measures(system, scoring)
-
-
 def pair(systems: Sequence[Record]) -> list[Record]:
     """The systems of one task with their trials or items in one order.
 
@@ -104,14 +82,6 @@ def pair(systems: Sequence[Record]) -> list[Record]:
     -------
     list of Trials, or of Items
         In the order of the first system.
-
-    Raises
-    ------
-    UsageError
-        When one is no system or, of trials, has no ids, systems are of different tasks, or they are
-        deployments of AB/BA, of which each is a comparison already.
-    InputError
-        When ids, labels, weights, strata or units do not agree.
     """
     tasks = {work_of(system): system for system in systems}
     if len(tasks) > 1:
@@ -180,11 +150,11 @@ def _side_by_side(
     if [row.measure for row in system] == [row.measure for row in baseline]:
         yield from zip(system, baseline, strict=True)
         return
-    known = {_about(row): row for row in baseline}
-    yield from ((row, known[_about(row)]) for row in system if _about(row) in known)
+    known = {_row_key(row): row for row in baseline}
+    yield from ((row, known[_row_key(row)]) for row in system if _row_key(row) in known)
 
 
-def _about(row: Estimate) -> tuple[object, ...]:
+def _row_key(row: Estimate) -> tuple[object, ...]:
     """What a row is about beside the system."""
     dims = {name: value for name, value in row.dims.items() if name not in OF_SYSTEM}
     return row.measure, repr(sorted(row.parameters.items())), *sorted(dims.items())

@@ -16,12 +16,11 @@ if TYPE_CHECKING:
     from truecost.core.results import Estimate
     from truecost.core.scoring import Batch, Scoring
     from truecost.core.subsets import Masks
-    from truecost.study.checks import Check
     from truecost.study.config import Study
     from truecost.study.outcome import Case, Outcome, Part, Problem
-    from truecost.study.reader import Reader
-    from truecost.study.settings import Source
+    from truecost.study.settings import Reader, Source
     from truecost.study.tables import ApplicationTable, DataTable
+    from truecost.study.validation import Check
 
 Dims = Mapping[str, str]
 Frames = Sequence["pl.DataFrame"]
@@ -72,6 +71,23 @@ class Record(Protocol):
         """What the system put out, as frames whose rows have no order."""
 
 
+class Rows:
+    """What records share whose subsets are told by the columns of their `frame`."""
+
+    def __repr__(self: Any) -> str:
+        return f"<{type(self).__name__} {self.name!r}: {self.summary}>"
+
+    def frames(self: Any) -> "tuple[tuple[pl.DataFrame, str], ...]":
+        """The columns that subsets are told by, and what a row of them is."""
+        return ((self.frame, self.item),)
+
+    def masks(self: Any, subset: str | tuple[str, str]) -> "Masks":
+        """Name and rows of each subset; UsageError and InputError as `masks_of` says."""
+        from truecost.core.subsets import masks_of
+
+        return masks_of(self.frame, subset, self.name, self.item)
+
+
 R = TypeVar("R", bound=Record)
 
 
@@ -85,64 +101,25 @@ def named_labels(labels: "npt.NDArray[Any]", classes: Sequence[str]) -> "pl.Seri
     return pl.Series([*classes], dtype=pl.String).gather(found.cast(pl.Int64))
 
 
-def _of_whole(record: Any, scoring: "Scoring") -> Any:
-    """Nothing that a subset takes from the whole."""
-    del record, scoring
+def _nothing(*_: Any) -> Any:
+    """What a task has to say where nothing is asked of it."""
 
 
-def _as_said(table: "ApplicationTable") -> "ApplicationTable":
-    return table
-
-
-def _no_choices(study: "Study", data: "DataTable", reader: "Reader | None") -> object:
-    del study, data, reader
-    return None
-
-
-def _no_texts(*given: Any) -> Sequence[str]:
-    del given
+def _no_texts(*_: Any) -> Sequence[Any]:
     return ()
 
 
-def _as_named(study: "Study", measure: str) -> str:
-    del study
-    return measure
-
-
-def _unlike(one: Any, other: Any) -> str:
-    del one, other
-    return ""
-
-
-def _not_otherwise(study: "Study", progress: Any) -> None:
-    del study, progress
-
-
-def _as_scored(part: "Part", study: "Study") -> "Part":
-    del study
-    return part
-
-
-def _as_given(study: "Study", wanted: str | None) -> "Study":
-    del wanted
-    return study
+def _first(given: Any, *_: Any) -> Any:
+    """What is given, unchanged."""
+    return given
 
 
 def _read_alone(
     source: "Source", reader: "Reader", study: "Study", wanted: str | None
 ) -> "Iterable[Check]":
-    from truecost.study.checks import read_alone
+    from truecost.study.validation import read_alone
 
     return read_alone(source, reader, study, wanted)
-
-
-def _no_cases(part: "Part", most: int | None) -> "Sequence[Case]":
-    del part, most
-    return ()
-
-
-def _every(rows: "Sequence[Estimate]") -> "Sequence[Estimate]":
-    return rows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,17 +141,10 @@ class Live:
     systems: bool = False
 
 
-def flagged(flag: "Flag", rows: "Sequence[Estimate]", every: int, parts: "Sequence[Part]") -> str:
-    """The advice of a flag of some rows of all."""
-    from truecost.core.captions import detailed
-
-    del every, parts
-    return detailed(flag.name, rows) or flag.advice
-
-
-def _no_advice(part: "Part") -> "Sequence[Problem]":
-    del part
-    return ()
+def flagged(flag: "Flag", parts: "Sequence[Part]") -> str:
+    """The advice of a flag."""
+    del parts
+    return flag.advice
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,8 +187,6 @@ class Work(Generic[R]):
         The worst items of the systems of a part.
     problems : callable
         What is odd about a record, for the application it was scored for.
-    unused : callable
-        What a study says that changes nothing.
     remarks : callable
         What a reader should be told first.
     gated : callable
@@ -232,16 +200,13 @@ class Work(Generic[R]):
     same : callable
         What two records have in common to the last of their rows; empty for nothing.
     flagged : callable
-        The advice of a flag, from the rows that have it, the number of all rows and the parts.
+        The advice of a flag in the words of the task; the rows that have it are named before it.
     advice : callable
         Advice on a part, whatever its flags.
     shares : bool
-        Whether what all records say is said once, of what they share.
+        Whether a problem that all records have is reported once, for what they share.
     advise : bool
         Whether measures give their advice where nobody asked for them.
-    beside : callable
-        From a study and the tables that were asked for beside its result to what writes them from
-        the outcome; None where none was asked for.
     unjudged : callable
         A study that may lack what participants do not have, as a whole one; from the study and
         the file with what has to be there.
@@ -260,31 +225,27 @@ class Work(Generic[R]):
     measures: "Callable[[R, Scoring], list[Measure]]"
     defaults: Callable[[str | None], tuple[str, ...]]
     count: "Callable[[R, Scoring, Dims, Any], Iterable[Batch]]"
-    freeze: "Callable[[R, Scoring], Any]" = _of_whole
-    refuse: "Callable[[R, Scoring], None]" = _of_whole
-    application: "Callable[[ApplicationTable], ApplicationTable]" = _as_said
-    choices: "Callable[[Study, DataTable, Reader | None], object]" = _no_choices
-    instead: "Callable[[Study, Any], Outcome | None]" = _not_otherwise
+    freeze: "Callable[[R, Scoring], Any]" = _nothing
+    refuse: "Callable[[R, Scoring], None]" = _nothing
+    application: "Callable[[ApplicationTable], ApplicationTable]" = _first
+    choices: "Callable[[Study, DataTable, Reader | None], object]" = _nothing
+    instead: "Callable[[Study, Any], Outcome | None]" = _nothing
     part: "Callable[..., Part] | None" = None
-    describe: "Callable[[Part, Study], Part]" = _as_scored
+    describe: "Callable[[Part, Study], Part]" = _first
     descriptions: tuple[str, ...] = ()
-    cases: "Callable[[Part, int | None], Sequence[Case]]" = _no_cases
+    cases: "Callable[[Part, int | None], Sequence[Case]]" = _no_texts
     problems: "Callable[[Part, R], Sequence[str]]" = _no_texts
-    unused: "Callable[[Study], Sequence[str]]" = _no_texts
     remarks: "Callable[[Study, Sequence[Part]], Sequence[str]]" = _no_texts
-    gated: "Callable[[Study, str], str]" = _as_named
+    gated: "Callable[[Study, str], str]" = lambda _, measure: measure
     marks: "Callable[[Study], Sequence[str]]" = _no_texts
     planned: "Callable[[Outcome], Sequence[str]]" = _no_texts
-    ranked: "Callable[[Sequence[Estimate]], Sequence[Estimate]]" = _every
-    same: Callable[[R, R], str] = _unlike
-    flagged: "Callable[[Flag, Sequence[Estimate], int, Sequence[Part]], str]" = flagged
-    advice: "Callable[[Part], Sequence[Problem]]" = _no_advice
+    ranked: "Callable[[Sequence[Estimate]], Sequence[Estimate]]" = _first
+    same: Callable[[R, R], str] = lambda *_: ""
+    flagged: "Callable[[Flag, Sequence[Part]], str]" = flagged
+    advice: "Callable[[Part], Sequence[Problem]]" = _no_texts
     shares: bool = True
     advise: bool = False
-    beside: "Callable[[Study, Mapping[str, Any]], Callable[[Outcome], None] | None]" = (
-        _not_otherwise
-    )
-    unjudged: "Callable[[Study, str | None], Study]" = _as_given
+    unjudged: "Callable[[Study, str | None], Study]" = _first
     checks: "Callable[[Source, Reader, Study, str | None], Iterable[Check]]" = _read_alone
     page: str = "truecost.report.sections:PAGE"
     layout: str = "truecost.cli.tables:LAYOUT"
@@ -297,25 +258,14 @@ class Work(Generic[R]):
         dims: Dims | None = None,
     ) -> "list[Estimate]":
         """Rows of one system: the whole, then each subset, as `truecost.score` says."""
+        from truecost.core.scoring import estimated
+
         about = {**(dims or {}), "system": record.name, **record.about}
-        rows = _rows(self.count(record, scoring, about, None), scoring)
+        rows = estimated(self.count(record, scoring, about, None), scoring)
         if masks is None:
             masks = [mask for subset in scoring.subsets for mask in record.masks(subset)]
         whole = self.freeze(record, scoring) if masks else None
         for name, mask in masks:
             part = self.count(record.take(mask), scoring, {**about, "subset": name}, whole)
-            rows += _rows(part, scoring)
+            rows += estimated(part, scoring)
         return rows
-
-
-def _rows(batches: "Iterable[Batch]", scoring: "Scoring") -> "list[Estimate]":
-    from truecost.core.scoring import estimated
-
-    return estimated(
-        batches,
-        level=scoring.level,
-        method=scoring.method,
-        icc=scoring.icc,
-        jobs=scoring.jobs,
-        tell=scoring.progress,
-    )

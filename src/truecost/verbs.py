@@ -1,22 +1,45 @@
-"""The verbs of every task, made from its declarations: which options they take, and the study.
+"""The verbs of every task, made from its declarations: which options they take, the study, and
+their messages in the words of the caller.
 
 `score`, `compare`, `plan`, `validate` and `leaderboard` are the same for all tasks, on the command
 line and in Python (`truecost.calls`); what differs a `Face` says.
+
+Everything below the doors names options as the command line does, `--llr-base`. `rephrased` is the
+one place that says them otherwise, as arguments of Python or keys of a study;
+`truecost.errors.phrased` says for whom.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from truecost.errors import UsageError, near
 from truecost.face import Face, at
-from truecost.options import Declared, Option, declared, narrowed, picked
+from truecost.options import Declared, Option, declared, picked
 from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
+from truecost.tasks import TABLE, find
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
+
+COMMAND = r"truecost [a-z][^;,:()]*"  # quoted: its flags stay
+FLAG = re.compile(
+    COMMAND + r"|(?<![\w'-])--([a-z](?:[a-z0-9-]*[a-z0-9])?)(?: (?!--)([^\s,;:()]+))?"
+)
+OF_STUDY = re.compile(
+    r",? or [a-z_]+ = \S+ under \[\w+\]| \([a-z_]+( (?:or|and) [a-z_]+| = \w+)? under \[\w+\]\)"
+)
+TWICE = re.compile(  # in a study, whose key stands there already
+    r", or [a-z_]+ = \.\.\. (under \[\w+\])"
+    r"| \([a-z_]+(?: (?:or|and) [a-z_]+| = \w+)? (under \[\w+\])\)"
+)
+VALUE = re.compile(r"-?\d+(\.\d+)?|[A-Z_]{2,}")  # a number, or what stands for a value
+RENAMED = {"measure": "measures", "subset": "subsets", "eval": "held_out"}
+SWITCHES = ("keep_going", "resume")  # of verbs, beside the options of tasks
+Way = Callable[[str, str], str]  # from a name and a value as code to how they are written
 
 # What a check of files has no use for: how figures are made of them.
 _OF_FIGURES = ("Application", "Interval", "Prices", "Help", "Counting")
@@ -29,12 +52,12 @@ def options_of(face: Face, verb: str = "score") -> tuple[Declared, ...]:
     every = (
         *picked(DataTable, *(key for key in face.data if key not in face.leading)),
         *(option for table in own for option in table),
-        *picked(SystemTable, *(face.systems if face.records else ())),
+        *picked(SystemTable, *(face.systems if "systems" in face.options else ())),
         *picked(ApplicationTable, *face.application),
         *picked(IntervalTable, *face.interval),
     )
-    shown = (_of_task(option, face) for option in (*every, *_columns(face, every)))
-    return tuple(option for option in shown if _taken(option, verb))
+    shown = (_task_option(option, face) for option in (*every, *_columns(face, every)))
+    return tuple(option for option in shown if _takes(option, verb))
 
 
 def _columns(face: Face, options: Iterable[Declared]) -> list[Declared]:
@@ -54,7 +77,7 @@ def _columns(face: Face, options: Iterable[Declared]) -> list[Declared]:
 
 def _column(text: str) -> Option:
     """What is known of a key of the map."""
-    return Option(help=f"{text[:1].upper()}{text[1:]}.", group="Columns")
+    return Option(f"{text[:1].upper()}{text[1:]}.", group="Columns")
 
 
 def arguments_of(face: Face, verb: str) -> dict[str, Declared]:
@@ -71,9 +94,10 @@ def further_of(face: Face, verb: str) -> tuple[str, ...]:
     return ("measures", *(("subsets",) if scored else ()), *(("worst",) if shown else ()))
 
 
-def _of_task(option: Declared, face: Face) -> Declared:
+def _task_option(option: Declared, face: Face) -> Declared:
     """An option with the words and the default of a task."""
-    option = narrowed(option, face.words)
+    if option.key in face.words:
+        option = replace(option, kind=Literal[face.words[option.key]])
     if option.key == "map" and face.map_keys:
         keys = ", ".join(face.map_keys)
         said = f"Columns, as KEY=COLUMN,...; the keys are {keys} (truecost list map {face.name})."
@@ -83,7 +107,7 @@ def _of_task(option: Declared, face: Face) -> Declared:
     return replace(option, option=replace(option.option, shown=face.shown[option.key]))
 
 
-def _taken(option: Declared, verb: str) -> bool:
+def _takes(option: Declared, verb: str) -> bool:
     """Whether a verb takes an option."""
     if option.option.verbs:
         return verb in option.option.verbs
@@ -119,11 +143,6 @@ def study_of(
         Whether later systems are compared with the first.
     own : mapping of str to object, optional
         Further keys of the table of the task.
-
-    Raises
-    ------
-    UsageError
-        When the file is of another task, or a record is of no system.
     """
     from truecost.study.config import Study
 
@@ -145,7 +164,7 @@ def study_of(
         tables.setdefault("data", {})["reference"] = tuple(references)
     kinds = face.table_types()
     study = Study(
-        task=face.stated,
+        task=None if face.unnamed else face.name,
         measures=tuple(m for text in measures for m in text.split(",")),
         baseline=next(iter(systems), None) if compare else None,
         data=DataTable(**tables.pop("data", {})),
@@ -185,13 +204,7 @@ def laid_over(study: "Study", config: str | None, *, compare: bool = False) -> "
 def records_of(
     given: Sequence[str], systems: Sequence[str], option: str
 ) -> dict[str, tuple[str, ...]]:
-    """Files by system: FILE where there is one system, SYSTEM=FILE otherwise.
-
-    Raises
-    ------
-    UsageError
-        When a system is not known, or not named among several.
-    """
+    """Files by system: FILE where there is one system, SYSTEM=FILE otherwise."""
     if given and not systems:
         raise UsageError(
             f"{option} goes with files that are named beside it; a study names records under "
@@ -205,7 +218,10 @@ def records_of(
         if not mark and len(systems) == 1:
             name, file = systems[0], text
         elif mark and name not in systems:
-            raise UsageError(f"{option} {text}: {_no_system(name, systems)}")
+            raise UsageError(
+                f"{option} {text}: there is no system {name!r}{near(name, systems)}; the systems "
+                f"are {', '.join(systems)}"
+            )
         elif name not in systems:
             raise UsageError(
                 f"{option} {text}: say whose record it is, {option} SYSTEM={file or text}; the "
@@ -215,6 +231,87 @@ def records_of(
     return found
 
 
-def _no_system(name: str, systems: Sequence[str]) -> str:
-    """That there is no such system, and which there are."""
-    return f"there is no system {name!r}{near(name, systems)}; the systems are {', '.join(systems)}"
+def argument(name: str, value: str) -> str:
+    """An argument of Python: `type="llr"`."""
+    return f"{name}={value}"
+
+
+def key(name: str, value: str) -> str:
+    """A key of a study: `type = "llr"`."""
+    return f"{name} = {value.lower() if value in ('True', 'False') else value}"
+
+
+def in_python(text: str) -> str:
+    """A message in the words of Python, whatever was called: the options of any task are known."""
+    known = {o.name: o for task in reversed([*TABLE]) for o in options_of(find(task))}
+    return rephrased(text, known)
+
+
+def rephrased(text: str, known: Mapping[str, Declared], way: Way = argument) -> str:
+    """A message with its flags as arguments or keys.
+
+    Parameters
+    ----------
+    known : mapping of str to Declared
+        Options by their names; a flag of anything else stays in a study, where it is one of `run`.
+
+    Examples
+    --------
+    >>> from truecost.tasks import find
+    >>> from truecost.verbs import arguments_of, rephrased
+    >>> known = arguments_of(find("trials"), "score")
+    >>> rephrased("--llr-base needs --type llr; name them with --map unit=COLUMN", known)
+    'llr_base needs type="llr"; name them with unit=COLUMN'
+    """
+
+    def said(found: re.Match[str]) -> str:
+        if found[1] is None:
+            return found[0]
+        flag, word = found[1].replace("-", "_"), found[2] or ""
+        if flag in RENAMED:
+            return f"{RENAMED[flag]} {word}".rstrip()
+        if flag in SWITCHES and way is argument:
+            return f"{flag}=True {word}".rstrip()
+        if flag in against:
+            option = against[flag]
+            return f"{way(option.name if way is argument else option.key, 'False')} {word}".rstrip()
+        if flag not in known:
+            given = way(flag, word) if VALUE.fullmatch(word) else f"{flag} {word}".rstrip()
+            return given if way is argument else found[0]
+        option = known[flag]
+        name = option.name if way is argument else option.key
+        if option.key == "map" and "=" in word:
+            return _as_entry(word, known, way)
+        if value := _as_code(option, word):
+            return way(name, value)
+        if option.kind is bool and not word:
+            return way(name, "True")
+        return f"{name} {word}".rstrip()
+
+    against = {o.option.negative[2:].replace("-", "_"): o for o in known.values()}
+    if way is key:
+        text = TWICE.sub(r" \1\2", text).replace("give its file first, or", "say")
+    if way is argument:
+        text = OF_STUDY.sub("", text).replace("give its file first", "say reference=FILE")
+    return FLAG.sub(said, text)
+
+
+def _as_entry(word: str, known: Mapping[str, Declared], way: Way) -> str:
+    """`KEY=COLUMN` of the map as an argument of its own, or as an entry of the map."""
+    name, _, column = word.partition("=")
+    shown = column if column.isupper() or column == "..." else f'"{column}"'
+    if way is key:
+        return f"map = {{ {name} = {shown} }}"
+    if name in known and known[name].table == "map":
+        return f"{name}={shown}"
+    return f"map={{{name if name.isupper() else repr(name)}: {shown}}}"
+
+
+def _as_code(option: Declared, word: str) -> str:
+    """A word after a flag as code, where it is a value and no part of the sentence."""
+    if VALUE.fullmatch(word):
+        return word
+    choices = {*map(str, option.choices)}
+    if "+" in word or (word and {*word.split("|")} <= choices):
+        return " or ".join(f'"{one}"' for one in word.split("|"))
+    return ""

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 
 import truecost as tc
-from truecost.core.intervals import interval
+from truecost.core.intervals.smooth import interval
 from truecost.core.results import Estimate
 
 LEVEL = 0.95

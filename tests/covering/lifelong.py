@@ -21,8 +21,8 @@ from test_lifelong_coverage import (
     truth,
 )
 from truecost.tasks.lifelong.options import LifelongScoring
-from truecost.tasks.lifelong.policies import Policy
 from truecost.tasks.lifelong.records import Lifelong, Scored, no_effort
+from truecost.tasks.lifelong.settings import Policy
 
 SKEWED = 2000  # draws behind the truth of skewed runs
 

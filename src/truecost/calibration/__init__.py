@@ -10,36 +10,78 @@ Each method is a frozen calibrator with a static `fit` and a call that maps new 
 
 Conventions: natural logarithms; class 1 is the target; a calibrator of detection maps scores (N,)
 to log-likelihood ratios (N,), one of classes maps log-scores (N, K) to log-posteriors (N, K) at its
-`priors`. `METHODS` registers them by name; `tasks.calibrating` trains them on other data or
-cross-fitted.
+`priors`. `METHODS` registers them by name; `tasks.trials.calibrating` trains them on other data or
+cross-fitted. `CalibrationTable` is what a calibration leaves open: the method, its options, and the
+folds of cross-fitting.
 """
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from truecost.lazy import attach
+from truecost.names import CalibrationMethod
+from truecost.options import FOLDS, Option, PartialTable
 
 if TYPE_CHECKING:
     from truecost.calibration.affine import Affine as Affine
     from truecost.calibration.affine import AffineClasses as AffineClasses
+    from truecost.calibration.affine import Temperature as Temperature
+    from truecost.calibration.affine import TemperatureClasses as TemperatureClasses
     from truecost.calibration.base import Calibrator as Calibrator
     from truecost.calibration.base import Kind as Kind
     from truecost.calibration.base import TwoClasses as TwoClasses
-    from truecost.calibration.cubic import Cubic as Cubic
     from truecost.calibration.methods import METHODS as METHODS
-    from truecost.calibration.pav import Pav as Pav
+    from truecost.calibration.methods import Cubic as Cubic
+    from truecost.calibration.methods import Pav as Pav
     from truecost.calibration.spline import Spline as Spline
-    from truecost.calibration.temperature import Temperature as Temperature
-    from truecost.calibration.temperature import TemperatureClasses as TemperatureClasses
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            ".affine": ("Affine", "AffineClasses"),
-            ".base": ("Calibrator", "Kind", "TwoClasses"),
-            ".cubic": ("Cubic",),
-            ".methods": ("METHODS",),
-            ".pav": ("Pav",),
-            ".spline": ("Spline",),
-            ".temperature": ("Temperature", "TemperatureClasses"),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)
+
+OF_METHODS = ("laplace", "ridge")  # options of methods: each is named in the `METHODS` that have it
+
+
+class CalibrationTable(PartialTable, frozen=True, kw_only=True):
+    """What is fitted, and to which trials."""
+
+    __group__: ClassVar[str] = "Calibration"
+
+    method: Annotated[
+        CalibrationMethod | None,
+        Option(
+            "How scores become likelihood ratios. See: truecost list methods.", default="affine"
+        ),
+    ] = None
+    train_key: Annotated[
+        str | None, Option("Key of TRAIN, where it is not that of EVAL.", file=True)
+    ] = None
+    train_metadata: Annotated[
+        tuple[str, ...],
+        Option(
+            "Metadata of TRAIN, where they are not those of EVAL; may be repeated.",
+            file=True,
+            sided=True,
+        ),
+    ] = ()
+    folds: Annotated[
+        int | None,
+        replace(FOLDS, help="Folds of whole units for cross-fitting, when no EVAL is given."),
+    ] = None
+    fold: Annotated[
+        str | None, Option("Column with the fold of each trial, in place of dealt ones.")
+    ] = None
+    in_sample: Annotated[
+        bool | None,
+        Option("Fit on the trials that are scored: optimistic, a bound for the scores."),
+    ] = None
+    laplace: Annotated[
+        bool | None, Option("Laplace's rule for pav: finite likelihood ratios at the ends.")
+    ] = None
+    ridge: Annotated[
+        float | None,
+        Option(
+            "Ridge on the scale of affine, for scores that separate the classes.",
+            default=0.0,
+            shown="0",
+            ge=0,
+        ),
+    ] = None

@@ -1,7 +1,8 @@
-"""Affine calibration: a scale and an offset (one offset a class) by logistic regression.
+"""Affine calibration: a scale and an offset (one offset a class) by logistic regression; a scale
+alone, which is 1 / temperature.
 
 Sources: Brümmer and du Preez (2006), prior-weighted logistic regression; paper 002, Eq. 44-45, the
-affine recalibration of likelihood ratios.
+affine recalibration of likelihood ratios; Guo, Pleiss, Sun and Weinberger (2017), section 4.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.calibration import CalibrationTable
 from truecost.calibration.base import (
     SEPARABLE,
     ClassSample,
@@ -17,28 +19,23 @@ from truecost.calibration.base import (
     Floats,
     Loss,
     Sample,
+    Scaled,
+    class_priors,
     class_sample,
     newton,
     sample,
 )
-from truecost.calibration.options import CalibrationTable
-from truecost.core.bayes import log_normalise
+from truecost.core.application import log_normalise
 from truecost.errors import InputError
 from truecost.options import check
 
 MANY_CLASSES = 128  # above this a matrix of second derivatives costs more than it saves
-REVERSED = "the fitted scale is below 0: the scores look reversed (higher must mean target)"
 EQUAL = "all scores are equal: nothing can be calibrated on them"
 
 
 @dataclass(frozen=True)
-class Affine:
-    """llr = scale * score + offset, in nats.
-
-    Parameters
-    ----------
-    prior : float
-        Prior of a target in the loss that was minimised.
+class Affine(Scaled):
+    """llr = scale * score + offset, in nats; `prior` is that of a target in the minimised loss.
 
     Examples
     --------
@@ -48,7 +45,6 @@ class Affine:
     [-0.794, -0.191, 1.016]
     """
 
-    scale: float
     offset: float
     prior: float
 
@@ -85,7 +81,7 @@ class Affine:
         ------
         InputError
             When a class has no trials, the scores separate the classes (without a ridge) or are all
-            equal, or as the arrays do not fit.
+            equal, or the arrays do not fit.
         UsageError
             When the prior or the ridge is out of range.
         """
@@ -95,40 +91,21 @@ class Affine:
         if ridge == 0:
             refuse_separable(data)
         moved = (data.scores - middle) / spread
-        logistic = _logistic(moved, data, ridge)
-        scale, offset = newton(logistic, np.array([0.0, data.logit])).tolist()
+        start = np.array([0.0, data.logit])
+        scale, offset = newton(logistic(moved, data, ridge), start).tolist()
         return Affine(scale / spread, offset - data.logit - scale * middle / spread, data.prior)
 
     def __call__(self, scores: npt.ArrayLike) -> Floats:
         """Log-likelihood ratios of scores, in nats; of the shape of the scores."""
         return np.asarray(self.scale * np.asarray(scores, np.float64) + self.offset)
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Scale, offset and the prior of the fit."""
-        return {"scale": self.scale, "offset": self.offset, "prior": self.prior}
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Whether the scores look reversed."""
-        return (REVERSED,) if self.scale < 0 else ()
-
 
 @dataclass(frozen=True)
-class AffineClasses:
-    """log p_k = scale * score_k + offset_k + ln P_k, normalised over the classes.
+class AffineClasses(Scaled):
+    """log p_k = scale * score_k + offset_k + ln P_k, normalised over the classes."""
 
-    Parameters
-    ----------
-    offsets : tuple of float
-        One a class; they sum to 0.
-    priors : tuple of float
-        P, in the loss that was minimised; the log-posteriors contain them.
-    """
-
-    scale: float
-    offsets: tuple[float, ...]
-    priors: tuple[float, ...]
+    offsets: tuple[float, ...]  # one a class; they sum to 0
+    priors: tuple[float, ...]  # P, in the loss that was minimised; the log-posteriors contain them
 
     @staticmethod
     def fit(
@@ -164,7 +141,7 @@ class AffineClasses:
         Raises
         ------
         InputError
-            When a class has no trials, the scores separate the classes (without a ridge), or as the
+            When a class has no trials, the scores separate the classes (without a ridge), or the
             arrays do not fit.
         UsageError
             When the priors or the ridge are out of range.
@@ -199,16 +176,6 @@ class AffineClasses:
         given = np.asarray(scores, np.float64)
         return log_normalise(self.scale * given + np.array(self.offsets) + np.log(self.priors))
 
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Scale, offsets and the priors of the fit."""
-        return {"scale": self.scale, "offsets": [*self.offsets], "priors": [*self.priors]}
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """Whether the scores look reversed."""
-        return (REVERSED,) if self.scale < 0 else ()
-
 
 def standard(data: Sample) -> tuple[float, float]:
     """Mean and standard deviation of the scores, each class weighing a half; InputError when equal.
@@ -235,7 +202,7 @@ def refuse_separable(data: Sample) -> None:
         raise InputError(SEPARABLE)
 
 
-def _logistic(moved: Floats, data: Sample, ridge: float) -> Loss:
+def logistic(moved: Floats, data: Sample, ridge: float = 0.0) -> Loss:
     """The loss of two classes as a function of (scale, offset)."""
     from truecost.kernels.calibrating import logistic_pass
 
@@ -281,25 +248,27 @@ def _negative_cycle(distances: Floats) -> bool:
     return bool((np.diag(shortest) < -1e-12 * np.abs(distances).max()).any())
 
 
-def _multinomial(moved: Floats, data: ClassSample, ridge: float) -> tuple[float, Floats]:
-    """Scale and offsets of least cross entropy."""
+def _multinomial(
+    moved: Floats, data: ClassSample, ridge: float = 0.0, given: Floats | None = None
+) -> tuple[float, Floats]:
+    """Scale and offsets of least cross entropy; the scale alone where offsets are given."""
     from truecost.kernels.calibrating import multinomial_pass
 
     classes = len(data.priors)
-    size = 0 if classes > MANY_CLASSES else classes + 1
+    size = 1 if given is not None else 0 if classes > MANY_CLASSES else classes + 1
     gradient, hessian = np.empty(classes + 1), np.empty((size, size))
 
     def evaluate(at: Floats) -> Evaluated:
-        offsets = np.ascontiguousarray(at[1:])
+        offsets = np.ascontiguousarray(at[1:]) if given is None else given
         loss = multinomial_pass(moved, data.labels, data.weights, at[0], offsets, gradient, hessian)
-        slopes, second = gradient.copy(), hessian.copy()
+        slopes, second = gradient[: len(at)].copy(), hessian.copy()
         slopes[0] += ridge * at[0]
-        if size:
+        if size > 1:
             second[0, 0] += ridge
             second[1:, 1:] += 1 / classes**2  # the offsets have one degree of freedom too many
         return loss + ridge / 2 * at[0] ** 2, slopes, second
 
-    start = np.concatenate([[0.0], np.log(data.priors)])
+    start = np.concatenate([[0.0], np.log(data.priors) if given is None else []])
     found = newton(evaluate, start) if size else _quasi_newton(evaluate, start)
     return float(found[0]), found[1:]
 
@@ -313,3 +282,103 @@ def _quasi_newton(evaluate: Loss, start: Floats) -> Floats:
     if np.abs(found.jac).max() > 1e-6:
         raise InputError(SEPARABLE)
     return np.asarray(found.x)
+
+
+@dataclass(frozen=True)
+class Temperature(Scaled):
+    """llr = scale * score, in nats: for scores that are 0 where targets and nontargets are even.
+
+    The `prior` is that of a target in the minimised loss.
+    """
+
+    prior: float
+
+    @staticmethod
+    def fit(
+        scores: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        *,
+        prior: float | None = None,
+        weights: npt.ArrayLike | None = None,
+    ) -> "Temperature":
+        """The scale of least prior-weighted logistic loss: `Affine.fit` with an offset of 0.
+
+        It refuses what that refuses, and scores of which all targets lie on one side of 0 and all
+        nontargets on the other.
+
+        Examples
+        --------
+        >>> from truecost.calibration import Temperature
+        >>> found = Temperature.fit([-2.0, 0.0, 1.0, -1.0, 1.0, 3.0], [0, 0, 0, 1, 1, 1])
+        >>> round(found.scale, 3)
+        0.581
+        """
+        data = sample(scores, labels, prior, weights)
+        signed = np.where(data.codes == 1, data.scores, -data.scores)
+        if not data.scores.any():
+            raise InputError(EQUAL)
+        if signed.min() >= 0 or signed.max() <= 0:
+            raise InputError(SEPARABLE)
+        spread = float(np.sqrt((data.weights * data.scores**2).sum()))
+        with_offset = logistic(data.scores / spread, data)
+
+        def evaluate(at: Floats) -> Evaluated:
+            loss, slopes, second = with_offset(np.array([at[0], data.logit]))
+            return loss, slopes[:1], second[:1, :1]
+
+        return Temperature(float(newton(evaluate, np.zeros(1))[0]) / spread, data.prior)
+
+    def __call__(self, scores: npt.ArrayLike) -> Floats:
+        """Log-likelihood ratios of scores, in nats; of the shape of the scores."""
+        return np.asarray(self.scale * np.asarray(scores, np.float64))
+
+
+@dataclass(frozen=True)
+class TemperatureClasses(Scaled):
+    """log p_k = scale * score_k + ln(P_k / Q_k), normalised over the classes."""
+
+    training: tuple[float, ...]  # Q, the priors that the scores contain
+    priors: tuple[float, ...]  # P, in the loss that was minimised; the log-posteriors contain them
+
+    @staticmethod
+    def fit(
+        scores: npt.ArrayLike,
+        labels: npt.ArrayLike,
+        *,
+        priors: npt.ArrayLike | None = None,
+        training: npt.ArrayLike | None = None,
+        weights: npt.ArrayLike | None = None,
+    ) -> "TemperatureClasses":
+        """The scale of least prior-weighted cross entropy; P = Q gives plain softmax(scale s).
+
+        As `AffineClasses.fit`, with the Q of `training`, shape (K,), each above 0; the shares in
+        the data when left out. It refuses scores of which the truth has the highest (or the lowest)
+        in every trial.
+        """
+        data = class_sample(scores, labels, priors, weights)
+        given = data.shares
+        if training is not None:
+            given = class_priors(training, len(given))
+        margins = data.scores[np.arange(len(data.labels)), data.labels, None] - data.scores
+        if not margins.any():
+            raise InputError(EQUAL)
+        if margins.min() >= 0 or margins.max() <= 0:
+            raise InputError(SEPARABLE)
+        rows = data.scores - data.scores.mean(axis=1, keepdims=True)
+        spread = float(rows.std())
+        moved = np.ascontiguousarray(rows / spread)
+        scale, _ = _multinomial(moved, data, given=np.log(data.priors) - np.log(given))
+        return TemperatureClasses(
+            scale / spread, tuple(given.tolist()), tuple(data.priors.tolist())
+        )
+
+    def __call__(self, scores: npt.ArrayLike) -> Floats:
+        """Log-posteriors, shape (N, K), from log-scores, shape (N, K)."""
+        step = np.log(self.priors) - np.log(self.training)
+        return log_normalise(self.scale * np.asarray(scores, np.float64) + step)
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The fields, as plain numbers; `training` under the name `training_prior`."""
+        named = {"training": "training_prior"}
+        return {named.get(key, key): value for key, value in super().parameters.items()}

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ SEPARABLE = (
     "the scores separate the classes without error, so the best scale is infinite: train on more "
     "data, ask for a ridge, or use pav with Laplace's rule"
 )
+REVERSED = "the fitted scale is below 0: the scores look reversed (higher must mean target)"
 
 
 class Calibrator(Protocol):
@@ -37,56 +38,54 @@ class Calibrator(Protocol):
         """What a reader should know of the fit."""
 
 
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """A calibrator whose fields are what was fitted."""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The fields, as plain numbers."""
+        return {one.name: np.asarray(getattr(self, one.name)).tolist() for one in fields(self)}
+
+
+@dataclass(frozen=True)
+class Scaled(Fitted):
+    """A calibrator that multiplies scores."""
+
+    scale: float
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """Whether the scores look reversed."""
+        return (REVERSED,) if self.scale < 0 else ()
+
+
 @dataclass(frozen=True)
 class Kind:
     """A method of calibration, as it is registered in `METHODS`.
 
-    Attributes
-    ----------
-    text : str
-        What it does, for lists.
-    of_scores : callable
-        The calibrator of two classes: `of_scores(scores, labels, weights=..., prior=...)`, the last
-        unless `at_prior` is False, and the options.
-    of_classes : callable, optional
-        That of several classes: `of_classes(scores, labels, weights=..., priors=...,
-        training=...)` and the options, with the priors in the loss and those that the scores
-        contain. Without it two classes are calibrated by the difference of their log-scores.
-    options : tuple of str
-        Further parameters of the fit, each of no effect when 0 or False.
-    cites : tuple of str
-        Keys of `truecost.report.citations.PAPERS`.
-    at_prior : bool
-        Whether the fit depends on the prior.
+    Two classes are fitted by `of_scores(scores, labels, weights=..., prior=...)`, several by
+    `of_classes(scores, labels, weights=..., priors=..., training=...)`, with the priors in the loss
+    and those that the scores contain. Without `of_classes` two classes are calibrated by the
+    difference of their log-scores.
     """
 
     text: str
     of_scores: Callable[..., Calibrator]
     of_classes: Callable[..., Calibrator] | None = None
-    options: tuple[str, ...] = ()
-    cites: tuple[str, ...] = ()
-    at_prior: bool = True
+    options: tuple[str, ...] = ()  # further parameters of the fit, of no effect when 0 or False
+    cites: tuple[str, ...] = ()  # keys of `truecost.report.citations.PAPERS`
+    at_prior: bool = True  # whether the fit depends on the prior, which is given only then
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """Training data of two classes.
-
-    Attributes
-    ----------
-    scores : ndarray of float64, shape (N,)
-    codes : ndarray of uint8, shape (N,)
-        1 for a target.
-    own : ndarray of float64, shape (N,)
-        Weight of each trial, above 0.
-    prior : float
-        Prior of a target in the loss.
-    """
+    """Training data of two classes; arrays have the shape (N,)."""
 
     scores: Floats
-    codes: Codes
-    own: Floats
-    prior: float
+    codes: Codes  # 1 for a target
+    own: Floats  # weight of each trial, above 0
+    prior: float  # of a target, in the loss
 
     @property
     def weights(self) -> Floats:
@@ -116,26 +115,10 @@ def sample(
     *,
     finite: bool = True,
 ) -> Sample:
-    """Training data of two classes; trials of weight 0 are left out.
+    """Training data of two classes as `Affine.fit` takes them; trials of weight 0 are left out.
 
-    Parameters
-    ----------
-    scores : array_like, shape (N,)
-    labels : array_like, shape (N,)
-        1 for a target, 0 for a nontarget.
-    prior : float or None
-        Prior of a target; None takes the share of the targets in the data, trial weights included.
-    weights : array_like, shape (N,), optional
-        Trial weights, at least 0.
-    finite : bool
-        Whether infinite scores are refused.
-
-    Raises
-    ------
-    InputError
-        When lengths differ, a score cannot be used, or a class has no trials.
-    UsageError
-        When the prior is not between 0 and 1.
+    No prior stands for the share of the targets in the data, trial weights included; `finite` says
+    whether infinite scores are refused.
     """
     found, codes, own = _checked(scores, labels, weights, finite)
     if found.ndim != 1:
@@ -154,17 +137,10 @@ def sample(
 
 @dataclass(frozen=True, eq=False)
 class ClassSample:
-    """Training data of several classes.
+    """Training data of K classes, scores (N, K); priors and shares in the data have the shape (K,).
 
-    Attributes
-    ----------
-    scores : ndarray of float64, shape (N, K)
-    labels : ndarray of int64, shape (N,)
-    weights : ndarray of float64, shape (N,)
-        In the loss: P_k / N_k for a trial of class k, times its own; they sum to one.
-    priors : ndarray of float64, shape (K,)
-    shares : ndarray of float64, shape (K,)
-        Of the classes in the data.
+    The weights (N,) are those in the loss: P_k / N_k for a trial of class k, times its own; they
+    sum to one.
     """
 
     scores: Floats
@@ -180,23 +156,9 @@ def class_sample(
     priors: npt.ArrayLike | None,
     weights: npt.ArrayLike | None,
 ) -> ClassSample:
-    """Training data of several classes; trials of weight 0 are left out.
+    """Training data of several classes as `AffineClasses.fit` takes them, less those of weight 0.
 
-    Parameters
-    ----------
-    scores : array_like, shape (N, K)
-    labels : array_like, shape (N,)
-        Index of the class.
-    priors : array_like, shape (K,), optional
-        Of the classes in the loss; the shares in the data, trial weights included, when left out.
-    weights : array_like, shape (N,), optional
-
-    Raises
-    ------
-    InputError
-        When lengths differ, a score is not finite, or a class has no trials.
-    UsageError
-        When a prior is not above 0, or there is not one a class.
+    No priors stand for the shares in the data, trial weights included.
     """
     found, codes, own = _checked(scores, labels, weights, True)
     if found.ndim != 2 or found.shape[1] < 2:
@@ -263,23 +225,8 @@ def newton(evaluate: Loss, start: Floats) -> Floats:
 
     Steps keep within a radius that grows while the second derivatives foretell what a step saves
     and shrinks where they do not: far from the minimum of a logistic loss they are nearly 0, and a
-    full step would leave for where everything is flat.
-
-    Parameters
-    ----------
-    evaluate : callable
-        Value, gradient (n,) and Hessian (n, n) at a point (n,).
-    start : ndarray of float64, shape (n,)
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        Where the gradient is 0 to rounding.
-
-    Raises
-    ------
-    InputError
-        When no minimum is found, which means that it lies at infinity, or as good as.
+    full step would leave for where everything is flat. At the minimum (n,) the gradient is 0 to
+    rounding.
     """
     x, radius = start, 2.0 * np.sqrt(len(start))
     value, gradient, hessian = evaluate(x)
@@ -315,18 +262,10 @@ def newton(evaluate: Loss, start: Floats) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class TwoClasses:
-    """A calibrator of detection for the log-scores of two classes.
-
-    Parameters
-    ----------
-    inner : Calibrator
-        Maps the difference of the two log-scores to a log-likelihood ratio.
-    priors : tuple of float
-        Of the two classes, that the log-posteriors contain.
-    """
+    """A calibrator of detection for the log-scores of two classes: of their difference."""
 
     inner: Calibrator
-    priors: tuple[float, ...]
+    priors: tuple[float, ...]  # of the two classes, that the log-posteriors contain
 
     def __call__(self, scores: npt.ArrayLike) -> Floats:
         """Log-posteriors, shape (N, 2), from log-scores, shape (N, 2)."""

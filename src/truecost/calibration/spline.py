@@ -6,20 +6,12 @@ straight lines alone: the smoothest curve is the affine calibration.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from truecost.calibration.affine import refuse_separable, separable, standard
-from truecost.calibration.base import (
-    SEPARABLE,
-    Evaluated,
-    Floats,
-    Ints,
-    Sample,
-    sample,
-)
+from truecost.calibration.base import SEPARABLE, Evaluated, Fitted, Floats, Ints, Sample, sample
 from truecost.errors import InputError, UsageError
 
 INTERVALS = 20
@@ -32,29 +24,15 @@ TAIL = 0.005  # share of each class beyond the knots, at most
 
 
 @dataclass(frozen=True, eq=False)
-class Spline:
-    """llr = a rising cubic spline of the score, in nats; straight beyond the outer knots.
+class Spline(Fitted):
+    """llr = a rising cubic spline of the score, in nats; straight beyond the outer knots."""
 
-    Parameters
-    ----------
-    low, high : float
-        Outer knots.
-    coefficients : ndarray of float64, shape (intervals + 3,)
-        Of the B-splines, never falling.
-    smoothing : float
-        Weight of the penalty that was chosen.
-    prior : float
-        Prior of a target in the loss that was minimised.
-    collapsed : bool
-        Whether scores were collapsed before the fit.
-    """
-
-    low: float
+    low: float  # outer knots
     high: float
-    coefficients: Floats
-    smoothing: float
-    prior: float
-    collapsed: bool
+    coefficients: Floats  # of the B-splines, (intervals + 3,), never falling
+    smoothing: float  # weight of the penalty
+    prior: float  # of a target in the loss that was minimised
+    collapsed: bool  # whether scores were collapsed before the fit
 
     @staticmethod
     def fit(
@@ -82,21 +60,15 @@ class Spline:
 
         Parameters
         ----------
-        scores : array_like, shape (N,)
-            Finite.
-        labels : array_like, shape (N,)
-            1 for a target, 0 for a nontarget.
-        prior : float, optional
-            Prior of a target, between 0 and 1; the share in the data when left out.
-        weights : array_like, shape (N,), optional
-            Trial weights, at least 0.
+        scores, labels, prior, weights
+            As `Affine.fit` takes them.
         smoothing : float, optional
             Above 0; chosen when left out.
 
         Raises
         ------
         InputError
-            When a class has no trials, the scores separate the classes or are all equal, or as the
+            When a class has no trials, the scores separate the classes or are all equal, or the
             arrays do not fit.
         UsageError
             When the prior or the smoothing is out of range.
@@ -133,18 +105,6 @@ class Spline:
         for k in range(4):
             found += values[:, k] * self.coefficients[first + k]
         return found.reshape(given.shape)
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        """Outer knots, coefficients, smoothing and the prior of the fit."""
-        return {
-            "low": self.low,
-            "high": self.high,
-            "coefficients": self.coefficients.tolist(),
-            "smoothing": self.smoothing,
-            "prior": self.prior,
-            "collapsed": self.collapsed,
-        }
 
     @property
     def problems(self) -> tuple[str, ...]:

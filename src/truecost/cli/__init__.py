@@ -1,9 +1,8 @@
 """The command line: `truecost TASK VERB`; a bare verb means trials.
 
-Commands are registered as strings and imported when used, so that `--help` stays fast. This is the
-only place that turns exceptions into exit codes:
-0 done, 1 a gate failed, 2 wrong usage, 3 invalid input, 4 a gate is undecided, 70 a fault of ours,
-130 interrupted.
+Commands are registered as strings and imported when used, so that `--help` stays fast. Exceptions
+become exit codes here alone: 0 done, 1 a gate failed, 2 wrong usage, 3 invalid input, 4 a gate is
+undecided, 70 a fault of ours, 130 interrupted.
 """
 
 import itertools
@@ -14,42 +13,36 @@ from typing import get_args
 
 from cyclopts import App, Parameter
 
-from truecost.cli.apps import commands_of, with_commands
-from truecost.errors import InputError, TruecostError, message, near
+from truecost.errors import InputError, TruecostError, UsageError, message, near, phrased
+from truecost.face import VERBS, Face
+from truecost.options import KINDS
 from truecost.tasks import DEFAULT, TABLE, added, find, names
 from truecost.version import __version__
 
 EXIT_USAGE, EXIT_INPUT, EXIT_FAULT, EXIT_INTERRUPTED = 2, 3, 70, 130
-
-
-def _default(value: object) -> str | None:
-    """A default as help shows it: nothing is not shown, nor is what a switch does not do."""
-    return None if isinstance(value, bool) or value in (None, (), "") else str(value)
-
-
 app = App(
     name="truecost",
     version=__version__,
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # `run` says it
-    default_parameter=Parameter(show_default=_default),
+    default_parameter=Parameter(show_default=False),
     help="What a detection or classification system really costs: its errors as a cost, "
     "with an interval, a naive reference and a signature. Start with: truecost demo",
 )
 METHODS = (
-    ("score", "methods:score", "Score methods: sets of runs over seeds and training sets."),
-    ("compare", "methods:compare", "Compare methods with the first."),
-    ("run", "methods:run", "Train methods over seeds and training sets, and score them."),
+    ("score", "running:score", "Score methods: sets of runs over seeds and training sets."),
+    ("compare", "running:compare", "Compare methods with the first."),
+    ("run", "running:run", "Train methods over seeds and training sets, and score them."),
 )
 PROTOCOL = (
-    ("split", "protocol_split:split", "Split samples into sets or folds, groups whole."),
-    ("check", "protocol_check:check", "Check a split: leaks, copies, shifts, too few units."),
-    ("spurious", "protocol_spurious:spurious", "Predict the class from what should not tell it."),
-    ("ledger", "protocol_split:ledger", "How often an evaluation set was scored."),
+    ("split", "protocol:split", "Split samples into sets or folds, groups whole."),
+    ("check", "protocol:check", "Check a split: leaks, copies, shifts, too few units."),
+    ("spurious", "running:spurious", "Predict the class from what should not tell it."),
+    ("ledger", "protocol:ledger", "How often an evaluation set was scored."),
 )
 GLOBAL = (
     ("run", "studies:run", "Run a study: several systems, applications, subsets, collections."),
-    ("gate", "gate:gate", "Check a result against limits: pass, fail or undecided."),
+    ("gate", "studies:gate", "Check a result against limits: pass, fail or undecided."),
     ("report", "studies:report", "Draw report.html again from a stored result."),
     ("convert", "writing:convert", "Convert between file formats."),
     (
@@ -58,18 +51,48 @@ GLOBAL = (
         "List measures, methods, formats, normalisations, presets, advice, types or map keys.",
     ),
     ("schema", "lists:schema", "JSON schema of result.json or of study.toml."),
-    ("resources", "resources:resources", "Run a program and measure its CPU time and peak memory."),
+    ("resources", "writing:resources", "Run a program and measure its CPU time and peak memory."),
     ("demo", "studies:demo", "Detectors, searches, learners on streams or across time: evaluated."),
 )
-methods = App(name="methods", help="Methods: runs over seeds and training sets.")
-protocol = App(name="protocol", help="Data protocol: splits, leaks, spurious correlations.")
+OF_TASK = "task_"  # before the name of a task, so that no module hides it
+
+
+def commands_of(face: Face) -> tuple[tuple[str, str, str], ...]:
+    """Name, place and text of each command of a task."""
+    made = tuple(
+        (verb, f"truecost.cli.verbs:{face.name}__{verb}", face.about.get(verb, VERBS[verb]))
+        for verb in face.verbs
+    )
+    return (*made, *face.commands)
+
+
+def with_commands(task: App, commands: tuple[tuple[str, str, str], ...]) -> App:
+    """An application with commands that are imported when they are used."""
+    for verb, place, text in commands:
+        at = place if "." in place else f"truecost.cli.{place}"
+        task.command(at, name=verb, help=text)
+    return task
+
+
+def of_task(name: str) -> App:
+    """The application of a task; AttributeError when there is none of that name."""
+    try:
+        if name.startswith("_"):  # what the import system asks every module for
+            raise UsageError(name)
+        face = find(name)
+    except UsageError as error:
+        raise AttributeError(f"truecost has no task {name!r}") from error
+    return with_commands(App(name=name, help=face.about.get("", face.title)), commands_of(face))
 
 
 with_commands(app, (*commands_of(find(DEFAULT)), *GLOBAL))
 for _name in TABLE:
-    app.command(f"truecost.cli.apps:{_name}", name=_name)  # imported when it is asked for
-for _app, _more in ((methods, METHODS), (protocol, PROTOCOL)):
-    app.command(with_commands(_app, _more))
+    app.command(f"truecost.cli:{OF_TASK}{_name}", name=_name)  # imported when it is asked for
+for _name, _text, _more in (
+    ("methods", "Methods: runs over seeds and training sets.", METHODS),
+    ("protocol", "Data protocol: splits, leaks, spurious correlations.", PROTOCOL),
+):
+    app.command(with_commands(App(name=_name, help=_text), _more))
 
 
 def _add_others(arguments: list[str]) -> None:
@@ -81,7 +104,7 @@ def _add_others(arguments: list[str]) -> None:
         find(word)  # says what is wrong with it
     for task in names():
         if task not in app:
-            app.command(f"truecost.cli.apps:{task}", name=task)
+            app.command(f"truecost.cli:{OF_TASK}{task}", name=task)
     if word in ("--help", "-h"):
         from truecost.cli.lists import warn_of_tasks
 
@@ -89,10 +112,8 @@ def _add_others(arguments: list[str]) -> None:
 
 
 def __getattr__(name: str) -> App:
-    """The application of a task: `truecost.cli.terms`."""
-    from truecost.cli import apps
-
-    return apps.of_task(name)
+    """The application of a task: `cli.terms`, or `cli.task_terms` whatever else has its name."""
+    return of_task(name.removeprefix(OF_TASK))
 
 
 def main() -> None:
@@ -102,6 +123,11 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command; returns its exit code."""
+    with phrased(str):
+        return _run(arguments)
+
+
+def _run(arguments: list[str]) -> int:
     from cyclopts import CycloptsError
 
     # What stands behind -- is left to the program that is measured.
@@ -161,10 +187,18 @@ def _show_docstring(arguments: list[str]) -> None:
 
 
 def _plain(error: Exception) -> str:
-    token, words = getattr(error, "token", None), get_args(getattr(error, "target_type", None))
+    from cyclopts import MissingArgumentError
+
+    token, kind = getattr(error, "token", None), getattr(error, "target_type", None)
+    words = get_args(kind)
     if token and token.keyword and words and all(isinstance(word, str) for word in words):
         said = f"{token.keyword} is {token.value!r}{near(token.value, words)}"
         return f"{said}: choose one of {', '.join(words)}"
+    for number in (int, float):
+        if token and token.keyword and number in (kind, *words):
+            return f"{token.keyword} is {token.value!r}: give {KINDS[number]}"
+    if keyword := isinstance(error, MissingArgumentError) and error.keyword:
+        return f"{keyword} needs a value (see --help)"
     said = " ".join(str(error).split())
     lacking = re.fullmatch(r'Command "(.+)" parameter (\S+) requires an argument\.', said)
     if lacking:

@@ -2,34 +2,21 @@
 
 import json as json_module
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_type_hints
+from functools import partial
+from typing import Annotated, Any, Literal, get_args, get_type_hints
 
 from cyclopts import Parameter
 
 from truecost.errors import UsageError, message
 from truecost.names import FORMATS, ITEM_MAP_KEYS, NORMALISATIONS, SCORE_TYPES
-
-if TYPE_CHECKING:
-    from truecost.core.measure import Measure
+from truecost.options import declared
+from truecost.tasks import DEFAULT, faults, find, names
 
 Live = Literal["strategies", "learners", "sources"]
-Kind = Literal[
-    "tasks",
-    "measures",
-    "methods",
-    "formats",
-    "normalisations",
-    "presets",
-    "advice",
-    "types",
-    "map",
-    "strategies",
-    "learners",
-    "sources",
-    "options",
-]
+Texts = Literal["tasks", "measures", "methods", "formats", "normalisations", "presets", "advice"]
+Kind = Literal[Texts, "types", "map", Live, "options"]
 Which = Literal["result", "study", "resources"]
 
 
@@ -49,15 +36,14 @@ def show(
     kind
         tasks, measures, methods (of calibration), formats (of each task), normalisations (of
         transcripts), presets, advice, types (of scores), map (keys of --map), options (of a task),
-        or of live runs strategies, learners and sources.
+        or of live runs strategies, learners and sources. Default: measures.
     task
         Of measures, formats, map and options: the task that they are of.
     json
         Print JSON.
     """
-    by_task = {"options": options, "map": map_keys}
-    made = by_task.get(kind)
-    entries = _of_task(_entries(kind), kind, task) if made is None else made(task)
+    made = {"options": options, "map": map_keys}.get(kind)
+    entries = _entries_of_task(_MADE[kind](), kind, task) if made is None else made(task)
     if kind in ("tasks", "measures", "formats", "map"):
         warn_of_tasks()
     if json:
@@ -72,11 +58,10 @@ def show(
         print(f"{entry['name']:<{width}}  {section}{entry['text']}{tasks}")
 
 
-def _of_task(entries: list[dict[str, Any]], kind: Kind, task: str | None) -> list[dict[str, Any]]:
+def _entries_of_task(
+    entries: list[dict[str, Any]], kind: Kind, task: str | None
+) -> list[dict[str, Any]]:
     """The entries of a task; all of them when none is named."""
-    from truecost.errors import UsageError
-    from truecost.tasks import find
-
     if task is None:
         return entries
     name = find(task).name
@@ -87,7 +72,6 @@ def _of_task(entries: list[dict[str, Any]], kind: Kind, task: str | None) -> lis
 
 def options(task: str | None) -> list[dict[str, Any]]:
     """Every option of a task: its flag and key, what it may be, its default and meaning."""
-    from truecost.tasks import find
     from truecost.verbs import options_of
 
     face = find(task)
@@ -112,8 +96,6 @@ def options(task: str | None) -> list[dict[str, Any]]:
 
 def warn_of_tasks() -> None:
     """A line for each task of another distribution that cannot be used, where all are listed."""
-    from truecost.tasks import faults
-
     for text in faults():
         warn(text)
 
@@ -123,44 +105,25 @@ def warn(text: str) -> None:
     print(message(f"truecost: warning: {text}"), file=sys.stderr)
 
 
-def _entries(kind: Kind) -> list[dict[str, Any]]:
-    if kind == "measures":
-        return _measures()
-    if kind == "presets":
-        from truecost.core.application import PRESETS
+def _presets() -> list[dict[str, Any]]:
+    """Every application that has a name."""
+    from truecost.core.application import PRESETS
 
-        return [
-            {
-                "name": name,
-                "text": f"Cmiss {p.application.cost_miss:g}, Cfa "
-                f"{p.application.cost_fa:g}, prior "
-                f"{'from the data' if p.application.priors is None else f'{p.application.prior:g}'}"
-                f" ({p.source})",
-                **p.application.describe(),
-            }
-            for name, p in PRESETS.items()
-        ]
-    if kind == "advice":
-        return _advice()
-    if kind == "tasks":
-        return _tasks()
-    if kind == "methods":
-        return _methods()
-    if kind == "formats":
-        return _formats()
-    if kind in ("strategies", "learners", "sources"):
-        return _live(kind)
-    return _named({"types": SCORE_TYPES, "normalisations": NORMALISATIONS}[kind])
+    found = []
+    for name, preset in PRESETS.items():
+        own = preset.application
+        prior = "from the data" if own.priors is None else f"{own.prior:g}"
+        text = f"Cmiss {own.cost_miss:g}, Cfa {own.cost_fa:g}, prior {prior} ({preset.source})"
+        found.append({"name": name, "text": text, **own.describe()})
+    return found
 
 
-def _named(texts: Mapping[str, str]) -> list[dict[str, Any]]:
+def _name_entries(texts: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{"name": name, "text": text} for name, text in texts.items()]
 
 
 def _tasks() -> list[dict[str, Any]]:
     """Every task, those of other distributions too, with its verbs."""
-    from truecost.tasks import find, names
-
     return [
         {
             "name": face.name,
@@ -173,42 +136,37 @@ def _tasks() -> list[dict[str, Any]]:
 
 def map_keys(task: str | None) -> list[dict[str, Any]]:
     """The keys of --map: those of a task, or of all."""
-    from truecost.tasks import DEFAULT, find
-
     if task is None:
-        return _named(_keys())
+        return _name_entries(_keys())
     face = find(task)
-    return _named({**(ITEM_MAP_KEYS if face.name == DEFAULT else {}), **face.map_keys})
+    return _name_entries({**(ITEM_MAP_KEYS if face.name == DEFAULT else {}), **face.map_keys})
 
 
 def _live(kind: Live) -> list[dict[str, Any]]:
     """What live runs are made of; strategies with their options."""
-    from truecost.learning.learners import NAMES as LEARNERS
-    from truecost.learning.lifelong.sources import kinds
-    from truecost.learning.strategies import NAMES as STRATEGIES
-    from truecost.learning.strategies import OPTIONS
-    from truecost.learning.streams import NAMES as SOURCES
+    from truecost.learning.learners.building import NAMES as LEARNERS
+    from truecost.learning.lifelong.course import kinds
+    from truecost.learning.source import NAMES as SOURCES
+    from truecost.learning.strategies.mixtures import kinds as strategies
 
     if kind != "strategies":
         named = dict(LEARNERS if kind == "learners" else SOURCES)
         for name, of in kinds().items() if kind == "sources" else ():
             both = f"{named[name]}; lifelong: {of.text}" if name in named else ""
             named[name] = both or f"{of.text} (lifelong)"
-        return [{"name": name, "text": text} for name, text in named.items()]
+        return _name_entries(named)
     return [
         {
             "name": name,
-            "text": "; ".join((text, *(f"{key}: {said}" for key, said in OPTIONS[name].items()))),
-            "options": dict(OPTIONS[name]),
+            "text": "; ".join((of.text, *(f"{key}: {text}" for key, text in of.options.items()))),
+            "options": dict(of.options),
         }
-        for name, text in STRATEGIES.items()
+        for name, of in strategies().items()
     ]
 
 
 def _keys() -> dict[str, str]:
     """The keys of --map; those of single tasks marked as such, behind what they are else."""
-    from truecost.tasks import DEFAULT, find, names
-
     found = {**ITEM_MAP_KEYS, **find(DEFAULT).map_keys}
     tasks: dict[tuple[str, str], list[str]] = {}  # of each key and text
     for task in names():
@@ -223,7 +181,6 @@ def _keys() -> dict[str, str]:
 
 def _measures() -> list[dict[str, Any]]:
     """Every measure, those of a task together."""
-    from truecost.tasks import names
     from truecost.tasks.measures import registry
 
     tasks: dict[str, str] = {}
@@ -235,7 +192,8 @@ def _measures() -> list[dict[str, Any]]:
     return [
         {
             "name": m.name if m.open else m.label,
-            "text": f"{m.title}; {_better(m)} ({m.source})",
+            "text": f"{m.title}; "
+            f"{'better as its score is' if m.follows else f'{m.direction} is better'} ({m.source})",
             "tasks": [tasks[m.key]],
             "direction": m.direction,
             "parts": list(m.parts),
@@ -246,15 +204,8 @@ def _measures() -> list[dict[str, Any]]:
     ]
 
 
-def _better(measure: "Measure") -> str:
-    """Which values of a measure are better."""
-    return "better as its score is" if measure.follows else f"{measure.direction} is better"
-
-
 def _formats() -> list[dict[str, Any]]:
     """Every format once, with the tasks whose files, or metadata, may be of it."""
-    from truecost.tasks import find, names
-
     metadata = {"utt2spk": FORMATS["utt2spk"]}
     tasks = {task: {**find(task).formats.texts, **metadata} for task in names()}
     texts = {name: text for formats in tasks.values() for name, text in formats.items()}
@@ -268,10 +219,8 @@ def _methods() -> list[dict[str, Any]]:
     """Methods of calibration, with their options."""
     from truecost.calibration import METHODS
 
-    return [
-        {"name": name, "text": " ".join([method.text, *(f"[--{o}]" for o in method.options)])}
-        for name, method in METHODS.items()
-    ]
+    said = {name: [of.text, *(f"[--{o}]" for o in of.options)] for name, of in METHODS.items()}
+    return _name_entries({name: " ".join(texts) for name, texts in said.items()})
 
 
 def _advice() -> list[dict[str, Any]]:
@@ -282,15 +231,24 @@ def _advice() -> list[dict[str, Any]]:
 
     said = [(flag.name, flag.advice, flag.rule) for flag in FLAGS.values()]
     said += [(m.label, m.advice, m.rule) for m in registry().values() if m.advice]
-    others = [{"name": name, "text": text} | _ruled(rule) for name, text, rule in said]
+    others = [
+        {"name": name, "text": text, **({"rule": rule, "page": RULES[rule].page} if rule else {})}
+        for name, text, rule in said
+    ]
     return [*(rule.to_dict() for rule in RULES.values()), *others]
 
 
-def _ruled(rule: str) -> dict[str, str]:
-    """The rule that an advice belongs to, and where it is explained."""
-    from truecost.advice import RULES
-
-    return {"rule": rule, "page": RULES[rule].page} if rule else {}
+_MADE: dict[str, Callable[[], list[dict[str, Any]]]] = {
+    "tasks": _tasks,
+    "measures": _measures,
+    "methods": _methods,
+    "formats": _formats,
+    "normalisations": lambda: _name_entries(NORMALISATIONS),
+    "presets": _presets,
+    "advice": _advice,
+    "types": lambda: _name_entries(SCORE_TYPES),
+    **{kind: partial(_live, kind) for kind in get_args(Live)},
+}
 
 
 def schema(which: Which = "result", /) -> None:
@@ -301,7 +259,7 @@ def schema(which: Which = "result", /) -> None:
     Parameters
     ----------
     which
-        result, study or resources (the record of truecost resources).
+        result, study or resources (the record of truecost resources). Default: result.
     """
     import msgspec
 
@@ -314,15 +272,31 @@ def schema(which: Which = "result", /) -> None:
     print(json_module.dumps(found, indent=2))
 
 
+def _schema_of_table(table: type) -> dict[str, dict[str, Any]]:
+    """What a JSON schema says of the keys of a table beside their types: help, default, range."""
+    found: dict[str, dict[str, Any]] = {}
+    for option in declared(table):
+        known = option.option
+        said: dict[str, Any] = {"description": option.help}
+        if known.default is not None:
+            said["x-default"] = known.default  # a key that is left out is not given
+        ends = {
+            "minimum": known.ge,
+            "exclusiveMinimum": known.gt,
+            "maximum": known.le,
+            "exclusiveMaximum": known.lt,
+        }
+        found[option.key] = said | {name: end for name, end in ends.items() if end is not None}
+    return found
+
+
 def _schema_of_studies() -> dict[str, Any]:
     """The schema of a study: its own tables, then those of every task, as options say them."""
     import msgspec
 
-    from truecost.options import schema_of
     from truecost.study import Study
     from truecost.study.config import table_types
     from truecost.study.tables import DataTable, SystemTable
-    from truecost.tasks import names
 
     kinds = table_types()
     refs, found = msgspec.json.schema_components(
@@ -335,7 +309,7 @@ def _schema_of_studies() -> dict[str, Any]:
     hints = (*get_type_hints(Study).values(), *kinds.values())
     every = {Study, *(one for hint in hints for one in (hint, *get_args(hint)))}
     for kind in filter(msgspec.inspect.is_struct_type, every):
-        for key, said in schema_of(kind).items():
+        for key, said in _schema_of_table(kind).items():
             found[kind.__name__]["properties"][key] |= said
     for kind in (DataTable, SystemTable):  # a unit may have a column for each side of a trial
         for key in ("map", "reference_map"):
@@ -351,7 +325,6 @@ def _schema_of_results() -> dict[str, Any]:
 
     from truecost.study import ResultFile
     from truecost.study.outcome import types_of
-    from truecost.tasks import find, names
 
     tuples = {}
     for task in names():

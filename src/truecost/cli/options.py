@@ -3,14 +3,16 @@
 None means not given: the command line is laid over --config, that over the defaults.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, make_dataclass
-from functools import cache
+from functools import cache, wraps
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_origin
 
 from cyclopts import Parameter
 
-from truecost.options import Declared, declared, picked
+from truecost.errors import UsageError
+from truecost.options import Declared
 from truecost.tasks import DEFAULT, find
 from truecost.verbs import options_of
 
@@ -20,12 +22,21 @@ if TYPE_CHECKING:
     from truecost.study import Study
 
 
+Given = Mapping[Declared, Any]  # what was given of options
 Flag = Parameter(negative=())
+Switch = Annotated[bool, Flag]
+Names = Annotated[tuple[str, ...], Flag]
+MEASURE = "NAME or NAME:PARAMETER; repeat or separate by commas. See: truecost list measures"
+SUBSET = 'A column (each level is a subset) or a condition such as "snr < 10"; may be repeated.'
+Measures = Annotated[tuple[str, ...], Parameter(negative=(), help=MEASURE)]
+Subsets = Annotated[tuple[str, ...], Parameter(negative=(), help=SUBSET)]
+Target = Annotated[str | None, Parameter(name=["--output", "-o"])]
+Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())]
+Hidden = Annotated[bool, Parameter(show=False, negative=())]
 
 
-def _whole(type_: object, tokens: "Sequence[Token]") -> int:
+def _whole(_: object, tokens: "Sequence[Token]") -> int:
     """A whole number; the parser alone would round 1.5."""
-    del type_
     return int(tokens[0].value)
 
 
@@ -42,14 +53,6 @@ class Flags:
         """What was given, as tables hold it."""
         texts = ((option, getattr(self, option.name)) for option in self.OPTIONS)
         return {o: _value(o, text) for o, text in texts if text is not None and text != ()}
-
-    def table(self) -> Any:
-        """The table that the options are of, with what was given."""
-        return self.OPTIONS[0].owner(**self.keys())
-
-    def keys(self) -> dict[str, Any]:
-        """What was given by the keys of its table."""
-        return {option.key: value for option, value in self.given().items()}
 
 
 def _value(option: Declared, given: Any) -> Any:
@@ -86,10 +89,37 @@ def headings(options: Iterable[Declared]) -> dict[str, type[Flags]]:
     return {heading: flags_of(heading, tuple(of)) for heading, of in found.items()}
 
 
-def of_table(table: type, *keys: str, heading: str = "") -> type[Flags]:
-    """The class of a table's options, or of some of them, under one heading."""
-    chosen = picked(table, *keys) if keys else declared(table)
-    return flags_of(heading or chosen[0].option.group, chosen)
+def parsed(*options: Declared) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A command that is given, as `given`, what was given of some options under their headings."""
+    found = headings(options)
+    kinds = {f"of_{name.lower().replace(' ', '_')}": kind for name, kind in found.items()}
+
+    def made(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def run(*files: Any, **said: Any) -> Any:
+            given = merged(said.pop(key, kind()) for key, kind in kinds.items())
+            return command(*files, given=given, **said)
+
+        known = dict(inspect.signature(command).parameters)
+        place = known.pop("given")
+        own = [place.replace(name=k, default=kind(), annotation=kind) for k, kind in kinds.items()]
+        return signed(run, sorted([*known.values(), *own], key=lambda p: p.kind))
+
+    return made
+
+
+def signed(
+    command: Callable[..., Any], parameters: "Sequence[inspect.Parameter]"
+) -> Callable[..., Any]:
+    """A function with parameters that the parser reads."""
+    command.__annotations__ = {p.name: p.annotation for p in parameters}
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return command
+
+
+def keys_of(given: Given, *owners: type) -> dict[str, Any]:
+    """What was given by the keys of its tables, of all or of some of these."""
+    return {o.key: value for o, value in given.items() if not owners or o.owner in owners}
 
 
 def _parsed(option: Declared) -> tuple[Any, Any]:
@@ -101,7 +131,7 @@ def _parsed(option: Declared) -> tuple[Any, Any]:
         more["name"] = [option.flag, *known.also]
     if kind is int:
         more["converter"] = _whole
-    shown = Parameter(help=option.help, show_default=False, **more)
+    shown = Parameter(help=option.help, **more)
     return Annotated[kind if empty == () else kind | None, shown], field(default=empty)
 
 
@@ -114,7 +144,7 @@ def _kind(option: Declared) -> tuple[Any, Any]:
     return option.kind, None
 
 
-def merged(values: Iterable[Flags]) -> Mapping[Declared, Any]:
+def merged(values: Iterable[Flags]) -> Given:
     """What was given under all headings."""
     return {option: value for of in values for option, value in of.given().items()}
 
@@ -124,25 +154,25 @@ def merged(values: Iterable[Flags]) -> Mapping[Declared, Any]:
 class Output:
     """Where the result goes, and what else there is to say."""
 
-    output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
+    output: Target = None
     """Directory for result.json, report.html and, of curves or items, a table of these."""
-    json: Annotated[bool, Flag] = False
+    json: Switch = False
     """Print the result as JSON."""
     config: str | None = None
     """A study file whose settings hold where the command line gives none."""
-    print_config: Annotated[bool, Flag] = False
+    print_config: Switch = False
     """Print the study that the options make (TOML) and do nothing else."""
-    cite: Annotated[bool, Flag] = False
+    cite: Switch = False
     """Print BibTeX of what the chosen measures come from and do nothing else."""
     advice: bool = True
     """Print advice on standard error."""
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False
+    quiet: Quiet = False
     """Print nothing but the result."""
     verbose: Annotated[bool, Parameter(name=["--verbose", "-v"], negative=())] = False
     """Say what was read and which way was taken."""
     color: bool = True
     """Colour on terminals (NO_COLOR is honoured too)."""
-    debug: Annotated[bool, Flag] = False
+    debug: Switch = False
     """Show tracebacks."""
 
 
@@ -153,7 +183,7 @@ class Kept(Output):
 
     ledger: str | None = None
     """File that counts how often this evaluation set was scored; run keeps ledger.jsonl."""
-    no_ledger: Annotated[bool, Flag] = False
+    no_ledger: Switch = False
     """Keep no ledger."""
 
 
@@ -163,38 +193,49 @@ class Checked(Output):
     """The same for checks, which write no directory: the option is refused, and not offered."""
 
     output: Annotated[str | None, Parameter(name=["--output", "-o"], show=False)] = None
-    cite: Annotated[bool, Parameter(negative=(), show=False)] = False
+    cite: Hidden = False
 
 
-PLAIN, CHECKED, KEPT = Output(), Checked(), Kept()
+@Parameter(name="*", group="Output")
+@dataclass(frozen=True, kw_only=True)
+class Unscored(Output):
+    """The same of commands that score nothing: what goes with scores is refused, and hidden."""
+
+    config: Annotated[str | None, Parameter(show=False, negative=())] = None
+    print_config: Hidden = False
+    cite: Hidden = False
+
+    def refuse(self) -> None:
+        """Refuse what goes with scores."""
+        for option in ("config", "print_config", "cite"):
+            if getattr(self, option):
+                raise UsageError(f"nothing is scored here: leave out --{option.replace('_', '-')}")
 
 
-_OF_TRIALS = headings(options_of(find(DEFAULT)))
+@Parameter(name="*", group="Output")
+@dataclass(frozen=True, kw_only=True)
+class Told(Unscored):
+    """Output of a check of a split."""
+
+    json: Switch = False
+    """Print sets and findings as JSON on standard output."""
+    output: Target = None
+    """Directory for check.json and report.html."""
+    advice: bool = True
+    """Print warnings and notes as well as leaks."""
 
 
-if TYPE_CHECKING:
-
-    class Data(Flags):
-        """What the files hold."""
-
-    class Costs(Flags):
-        """What errors cost and how often targets come."""
-
-    class Interval(Flags):
-        """How the interval is made."""
-
-else:
-    Data, Costs, Interval = (_OF_TRIALS[name] for name in ("Data", "Application", "Interval"))
+PLAIN, KEPT, TOLD = Output(), Kept(), Told()
 
 
-NO_DATA, NO_COSTS, NO_INTERVAL = Data(), Costs(), Interval()
+def of_trials(*groups: str) -> tuple[Declared, ...]:
+    """The options of trials under some headings."""
+    return tuple(o for o in options_of(find(DEFAULT)) if o.option.group in groups)
 
 
 def study_of(
     files: "Sequence[str]",
-    data: Data = NO_DATA,
-    costs: Costs = NO_COSTS,
-    interval: Interval = NO_INTERVAL,
+    given: Given,
     measure: "Sequence[str]" = (),
     subset: "Sequence[str]" = (),
     config: str | None = None,
@@ -203,11 +244,5 @@ def study_of(
     from truecost.study.paths import name_systems
     from truecost.verbs import study_of as made
 
-    return made(
-        find(DEFAULT),
-        dict(name_systems(files)),
-        merged((data, costs, interval)),
-        measures=measure,
-        subsets=subset,
-        config=config,
-    )
+    systems = dict(name_systems(files))
+    return made(find(DEFAULT), systems, given, measures=measure, subsets=subset, config=config)

@@ -1,21 +1,39 @@
-"""`run`, `report` and `demo`: study files, result directories written again, the ledger of a
-command.
+"""`run`, `report`, `gate` and `demo`: study files, stored results held against limits or drawn
+again, the ledger of a command.
 """
 
-from dataclasses import replace
+import json as json_module
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
-from truecost.cli.options import KEPT, NO_INTERVAL, PLAIN, Flag, Interval, Kept, Output
-from truecost.cli.trials import execute
-from truecost.errors import UsageError, message
-from truecost.phrasing import key, phrased
+from truecost.cli.options import (
+    KEPT,
+    PLAIN,
+    Given,
+    Kept,
+    Names,
+    Output,
+    Quiet,
+    Switch,
+    Target,
+    keys_of,
+    of_trials,
+    parsed,
+)
+from truecost.cli.running import execute
+from truecost.errors import UsageError, message, phrased
+from truecost.study.tables import IntervalTable
 
 if TYPE_CHECKING:
+    from truecost.cli.tables import Columns
     from truecost.cli.terminal import Screen
+    from truecost.gates import Verdict
     from truecost.protocol.study.ledger import Place
     from truecost.study import Outcome, Study
 
@@ -23,12 +41,7 @@ if TYPE_CHECKING:
 def ledger_of(study: "Study", output: Output, beside: str | None = None) -> "Place | None":
     """Where a ledger is kept, if it is, and whether it can be: InputError before the work.
 
-    Parameters
-    ----------
-    output : Output
-        `--ledger` and `--no-ledger` win over the study.
-    beside : str, optional
-        The file of the study, where it comes from one.
+    `--ledger` and `--no-ledger` win over the study; `beside` is its file, where it comes from one.
     """
     import msgspec
 
@@ -61,14 +74,8 @@ def noted(outcome: "Outcome", study: "Study", place: "Place | None", screen: "Sc
     return found
 
 
-def run(
-    study: str,
-    /,
-    *,
-    resume: Annotated[bool, Flag] = False,
-    interval: Interval = NO_INTERVAL,
-    output: Kept = KEPT,
-) -> int:
+@parsed(*of_trials("Interval"))
+def run(study: str, /, *, resume: Switch = False, given: Given, output: Kept = KEPT) -> int:
     """Run a study file: several systems, applications, subsets and collections in one.
 
     A study with [training] trains methods first, as truecost methods run does (--resume goes on).
@@ -92,19 +99,18 @@ def run(
     """
     from truecost.study import Study
     from truecost.tasks import find
-    from truecost.verbs import arguments_of
+    from truecost.verbs import arguments_of, key, rephrased
 
     if output.config is not None:
         raise UsageError("run takes its settings from the study file: leave out --config")
-    chosen = Study(interval=interval.table()).over(Study.read(study))
-    with phrased(arguments_of(find(chosen.task), "score"), key):
+    chosen = Study(interval=IntervalTable(**keys_of(given))).over(Study.read(study))
+    known = arguments_of(find(chosen.task), "score")
+    with phrased(partial(rephrased, known=known, way=key)):
         return _run(chosen, output, resume=resume, file=study)
 
 
 def _run(study: "Study", output: Output, *, resume: bool, file: str) -> int:
     """Run what a file says: a live run, trainings, or the scoring of files."""
-    from truecost.cli.trials import execute
-
     if study.training.given():
         from truecost.protocol.study.trainings import check_training
 
@@ -124,14 +130,14 @@ def live(study: "Study", output: Output, *, resume: bool, beside: str | None = N
 
     A ledger is kept `beside` the file of a study.
     """
+    from truecost.cli.running import printed_instead
+    from truecost.cli.running import report as say
     from truecost.cli.terminal import Screen
-    from truecost.cli.trials import report as say
-    from truecost.cli.trials import said_instead
-    from truecost.learning.live.live import run_live
+    from truecost.learning.live.studies import run_live
+    from truecost.study.directory import work_of
     from truecost.study.paths import named_as_given
-    from truecost.study.resumable import work_of
 
-    if said_instead(study, output):
+    if printed_instead(study, output):
         return 0
     work = work_of(study)
     if output.output is None:
@@ -148,43 +154,50 @@ def live(study: "Study", output: Output, *, resume: bool, beside: str | None = N
 
 
 def report(
-    result: str,
-    /,
-    *,
-    output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None,
+    result: str, /, *, figure: str | None = None, table: str | None = None, output: Target = None
 ) -> None:
-    """Draw report.html again from a stored result, without computing anything anew.
+    """Draw report.html, one picture or the table of rows from a stored result.
 
-    Example: truecost report out
+    Nothing is computed anew.
+
+    Example: truecost report out --figure det --output det.pdf
 
     Parameters
     ----------
     result
         A result directory, or its result.json.
+    figure
+        Name of a picture of the page, such as det. --output says where it goes: a file that ends
+        in .svg, .pdf, .png (extra `figures`), or .csv, .tex, .md for its numbers. Default: NAME.svg
+    table
+        File for the rows of the result: .tex, .md, .csv or .parquet.
     output
-        The page to write. Default: report.html of the result directory.
+        The page or picture to write. Default: report.html of the result directory.
     """
-    from truecost.study.directory import render_again
+    from truecost.report.pictures import chosen, write_rows
+    from truecost.study.directory import render_again, stored_story
 
-    target = render_again(result, None if output is None else Path(output))
+    if table is None and figure is None:
+        target = render_again(result, None if output is None else Path(output))
+    else:
+        story = stored_story(result)
+        if table is not None:
+            print(message(str(write_rows(story.rows, Path(table), story.page.naive.column))))
+        if figure is None:
+            return
+        picture = chosen(story, figure)
+        target = picture.save(Path(output or f"{picture.name}.svg"))
     print(message(str(target)))
 
 
-Name = Literal["detection", "terms", "stream", "lifelong"]
-
-
-LIVE: tuple[Name, ...] = ("stream", "lifelong")  # they run here, on data of scikit-learn
-
-
-SUBSETS = ("active < 0.4", "active >= 0.4 AND active < 0.8", "active >= 0.8")
-
-
+Name = Literal["detection", "terms", "streams", "lifelong"]
+LIVE: tuple[Name, ...] = ("streams", "lifelong")  # they run here, on data of scikit-learn
 SAID: dict[Name, str] = {
     "detection": "two detectors of the word 'yes': 1,940 clips of 120 speakers, prior 0.05, equal "
     "costs (Speech Commands, CC BY 4.0)",
     "terms": "two searches for 70 spoken queries in 26 minutes of spoken digits, priced as in "
     "QUESST 2014 (Free Spoken Digit Dataset, CC BY-SA 4.0)",
-    "stream": "five detectors of handwritten digits, each learning from a stream of 1,500 images, "
+    "streams": "five detectors of handwritten digits, each learning from a stream of 1,500 images, "
     "with 1 to 16 questions to a person for each 60 of them (digits of scikit-learn)",
     "lifelong": "two classifiers of handwritten digits over 15 days, with two new digits every "
     "third day and 6 questions to a person a day: one forgets, one rehearses (scikit-learn's "
@@ -193,10 +206,7 @@ SAID: dict[Name, str] = {
 
 
 def demo(
-    name: Annotated[Name, Parameter(show_choices=True)] = "detection",
-    /,
-    *,
-    output: Output = PLAIN,
+    name: Annotated[Name, Parameter(show_choices=True)] = "detection", /, *, output: Output = PLAIN
 ) -> int:
     """Two detectors, two searches, or systems that learn from a person's answers.
 
@@ -214,46 +224,150 @@ def demo(
     Parameters
     ----------
     name
-        Which of them.
+        Which of them. Default: detection.
     """
+    from msgspec import structs
+
     from truecost.cli.terminal import Screen
+    from truecost.study import Study
 
     if output.config is not None:
         raise UsageError("demo has a study of its own: leave out --config")
     Screen(output).say(SAID[name])
     target = "truecost-demo" if name == "detection" else f"truecost-demo-{name}"
     with as_file(files("truecost") / "data" / "demo") as folder:
-        study = _detection(folder) if name == "detection" else _study(folder / name)
+        place = folder if name == "detection" else folder / name
+        study = Study.read(str(place / "study.toml"))
         placed = replace(output, output=output.output or target)
-        if name in LIVE:
-            return live(_anywhere(study) if output.print_config else study, placed, resume=True)
-        return execute(study, placed)
+        if name not in LIVE:
+            return execute(study, placed)
+        if output.print_config:  # without the folder of this machine, in which nothing is
+            study = structs.replace(study, loop=structs.replace(study.loop, folder=None))
+        return live(study, placed, resume=True)
 
 
-def _anywhere(study: "Study") -> "Study":
-    """The study without the folder of this machine in which nothing is looked for."""
-    from msgspec import structs
+@Parameter(name="*", group="Output")
+@dataclass(frozen=True, kw_only=True)
+class Written:
+    """Where the verdicts go."""
 
-    return structs.replace(study, loop=structs.replace(study.loop, folder=None))
+    output: Target = None
+    """Directory for gates.md and gates.xml (JUnit)."""
+    markdown: str | None = None
+    """File for the Markdown table."""
+    junit: str | None = None
+    """File for the JUnit XML."""
+    json: Switch = False
+    """Print the verdicts as JSON."""
+    quiet: Quiet = False
+    """Print nothing but the verdicts."""
+    color: bool = True
+    """Colour on terminals (NO_COLOR is honoured too)."""
+    debug: Switch = False
+    """Show tracebacks."""
+
+    def files(self, verdicts: Sequence["Verdict"]) -> dict[Path, str]:
+        """The texts by the files that were asked for."""
+        from truecost.gates import junit, markdown
+
+        folder = self.output
+        tables = [*map(Path, filter(None, (folder and f"{folder}/gates.md", self.markdown)))]
+        tests = [*map(Path, filter(None, (folder and f"{folder}/gates.xml", self.junit)))]
+        if both := set(tables) & set(tests):
+            raise UsageError(f"{min(both)}: is named for Markdown and for JUnit: name two files")
+        texts = dict.fromkeys(tables, markdown(verdicts)) if tables else {}
+        return texts | (dict.fromkeys(tests, junit(verdicts)) if tests else {})
 
 
-def _study(folder: Path) -> "Study":
-    """The study of a folder."""
-    from truecost.study import Study
-
-    return Study.read(str(folder / "study.toml"))
+WRITTEN = Written()
 
 
-def _detection(folder: Path) -> "Study":
-    """Two detectors of a word."""
-    from truecost.study import Study
+def gate(
+    result: str, /, *, gate: Names = (), gates: str | None = None, written: Written = WRITTEN
+) -> int:
+    """Check a result against limits that its intervals must keep.
 
-    return Study.of(
-        {
-            "baseline": "logistic",
-            "data": {"type": "llr", "map": {"id": "trial", "unit": "speaker"}},
-            "systems": {n: {"file": f"{folder / n}.csv"} for n in ("logistic", "network")},
-            "application": {"prior": 0.05},
-            "subsets": {expression: expression for expression in SUBSETS},
-        }
+    Exits with 0 when all gates pass, 1 when one failed, 4 when one is undecided.
+    Markdown is also appended to the file that GITHUB_STEP_SUMMARY names.
+
+    Example: truecost gate out --gate act_dcf:max_upper=0.3
+
+    Parameters
+    ----------
+    result
+        A result directory, its result.json, or - for standard input.
+    gate
+        MEASURE:KEY=VALUE,...; keys: max_upper or min_lower, or baseline with max_upper_delta or
+        min_lower_delta; system, subset, application, collection, estimator, phase, strategy,
+        budget, version, policy, name, undecided=fail|pass, method=auto|percentile|bca (of the
+        intervals; auto where it names none). May be repeated.
+    gates
+        TOML file with [[gate]] tables; a study file will do.
+    """
+    from truecost.formats.publishing import publish
+    from truecost.gates import append_step_summary, check, exit_code, markdown
+    from truecost.gates.verdict import gates_of
+    from truecost.study.directory import read_result
+
+    asked = gates_of(gate, gates)
+    _refuse_inputs(written, (result, gates))
+    verdicts = check(asked, read_result(result, checks=False).rows)
+    _show(verdicts, written)
+    publish(written.files(verdicts))
+    append_step_summary(markdown(verdicts))
+    return exit_code(verdicts)
+
+
+def _refuse_inputs(written: Written, inputs: Sequence[str | None]) -> None:
+    """Refuse outputs that are what is read."""
+    read = [Path(path) for path in inputs if path is not None]
+    read += [path / "result.json" for path in read]
+    here = [path for path in read if path.is_file()]
+    for place in written.files(()):
+        if place.exists() and any(place.samefile(path) for path in here):
+            raise UsageError(f"{place}: this is a file that is read: write to another one")
+
+
+def _show(verdicts: Sequence["Verdict"], written: Written) -> None:
+    import msgspec
+
+    from truecost.cli.terminal import Screen
+
+    if written.json:
+        found = {"gates": msgspec.to_builtins(verdicts)}
+        print(json_module.dumps(found, indent=2, ensure_ascii=False))
+        return
+    screen = Screen(Output(quiet=written.quiet, color=written.color))
+    screen.show([_table(verdicts)])
+    for verdict in verdicts:
+        if verdict.state != "pass" or verdict.flags:
+            about = f" ({verdict.about})" if verdict.about else ""
+            screen.say(f"{verdict.state}: {verdict.measure}{about}: {verdict.message}")
+
+
+def _table(verdicts: Sequence["Verdict"]) -> "Columns":
+    """A row for each verdict; columns that hold nothing are left out."""
+    from truecost.cli.tables import Columns
+    from truecost.core.digits import between, percent
+    from truecost.core.results import shown_value
+
+    dims = list(dict.fromkeys(dim for verdict in verdicts for dim in verdict.dims))
+    levels = {verdict.level for verdict in verdicts}
+    interval = f"{percent(levels.pop())} interval" if len(levels) == 1 else "interval"
+    names = ("gate", *dims, "against", "measure", "value", interval, "limit", "state")
+    rows = tuple(
+        (
+            verdict.gate.name or "",
+            *(verdict.dims.get(dim, "all" if dim == "subset" else "") for dim in dims),
+            *(verdict.gate.baseline or "-", verdict.measure, shown_value(verdict, verdict.value)),
+            between(verdict.lower, verdict.upper, verdict.scale) or "[undefined, undefined]",
+            *(verdict.bound, verdict.state),
+        )
+        for verdict in verdicts
     )
+    left = frozenset({"gate", *dims, "against", "measure", "limit", "state"})
+    table = Columns(names, rows, left, ("against", "gate"), (*dims, "against"))
+    for name, nothing in (("gate", ""), ("against", "-")):
+        if all(row[names.index(name)] == nothing for row in rows):
+            table = table.without(name)
+    return table

@@ -1,23 +1,21 @@
-"""Tables on the terminal: the values of a task, a line a row, fitted to the width; figures are
-never cut.
+"""Tables on the terminal, fitted to the width; figures are never cut.
 
-A table of few rows is turned, so that its rows are columns; one about several things becomes a
-table for each, below a line that names it; and at last every figure has a line of its own.
+A table that is too wide is turned where it has few rows, or becomes a table for each thing that it
+is about; at last every figure has a line of its own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from rich.cells import cell_len
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from truecost.core.captions import dims_of, items_of, units_shown
-from truecost.core.digits import percent
+from truecost.core.digits import dims_of, items_of, percent, units_shown
 from truecost.core.flags import marks
-from truecost.core.results import HELD, Row, figures, shown
+from truecost.core.results import HELD, Row, figures, shown_value
 from truecost.errors import amount, visible
 from truecost.face import at
 from truecost.tasks import find
@@ -42,17 +40,10 @@ class Columns:
 
     def visible(self) -> "Columns":
         """The table with nothing in it that would steer a terminal."""
-        return Columns(
-            names=tuple(map(visible, self.names)),
-            rows=tuple(tuple(map(visible, row)) for row in self.rows),
-            left=frozenset(map(visible, self.left)),
-            spare=tuple(map(visible, self.spare)),
-            about=tuple(map(visible, self.about)),
-            above=tuple(map(visible, self.above)),
-            said=tuple(map(visible, self.said)),
-            below=tuple(map(visible, self.below)),
-            plain=self.plain,
-        )
+        texts = ("names", "spare", "about", "above", "said", "below")
+        shown: dict[str, Any] = {key: tuple(map(visible, getattr(self, key))) for key in texts}
+        rows = tuple(tuple(map(visible, row)) for row in self.rows)
+        return replace(self, rows=rows, left=frozenset(map(visible, self.left)), **shown)
 
     def fitted(self, width: int) -> "Columns":
         """The table with one line for what every row has until it fits, then with its notes below,
@@ -128,8 +119,13 @@ class Columns:
         if not notes:
             return self.without("note")
         marks = {"": "", **{note: f"({number})" for number, note in enumerate(notes, 1)}}
-        rows = tuple((*row[:k], marks[row[k]], *row[k + 1 :]) for row in self.rows)
-        return replace(self, rows=rows, below=tuple(f"{marks[note]} {note}" for note in notes))
+        below = tuple(f"{marks[note]} {note}" for note in notes)
+        return replace(self._with(k, marks.__getitem__), below=below)
+
+    def _with(self, k: int, change: Callable[[str], str]) -> "Columns":
+        """The table with the cells of one column changed."""
+        rows = tuple((*row[:k], change(row[k]), *row[k + 1 :]) for row in self.rows)
+        return replace(self, rows=rows)
 
     def cut(self, name: str, over: int) -> "Columns":
         """The table with the cells of a column cut by so many characters, to 8 at the least."""
@@ -142,8 +138,7 @@ class Columns:
             head = most // 2  # both ends of a name tell it from its neighbours
             return cell if len(cell) <= most else f"{cell[:head]}\u2026{cell[head + 1 - most :]}"
 
-        rows = tuple((*row[:k], short(row[k]), *row[k + 1 :]) for row in self.rows)
-        return replace(self, rows=rows)
+        return self._with(k, short)
 
     def table(self, width: int) -> Group:
         """For the terminal; a name that repeats from row to row is shown once."""
@@ -175,30 +170,18 @@ MOST_TURNED = 6  # rows of a table that is turned
 def parts_of(table: "Columns", width: int) -> list["Columns"]:
     """Tables that say the same and fit.
 
-    Parameters
-    ----------
-    width : int
-        Characters of a line.
-
-    Returns
-    -------
-    list of Columns
-        The table alone where it fits.
+    The table alone where it fits; `width` in characters.
     """
-    for way in (_whole, _turned, _grouped):
+    for way in (lambda whole: [whole], _turned, _grouped):
         found = way(table)
         if found and all(part.shown(width).width() <= width for part in found):
             return found
-    about = _about(table)
+    about = _about_columns(table)
     named = [name for name in table.names if name in table.left - {*about, "note"}]
     return [_upright(part) for part in _by(table, [*about, *named[:1]])]
 
 
-def _whole(table: "Columns") -> list["Columns"]:
-    return [table]
-
-
-def _about(table: "Columns") -> list[str]:
+def _about_columns(table: "Columns") -> list[str]:
     return [name for name in table.about if name in table.names]
 
 
@@ -206,7 +189,7 @@ def _grouped(table: "Columns") -> list["Columns"]:
     """A table for each thing that a table is about, all without its spare columns, but for what
     every row of one has the same and may stand above it.
     """
-    parts = _by(table, _about(table))
+    parts = _by(table, _about_columns(table))
     for name in table.above:
         parts = [part.lifted(name) if name in table.spare else part for part in parts]
     return [part.spared(0) for part in parts]
@@ -226,7 +209,7 @@ def _by(table: "Columns", names: Sequence[str]) -> list["Columns"]:
 
 def _turned(table: "Columns") -> list["Columns"]:
     """A table of few rows with a column for each of them; none where their names do not differ."""
-    [first, *others] = _by(table, _about(table))
+    [first, *others] = _by(table, _about_columns(table))
     heads = [row[0] for row in first.rows]
     if others or len(heads) > MOST_TURNED or len({first.names[0], *heads}) <= len(heads):
         return []
@@ -242,9 +225,8 @@ def _upright(table: "Columns") -> "Columns":
     """A line for each figure of a table."""
     rows = [pair for row in table.rows for pair in zip(table.names, row, strict=True) if pair[1]]
     names = ("figure", "value")
-    left = frozenset(names)
-    table = replace(table, names=names, rows=tuple(rows), left=left, spare=(), about=(), above=())
-    return replace(table, plain=True)
+    bare = replace(table, left=frozenset(names), spare=(), about=(), above=(), plain=True)
+    return replace(bare, names=names, rows=tuple(rows))
 
 
 ABOVE = ("measure", "system")
@@ -253,18 +235,15 @@ ABOVE = ("measure", "system")
 def dims_beside(rows: Sequence[Row]) -> tuple[str, ...]:
     """What tells rows apart, without strategy and budget where every system is named so.
 
-    Returns
-    -------
-    tuple of str
-        Of `margin-4` and `passive` the name says all; not of `often`, nor of `margin-rate-0.1`,
-        whose questions a batch are a number of their own.
+    Of `margin-4` and `passive` the name says all; not of `often`, nor of `margin-rate-0.1`, whose
+    questions a batch are a number of their own.
     """
-    said = all(_named(row.dims) == row.dims.get("system") for row in rows)
+    said = all(_system_name(row.dims) == row.dims.get("system") for row in rows)
     left_out = ("strategy", "budget") if said else ()
     return tuple(name for name in dims_of(rows) if name not in left_out)
 
 
-def _named(dims: Mapping[str, str]) -> str:
+def _system_name(dims: Mapping[str, str]) -> str:
     """What a live run calls a system of this strategy and budget: `margin-4`, `passive`."""
     strategy = dims.get("strategy", "").replace(":", "-")
     return f"{strategy}-{dims['budget']}" if "budget" in dims else strategy
@@ -284,7 +263,7 @@ def dims_shown(rows: Sequence[Row]) -> tuple[str, ...]:
     return (*(n for n in found if n not in inner), *(n for n in inner if n in found))
 
 
-def about(row: Row, dims: Sequence[str]) -> tuple[str, ...]:
+def dim_cells(row: Row, dims: Sequence[str]) -> tuple[str, ...]:
     """What a row is about; the baseline stands beside its system."""
     cells = {**row.dims, "against": row.baseline or ""}
     return tuple(cells.get(name, "all" if name == "subset" else "") for name in dims)
@@ -298,8 +277,8 @@ def values(rows: Sequence[Row], *, by_run: bool = False) -> Columns:
     names = ("measure", "value", f"{percent(rows[0].level)} interval", "naive", items, "units")
     cells = tuple(
         (
-            *(*about(row, dims), row.label, *figures(row)),
-            "" if row.naive is None else shown(row, row.naive),
+            *(*dim_cells(row, dims), row.label, *figures(row)),
+            "" if row.naive is None else shown_value(row, row.naive),
             *(size, units_shown(row), note_of(row)),
         )
         for row, size in zip(rows, sizes, strict=True)
@@ -322,45 +301,22 @@ def marks_of(row: Row) -> list[str]:
     return marks(row.flags)
 
 
-def _nothing(outcome: "Outcome") -> "Sequence[Columns]":
-    del outcome
-    return ()
-
-
-def _no_texts(outcome: "Outcome") -> Sequence[str]:
-    del outcome
-    return ()
-
-
 @dataclass(frozen=True)
 class Layout:
     """What is laid out otherwise than for all tasks.
 
-    Attributes
-    ----------
-    values : callable, optional
-        Tables of some values.
-    pairs : callable, optional
-        The table of comparisons, from that of all tasks and the differences.
-    whole : callable
-        Tables in place of all others, with every subset; none where there is no reason for it.
-    below : callable
-        Further tables.
-    brief : tuple of str
-        Measures that are shown of subsets beside the first.
-    told : callable
-        Sentences of the result below the tables.
-    way : str
-        How replicates are computed.
+    `values`: tables of some values. `pairs`: the table of comparisons, from that of all tasks and
+    the differences. `whole`: tables in place of all others, with every subset; none where there is
+    no reason for it. `below`: further tables. `brief`: measures that are shown of subsets beside
+    the first. `told`: sentences of the result below the tables.
     """
 
     values: "Callable[[Sequence[Row]], list[Columns]] | None" = None
     pairs: "Callable[[Columns, Sequence[Row]], Columns] | None" = None
-    whole: "Callable[[Outcome], Sequence[Columns]]" = _nothing
-    below: "Callable[[Outcome], Sequence[Columns]]" = _nothing
+    whole: "Callable[[Outcome], Sequence[Columns]]" = lambda _: ()
+    below: "Callable[[Outcome], Sequence[Columns]]" = lambda _: ()
     brief: tuple[str, ...] = ()
-    told: "Callable[[Outcome], Sequence[str]]" = _no_texts
-    way: str = ""
+    told: "Callable[[Outcome], Sequence[str]]" = lambda _: ()
 
 
 LAYOUT = Layout()  # of tasks that have none of their own

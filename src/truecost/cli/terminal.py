@@ -7,19 +7,25 @@ from contextlib import contextmanager
 from dataclasses import replace
 from io import StringIO
 from textwrap import fill
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.markup import escape
 
 from truecost.cli.options import Output
-from truecost.cli.tables import ABOVE, Columns, about, dims_shown, layout_of, parts_of, values
+from truecost.cli.tables import ABOVE, Columns, dim_cells, dims_shown, layout_of, parts_of, values
 from truecost.core.digits import ShownIn, between, figure, scale_of, signed
 from truecost.core.flags import marks
 from truecost.core.results import Comparison, Row, Standing, figures
-from truecost.errors import counted, message, visible
+from truecost.errors import UsageError, counted, message, visible
 from truecost.gates import Verdict
 from truecost.study import Outcome, Problem
 from truecost.task import Record
+from truecost.tasks import find
+from truecost.tasks.measures import find_of_any_task
+
+if TYPE_CHECKING:
+    from truecost.protocol.ledger import Best, EvaluationSet
 
 
 class Screen:
@@ -38,15 +44,10 @@ class Screen:
 
     def show(self, tables: Iterable["Columns"]) -> None:
         """Print tables, fitted to the width of the screen."""
-        width = self.out.width
-        parts = (part for table in tables for part in parts_of(table.visible(), width))
-        for number, part in enumerate(parts):
+        for number, text in enumerate(_texts(self.out, tables)):
             if number:
                 self.out.print()
-            with self.out.capture() as captured:
-                self.out.print(part.table(width))
-            lines = captured.get().splitlines()
-            print("\n".join(line.rstrip() for line in lines))  # rich pads the last column
+            print(text)
 
     def tell(self, texts: Iterable[str]) -> None:
         """Sentences of the result on standard output, below the tables; a line each, which only
@@ -87,17 +88,15 @@ class Screen:
 
     def explain(self, outcome: Outcome) -> None:
         """How files without a stated format were read; with --verbose how they are resampled."""
-        if not self.output.verbose:
-            for reading in outcome.readings:
-                self.say(reading)
-            return
         for reading in outcome.readings:
             self.say(reading)
+        if not self.output.verbose:
+            return
         for record in outcome.systems:
             self.say(f"{record.name}: {record.summary}{_sums(record, outcome.estimates)}")
         first = outcome.estimates[0]
         units = counted(first.n_units, "unit")
-        way = layout_of(outcome.task).way or _way(first)
+        way = find(outcome.task).about.get("resampling") or _replicate_words(first)
         self.say(f"resampling: {', '.join(first.factors) or 'nothing'} ({units}); {way}")
 
     def judge(self, gates: Sequence[Verdict]) -> None:
@@ -115,12 +114,16 @@ class Screen:
 def printed(tables: Iterable["Columns"], width: int) -> str:
     """Tables as plain text, fitted to a width."""
     console = Console(no_color=True, highlight=False, width=width, file=StringIO(), _environ={})
-    texts = []
-    for part in (part for table in tables for part in parts_of(table.visible(), width)):
+    return "\n\n".join(_texts(console, tables))
+
+
+def _texts(console: Console, tables: Iterable["Columns"]) -> Iterator[str]:
+    """Each table, or part of one that fits, as a console of this width shows it."""
+    for part in (p for table in tables for p in parts_of(table.visible(), console.width)):
         with console.capture() as captured:
-            console.print(part.table(width))
-        texts.append("\n".join(line.rstrip() for line in captured.get().splitlines()))
-    return "\n\n".join(texts)
+            console.print(part.table(console.width))
+        # rich pads the last column
+        yield "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
 def _sums(record: Record, rows: Sequence[Row]) -> str:
@@ -132,7 +135,7 @@ def _sums(record: Record, rows: Sequence[Row]) -> str:
     return "".join(f"; {said}" for said in found)
 
 
-def _way(row: Row) -> str:
+def _replicate_words(row: Row) -> str:
     """How replicates are computed."""
     if "trials_as_units" in row.flags:
         return "every trial is its own unit: weights are drawn and all trials scanned"
@@ -174,7 +177,7 @@ def _pairs(comparisons: Sequence[Comparison]) -> Columns:
     names = ("measure", "difference", "interval", "ratio", "ratio interval", "verdict")
     cells = tuple(
         (
-            *(*about(c.difference, dims), c.difference.label),
+            *(*dim_cells(c.difference, dims), c.difference.label),
             *(*figures(c.difference), *figures(c.ratio), _verdict(c)),
         )
         for c in comparisons
@@ -190,11 +193,8 @@ def _verdict(found: Comparison) -> str:
 
 
 def _from_first(standing: Standing) -> str:
-    if standing.difference is None:
-        return ""
-    if standing.shown_in:
-        return signed(standing.difference, scale_of(standing.shown_in, True))
-    return figure(standing.difference)
+    found, scale = standing.difference, scale_of(standing.shown_in, True)
+    return "" if found is None else signed(found, scale) if scale else figure(found)
 
 
 def standings_table(outcome: Outcome, width: int) -> Columns:
@@ -222,19 +222,14 @@ def standings_table(outcome: Outcome, width: int) -> Columns:
     notes = [", ".join(marks(["alone"])) if s.alone else "" for s in board]
     room = width - 2 - (2 + max(map(len, notes)) if any(notes) else 0)
     for label, found in _asked_beside(outcome).items():
-        more = _beside(table, label, [found[s.system] for s in board])
+        more = _with_column(table, label, [found[s.system] for s in board])
         if more.width() > room:
             break
         table = more
-    return _beside(table, "note", notes) if any(notes) else table
+    return _with_column(table, "note", notes) if any(notes) else table
 
 
-def standings_tables(outcome: Outcome, width: int = 120) -> list[Columns]:
-    """The table of a leaderboard, alone."""
-    return [standings_table(outcome, width)]
-
-
-def _beside(table: Columns, name: str, cells: Sequence[str]) -> Columns:
+def _with_column(table: Columns, name: str, cells: Sequence[str]) -> Columns:
     """A table with one more column at the right."""
     rows = zip(table.rows, cells, strict=True)
     return replace(
@@ -279,21 +274,41 @@ def plan_table(rows: Sequence[Mapping[str, object]]) -> list[Columns]:
     keys = ("value", "half_width", "n_units", "wanted_half_width", "units_needed", "more_units")
     names = ("value", "half-width", "units now", "wanted", "units needed", "more")
     of = ("system", "strategy", "budget", "version", "policy")
-    dims = (*of, "measure", "estimator", "phase")
-    about = [n for n in dims if any(n in row for row in rows)]
+    inner = ("measure", "estimator", "phase")
+    about = [n for n in (*of, *inner) if any(n in row for row in rows)]
     cells = tuple(
         (*(str(row.get(name, "")) for name in about), *(text(row, key) for key in keys))
         for row in rows
     )
-    once = tuple(n for n in about if n not in ("measure", "estimator", "phase"))
+    once = tuple(n for n in about if n not in inner)
     once = (*once, *(["measure"] if {"estimator", "phase"} & {*about} else []))
-    return [
-        Columns(
-            (*about, *names),
-            cells,
-            left=frozenset({"measure", "estimator", "phase"}),
-            spare=("value", "units now", "units needed"),
-            about=once,
-            above=("system",),
-        )
-    ]
+    spare = ("value", "units now", "units needed")
+    return [Columns((*about, *names), cells, frozenset(inner), spare, once, ("system",))]
+
+
+SHORT = 12  # letters of a hash that are shown
+OF_SET = ("evaluation set", "scored", "systems", "items")
+
+
+def ledger_table(sets: "Sequence[EvaluationSet]") -> Columns:
+    """A ledger: a line for each measure of each evaluation set."""
+    names = (*OF_SET, "measure", "best", "of", "system", "lines")
+    rows = []
+    for found in sets:
+        name = found.evaluation[:SHORT] + (f" ({found.collection})" if found.collection else "")
+        sizes = (found.scored, len(found.systems), found.items)
+        lines = f"{found.first}-{found.last}" if found.last > found.first else f"{found.first}"
+        cells = [_best_cells(best, found.task) for best in found.best] or [("", "", "", "")]
+        rows += [(name, *map(str, sizes), *best, lines) for best in cells]
+    left = frozenset({"measure", "system"})
+    return Columns(names, tuple(rows), left=left, spare=("lines", "items"), about=OF_SET)
+
+
+def _best_cells(best: "Best", task: str) -> tuple[str, str, str, str]:
+    """A measure with what it is about, its best value, of how many systems, and whose it is."""
+    try:
+        shown_in: ShownIn = find_of_any_task(best.measure, task).shown_in
+    except UsageError:  # a measure of another version, or one's own
+        shown_in = ""
+    label = " ".join([best.measure, *best.dims.values()])
+    return label, figure(best.value, scale_of(shown_in)), str(best.of), best.system

@@ -1,16 +1,20 @@
-"""Tables that commands write, and `convert`: one file format into another."""
+"""Tables that commands write; `convert`: one file format into another; `resources`: run a program
+and say what it took.
+"""
 
+import sys
 from collections.abc import Mapping
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, replace
 from io import StringIO
+from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from cyclopts import Parameter
 
-from truecost.cli.options import Flag, Flags, Output, flags_of
-from truecost.errors import InputError, UsageError, message
+from truecost.cli.options import Given, Output, Quiet, Switch, Target, keys_of, parsed
+from truecost.errors import InputError, UsageError, counted, message
 from truecost.names import COLUMNS, STANDARD_INPUT, ScoreType, pairs
 from truecost.options import Option, PartialTable, declared, picked
 from truecost.study.paths import files_of_study
@@ -20,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from truecost.formats import Table
+    from truecost.resources import Resources
     from truecost.study import Study
 
 
@@ -30,7 +35,7 @@ class ToFile(Output):
 
     output_format: str | None = None
     """Format of the output (truecost list formats). Default: by its ending, csv for -."""
-    force: Annotated[bool, Flag] = False
+    force: Switch = False
     """Replace the output when it is there already."""
 
 
@@ -43,16 +48,20 @@ def check_file(output: ToFile, study: "Study") -> str | None:
     kind = format_for(output.output, output.output_format)
     if not to_standard_output(output.output):
         check_target(output.output, files_of_study(study), force=output.force)
-    elif output.json:
-        raise UsageError("--json and --output - both write standard output: give --output a file")
+    else:
+        refuse_both(output)
     return kind
+
+
+def refuse_both(output: ToFile) -> None:
+    """Refuse JSON where standard output takes the table."""
+    if output.json:
+        raise UsageError("--json and --output - both write standard output: give --output a file")
 
 
 @contextmanager
 def aside(output: ToFile) -> "Iterator[None]":
     """Tables go to standard error while standard output takes what is written."""
-    import sys
-
     if output.output is None or not to_standard_output(output.output):
         yield
         return
@@ -73,7 +82,7 @@ def format_for(path: str, output_format: str | None) -> str:
     return format_of(path, "csv" if plain else output_format)
 
 
-def put(table: "Table", path: str, kind: str, *, force: bool) -> str:
+def write_table(table: "Table", path: str, kind: str, *, force: bool) -> str:
     """Write a table in a format; says which columns had no place there, if any."""
     from truecost.formats import write
 
@@ -87,9 +96,7 @@ def put(table: "Table", path: str, kind: str, *, force: bool) -> str:
 
 def _printed(table: "Table", kind: str) -> tuple[str, ...]:
     """Write to standard output; what has no place there."""
-    import sys
-
-    from truecost.formats.encoding import encode
+    from truecost.formats.writers import encode
 
     encoded = encode(table, kind)
     if isinstance(encoded.content, dict):
@@ -108,28 +115,28 @@ class Written:
     """File to write (gzipped with the ending .gz), folder of arrays, or - for standard output."""
     output_format: str | None = None
     """Format of the output (truecost list formats). Default: by its ending, csv for -."""
-    force: Annotated[bool, Parameter(negative=())] = False
+    force: Switch = False
     """Replace the output when it is there already."""
-    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False
+    quiet: Quiet = False
     """Say nothing."""
-    debug: Annotated[bool, Parameter(negative=())] = False
+    debug: Switch = False
     """Show tracebacks."""
 
     def say(self, text: str) -> None:
         """One line on standard error, unless quiet."""
         if not self.quiet:
-            import sys
-
             print(message(text), file=sys.stderr)
 
 
 class ConvertTable(PartialTable, frozen=True, kw_only=True):
     """What is changed on the way."""
 
+    __group__: ClassVar[str] = "Data"
+
     map: Annotated[
         dict[str, str] | None,
         Option(
-            help="New names of columns, as NEW=COLUMN,...; score=a+b+c is a matrix of scores "
+            "New names of columns, as NEW=COLUMN,...; score=a+b+c is a matrix of scores "
             "(npz, npy).",
             read=pairs,
         ),
@@ -137,35 +144,23 @@ class ConvertTable(PartialTable, frozen=True, kw_only=True):
     set: Annotated[
         tuple[str, ...],
         Option(
-            help="COLUMN=VALUE: a further column with one value everywhere (side=a for nist-sre, "
+            "COLUMN=VALUE: a further column with one value everywhere (side=a for nist-sre, "
             "say); may be repeated."
         ),
     ] = ()
 
 
-if TYPE_CHECKING:
-
-    class Given(Flags):
-        """What is read."""
-
-else:
-    _TARGET = "Label of the class to detect: written as target, every other one as nontarget."
-    _TYPE = "What the scores are, for formats that state it (nist-sre)."
-    Given = flags_of(
-        "Data",
-        (
-            *picked(DataTable, "input_format"),
-            *declared(ConvertTable),
-            *picked(DataTable, "type", help=_TYPE),
-            *picked(DataTable, "target", help=_TARGET),
-        ),
-    )
+_TARGET = "Label of the class to detect: written as target, every other one as nontarget."
+_TYPE = "What the scores are, for formats that state it (nist-sre)."
 
 
-GIVEN = Given()
-
-
-def convert(file: str, /, *, written: Written, given: Given = GIVEN) -> None:
+@parsed(
+    *picked(DataTable, "input_format"),
+    *declared(ConvertTable),
+    *picked(DataTable, "type", help=_TYPE),
+    *picked(DataTable, "target", help=_TARGET),
+)
+def convert(file: str, /, *, written: Written, given: Given) -> None:
     """Convert a file to another format, without loss as far as the format goes.
 
     Example: truecost convert scores.txt -o scores.parquet
@@ -178,27 +173,21 @@ def convert(file: str, /, *, written: Written, given: Given = GIVEN) -> None:
     from truecost.formats import read
 
     kind = format_for(written.output, written.output_format)  # before the work, not after it
-    how = given.keys()
+    how = keys_of(given)
+    if "type" in how and kind != "nist-sre":
+        raise UsageError("--type goes with --output-format nist-sre: other formats do not state it")
     table = read(file, how.pop("input_format", None))
-    written.say(f"{table.source}: {_as(table)}{_rows(table)}")
+    layout = f"read as {table.layout}; " if table.layout else ""
+    rows = f"{counted(len(table), 'row')}, columns {', '.join(table.columns)}"
+    written.say(f"{table.source}: {layout}{rows}")
     changed, dropped = _changed(table, **how)
-    left_out = put(changed, written.output, kind, force=written.force)
+    left_out = write_table(changed, written.output, kind, force=written.force)
     if not to_standard_output(written.output):
         written.say(f"{written.output}: written as {kind}")
     if dropped:
         written.say(f"note: {', '.join(dropped)} of {table.source} made way for --map")
     if left_out:
         written.say(left_out)
-
-
-def _as(table: "Table") -> str:
-    return f"read as {table.layout}; " if table.layout else ""
-
-
-def _rows(table: "Table") -> str:
-    from truecost.errors import counted
-
-    return f"{counted(len(table), 'row')}, columns {', '.join(table.columns)}"
 
 
 def _changed(
@@ -280,3 +269,104 @@ def _labelled(table: "Table", target: str) -> "Table":
         pl.when(texts == target).then(pl.lit("target")).otherwise(pl.lit("nontarget"))
     ).to_series()
     return replace(table, frame=table.frame.with_columns(words.alias(name)))
+
+
+@Parameter(name="*", group="Output")
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """Where the record goes."""
+
+    output: Target = None
+    """File for the record (JSON)."""
+    force: Switch = False
+    """Replace the output when it is there already."""
+    json: Switch = False
+    """Print the record as JSON; the program's standard output then goes to standard error."""
+    quiet: Quiet = False
+    """Say nothing."""
+    debug: Switch = False
+    """Show tracebacks."""
+
+
+RECORDED = Recorded()
+
+
+def resources(*command: str, phase: str = "", recorded: Recorded = RECORDED) -> int:
+    """Run a program and measure the CPU time and the peak memory of all its processes.
+
+    Exits with 0 when the program did, and with 3 when it failed.
+
+    Example: truecost resources --phase searching -o searching.json -- python search.py --fast
+
+    Parameters
+    ----------
+    command
+        Program and arguments; behind -- they are left as they are.
+    phase
+        What the program does, for the record: indexing, searching.
+    """
+    from truecost.resources import record
+
+    if not command:
+        raise UsageError("resources needs a program: truecost resources -- PROGRAM ARGUMENTS")
+    if recorded.output is not None:
+        _check(recorded.output, force=recorded.force)
+    sys.stdout.flush()
+    found = record(command, phase=phase, aside=recorded.json)
+    if recorded.json:
+        print(found.to_json(), end="", flush=True)
+    if not recorded.quiet:
+        print(message(_summary(found)), file=sys.stderr)
+    if recorded.output is not None:
+        _write(recorded.output, found)
+    if found.status:
+        raise InputError(_failed(found, recorded))
+    return 0
+
+
+def _check(output: str, *, force: bool) -> None:
+    """Refuse a place for the record before the work, not after it."""
+    from truecost.formats.publishing import refused
+    from truecost.formats.writers import check_target
+
+    if to_standard_output(output):
+        raise UsageError("resources: --output takes a file; --json prints the record")
+    if why := refused(Path(output).absolute()):
+        raise UsageError(f"{output}: no file can be written there ({why}): choose another place")
+    check_target(output, force=force)
+
+
+def _write(output: str, found: "Resources") -> None:
+    """Write the record; it is printed where that cannot be done, as the work may have been long."""
+    from truecost.formats.publishing import publish
+
+    try:
+        publish({Path(output): found.to_json()})
+    except InputError:
+        print(found.to_json(), end="", file=sys.stderr)
+        raise
+
+
+def _summary(found: "Resources") -> str:
+    """What was measured in a line, and what was not."""
+    from truecost.core.digits import figure
+
+    said = [
+        f"{found.phase or 'resources'}: {figure(found.cpu_s)} s of CPU "
+        f"(user {figure(found.user_s)}, system {figure(found.system_s)}) in "
+        f"{figure(found.wall_s)} s; peak memory {figure(found.peak_gb)} GB"
+    ]
+    if found.running:
+        said.append(
+            f"note: {counted(found.running, 'process')} went on when the program had ended: what "
+            f"they took after it does not count"
+        )
+    return "\n".join(said)
+
+
+def _failed(found: "Resources", recorded: Recorded) -> str:
+    """That the program failed, and where its record is."""
+    from truecost.resources.records import ending
+
+    kept = f"; {recorded.output} says so and is refused as a measurement" * bool(recorded.output)
+    return f"{found.command[0]}: the program failed ({ending(found.status)}){kept}"

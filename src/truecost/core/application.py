@@ -1,4 +1,5 @@
-"""What the user cares about: the cost of each decision and the prior of each class.
+"""What the user cares about: the cost of each decision and the prior of each class; from posteriors
+to the decisions that cost least.
 
 Conventions: rows of a cost matrix are true classes, columns are decisions; a column more than
 there are classes is "abstain". A detection application has the classes (nontarget, target) and the
@@ -21,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Application:
-    """Costs and priors.
+    """Costs and priors; UsageError when the costs are no cost matrix or the priors do not sum to 1.
 
     Parameters
     ----------
@@ -32,11 +33,6 @@ class Application:
         Prior of each class, summing to 1; the shares in the data when left out.
     name : str
         Name of a preset, for signatures.
-
-    Raises
-    ------
-    UsageError
-        When the costs are no cost matrix, the priors do not sum to 1, or their numbers differ.
     """
 
     costs: tuple[tuple[float, ...], ...] | None = None
@@ -64,23 +60,16 @@ class Application:
     ) -> "Application":
         """A detection application: classes (nontarget, target), decisions (reject, accept).
 
-        Paper 002, section 2.3.
+        Paper 002, section 2.3. UsageError when a cost or the prior is out of range.
 
         Parameters
         ----------
-        cost_miss : float
-            Cm, the cost of rejecting a target; above 0.
-        cost_fa : float
-            Cf, the cost of accepting a nontarget; above 0.
+        cost_miss, cost_fa : float
+            Cm and Cf, the costs of rejecting a target and of accepting a nontarget; above 0.
         prior : float, optional
             P, the prior of a target, between 0 and 1; the share in the data when left out.
         name : str
             Name of a preset, for signatures.
-
-        Raises
-        ------
-        UsageError
-            When a cost or the prior is out of range.
 
         Examples
         --------
@@ -103,12 +92,12 @@ class Application:
     @property
     def cost_miss(self) -> float:
         """Cm, the cost of rejecting a target; UsageError when this is no plain detection."""
-        return self._detection()[1][0]
+        return self.require_detection()[1][0]
 
     @property
     def cost_fa(self) -> float:
         """Cf, the cost of accepting a nontarget; UsageError when this is no plain detection."""
-        return self._detection()[0][1]
+        return self.require_detection()[0][1]
 
     @property
     def prior(self) -> float:
@@ -134,11 +123,8 @@ class Application:
             and costs[1][0] > 0
         )
 
-    def require_detection(self) -> None:
-        """Refuse costs that one miss and one false alarm do not tell: UsageError."""
-        self._detection()
-
-    def _detection(self) -> tuple[tuple[float, ...], ...]:
+    def require_detection(self) -> tuple[tuple[float, ...], ...]:
+        """The cost matrix; UsageError where one miss and one false alarm do not tell it."""
         costs = ((0.0, 1.0), (1.0, 0.0)) if self.costs is None else self.costs
         if not self.plain_detection:
             raise UsageError(
@@ -172,12 +158,8 @@ class Application:
         return min(self.cost_miss * self.prior, self.cost_fa * (1 - self.prior))
 
     def matrix(self, classes: int) -> Floats:
-        """The cost matrix for this number of classes.
-
-        Returns
-        -------
-        ndarray of float64, shape (classes, decisions)
-            As many decisions as classes, or one more to abstain; 0/1 when no costs were given.
+        """The cost matrix for this number of classes, float64 (classes, decisions): as many
+        decisions as classes, or one more to abstain; 0/1 when no costs were given.
 
         Raises
         ------
@@ -200,18 +182,13 @@ class Application:
         return np.array(self.costs, np.float64)
 
     def class_priors(self, counts: npt.NDArray[Any]) -> Floats:
-        """Priors of the classes in each replicate.
+        """Priors of the classes in each replicate, float64 (replicates, classes): those given, or
+        count / sum of the counts, NaN in a replicate without weight. They may be read-only.
 
         Parameters
         ----------
         counts : ndarray, shape (replicates, classes)
             Weight of each class.
-
-        Returns
-        -------
-        ndarray of float64, shape (replicates, classes)
-            The priors given, or count / sum of the counts; NaN in a replicate without weight. It
-            may be read-only.
 
         Raises
         ------
@@ -232,11 +209,6 @@ class Application:
     def with_priors(self, priors: Sequence[float] | Floats) -> "Application":
         """The same application, with priors filled in where it has none.
 
-        Returns
-        -------
-        Application
-            This one when it has priors of its own.
-
         Raises
         ------
         UsageError
@@ -249,12 +221,9 @@ class Application:
     def describe(self) -> dict[str, Any]:
         """What a result row says of the application.
 
-        Returns
-        -------
-        dict
-            `preset`: its name, if it has one. `costs`: "0/1", {"miss": Cm, "fa": Cf}, or the rows
-            of the matrix. `prior`: that of the target, or "empirical" when left to the data;
-            `priors` in its place for more than two classes.
+        `preset`: its name, if it has one. `costs`: "0/1", {"miss": Cm, "fa": Cf}, or the rows of
+        the matrix. `prior`: that of the target, or "empirical" when left to the data; `priors` in
+        its place for more than two classes.
         """
         said: dict[str, Any] = {"preset": self.name} if self.name else {}
         costs = self.costs
@@ -299,59 +268,69 @@ def _check_costs(costs: Sequence[Sequence[float]]) -> None:
 
 @dataclass(frozen=True)
 class Preset:
-    """A named application with its source.
-
-    Attributes
-    ----------
-    source : str
-        Who set the costs and the prior.
-    """
+    """A named application, and who set its costs and prior (`source`)."""
 
     application: Application
     source: str
 
 
-def _preset(name: str, miss: float, fa: float, prior: float | None, source: str) -> Preset:
-    return Preset(Application.detection(miss, fa, prior, name), source)
-
-
 PRESETS: dict[str, Preset] = {
-    "equal": _preset("equal", 1, 1, 0.5, "equal costs, equal priors: the mean of Pmiss and Pfa"),
-    "nist-std-2006": _preset(
-        "nist-std-2006",
-        10,
-        1,
-        1e-4,
-        "NIST STD 2006 (C/V = 0.1; as Cmiss = 10 in paper 002, section 2.5)",
-    ),
-    "sws-2012": _preset(
-        "sws-2012", 1, 1, None, "MediaEval SWS 2012: prior from the data (paper 002, Eq. 17)"
-    ),
-    "sws-2013": _preset("sws-2013", 100, 1, 0.00015, "MediaEval SWS 2013 (paper 002, Eq. 21)"),
-    "quesst-2014": _preset("quesst-2014", 100, 1, 0.0008, "MediaEval QUESST 2014"),
-    "opensad": _preset("opensad", 1, 1, 0.75, "NIST OpenSAD: 0.75 Pmiss + 0.25 Pfa"),
-    "sre-2010": _preset(
-        "sre-2010", 1, 1, 0.001, "NIST SRE 2010 core condition (paper 002, ref. 2)"
-    ),
+    name: Preset(Application.detection(miss, 1, prior, name), source)
+    for name, miss, prior, source in (
+        ("equal", 1, 0.5, "equal costs, equal priors: the mean of Pmiss and Pfa"),
+        (
+            *("nist-std-2006", 10, 1e-4),
+            "NIST STD 2006 (C/V = 0.1; as Cmiss = 10 in paper 002, section 2.5)",
+        ),
+        ("sws-2012", 1, None, "MediaEval SWS 2012: prior from the data (paper 002, Eq. 17)"),
+        ("sws-2013", 100, 0.00015, "MediaEval SWS 2013 (paper 002, Eq. 21)"),
+        ("quesst-2014", 100, 0.0008, "MediaEval QUESST 2014"),
+        ("opensad", 1, 0.75, "NIST OpenSAD: 0.75 Pmiss + 0.25 Pfa"),
+        ("sre-2010", 1, 0.001, "NIST SRE 2010 core condition (paper 002, ref. 2)"),
+    )
 }
 """Named applications, each with its source: `PRESETS[name].application` and `.source`."""
 
 
 def preset(name: str) -> Application:
-    """The application of a preset.
-
-    Parameters
-    ----------
-    name : str
-        A key of `PRESETS`.
-
-    Raises
-    ------
-    UsageError
-        When there is no such preset.
-    """
+    """The application of a preset, a key of `PRESETS`; UsageError when there is none."""
     if str(name) not in PRESETS:
         raise UsageError(
             f"preset {name!r} is not known{near(name, PRESETS)}: choose one of {', '.join(PRESETS)}"
         )
     return PRESETS[name].application
+
+
+def move_posteriors(log_posteriors: Floats, old: npt.ArrayLike, new: npt.ArrayLike) -> Floats:
+    """Log-posteriors, natural, (trials, classes), under new priors: log p + log(new/old),
+    normalised again.
+
+    A class whose old prior is 0 cannot be moved: its posterior only takes part in the normalisation
+    (a value that gives such a class a prior is undefined anyway). A probability of 0 stays 0.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        step = np.log(np.asarray(new, np.float64)) - np.log(np.asarray(old, np.float64))
+        step = np.where(np.isneginf(step) | np.isfinite(step), step, 0.0)
+        moved = np.where(np.isneginf(log_posteriors), -np.inf, log_posteriors + step)
+    return log_normalise(moved)
+
+
+def log_normalise(logs: Floats) -> Floats:
+    """Rows of logarithms shifted so that their exponentials sum to one (softmax, in logs)."""
+    top = logs.max(axis=1, keepdims=True)
+    shifted = logs - np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))
+
+
+def bayes_decisions(log_posteriors: Floats, costs: Floats) -> npt.NDArray[np.int64]:
+    """Decisions of least expected cost: argmin_d sum_k c[k, d] p_k; the lowest wins ties.
+
+    Paper 002, Eq. 25-26, for any number of classes and decisions: log-posteriors (trials, classes),
+    costs (classes, decisions), decisions int64 (trials,).
+    """
+    posteriors = np.exp(log_posteriors)
+    expected = np.zeros((len(posteriors), costs.shape[1]))
+    for k in range(costs.shape[0]):  # by class: a sum in fixed order, whatever the thread count
+        expected += posteriors[:, k, None] * costs[k]
+    return np.asarray(expected.argmin(axis=1))

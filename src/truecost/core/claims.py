@@ -6,15 +6,15 @@ methods were trained on the same ones), this counts how often that interval alon
 decided, and for whom: pairs that decide against each other cannot both be right.
 """
 
-from collections.abc import Sequence
-
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from truecost.core.comparison import paired_ends
 from truecost.core.methods import Estimator, MethodEstimate
+from truecost.core.replication import defined_quantiles
 from truecost.core.results import MOST_UNDEFINED, Estimate
+from truecost.core.subsets import Floats
 from truecost.errors import counted
 
 
@@ -25,37 +25,29 @@ def shared_data(*methods: MethodEstimate) -> str:
     """
     if any(m.runs.sets in m.runs.varied for m in methods):
         return "the list that training sets are drawn from"
-    varied = {n for m in methods for n, column in m.runs.levels.items() if len(set(column)) > 1}
+    varied = {name for m in methods for name, size in m.runs.sizes.items() if size > 1}
     return "training data" if varied <= {"seed"} else ""
 
 
 def scope(found: MethodEstimate, estimator: Estimator = "mean") -> str:
-    """What varied and what was held fixed, in words for a reader.
-
-    Parameters
-    ----------
-    estimator : {"mean", "run"}
-
-    Returns
-    -------
-    str
-        One line without a full stop; the same for both estimators unless a column is held.
+    """What varied and what was held fixed, in words for a reader: one line without a full stop, the
+    same for both estimators ("mean", "run") unless a column is held.
     """
     runs, test = found.runs, found.members[0]
-    tests = test.units_by_factor or dict.fromkeys(test.factors, test.n_units)
-    units = [f"{name} ({size})" for name, size in tests.items()]
-    levels = {name: len(set(column)) for name, column in runs.levels.items()}
-    many = {name: size for name, size in levels.items() if size > 1}
+    sampled = test.units_by_factor or dict.fromkeys(test.factors, test.n_units)
+    units = [f"{name} ({size})" for name, size in sampled.items()]
+    many = {name: size for name, size in runs.sizes.items() if size > 1}
     nested = runs.sets in runs.varied
     varied = runs.varied if estimator == "mean" and not nested else many
-    held = [f"{name} ({size})" for name, size in levels.items() if name not in varied]
+    held = [f"{name} ({size})" for name, size in runs.sizes.items() if name not in varied]
     data = shared_data(found)
     shared = f", such as {data}" if data else ""
     count = counted(len(runs), "run")
     head = {"mean": f", mean of {count}", "run": f", one run, from {count}"}[estimator]
+    tests = [f"units of the test: {', '.join(units)}"] if units else []
     said = [
         runs.method + (head if runs.varied != many and not nested else f": {count}"),
-        "varied: " + (", ".join([*(f"{n} ({s})" for n, s in varied.items()), *_tests(units)])),
+        "varied: " + (", ".join([*(f"{n} ({s})" for n, s in varied.items()), *tests])),
         "held fixed: " + ", ".join([*held, f"whatever else the runs share{shared}"]),
     ]
     if len(runs) == 1:
@@ -63,33 +55,13 @@ def scope(found: MethodEstimate, estimator: Estimator = "mean") -> str:
     return "; ".join(said)
 
 
-def _tests(units: Sequence[str]) -> list[str]:
-    return [f"units of the test: {', '.join(units)}"] if units else []
-
-
-Floats = npt.NDArray[np.float64]
-
-
 class SingleRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="single runs"):
     """How pairs of single runs would have decided, for one measure.
 
-    Attributes
-    ----------
-    system, against : str
-        The two methods.
-    measure : str
-        Label of the measure.
-    dims : dict of str to str
-        Application, where there are several.
-    within : str
-        Column in which both runs of a pair have the same level, a training set; empty for none.
-    pairs : int
-        A run of one with a run of the other.
-    better, worse, inconclusive : int
-        Of these, how many intervals of the difference say that `system` is better, that it is
-        worse, and how many hold 0 (or too few replicates are defined).
-    level : float
-        Of the intervals.
+    Of `pairs` of a run of one method with a run of the other (both of one level of the column
+    `within`, a training set, where there is one), `better`, `worse` and `inconclusive` say how many
+    intervals of the difference, at `level`, say that `system` is better, that it is worse, and how
+    many hold 0 (or too few replicates are defined).
     """
 
     system: str
@@ -110,11 +82,6 @@ def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
 
     A replicate weighs the test units of both alike, as in any comparison of two systems; nothing in
     it tells of seeds or training sets.
-
-    Parameters
-    ----------
-    system, baseline : MethodEstimate
-        From the same trials, measure and plan.
 
     Examples
     --------
@@ -155,7 +122,7 @@ def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
         if first.method == "auto":
             ends = _paired(member, every[same][sure], drawn)
         else:
-            ends = _ends(drawn, sides)
+            ends = defined_quantiles(drawn.T, sides)
         value = member.point - np.array([e.point for e in every[same][sure]])
         inside = (ends[0] <= value) & (value <= ends[1])  # else it speaks for no side
         low += int(((ends[1] < 0) & inside).sum())
@@ -181,13 +148,3 @@ def _paired(member: Estimate, others: npt.NDArray[np.object_], drawn: Floats) ->
         for other, row in zip(others, drawn, strict=True)
     ]
     return np.array(found, np.float64).reshape(-1, 2).T
-
-
-def _ends(drawn: Floats, sides: tuple[float, float]) -> Floats:
-    """Percentiles of each row over what is defined in it, shape (2, rows)."""
-    whole = np.isfinite(drawn).all(axis=1)
-    found = np.zeros((2, len(drawn)))
-    found[:, whole] = np.quantile(drawn[whole], sides, axis=1)
-    for k in np.flatnonzero(~whole):  # slow row by row, and rare
-        found[:, k] = np.nanquantile(drawn[k], sides)
-    return found

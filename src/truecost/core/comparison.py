@@ -6,39 +6,33 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
+import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from truecost.core.flags import raised
-from truecost.core.intervals import ONE_UNIT, ends, finite
+from truecost.core.intervals import smooth
 from truecost.core.intervals.rates import Limits, arms, difference_limits, ratio_limits
-from truecost.core.intervals.smooth import correlation, smooth_limits, spread
-from truecost.core.jackknife import LeftOut
 from truecost.core.measure import difference
 from truecost.core.results import Comparison, Estimate
+from truecost.core.subsets import Floats, LeftOut
 from truecost.errors import InputError
 
-Floats = npt.NDArray[np.float64]
 CARRIED, UNITS = 10, 20  # from which replicates tell how far a difference may be off
+SHARED = (  # by estimates that are paired
+    *("measure", "parameters", "factors", "n_units", "n_trials", "n_replicates"),
+    *("level", "method", "icc", "subset", "resampling"),
+)
 ON_BOTH_SIDES = "no ratio: the baseline lies on both sides of 0"
 
 
 def compare(system: Estimate, baseline: Estimate) -> Comparison:
     """Difference and ratio of two estimates of one measure, paired replicate by replicate.
 
-    A difference or ratio that is not finite (a baseline of 0), or of a value that is not (an
-    infinite cost), is undefined in that replicate. There is no ratio at all to a baseline whose
-    value and replicates lie on both sides of 0: near 0 it has no bounds, and its sign says nothing.
-
-    Parameters
-    ----------
-    system, baseline : Estimate
-        From the same trials, measure and plan, so that a replicate weighs the units of both alike.
-
-    Returns
-    -------
-    Comparison
-        With intervals by the method of the estimates.
+    They are from the same trials, measure and plan, so that a replicate weighs the units of both
+    alike; intervals are by the method of the estimates. A difference or ratio that is not finite (a
+    baseline of 0), or of a value that is not (an infinite cost), is undefined in that replicate.
+    There is no ratio at all to a baseline whose value and replicates lie on both sides of 0: near 0
+    it has no bounds, and its sign says nothing.
 
     Raises
     ------
@@ -59,16 +53,7 @@ def compare(system: Estimate, baseline: Estimate) -> Comparison:
     >>> print(comparison.difference, comparison.verdict)
     total_error -0.5 [-0.6337, -0.3333] better
     """
-    for name in (
-        *("measure", "parameters", "factors", "n_units", "n_trials", "n_replicates"),
-        *("level", "method", "icc", "subset", "resampling"),
-    ):
-        a, b = (getattr(e, name, None) or e.dims.get(name) for e in (system, baseline))
-        if a != b:
-            raise InputError(
-                f"the estimates cannot be paired: {name} is {a} against {b}; score "
-                f"both on the same trials with the same options"
-            )
+    refuse_apart(system, baseline, "the estimates cannot be paired")
     return Comparison(
         system,
         baseline,
@@ -77,23 +62,25 @@ def compare(system: Estimate, baseline: Estimate) -> Comparison:
     )
 
 
+def refuse_apart(one: Estimate, other: Estimate, fault: str) -> None:
+    """Refuse estimates that were not made on the same trials in the same way: InputError."""
+    for name in SHARED:
+        a, b = (getattr(e, name, None) or e.dims.get(name) for e in (one, other))
+        if a != b:
+            raise InputError(
+                f"{fault}: {name} is {a} against {b}; score all on the same trials with the same "
+                f"options"
+            )
+
+
 def derived(
     kind: Literal["difference", "ratio"], operation: Any, system: Estimate, baseline: Estimate
 ) -> Estimate:
-    """System against baseline by an operation, for the point and every replicate.
+    """System against baseline by an operation (`difference` or `numpy.divide`), for the point and
+    every replicate; what is not finite is undefined.
 
-    Parameters
-    ----------
-    kind : {"difference", "ratio"}
-    operation : callable
-        `difference` or `numpy.divide`; what is not finite is undefined.
-    system, baseline : Estimate
-        Whose replicates correspond: `compare` checks it, other callers must.
-
-    Returns
-    -------
-    Estimate
-        With the dims, factors and units of `system`, and the flags of both but for `no_spread`.
+    Replicates correspond: `compare` checks it, other callers must. The result has the dims, factors
+    and units of `system`, and the flags of both but for `no_spread`.
     """
 
     def both(a: Any, b: Any) -> Floats:
@@ -114,9 +101,11 @@ def derived(
         lower, upper, reason = paired_ends(kind, system, baseline, point, replicates)
     else:
         alone = left_out[0].values if system.method == "bca" and left_out else None
-        lower, upper, reason = ends(replicates, system.level, system.method, point, alone, why)
+        lower, upper, reason = smooth.ends(
+            replicates, system.level, system.method, point, alone, why
+        )
     if reason is None and system.n_units < 2:
-        lower, upper, reason = None, None, ONE_UNIT
+        lower, upper, reason = None, None, smooth.ONE_UNIT
     undefined = int(np.isnan(replicates).sum())
     # Whether it spreads is its own matter; systems that never differ have no spread to show.
     inherited = (flag for flag in (*system.flags, *baseline.flags) if flag != "no_spread")
@@ -125,27 +114,19 @@ def derived(
         *inherited,
         *raised(no_spread=still, undefined_replicates=undefined > 0 and not crossed),
     ]
-    return Estimate(
-        measure=system.measure,
+    return msgspec.structs.replace(
+        system,
         kind=kind,
         baseline=baseline.dims.get("system", "baseline"),
-        parameters=system.parameters,
-        dims=system.dims,
         point=point,
-        value=finite(point),
+        value=smooth.finite(point),
         lower=lower,
         upper=upper,
-        level=system.level,
-        method=system.method,
         naive=None,
-        direction=system.direction,
-        factors=system.factors,
-        n_units=system.n_units,
-        units_by_factor=system.units_by_factor,
-        n_trials=system.n_trials,
-        item=system.item,
-        task=system.task,
         shown_in=system.shown_in if kind == "difference" else "",
+        counts={},
+        rates=(),
+        threshold=None,
         n_replicates=len(replicates),
         n_undefined=undefined,
         reason=reason,
@@ -153,8 +134,8 @@ def derived(
         signature=f"paired {kind}|{system.signature}",
         replicates=replicates,
         left_out=left_out,
-        icc=system.icc,
-        resampling=system.resampling,
+        support=None,
+        counted="",
     )
 
 
@@ -186,34 +167,24 @@ def paired_ends(
     difference; otherwise MOVER-R of the intervals of both, correlated as their values without
     single units are (Donner and Zou 2012). Units in order of time take the t limits of their low
     frequencies.
-
-    Parameters
-    ----------
-    kind : {"difference", "ratio"}
-    system, baseline : Estimate
-        With values without single units.
-    point : float
-        The difference or the ratio.
-    replicates : ndarray of float64, shape (replicates,)
-        Of it.
     """
     level = system.level
     apart = paired(system, baseline, difference)
-    found = spread(apart, float(difference(system.point, baseline.point)))
-    if _together(system, baseline):
+    found = smooth.spread(apart, float(difference(system.point, baseline.point)))
+    if _are_one_system(system, baseline):
         return point, point, None
     scale = "log" if kind == "ratio" else "identity"
     over = partial(_finite, np.divide)
-    smooth = smooth_limits(
+    plain = smooth.smooth_limits(
         point, paired(system, baseline, over) if kind == "ratio" else apart,
         replicates, level, scale, system.direction,
     )  # fmt: skip
-    if any(one.ordered for one in apart) and smooth is not None:
-        return *smooth, None
-    classes = _of_classes(system, baseline)
-    enough = found is not None and found.carrying >= CARRIED and _fewest(apart) >= UNITS
+    if any(one.ordered for one in apart) and plain is not None:
+        return *plain, None
+    classes = _class_differences(system, baseline)
+    enough = found is not None and found.carrying >= CARRIED and _fewest_units(apart) >= UNITS
     if enough and all(one.carrying >= CARRIED for _, one in classes):
-        return ends(replicates, level, "percentile", point)
+        return smooth.ends(replicates, level, "percentile", point)
     if kind == "difference" and len(classes) > 1:
         down, up = arms(*zip(*classes, strict=True))
         return point - math.hypot(*down), point + math.hypot(*up), None
@@ -222,10 +193,10 @@ def paired_ends(
         why = system.reason if a is None else baseline.reason
         return None, None, why or "no interval: one of the two has none"
     if kind == "ratio" and min(a.lower, b.lower) < 0:
-        if smooth is None:
+        if plain is None:
             return None, None, "no interval: the two lie on both sides of 0"
-        return *smooth, None
-    r = correlation(system.left_out, baseline.left_out)
+        return *plain, None
+    r = smooth.correlation(system.left_out, baseline.left_out)
     limits = difference_limits if kind == "difference" else ratio_limits
     lower, upper = limits(a, b, r)
     if np.isinf(upper):
@@ -233,7 +204,7 @@ def paired_ends(
     return lower, upper, None
 
 
-def _of_classes(system: Estimate, baseline: Estimate) -> list[tuple[float, Limits]]:
+def _class_differences(system: Estimate, baseline: Estimate) -> list[tuple[float, Limits]]:
     """The difference of each rate that both add up, with what it weighs and what carries it.
 
     By t limits where enough units carry it, by MOVER-R otherwise: a class in which the two never
@@ -245,24 +216,24 @@ def _of_classes(system: Estimate, baseline: Estimate) -> list[tuple[float, Limit
     found = []
     pairs = zip(ours.weights, ours.kinds, ours.limits, theirs.kinds, theirs.limits, strict=True)
     for weight, one, a, other, b in pairs:
-        apart = _apart(one.every, other.every)
+        apart = _left_out_differences(one.every, other.every)
         value = a.value - b.value
-        told = spread(apart, value)
+        told = smooth.spread(apart, value)
         carrying = 0.0 if told is None else told.carrying
-        limits = difference_limits(a, b, correlation(one.every, other.every))
-        if carrying >= CARRIED and _fewest(apart) >= UNITS:
-            t = smooth_limits(value, apart, np.zeros(0), system.level, "identity", "lower")
+        limits = difference_limits(a, b, smooth.correlation(one.every, other.every))
+        if carrying >= CARRIED and _fewest_units(apart) >= UNITS:
+            t = smooth.smooth_limits(value, apart, np.zeros(0), system.level, "identity", "lower")
             limits = limits if t is None else t
         found.append((weight, Limits(value, *limits, carrying=carrying)))
     return found
 
 
-def _apart(one: Sequence[LeftOut], other: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
+def _left_out_differences(one: Sequence[LeftOut], other: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
     """Differences of two rates without each unit."""
     return tuple(replace(a, made=a.values - b.values) for a, b in zip(one, other, strict=True))
 
 
-def _together(system: Estimate, baseline: Estimate) -> bool:
+def _are_one_system(system: Estimate, baseline: Estimate) -> bool:
     """Whether both vary and were made of the same counts: the two are one system."""
     return (
         system.point == baseline.point
@@ -273,7 +244,7 @@ def _together(system: Estimate, baseline: Estimate) -> bool:
     )
 
 
-def _fewest(left: Sequence[LeftOut]) -> int:
+def _fewest_units(left: Sequence[LeftOut]) -> int:
     return min((one.units for one in left), default=0)
 
 

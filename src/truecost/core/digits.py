@@ -1,17 +1,22 @@
-"""Numbers and texts as readers see them: significant digits, shares in percent, counts, widths."""
+"""How figures are written, and what tables, pictures and warnings say of rows: what they are
+about, count, rest on, and what to do.
+"""
 
 import math
 import unicodedata
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Literal
 
 from truecost import errors
+from truecost.names import DIMS
+
+if TYPE_CHECKING:
+    from truecost.core.results import Kind, Row
+
 
 ShownIn = Literal["", "percent"]
-
-
 Scale = Literal["", "%", "pp"]  # pp: percentage points
-
-
+FEW_ERRORS = 10  # fewer say little of a rate
 SIGN: dict[Scale, str] = {"%": "%", "pp": " pp"}
 
 
@@ -23,12 +28,8 @@ def percent(share: float) -> str:
 def figure(value: float | None, scale: Scale = "") -> str:
     """A number with four significant digits; near 1 with as many as tell it from 1.
 
-    Parameters
-    ----------
-    value : float or None
-    scale : {"", "%", "pp"}
-        "%" for a share that is shown in percent, "pp" for a difference of such, in percentage
-        points.
+    The scale "%" is that of a share that is shown in percent, "pp" of a difference of such, in
+    percentage points.
 
     Examples
     --------
@@ -46,10 +47,8 @@ def _digits(value: float, one: int, share: float) -> str:
     short = f"{value:.4g}"
     if short == f"{one}" and share != 1:
         return f"{value:.{min(12, 1 - math.floor(math.log10(abs(1 - share))))}g}"
-    if 1e4 <= abs(value) < 1e7:
-        return (
-            f"{value:.0f}"  # counts, and percent of what has many times the errors it should have
-        )
+    if 1e4 <= abs(value) < 1e7:  # counts, and percent of what has far more errors than it should
+        return f"{value:.0f}"
     return short if value == 0 or 1e-4 <= abs(value) < 1e4 else f"{value:.3e}"
 
 
@@ -73,6 +72,37 @@ def bracketed(lower: str, upper: str, scale: Scale) -> str:
     return f"[{lower.removesuffix(' pp')}, {upper.removesuffix(' pp')}] pp"
 
 
+def uncertain(
+    value: float | None,
+    lower: float | None,
+    upper: float | None,
+    scale: Scale = "",
+    *,
+    sign: bool = False,
+) -> tuple[str, str]:
+    """A value and its interval with two significant digits of half the width of the interval.
+
+    Without an interval four digits; an end that is missing is infinite. `sign`: whether a value
+    above 0 has a plus.
+
+    Examples
+    --------
+    >>> from truecost.core.digits import uncertain
+    >>> uncertain(0.509744, 0.38377, 0.63936), uncertain(-0.0123, -0.0345, 0.0101, "pp")
+    (('0.51', '[0.38, 0.64]'), ('-1.2 pp', '[-3.5, 1.0] pp'))
+    """
+    factor = 100.0 if scale else 1.0
+    ends = [factor * end for end in (lower, upper) if end is not None]
+    half = (ends[1] - ends[0]) / 2 if len(ends) == 2 else 0.0
+    if value is None or half <= 0 or not math.isfinite(half):
+        return (signed if sign else figure)(value, scale), between(lower, upper, scale)
+    places = max(0, 1 - math.floor(math.log10(half)))
+    shown, low, high = (f"{round(n, places) + 0.0:.{places}f}" for n in (factor * value, *ends))
+    plus = "+" if sign and float(shown) > 0 else ""
+    mark = SIGN.get(scale, "")
+    return f"{plus}{shown}{mark}", bracketed(f"{low}{mark}", f"{high}{mark}", scale)
+
+
 def scale_of(shown_in: ShownIn, difference: bool = False) -> Scale:
     """How readers see figures that are shown in percent, say, or differences between them."""
     if not shown_in:
@@ -82,14 +112,8 @@ def scale_of(shown_in: ShownIn, difference: bool = False) -> Scale:
 
 def width(text: str) -> int:
     """Columns that a text takes on a terminal: 2 for wide characters, 0 for marks above others."""
-    return sum(
-        0
-        if unicodedata.category(c) in ("Mn", "Me", "Cf")
-        else 2
-        if unicodedata.east_asian_width(c) in "WF"
-        else 1
-        for c in text
-    )
+    shown = (c for c in text if unicodedata.category(c) not in ("Mn", "Me", "Cf"))
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in shown)
 
 
 LONG = 10_000  # shorter ones are read at a glance
@@ -111,3 +135,153 @@ def amount(number: float) -> str:
 def counted(number: float, noun: str) -> str:
     """A count with its noun: `1 trial`, `160,966 words`."""
     return f"{amount(number)} {noun if number == 1 else errors.plural(noun)}"
+
+
+def items_of(rows: "Sequence[Row]") -> str:
+    """What some rows count, for the head of a column: trials, utterances, recordings."""
+    found = {row.item for row in rows}
+    return errors.plural(found.pop()) if len(found) == 1 else "items"
+
+
+def units_shown(row: "Row") -> str:
+    """The number of units; nothing where each item is a unit of its own and is counted already."""
+    alone = row.item != "trial" and row.factors == (row.item,)
+    return "" if alone else str(row.n_units)
+
+
+def dims_of(rows: "Sequence[Row]") -> tuple[str, ...]:
+    """The names of what some rows are about, in the order in which tables show them: those of
+    `names.DIMS` that any row has, then others in the order in which they come.
+    """
+    found = dict.fromkeys(name for row in rows for name in row.dims)
+    known = [name for name in DIMS if name in found]
+    return (*known, *(name for name in found if name not in DIMS))
+
+
+def title_of(dims: Mapping[str, str]) -> str:
+    """What rows are about in a few words: `collection far, application strict`."""
+    return ", ".join(f"{key} {name}" for key, name in dims.items())
+
+
+def _share(rows: "Sequence[Row]") -> str:
+    """The prior that was taken from the data, where counts of trials tell it."""
+    for row in rows:
+        targets, others = (row.counts.get(k, 0.0) for k in ("targets", "nontargets"))
+        if "subset" not in row.dims and targets and others and "|weighted|" not in row.signature:
+            return f"prior from the data ({figure(targets / (targets + others))})"
+    return "prior from the data"
+
+
+def assumed(rows: "Sequence[Row]") -> str:
+    """The prior and costs that the values rest on, in words; empty when nothing was assumed."""
+    parameters: dict[str, object] = {}
+    for row in rows:
+        parameters |= {k: v for k, v in row.parameters.items() if k != "variant"}
+    words = []
+    costs = parameters.get("costs")
+    if isinstance(costs, Mapping):
+        words.append(f"cost of a miss {costs['miss']:g}, of a false alarm {costs['fa']:g}")
+    elif costs is not None:
+        words.append("costs 0/1" if costs == "0/1" else "a cost matrix")
+    prior = parameters.get("prior")
+    if prior is not None:
+        words.append(f"prior {prior:g}" if prior != "empirical" else _share(rows))
+    if "preset" in parameters:
+        words.append(f"preset {parameters['preset']}")
+    return "; ".join(words)
+
+
+MOST_CLASSES = 3  # of a row that are told of
+FEW = 30  # trials that say more than their errors: 8 targets, however many of them are missed
+
+
+def few_errors(row: "Row") -> str:
+    """How few errors the weak classes of a row have, and what their rates may be; empty if not
+    known.
+
+    `only 8 targets, the true rate of misses may be up to 31 %`; of several classes joined by ;.
+    """
+    if not row.rates or any(not kind.of for kind in row.rates):  # time is not counted
+        return ""
+    weak = sorted((k for k in row.rates if _fewer(k) < FEW_ERRORS), key=_fewer)
+    said = []
+    for kind in weak[:MOST_CLASSES]:
+        few = kind.errors <= kind.trials - kind.errors
+        end = f"up to {_short_rate(kind.upper)}" if few else f"as low as {_short_rate(kind.lower)}"
+        said.append(f"{_amount_seen(kind)}, the true rate of {_plural(kind.what)} may be {end}")
+    if len(weak) > MOST_CLASSES:
+        said.append(f"{errors.counted(len(weak) - MOST_CLASSES, 'further class')} like these")
+    return "; ".join(said)
+
+
+def _fewer(kind: "Kind") -> float:
+    """Errors, or what is no error: what there are fewer of."""
+    return min(kind.errors, kind.trials - kind.errors)
+
+
+def _short_rate(rate: float) -> str:
+    """A rate that is known to two digits at most."""
+    return f"{100 * rate:.2g} %"
+
+
+def _amount_seen(kind: "Kind") -> str:
+    of = f"{errors.amount(round(kind.trials, 2))} {_plural(kind.of)}"
+    if kind.trials < FEW:
+        return f"only {errors.amount(1)} {kind.of}" if kind.trials == 1 else f"only {of}"
+    if kind.errors > kind.trials / 2:
+        rest = errors.amount(round(kind.trials - kind.errors, 2))
+        return f"{_plural(kind.what)} in all but {rest} of {of}"
+    if kind.errors == 0:
+        return f"no {kind.what} among {of}"
+    what = kind.what if round(kind.errors, 2) == 1 else _plural(kind.what)
+    return f"only {errors.amount(round(kind.errors, 2))} {what} among {of}"
+
+
+def _plural(noun: str) -> str:
+    """The plural of `trial of class cat`: trials of class cat."""
+    for between in (" of ", " by ", " with "):
+        head, found, rest = noun.partition(between)
+        if found:
+            return f"{errors.plural(head)}{found}{rest}"
+    return errors.plural(noun)
+
+
+def interval_name(row: "Row") -> str:
+    """The row that a warning is about: `95 % CI of act_dcf (network, noise)`."""
+    return f"{100 * row.level:.10g} % CI of {_row_name(row)}"
+
+
+def _row_name(row: "Row") -> str:
+    dims = ", ".join(row.dims.values())
+    return row.label + (f" ({dims})" if dims else "")
+
+
+def rows_name(rows: "Sequence[Row]") -> str:
+    """The rows that a warning is about: `auc (network) and 1 other row`."""
+    more = f" and {errors.counted(len(rows) - 1, 'other row')}" if len(rows) > 1 else ""
+    return f"{_row_name(rows[0])}{more}"
+
+
+def without_interval(rows: "Sequence[Row]") -> list[str]:
+    """Why rows have no interval: a sentence for each reason, of rows with a value and without both
+    ends.
+
+    `auc (network) and 1 other row: no interval: the figure is at the end of its range ...`.
+    """
+    said = []
+    for reason in dict.fromkeys(row.reason or "no interval" for row in rows):
+        own = [row for row in rows if (row.reason or "no interval") == reason]
+        said.append(f"{rows_name(own)}: {reason}")
+    return said
+
+
+def detailed(flag: str, rows: "Sequence[Row]") -> str:
+    """What a flag means for the row, of those that have it, that it concerns most, and how many
+    others it concerns; empty where the flag says the same of every row.
+    """
+    found = [(row, text) for row in rows if flag == "few_errors" and (text := few_errors(row))]
+    if not found:
+        return ""
+    row, text = min(found, key=lambda pair: min(map(_fewer, pair[0].rates)))
+    more = f" (and {errors.counted(len(rows) - 1, 'other row')})" if len(rows) > 1 else ""
+    return f"{interval_name(row)}: {text}{more}. Collect more of them before you trust the figure"

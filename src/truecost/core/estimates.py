@@ -1,10 +1,8 @@
 """Estimates: a value with its interval, naive baseline, counts and signature.
 
-`estimate` runs measures over the replicates of a plan and over the data without single units.
-Results are frozen. Intervals are by default those of `auto`: each measure has a rule that claims no
-more than the data can tell (`truecost.core.intervals`). `percentile` takes quantiles of the
-replicates (paper 003, section 4); `bca` corrects them for bias and skewness for one factor (Efron
-1987; DiCiccio and Efron 1996).
+`estimate` runs measures over the replicates of a plan and over the data without single units. By
+default each measure has a rule that claims no more than the data can tell: `auto`
+(`truecost.core.intervals`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,26 +12,21 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from truecost.core.application import Application
 from truecost.core.evidence import Evidence, totals
 from truecost.core.factors import Factor
 from truecost.core.flags import raised
-from truecost.core.intervals import ONE_UNIT, ends, finite
-from truecost.core.intervals.auto import Auto, Found
-from truecost.core.intervals.counted import Leaving
-from truecost.core.intervals.resting import Resting
-from truecost.core.jackknife import LeftOut
+from truecost.core.intervals.auto import Auto, Found, flags_of
+from truecost.core.intervals.smooth import ONE_UNIT, ends, finite
 from truecost.core.measure import Measure, Values
-from truecost.core.replication import Progress, replicate
+from truecost.core.replication import Leaving, Progress, replicate
 from truecost.core.results import HELD, Estimate
+from truecost.core.subsets import Floats, LeftOut
 from truecost.core.weights import Plan, Weights
 from truecost.errors import UsageError
 from truecost.names import ICC, Method
 from truecost.version import __version__
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -44,8 +37,8 @@ class Context:
     ----------
     dims : dict of str to str
         What the rows are about: system, subset.
-    n_trials : int
-        Trials scored.
+    n_trials, item : int, str
+        Trials scored, and what they are in the singular.
     counts : dict of str to float
         Counts by name, such as `targets`.
     signature : str
@@ -57,14 +50,9 @@ class Context:
     errors : mapping of str to float
         Errors by kind, as `Measure.errors` names it: `misses`, `false_alarms`, "" for all; `costs`
         for those that make up most of a cost.
-    item : str
-        What `n_trials` counts, in the singular.
-    part_counts : mapping of str to (mapping of str to float)
-        Further counts by part of the evidence, for the measures that read it.
-    part_signatures : mapping of str to str
-        Choices that entered a part of the evidence, for the measures that read it.
-    part_errors : mapping of str to float
-        Errors by part of the evidence, where they can be counted.
+    part_counts, part_signatures, part_errors : mapping by part of the evidence
+        Further counts and choices, for the measures that read the part; errors where they can be
+        counted.
     """
 
     dims: dict[str, str] = field(default_factory=dict)
@@ -106,12 +94,8 @@ def estimate(
 
     Parameters
     ----------
-    evidence : Evidence
-        What was counted.
-    measures : sequence of Measure
-        What to compute.
-    application : Application
-        Costs and priors.
+    evidence, measures, application : Evidence, sequence of Measure, Application
+        What was counted, what to compute, costs and priors.
     plan : Plan, optional
         How units are resampled; 2,000 multinomial replicates with seed 0 by default.
     level : float
@@ -127,11 +111,6 @@ def estimate(
         Threads; all cores by default. The result does not depend on their number.
     progress : callable, optional
         Told the replicates done and all of them, from time to time.
-
-    Returns
-    -------
-    list of Estimate
-        One for each measure.
 
     Raises
     ------
@@ -174,12 +153,7 @@ def estimate(
 
 @dataclass(frozen=True)
 class Setting:
-    """What the rows of one run share.
-
-    Attributes
-    ----------
-    method : {"auto", "percentile", "bca"}
-    """
+    """What the rows of one run share."""
 
     plan: Plan
     level: float
@@ -252,7 +226,7 @@ class Setting:
             n_undefined=undefined,
             reason=reason,
             flags=(
-                *Resting(measure, units, found.support, left, self, lower is not None).flags,
+                *flags_of(measure, units, found.support, left, self, lower is not None),
                 *lost,
             ),
             signature=self._signature(measure, parameters),
@@ -267,12 +241,7 @@ class Setting:
         return msgspec.structs.replace(made, flags=(*made.flags, *odd))
 
     def _ends(
-        self,
-        measure: Measure,
-        value: float,
-        naive: float,
-        drawn: Floats,
-        left: tuple[LeftOut, ...],
+        self, measure: Measure, value: float, naive: float, drawn: Floats, left: tuple[LeftOut, ...]
     ) -> Found:
         """Ends of the interval by the method asked for, and what they rest on."""
         if self.method == "auto" and np.isfinite(value) and left:

@@ -39,11 +39,8 @@ T = TypeVar("T")
 class Evidence:
     """The named parts of one system on one set of trials.
 
-    Parameters
-    ----------
-    outer : tuple of Factor
-        Factors whose units are cells of a tally; a measure weighs them itself
-        (`Totals.weights`): the mean over queries, for example.
+    `outer` are factors whose units are cells of a tally, which a measure weighs itself
+    (`Totals.weights`): the mean over queries, for example.
     """
 
     parts: Mapping[str, Part]
@@ -101,12 +98,8 @@ class Totals:
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """What `make` gives, made once for all measures that ask for it by this name.
-
-        Parameters
-        ----------
-        name : str
-            Says everything that the result depends on besides these totals.
+        """What `make` gives, made once for all measures that ask for it by this name, which says
+        everything that the result depends on besides these totals.
         """
         if name not in self._kept:
             self._kept[name] = make()
@@ -114,17 +107,8 @@ class Totals:
         return found
 
     def sums(self, part: str, statistic: str) -> Array:
-        """Weighted sums of one statistic of a tally.
-
-        Parameters
-        ----------
-        part : str
-            Name of a tally; InputError when it is that of a ranking.
-
-        Returns
-        -------
-        ndarray, shape (replicates, *cells)
-            int64 when all values of the tally are whole, float64 otherwise.
+        """Weighted sums of one statistic of a tally, shape (replicates, cells...): int64 when all
+        values of the tally are whole, float64 otherwise. InputError when the part is a ranking.
         """
         if part not in self._sums:
             tally = self.evidence.parts[part]
@@ -134,13 +118,7 @@ class Totals:
         return self._sums[part][statistic]
 
     def sweep(self, part: str) -> "Sweep":
-        """Weighted threshold sweeps of a ranking.
-
-        Parameters
-        ----------
-        part : str
-            Name of a ranking; InputError when it is that of a tally.
-        """
+        """Weighted threshold sweeps of a ranking; InputError when the part is a tally."""
         if part not in self._sweeps:
             from truecost.core.sweep import Sweep
 
@@ -151,17 +129,9 @@ class Totals:
         return self._sweeps[part]
 
     def weights(self, factor: str) -> npt.NDArray[np.float64]:
-        """Weights of a factor, for measures that weigh its units themselves (`Evidence.outer`).
-
-        Parameters
-        ----------
-        factor : str
-            InputError when there is none of that name.
-
-        Returns
-        -------
-        ndarray of float64, shape (replicates, units)
-            Units in the order of the factor's labels.
+        """Weights of a factor, float64 (replicates, units) in the order of its labels, for measures
+        that weigh its units themselves (`Evidence.outer`); InputError when there is none of that
+        name.
         """
         if factor not in self.block.rows:
             raise InputError(
@@ -172,11 +142,7 @@ class Totals:
 
 
 def totals(evidence: Evidence, block: Block) -> Totals:
-    """Weigh evidence: sums per replicate, cell and statistic, and sweeps, made on demand.
-
-    Parameters
-    ----------
-    block : Block
-        Weights of every factor of the evidence.
+    """Weigh evidence by a block of weights of all its factors: sums per replicate, cell and
+    statistic, and sweeps, made on demand.
     """
     return Totals(evidence, block)

@@ -1,31 +1,29 @@
-"""Factors: the ways in which trials hang together, and their units."""
+"""Factors: the ways in which trials hang together, and their units; how the units of single
+replicates are drawn (`truecost.core.weights` asks for them block by block).
+"""
 
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError, counted, first_five
+from truecost.errors import InputError, UsageError, counted, first_five
+
+if TYPE_CHECKING:
+    from truecost.core.weights import Plan
+
 
 Array = npt.NDArray[Any]
 MOST_UNITS = 4_000_000_000  # of a factor with sizes: its weights are 32-bit numbers
+Counts = npt.NDArray[np.unsignedinteger[Any]]
+ONE_BY_ONE = 8  # labels of up to so many units: drawing unit by unit is five times faster there
 
 
 def encode(column: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.int32]]:
-    """Sorted distinct values and the index of each row's value among them.
-
-    Parameters
-    ----------
-    column : array_like, shape (rows,)
-
-    Returns
-    -------
-    labels : ndarray, shape (units,)
-    codes : ndarray of int32, shape (rows,)
-    """
+    """Sorted distinct values, and the index of each row's value among them; int32."""
     values = np.asarray(column)
     if values.dtype.kind in "OU":
         import polars as pl
@@ -53,7 +51,7 @@ class Factor:
     Parameters
     ----------
     name : str
-        Name of the factor; enters the random key and the signature.
+        Enters the random key and the signature.
     labels : ndarray, shape (units,)
         Sorted labels.
     strata : ndarray of int, shape (units,), optional
@@ -129,22 +127,11 @@ class Factor:
     def of(
         name: str, column: npt.ArrayLike, strata: npt.ArrayLike | None = None
     ) -> tuple["Factor", npt.NDArray[np.int32]]:
-        """The factor of a column, and the unit code of each of its rows.
+        """The factor of a column, text or numbers, and the int32 code of each row's unit in its
+        labels.
 
-        Parameters
-        ----------
-        name : str
-            Name of the factor.
-        column : array_like, shape (rows,)
-            Unit of each row: text or numbers.
-        strata : array_like, shape (rows,), optional
-            Stratum of each row. A unit is then a distinct (stratum, label) pair, sorted by both
-            and named "stratum/label".
-
-        Returns
-        -------
-        codes : ndarray of int32, shape (rows,)
-            Place of each row's unit in `factor.labels`.
+        Where `strata` give the stratum of each row, a unit is a distinct (stratum, label) pair,
+        sorted by both and named "stratum/label".
 
         Examples
         --------
@@ -169,20 +156,7 @@ class Factor:
 
     @staticmethod
     def trials(count: int, name: str = "trial") -> tuple["Factor", npt.NDArray[np.int32]]:
-        """Each trial its own unit.
-
-        Parameters
-        ----------
-        count : int
-            Number of trials.
-        name : str
-            Name of the factor.
-
-        Returns
-        -------
-        codes : ndarray of int32, shape (count,)
-            0 to count - 1.
-        """
+        """Each of `count` trials its own unit, and their codes, 0 to count - 1."""
         codes = np.arange(count, dtype=np.int32)
         return Factor(name, codes), codes
 
@@ -244,3 +218,106 @@ def refuse_divided(name: str, column: npt.NDArray[Any], codes: npt.NDArray[np.in
             f"{counted(len(divided), 'unit')} of {name!r} in more than one stratum: "
             f"{first_five(divided)}; a stratum holds whole units"
         )
+
+
+def draw_rows(rows: Counts, first: int, factor: Factor, plan: "Plan") -> None:
+    """Fill `rows` with the weights of replicates first, first + 1, ..."""
+    scheme = plan.scheme_of(factor.name)
+    if scheme == "poisson" and factor.strata is not None:
+        raise UsageError(f"factor {factor.name!r} has strata: Poisson weights ignore strata")
+    if scheme == "blocks" and factor.sizes is not None:
+        raise UsageError(
+            f"moving blocks join single units, but labels of factor {factor.name!r} stand for "
+            f"several each: choose another scheme, or give every unit its own label"
+        )
+    draw = _draw_units if factor.sizes is None else _draw_sized
+    draw(rows, first, factor, plan, *_key(plan.seed, factor.name))
+
+
+def _draw_sized(
+    rows: Counts, first: int, factor: Factor, plan: "Plan", k0: np.uint64, k1: np.uint64
+) -> None:
+    """Fill `rows` where labels stand for several units."""
+    from truecost.kernels import draws
+    from truecost.kernels import sums as counts
+
+    sizes = np.asarray(factor.sizes, np.int64)
+    if plan.scheme_of(factor.name) == "poisson":
+        if bool((sizes == 1).any()):
+            draws.poisson_rows(rows, first, draws.POISSON_TABLE, draws.POISSON_GUIDE, k0, k1)
+        counts.poisson_counts(rows, first, sizes, np.flatnonzero(sizes > 1), k0, k1)
+        return
+    members, start = _strata(factor)
+    members = members if len(members) else np.arange(len(factor))
+    large = sizes[members] > ONE_BY_ONE
+    alone = np.where(large, 0, sizes[members])
+    counts.multinomial_counts(
+        rows,
+        first,
+        sizes,
+        members[large],
+        np.append(0, np.cumsum(large))[start],
+        np.repeat(members, alone),
+        np.append(0, np.cumsum(alone))[start],
+        k0,
+        k1,
+    )
+
+
+def _draw_units(
+    rows: Counts, first: int, factor: Factor, plan: "Plan", k0: np.uint64, k1: np.uint64
+) -> None:
+    """Fill `rows` where each label is one unit."""
+    from truecost.kernels import draws
+
+    scheme = plan.scheme_of(factor.name)
+    if scheme == "poisson":
+        draws.poisson_rows(rows, first, draws.POISSON_TABLE, draws.POISSON_GUIDE, k0, k1)
+        return
+    members, start = _strata(factor)
+    if scheme == "multinomial":
+        draws.multinomial_rows(rows, first, members, start, k0, k1)
+        return
+    sizes = np.diff(start)
+    if plan.block_length is not None and plan.block_length >= sizes.max(initial=0):
+        raise UsageError(
+            f"block length is {plan.block_length}, but the longest stratum of {factor.name!r} has "
+            f"{sizes.max(initial=0)} units: every replicate would be the data themselves"
+        )
+    lengths = np.full(len(sizes), plan.block_length or 0, np.int64)
+    if plan.block_length is None:
+        lengths = np.array([cube_root_up(int(n)) for n in sizes], np.int64)
+    draws.block_rows(rows, first, members, start, np.minimum(lengths, sizes), k0, k1)
+
+
+def cube_root_up(n: int) -> int:
+    """The least whole number whose cube is at least n (27 gives 3, 28 gives 4)."""
+    root = int(np.rint(np.cbrt(n)))
+    return root if root**3 >= n else root + 1
+
+
+def _strata(factor: Factor) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Units ordered by stratum (empty when they stand so), and where each stratum starts."""
+    if factor.strata is None:
+        return np.arange(0), np.array([0, len(factor)])
+    if len(factor.strata) != len(factor):
+        raise InputError(
+            f"factor {factor.name!r} has {counted(len(factor), 'unit')} but "
+            f"{counted(len(factor.strata), 'stratum code')}: one for each unit is needed"
+        )
+    members = np.argsort(factor.strata, kind="stable")
+    changes = np.flatnonzero(np.diff(factor.strata[members])) + 1
+    return members, np.concatenate([[0], changes, [len(factor)]]).astype(np.int64)
+
+
+def _key(seed: int, name: str) -> tuple[np.uint64, np.uint64]:
+    """The Philox key of (seed, factor name)."""
+    digest = hashlib.sha256(f"truecost weights\x00{seed}\x00{name}".encode()).digest()
+    low, high = np.frombuffer(digest[:8], "<u4")
+    return np.uint64(low), np.uint64(high)
+
+
+def generator(*about: str) -> np.random.Generator:
+    """Draws that depend on what they are about, in words, and on nothing else."""
+    key = hashlib.sha256("\x00".join(about).encode()).digest()[:16]
+    return np.random.Generator(np.random.Philox(key=np.frombuffer(key, np.uint64)))

@@ -1,35 +1,27 @@
 """Rates of sums over items, which measures of several tasks are made of."""
 
 import math
-from collections.abc import Sequence
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import Array, Measure, Rate, Result, Rule, share
+from truecost.core.measure import Array, Floats, Function, Measure, Rate, Result, Rule, share
 from truecost.core.tally import Tally
 
+Parts = Mapping[str, Mapping[str, Array]]  # statistics of items by part
 
-def of_sums(
-    totals: Totals, part: str, errors: str, trials: str, weight: float = 1.0, what: str = "error"
-) -> list[Rate]:
-    """Errors over trials, both sums of statistics of one part without cells, as a rate.
 
-    For figures of items where there are no errors, or none without one unit. None where the errors
-    are more than the trials, or items have weights (how many trials they amount to is not known).
+def of_sums(totals: Totals, part: str, errors: str, trials: str, weight: float = 1.0) -> list[Rate]:
+    """Errors over trials, both sums of statistics (joined by +) of one part without cells, as a
+    rate.
 
-    Parameters
-    ----------
-    totals : Totals
-        With weights of one.
-    errors, trials : str
-        Statistics, joined by + where there are several.
-    weight : float
-        What the rate weighs in the figure.
-    what : str
-        What an error is, for a reader.
+    For figures of items where there are no errors, or none without one unit; totals have weights of
+    one. None where the errors are more than the trials, or items have weights (how many trials they
+    amount to is not known).
     """
     tally = totals.evidence.parts[part]
     seen = [sum(float(totals.sums(part, n)[0]) for n in s.split("+")) for s in (errors, trials)]
@@ -37,18 +29,25 @@ def of_sums(
         return []
     one = np.ones(1)
     of = {"words": "word", "characters": "character"}.get(part, "")
-    return [Rate(part, one, one, weight=weight, statistics=(errors, trials), what=what, of=of)]
+    return [Rate(part, one, one, weight=weight, statistics=(errors, trials), of=of)]
+
+
+def over_reference(part: str, errors: str, more: str, **rule: Any) -> Rule:
+    """The rule of errors over what the reference holds of a part. Without errors a rate of that and
+    of what is too much (`more`), so that no item has more errors than trials.
+    """
+
+    def rates(totals: Totals, _: Application) -> list[Rate]:
+        right, added = (float(totals.sums(part, n)[0]) for n in ("reference", more))
+        both = (right + added) / right if right > 0 else 1.0
+        return of_sums(totals, part, errors, f"reference+{more}", both)
+
+    return Rule(rates=rates, edge=True, size=(part, "reference"), **rule)
 
 
 def error_rule(part: str, errors: str, whole: str, most: float = math.inf) -> Rule:
-    """The rule of errors over what items hold of something; a rate of it where there are none.
-
-    Parameters
-    ----------
-    errors, whole : str
-        Statistics, joined by + where there are several.
-    most : float
-        The largest value that there can be.
+    """The rule of errors over what items hold of something, statistics joined by +; a rate of it
+    where there are none. `most` is the largest value that there can be.
     """
     return Rule(
         rates=lambda totals, _: of_sums(totals, part, errors, whole),
@@ -77,35 +76,56 @@ def rate_measure(
         Which counts it reads.
     over : (str, str)
         What is divided by what: statistics, joined by + where there are several.
-    source : str
-        Paper and equation.
-    direction : {"lower", "higher"}
-        Which values are better.
-    naive : float
-        What an empty output gets; NaN where nothing is to be said of it.
-    most : float
-        The largest value that there can be.
+    naive, most : float
+        What an empty output gets, NaN where nothing is to be said of it; the largest value that
+        there can be.
     """
 
-    def divided(totals: Totals, application: Application) -> Result:
-        del application
-        errors, whole = (_summed(totals, part, text.split("+")) for text in over)
-        return share(errors, whole), naive
+    def divided(totals: Totals, _: Application) -> Result:
+        return ratio(totals, part, *over), naive
 
+    divided.__name__ = name
     lower = error_rule(part, *over, most)
-    return Measure(
-        name=name,
-        function=divided,
-        parts=(part,),
-        title=title,
-        direction=direction,
-        source=source,
-        uses=(),
-        shown_in="percent",
-        interval=lower if direction == "lower" else Rule(scale="logit", bounds=(0.0, most)),
-    )
+    rule = lower if direction == "lower" else Rule(scale="logit", bounds=(0.0, most))
+    return percentage(divided, part, title, source, rule, direction)
+
+
+def percentage(
+    function: Function,
+    part: str,
+    title: str,
+    source: str,
+    interval: Rule,
+    direction: Literal["lower", "higher"] = "lower",
+    **more: Any,
+) -> Measure:
+    """A measure of one part of items in percent, under the name of its function."""
+    more |= {"uses": (), "shown_in": "percent", "interval": interval}
+    return Measure(function.__name__, function, (part,), title, direction, source, **more)
+
+
+def ratio(totals: Totals, part: str, errors: str, whole: str) -> Floats:
+    """Errors over what there is, both sums of statistics (joined by +), in every replicate."""
+    return share(*(_summed(totals, part, text.split("+")) for text in (errors, whole)))
 
 
 def _summed(totals: Totals, part: str, statistics: Sequence[str]) -> Array:
     """The sum of some statistics in every replicate."""
     return np.asarray(np.sum([totals.sums(part, name) for name in statistics], axis=0))
+
+
+@dataclass(frozen=True)
+class _Each:
+    """Statistics of items in the place of sums: every item a replicate of its own."""
+
+    parts: Parts
+
+    def sums(self, part: str, statistic: str) -> Array:
+        return self.parts[part][statistic]
+
+
+def each(measure: Measure, parts: Parts) -> Floats:
+    """The value of a measure that asks for sums alone, for each row of statistics of items, or of
+    sums of units; float64 (N,), NaN where undefined.
+    """
+    return measure(cast("Totals", _Each(parts)), Application()).values

@@ -6,20 +6,13 @@ family of differences has the quantile q; a difference holds when |D| > c SE, wi
 c = t^-1_nu(Phi(q sqrt(n / (n - 1)))): replicates of n units vary by (n - 1) / n too little, and an
 SE that few units carry is itself uncertain. c is never below the limit of one difference alone.
 
-- `step_down` keeps the family-wise error: after what holds was taken out, q is that of the rest
-  (Romano and Wolf 2005).
-- `beaten` is the comparison with the best (Hsu 1981): one-sided, each system against all others.
-
-A rank is a claim about order, so it comes from the paired differences of all pairs, judged together
-by the step-down of Romano and Wolf (`truecost.core.leaderboard`): a system is worse than another
-when their difference holds among all pairs and its own interval excludes 0, or when a third one
-stands between them. The rank of a system is one more than the number of systems that it is worse
-than, so systems of one rank form a tie group: none of them is worse than another. The places that a
-system may have follow from the same claims (Mogstad, Romano, Shaikh and Wilhelm 2024).
-
-Which systems may be the best is Hsu's comparison with the best: a system that is beaten by another
-one, or worse than another one, is not. That a rank is wrong has the probability 1 - level at most,
-over the whole board; so has that a given best system is said not to be.
+A system is worse than another when their difference holds among all pairs (`step_down`: Romano and
+Wolf 2005) and its own interval excludes 0, or when a third one stands between them. Its rank is one
+more than the number of systems that it is worse than: systems of one rank form a tie group. The
+places that it may have follow from the same claims (Mogstad, Romano, Shaikh and Wilhelm 2024). A
+system that is beaten by another one (`beaten`: Hsu 1981), or worse than another one, is not the
+best. That a rank is wrong has the probability 1 - level at most, over the whole board; so has that
+a given best system is said not to be.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,28 +20,16 @@ from dataclasses import dataclass, replace
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from truecost.core.comparison import compare, derived, paired
 from truecost.core.flags import raised
 from truecost.core.intervals.smooth import spread
-from truecost.core.jackknife import LeftOut
 from truecost.core.measure import difference
 from truecost.core.results import MOST_UNDEFINED, Comparison, Estimate, Standing, verdict_of
+from truecost.core.subsets import Bools, Floats, Ints, LeftOut
 from truecost.errors import UsageError
 
-Floats = npt.NDArray[np.float64]
-
-
-Ints = npt.NDArray[np.int64]
-
-
-Bools = npt.NDArray[np.bool_]
-
-
 CELLS = 4_000_000  # differences in replicates that are held at a time
-
-
 STILL = 1e-9  # an SE below this share of the difference is none
 
 
@@ -56,16 +37,9 @@ STILL = 1e-9  # an SE below this share of the difference is none
 class Contrasts:
     """Differences and how surely their spread is known; arrays of one shape.
 
-    Attributes
-    ----------
-    value : ndarray of float64
-        NaN when undefined, or undefined in more than 5 % of the replicates.
-    se : ndarray of float64
-        Standard error; 0 where no unit changes the difference.
-    nu : ndarray of float64
-        Degrees of freedom of the standard error.
-    lift : ndarray of float64
-        sqrt(n / (n - 1)) for n units: what replicates vary too little by.
+    `value` is NaN when undefined, or undefined in more than 5 % of the replicates; `se` is 0 where
+    no unit changes the difference, and has `nu` degrees of freedom; `lift` is sqrt(n / (n - 1)) for
+    n units: what replicates vary too little by.
     """
 
     value: Floats
@@ -105,19 +79,10 @@ def contrast(
 ) -> tuple[float, float, float, float]:
     """A difference, its standard error, degrees of freedom and lift, as `Contrasts` has them.
 
-    Parameters
-    ----------
-    value : float
-        The difference.
-    left : sequence of LeftOut
-        The difference without single units of each resampled factor. Where there is none
-        (percentile intervals), or one is not finite, the replicates tell the standard error.
-    replicates : ndarray of float64, shape (replicates,)
-        The difference in each replicate.
-    units : int
-        Number of units.
+    `left` is the difference without single units of each resampled factor. Where there is none
+    (percentile intervals), or one is not finite, the replicates tell the standard error.
     """
-    fewest = min([units, *map(_fewest, left)])
+    fewest = min([units, *map(_smallest_stratum, left)])
     lift = float(np.sqrt(fewest / (fewest - 1))) if fewest > 1 else 1.0
     known = replicates[np.isfinite(replicates)]
     if not np.isfinite(value) or len(known) < (1 - MOST_UNDEFINED) * len(replicates):
@@ -129,7 +94,7 @@ def contrast(
     return value, se if se > STILL * abs(value) else 0.0, nu, lift
 
 
-def _fewest(left: LeftOut) -> int:
+def _smallest_stratum(left: LeftOut) -> int:
     """Units of the smallest stratum: that is where replicates vary most too little."""
     if left.strata is None:
         return left.units
@@ -142,17 +107,9 @@ def step_down(
 ) -> Bools:
     """Which differences hold together: that any of them is false has the probability 1 - level.
 
-    Parameters
-    ----------
-    family : Contrasts
-        Of shape (differences,).
-    centred : callable
-        Gives D_b - D of the differences at some places, shape (places, replicates).
-
-    Returns
-    -------
-    ndarray of bool, shape (differences,)
-        One without a standard error holds unless it is 0: its own interval has to confirm it.
+    After what holds was taken out, q is that of the rest (Romano and Wolf 2005). `centred` gives
+    D_b - D of the differences at some places, (places, replicates). A difference without a standard
+    error holds unless it is 0: its own interval has to confirm it.
     """
     from scipy.special import ndtri
 
@@ -183,21 +140,12 @@ def _scaled(centred: Floats, se: Floats) -> Floats:
 
 
 def beaten(against: Contrasts, replicates: Floats, level: float) -> Bools:
-    """Which systems are not the best, for another one beats them (Hsu 1981).
+    """Which systems are not the best, for another one beats them (Hsu 1981); bool, (systems,).
 
-    System i is beaten when v_i - v_j > c_ij SE_ij for some j, with c_i from the quantile of
-    max_j T_ij,b. A given best system is beaten with the probability 1 - level at most.
-
-    Parameters
-    ----------
-    against : Contrasts
-        Of shape (systems, systems), row minus column; lower values are better.
-    replicates : ndarray of float64, shape (systems, replicates)
-        Values of the systems.
-
-    Returns
-    -------
-    ndarray of bool, shape (systems,)
+    System i is beaten when v_i - v_j > c_ij SE_ij for some j, with c_i from the quantile of max_j
+    T_ij,b. A given best system is beaten with the probability 1 - level at most. `against` has the
+    shape (systems, systems), row minus column, and lower values are better; `replicates`, (systems,
+    replicates), are values of the systems.
     """
     from scipy.special import ndtr, ndtri, stdtrit
 
@@ -215,14 +163,9 @@ def beaten(against: Contrasts, replicates: Floats, level: float) -> Bools:
 
 
 def marked(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """Comparisons of one run, with the flag `alone` on the differences that hold only alone.
-
-    A family is all differences of a measure: of all systems, subsets, collections and applications.
-
-    Returns
-    -------
-    list of Comparison
-        In their order; `counts["compared"]` of a flagged difference is the size of its family.
+    """Comparisons of one run, in their order, with the flag `alone` on the differences that hold
+    only alone; `counts["compared"]` is then the size of their family: all differences of a measure,
+    of all systems, subsets, collections and applications.
     """
     families: dict[object, list[int]] = {}
     for k, one in enumerate(comparisons):
@@ -231,20 +174,16 @@ def marked(comparisons: Sequence[Comparison]) -> list[Comparison]:
     found = [*comparisons]
     for places in families.values():
         rows = [comparisons[k].difference for k in places]
-        for k, row, holds in zip(places, rows, _together(rows), strict=True):
+        for k, row, holds in zip(places, rows, _hold_together(rows), strict=True):
             if not holds and verdict_of(row) in ("better", "worse"):
-                found[k] = _flagged(comparisons[k], len(rows))
+                counts = {**row.counts, "compared": float(len(rows))}
+                flags = (*row.flags, *raised(alone=True))
+                marked_row = msgspec.structs.replace(row, counts=counts, flags=flags)
+                found[k] = replace(comparisons[k], difference=marked_row)
     return found
 
 
-def _flagged(one: Comparison, compared: int) -> Comparison:
-    row = one.difference
-    counts = {**row.counts, "compared": float(compared)}
-    flags = (*row.flags, *raised(alone=True))
-    return replace(one, difference=msgspec.structs.replace(row, counts=counts, flags=flags))
-
-
-def _together(rows: Sequence[Estimate]) -> Bools:
+def _hold_together(rows: Sequence[Estimate]) -> Bools:
     """Which differences hold together; one alone does."""
     if len(rows) == 1:
         return np.ones(1, bool)
@@ -257,24 +196,18 @@ def _together(rows: Sequence[Estimate]) -> Bools:
 
 
 def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:
-    """Systems in order of a measure, with ranks and places that hold together.
+    """Systems in order of a measure, with ranks and places that hold together: best first,
+    undefined ones last; equal values in order of their names.
 
     Parameters
     ----------
     estimates : sequence of Estimate
         Of one measure, one for each system, from the same trials and plan.
 
-    Returns
-    -------
-    tuple of Standing
-        Best first, undefined ones last; equal values in order of their names.
-
     Raises
     ------
-    UsageError
-        When there is no estimate.
-    InputError
-        When the estimates cannot be paired.
+    UsageError, InputError
+        When there is no estimate; when the estimates cannot be paired.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """What a measure is, and which interval suits it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -13,11 +13,7 @@ from truecost.core.evidence import Totals
 from truecost.errors import UsageError
 
 Floats = npt.NDArray[np.float64]
-
-
 Scale = Literal["log", "log1m", "logit", "logit100", "identity", "none"]
-
-
 Joined = Literal["sum", "ratio", "shared", "odds", "equal", "at"]
 
 
@@ -108,23 +104,14 @@ class Rule:
 
 SMOOTH = Rule()
 
-
 # Cells of decisions at a threshold: nontarget rejected and accepted, target rejected and accepted.
 FALSE_ALARM, MISS = np.array([0.0, 1, 0, 0]), np.array([0.0, 0, 1, 0])
-
-
 NONTARGETS, TARGETS = np.array([1.0, 1, 0, 0]), np.array([0.0, 0, 1, 1])
 
 
 def at_threshold(code: int, position: int, weight: float = 1.0, part: str = "ranking") -> Rate:
-    """The rate of errors of one class at a threshold.
-
-    Parameters
-    ----------
-    code : int
-        1 for the misses of targets, 0 for the false alarms of nontargets.
-    position : int
-        Of the threshold in the ranking.
+    """The rate of errors of one class at a threshold, a position in the ranking: misses of targets
+    for the code 1, false alarms of nontargets for 0.
     """
     if code == 1:
         return Rate(part, MISS, TARGETS, weight, what="miss", of="target", position=position)
@@ -133,30 +120,17 @@ def at_threshold(code: int, position: int, weight: float = 1.0, part: str = "ran
 
 
 Array = npt.NDArray[Any]
-
-
 Result = tuple[Array, Array | float]
-
-
 Told = tuple[Array, Array | float, dict[str, Array]]  # with what a measure says beside its value
-
-
 Function = Callable[..., Result | Told]
-
-
 NONE = float("nan")  # the naive baseline of a measure that has none
 
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What a measure gives for some replicates.
-
-    Attributes
-    ----------
-    values, naive : ndarray of float64, shape (replicates,)
-        The measure and what the naive baseline gets; NaN where undefined, or where there is none.
-    extras : mapping of str to ndarray, shape (replicates,)
-        What it says beside them: the share of queries that vanished, a chosen threshold.
+    """What a measure gives for some replicates: its values and those of the naive baseline,
+    (replicates,), NaN where undefined, and what it says beside them (`extras`): the share of
+    queries that vanished, a chosen threshold.
     """
 
     values: Floats
@@ -165,13 +139,7 @@ class Values:
 
     @staticmethod
     def joined(parts: "Sequence[Values]") -> "Values":
-        """The replicates of several blocks, in order.
-
-        Parameters
-        ----------
-        parts : sequence of Values
-            At least one, with equal extras.
-        """
+        """The replicates of several blocks with equal extras, in order."""
         return Values(
             np.concatenate([p.values for p in parts]),
             np.concatenate([p.naive for p in parts]),
@@ -272,12 +240,7 @@ class Measure:
         return not {"decisions", "accepted"}.isdisjoint(self.parts)
 
     def at(self, text: str) -> "Measure":
-        """The same measure with another parameter.
-
-        Parameters
-        ----------
-        text : str
-            The parameter, as in `NAME:PARAMETER`.
+        """The same measure with another parameter, as in `NAME:PARAMETER`.
 
         Raises
         ------
@@ -294,25 +257,18 @@ class Measure:
         return chosen
 
     def argument(self) -> Any:
-        """The parsed parameter: what the function takes as its third argument.
-
-        Returns
-        -------
-        object
-            What `parse` makes of `parameter`; `parameter` itself when there is no `parse`, and
-            None when the measure takes none.
-
-        Raises
-        ------
-        UsageError
-            When the parameter is not understood.
+        """The parsed parameter, which the function takes as its third argument: what `parse` makes
+        of `parameter`, or itself when there is no `parse`; None when the measure takes none.
+        UsageError when it is not understood.
         """
         if self.parameter is None or self.parse is None:
             return self.parameter
         try:
             return self.parse(self.parameter)
         except ValueError as error:
-            raise UsageError(f"{self.name}:{self.parameter} is not understood: {error}") from error
+            unread = str(error).startswith(("could not convert", "invalid literal"))
+            said = "give a number" if unread else error
+            raise UsageError(f"{self.name}:{self.parameter} is not understood: {said}") from error
 
     @property
     def label(self) -> str:
@@ -333,18 +289,8 @@ ROUNDING = 16 * float(np.finfo(np.float64).eps)  # relative: what sums of a few 
 
 
 def difference(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
-    """A minus b, 0 where they differ by no more than rounding.
-
-    Equal figures that were summed in another order are equal.
-
-    Parameters
-    ----------
-    a, b : array_like
-        Of shapes that broadcast.
-
-    Returns
-    -------
-    ndarray of float64
+    """A minus b, 0 where they differ by no more than rounding: equal figures that were summed in
+    another order are equal.
     """
     one, other = np.asarray(a, np.float64), np.asarray(b, np.float64)
     found = one - other
@@ -352,33 +298,22 @@ def difference(a: npt.ArrayLike, b: npt.ArrayLike) -> Floats:
     return np.asarray(np.where(small, 0.0, found))
 
 
+def one_of(known: Collection[str], text: str) -> str:
+    """A parameter that is one of some words; ValueError else, as `Measure.argument` takes it."""
+    if text not in known:
+        raise ValueError(f"choose one of {', '.join(known)}")
+    return text
+
+
 def share(part: npt.ArrayLike, whole: npt.ArrayLike) -> Floats:
-    """Part / whole, NaN where the whole is 0 (or less).
-
-    Parameters
-    ----------
-    part, whole : array_like
-        Of shapes that broadcast.
-
-    Returns
-    -------
-    ndarray of float64
-    """
+    """Part / whole, NaN where the whole is 0 (or less)."""
     over = np.asarray(whole, np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(over > 0, np.asarray(part, np.float64) / over, np.nan))
 
 
 def weigh(priors: Floats, values: Floats) -> Floats:
-    """sum_k P_k v_k over the last axis; classes of prior 0 are left out even when undefined.
-
-    Parameters
-    ----------
-    priors, values : ndarray of float64, shape (replicates, classes)
-
-    Returns
-    -------
-    ndarray of float64, shape (replicates,)
-        NaN where a class that has a prior has no value.
+    """sum_k P_k v_k over the last axis, the classes; classes of prior 0 are left out even when
+    undefined, NaN where a class that has a prior has no value.
     """
     return np.asarray(np.where(priors == 0, 0.0, priors * values).sum(axis=-1))

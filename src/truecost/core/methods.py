@@ -12,36 +12,29 @@ of all runs alike. Run weights multiply the mean over runs, never the inside of 
 keyed by the method: equal seeds do not pair methods, the test units do.
 """
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from truecost.core.comparison import derived
+from truecost.core.comparison import derived, refuse_apart
+from truecost.core.factors import generator
 from truecost.core.flags import raised
-from truecost.core.intervals import ONE_UNIT, ends, finite
-from truecost.core.intervals.resting import FEW_UNITS
-from truecost.core.intervals.runs import Told, limits_of_mean, limits_of_one
+from truecost.core.intervals.auto import FEW_UNITS
+from truecost.core.intervals.smooth import ONE_UNIT, ends, finite
 from truecost.core.measure import difference as apart
 from truecost.core.results import Comparison, Estimate
-from truecost.core.runs import Runs
+from truecost.core.runs import Runs, Told, limits_of_mean, limits_of_one
+from truecost.core.subsets import Floats, Ints
 from truecost.core.weights import Plan
 from truecost.errors import InputError, UsageError, counted
 from truecost.names import Ends
 
-Floats = npt.NDArray[np.float64]
 Estimator = Literal["run", "mean"]
-Ints = npt.NDArray[np.int64]
 MOST_MET = 2_000_000  # differences of a run and a run: more take memory and make nothing surer
 FEW_RUNS = FEW_UNITS  # runs are resampled as units are: too few make as narrow an interval
-SHARED = (
-    *("measure", "parameters", "factors", "n_units", "n_trials", "n_replicates"),
-    *("level", "method", "resampling"),
-)
 
 
 @dataclass(frozen=True)
@@ -52,10 +45,8 @@ class MethodEstimate:
     ----------
     members : tuple of Estimate
         One for each run, in the order of `runs`.
-    run : Estimate
-        What one run gives: `dims["estimator"]` is "run".
-    mean : Estimate
-        What the method gives on average: `dims["estimator"]` is "mean".
+    run, mean : Estimate
+        What one run gives, and what the method gives on average: `dims["estimator"]` says which.
     plan : Plan
         The plan of replicates and run weights.
     """
@@ -77,10 +68,9 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     - `mean`: sum_j v_j^(r) x_j^(r) / sum_j v_j^(r), undefined where a run with a weight is.
 
     Intervals are the percentiles of these, or by `auto` limits to which the test and the runs add
-    what each of them varies (`intervals.runs`), on the scale of the measure.
-
-    Counts that differ from run to run are means; `runs`, `lowest_run` and `highest_run` are added,
-    and a threshold is given when all runs share it. With one run both are the interval of that run.
+    what each of them varies (`intervals.runs`), on the scale of the measure. Counts that differ
+    from run to run are means; `runs`, `lowest_run` and `highest_run` are added, and a threshold is
+    given when all runs share it. With one run both are the interval of that run.
 
     Parameters
     ----------
@@ -91,10 +81,8 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
 
     Raises
     ------
-    UsageError
-        When the members have bca intervals.
-    InputError
-        When the members do not agree, or are not as many as the runs.
+    UsageError, InputError
+        When the members have bca intervals; when they do not agree, or are not as many as the runs.
 
     Examples
     --------
@@ -118,15 +106,11 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     _check(members, runs, plan)
     # In the order of the levels: the result does not depend on the order of the files.
     order = sorted(range(len(runs)), key=lambda j: [column[j] for column in runs.levels.values()])
-    runs = Runs(
-        runs.method,
-        {k: tuple(c[j] for j in order) for k, c in runs.levels.items()},
-        runs.hold,
-        runs.sets,
-    )
+    levels = {name: tuple(column[j] for j in order) for name, column in runs.levels.items()}
+    runs = replace(runs, levels=levels)
     members = [members[j] for j in order]
     drawn = np.array([e.replicates for e in members])  # (runs, replicates)
-    sizes = {runs.key(k): len(set(c)) for k, c in runs.levels.items() if len(set(c)) > 1}
+    sizes = {runs.key(name): size for name, size in runs.sizes.items() if size > 1}
     outer = {runs.key(name): size for name, size in runs.varied.items()}
     return MethodEstimate(
         runs,
@@ -138,17 +122,9 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
 
 
 def weighted_mean(drawn: Floats, weights: Floats) -> Floats:
-    """Mean over runs in each replicate; a run that weighs 0 does not count even when undefined.
-
-    Parameters
-    ----------
-    drawn : ndarray of float64, shape (runs, replicates)
-    weights : ndarray of float64, shape (replicates, runs)
-
-    Returns
-    -------
-    ndarray of float64, shape (replicates,)
-        NaN where a run that weighs is, or none weighs.
+    """Mean over runs in each replicate, from values (runs, replicates) and weights (replicates,
+    runs): a run that weighs 0 does not count even when undefined; NaN where a run that weighs is,
+    or none weighs.
     """
     seen = weights.T
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -162,11 +138,10 @@ def _check(members: Sequence[Estimate], runs: Runs, plan: Plan) -> None:
     if len(members) != len(runs):
         raise InputError(
             f"method {runs.method!r} has {counted(len(runs), 'run')} but "
-            f"{counted(len(members), 'estimate')}: "
-            f"one for each is needed"
+            f"{counted(len(members), 'estimate')}: one for each is needed"
         )
     for other in members[1:]:
-        _agree(members[0], other, "runs of a method")
+        refuse_apart(members[0], other, "these are not runs of a method on the same test")
     made = members[0].resampling
     if not {f"replicates:{plan.replicates}", f"seed:{plan.seed}"} <= set(made.split("|")):
         raise InputError(
@@ -183,17 +158,6 @@ def refuse_bca(method: Ends) -> None:
             "a unit left out is left out of all of them, so that no jackknife matches them; use "
             "the method auto or percentile"
         )
-
-
-def _agree(a: Estimate, b: Estimate, what: str) -> None:
-    """Refuse two estimates of which a replicate is not the same draw of test units."""
-    for name in (*SHARED, "subset"):
-        left, right = (getattr(e, name, None) or e.dims.get(name) for e in (a, b))
-        if left != right:
-            raise InputError(
-                f"these are not {what} on the same test: {name} is {left} against {right}; score "
-                f"all on the same trials with the same options"
-            )
 
 
 def _summary(
@@ -238,12 +202,12 @@ def _summary(
         n_undefined=undefined,
         reason=reason,
         flags=tuple(dict.fromkeys([*flags, *found])),
-        signature=f"{_said(estimator, runs)}|{first.signature}",
+        signature=f"{_manner(estimator, runs)}|{first.signature}",
         replicates=replicates,
         support=None,
         counted="",
         left_out=told.left_out,
-        resampling=f"{first.resampling}|{_said(estimator, runs)}",
+        resampling=f"{first.resampling}|{_manner(estimator, runs)}",
     )
 
 
@@ -264,7 +228,7 @@ def _ends(
     return told
 
 
-def _said(estimator: Estimator, *methods: Runs) -> str:
+def _manner(estimator: Estimator, *methods: Runs) -> str:
     """For the signature: the estimator, the runs, and how they were drawn."""
     words = [f"estimator:{estimator}", f"runs:{'+'.join(str(len(runs)) for runs in methods)}"]
     if estimator == "mean":
@@ -292,30 +256,25 @@ def _counts(members: Sequence[Estimate]) -> dict[str, float]:
 def compare_methods(
     system: MethodEstimate, baseline: MethodEstimate, estimator: Estimator = "mean"
 ) -> Comparison:
-    """Difference and ratio of two methods for one measure.
+    """Difference and ratio of two methods for one measure, by the estimator "mean" or "run".
 
-    A replicate weighs the test units of both methods alike; their runs are drawn independently,
-    for equal seeds do not pair methods (paper 003, section 4.2), but training sets that both share
-    are the same draw. `mean` compares the methods'
-    means; `run` pools x_i^(r) - y_j^(r) over all pairs of a run of one and a run of the other: what
-    a run of one gives against a run of the other. Where these are more than two million
-    differences, a part of the pairs stands for all, drawn so that each run is in as many of them
-    (`n_replicates` says how many differences there are). By `auto` the difference has limits as
-    `compare` makes them, from what is left out of the test and of the runs of either method:
-    percentiles only from 20 units and 20 runs of each on.
-
-    Parameters
-    ----------
-    system, baseline : MethodEstimate
-        From the same trials, measure and plan; their names differ.
-    estimator : {"mean", "run"}
+    A replicate weighs the test units of both methods alike; their runs are drawn independently, for
+    equal seeds do not pair methods (paper 003, section 4.2), but training sets that both share are
+    the same draw. `mean` compares the methods' means; `run` pools x_i^(r) - y_j^(r) over all pairs
+    of a run of one and a run of the other. Where these are more than two million differences, a
+    part of the pairs stands for all, drawn so that each run is in as many of them (`n_replicates`
+    says how many differences there are). By `auto` the difference has limits as `compare` makes
+    them, from what is left out of the test and of the runs of either method: percentiles only from
+    20 units and 20 runs of each on.
 
     Raises
     ------
     InputError
         When the estimates cannot be paired, or both methods have one name.
     """
-    _agree(system.members[0], baseline.members[0], "two methods")
+    refuse_apart(
+        system.members[0], baseline.members[0], "these are not two methods on the same test"
+    )
     if system.plan != baseline.plan or system.runs.method == baseline.runs.method:
         raise InputError(
             f"{system.runs.method} and {baseline.runs.method} cannot be compared: two methods "
@@ -325,7 +284,7 @@ def compare_methods(
     right: Estimate = getattr(baseline, estimator)
     pair = (left, _drawn_apart(system, baseline)) if estimator == "mean" else _met(system, baseline)
     test = system.members[0]
-    said = _said(estimator, system.runs, baseline.runs)
+    said = _manner(estimator, system.runs, baseline.runs)
     units = {**left.units_by_factor, **right.units_by_factor}
     factors = tuple(dict.fromkeys([*left.factors, *right.factors]))
 
@@ -386,9 +345,3 @@ def _pairs(system: MethodEstimate, baseline: MethodEstimate) -> tuple[Ints, Ints
     dealt = [[random.permutation(n)[np.arange(larger) % n] for n in runs] for _ in range(rounds)]
     left, right = np.hstack(dealt)
     return left, right
-
-
-def generator(*about: str) -> np.random.Generator:
-    """Draws that depend on what they are about, in words, and on nothing else."""
-    key = hashlib.sha256("\x00".join(about).encode()).digest()[:16]
-    return np.random.Generator(np.random.Philox(key=np.frombuffer(key, np.uint64)))

@@ -24,8 +24,6 @@ from truecost.core.unit_index import (
 from truecost.errors import InputError, counted
 
 BUCKETS = 1024  # threshold sweeps cut the trials into about this many buckets
-
-
 NEAR_CROSSING = 0.6  # share of them where Pmiss = Pfa
 
 
@@ -192,12 +190,8 @@ class Ranking:
         )
 
     def decided(self, position: int) -> Tally:
-        """The decisions at a threshold: trials from a position on are accepted.
-
-        Returns
-        -------
-        Tally
-            Weight `n` by class (nontarget, target) and decision (reject, accept).
+        """The decisions at a threshold, trials from a position on accepted: weight `n` by class
+        (nontarget, target) and decision (reject, accept).
         """
         cells = 2 * self.codes
         cells[position:] += 1

@@ -6,14 +6,12 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from truecost.core.digits import Scale, ShownIn, bracketed, figure, scale_of, signed
-from truecost.core.jackknife import LeftOut
+from truecost.core.subsets import Floats, LeftOut
 from truecost.errors import UsageError
 from truecost.names import Ends
 
-Floats = npt.NDArray[np.float64]
 HELD = "no interval: every factor is held"  # why nothing was resampled
 MOST_UNITS = 1e12  # no plan goes further
 SPARE = 1.2  # times the units of a plan, as widths vary
@@ -23,18 +21,9 @@ MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict incon
 
 
 class Kind(msgspec.Struct, frozen=True, kw_only=True):
-    """A rate that a figure is made of, with what it rests on.
-
-    Attributes
-    ----------
-    what, of : str
-        What is counted and of whom: `miss` of a `target`.
-    errors, trials : float
-        How many, weights included.
-    units : float
-        Effective number of units that hold the trials (Kish 1965).
-    lower, upper : float
-        Ends of the interval of the rate.
+    """A rate that a figure is made of: what is counted and of whom (`miss` of a `target`), errors
+    and trials, weights included, the effective number of units that hold the trials (Kish 1965),
+    and the interval of the rate.
     """
 
     what: str
@@ -53,32 +42,26 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes
     ----------
-    measure : str
-        Name of the measure; `parameters["variant"]` holds its own parameter.
-    task : str
-        Task whose measure it is, where another task has one of the same name.
-    kind : {"value", "difference", "ratio"}
-        A difference is system minus baseline, a ratio system over baseline.
-    baseline : str or None
-        The system compared against (differences and ratios).
+    measure, task : str
+        Name of the measure, whose own parameter is `parameters["variant"]`, and the task whose
+        measure it is, where another task has one of the same name.
+    kind, baseline : {"value", "difference", "ratio"}, str or None
+        A difference is system minus baseline, a ratio system over baseline, the system compared
+        against.
     parameters : dict
         What enters the value: `preset`, `costs`, `prior` or `priors` as `Application.describe`
         gives them, where the measure uses them, and `variant`.
     dims : dict of str to str
         What the row is about: `system`; `collection` and `application` where there are several;
         `estimator` (run, mean) of a method; `subset` where it is one.
-    value, lower, upper : float or None
+    value, lower, upper, level : float or None
         The figure and the ends of its interval, in the unit of the measure; None when undefined or
-        infinite: `reason` says which.
-    level : float
-        Level of the interval, between 0 and 1.
+        infinite: `reason` says which. The level lies between 0 and 1.
     method : {"auto", "percentile", "bca", "delta"}
         How the ends of the interval were made (see `truecost.estimate`); `delta` is the delta
         method on the logarithm of a ratio.
-    naive : float or None
-        The naive baseline on the same scale; None when there is none.
-    direction : {"lower", "higher"}
-        Which values are better.
+    naive, direction : float or None, {"lower", "higher"}
+        The naive baseline on the same scale, None when there is none; which values are better.
     factors : tuple of str
         What was resampled; factors that the plan holds are not.
     n_units : int
@@ -87,10 +70,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     units_by_factor : dict of str to int
         Number of units of each factor; only when several are crossed. `COLUMN of METHOD` counts
         the runs of a method.
-    n_trials : int
-        Trials scored; one with a soft label counts once.
-    item : str
-        What `n_trials` counts, in the singular: `trial`, or `utterance`, `sentence`, `recording`.
+    n_trials, item : int, str
+        Trials scored, one with a soft label once; what they are in the singular: `trial`, or
+        `utterance`, `sentence`, `recording`.
     shown_in : {"", "percent"}
         How readers see the figures: shares in percent, say; the figures here stay shares.
     counts : dict of str to float
@@ -98,13 +80,12 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         may be right, the trials that accept it); `annotators_per_trial`, and `several_accepted` or
         `several_labels`, the trials of which several labels are right or given; `misses` and
         `false_alarms`, or `errors` and of them `abstentions`, when decisions were counted (means
-        over the runs of a method);
-        `impossible`, the truths that were given probability 0; `runs`, `lowest_run` and
-        `highest_run` of a method; the sums that a measure of items divides (words, n-grams; speaker
-        time in seconds); `best_of`, the systems of which this is the best on this evaluation set,
-        and `best_of_optimism`, by how much that makes the value too good at most, in the unit of
-        the measure; and what a measure says beside its value: NAME at the point, NAME_mean over
-        replicates.
+        over the runs of a method); `impossible`, the truths that were given probability 0; `runs`,
+        `lowest_run` and `highest_run` of a method; the sums that a measure of items divides (words,
+        n-grams; speaker time in seconds); `best_of`, the systems of which this is the best on this
+        evaluation set, and `best_of_optimism`, by how much that makes the value too good at most,
+        in the unit of the measure; and what a measure says beside its value: NAME at the point,
+        NAME_mean over replicates.
     rates : tuple of Kind
         The rates that the figure is made of, where it is made of some.
     threshold : float or None
@@ -126,21 +107,17 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `clustered_errors`: fewer than 20 effective units with several trials each;
         - `rare_losses`: 50 trials of a class or fewer, resampled one by one, in a mean of losses;
         - `in_order`: units in order of time, which may hang together longer than the data tell;
-        - `few_runs`: a method has fewer than 20 runs; as far as the runs vary, the interval covers
-          too little;
+        - `few_runs`: a method has fewer than 20 runs: as far as they vary, too little is covered;
         - `few_errors`: fewer than 10 errors of a kind that the measure counts;
         - `no_spread`: the interval has no width, though the value is not just the naive one;
         - `undefined_replicates`: the measure is undefined in some replicates;
-        - `uncorrected`: machine labels alone (AB/BA); right only if the machine is calibrated in
-          each cell;
+        - `uncorrected`: machine labels alone (AB/BA): right if calibrated in each cell;
         - `other_side`: machine labels put a ratio on the other side of 1 than human labels do, and
           one of the intervals leaves out 1;
-        - `label_mix`: the label mix of the arms differs, which the pooled estimate assumes it does
-          not;
-        - `small_cells`: fewer than 5 items of the label in a cell; the interval is that of the
-          delta method;
-        - `broken_replicates`: more than 1 % of the replicates are undefined or infinite; the
-          interval is that of the delta method;
+        - `label_mix`: the label mix of the arms differs, unlike the pooled estimate assumes;
+        - `small_cells`: fewer than 5 items of the label in a cell; delta-method interval;
+        - `broken_replicates`: more than 1 % of the replicates are undefined or infinite;
+          delta-method interval;
         - `few_labels`: fewer than 100 human labels in a cell; the corrected interval is widened;
         - `clipped`: a corrected total lay outside its cell and was clipped;
         - `not_llrs`: nothing says that the scores are log-likelihood ratios, as Cnxe takes them;
@@ -151,8 +128,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `uninformative`: the best affine map of the scores does not rise with them;
         - `separated`: no target scores below a nontarget;
         - `outside`: the value lies outside its own interval;
-        - `best_of_many`: the best of several systems that were scored one after another on this
-          evaluation set, as the ledger says: `counts["best_of"]` of them;
+        - `best_of_many`: the best of `counts["best_of"]` systems that were scored one after another
+          on this evaluation set, as the ledger says;
         - `alone`: the interval of a difference excludes 0, but the difference does not hold among
           all `counts["compared"]` comparisons of its measure in the run.
     signature : str
@@ -217,26 +194,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def scale(self) -> Scale:
-        """How readers see the figures: shares in percent, their differences in percentage points,
-        ratios as they are.
-        """
+        """How readers see the figures: shares in percent, differences in points."""
         return "" if self.kind == "ratio" else scale_of(self.shown_in, self.kind == "difference")
 
     def to_dict(self) -> dict[str, Any]:
-        """The row as JSON-ready builtins.
-
-        Returns
-        -------
-        dict
-            As in the file: fields that have their default are left out, but `kind` and every
-            undefined figure (null) are spelled out.
+        """The row as JSON-ready builtins: without defaults, but with `kind` and undefined figures
+        (null).
         """
-        row = msgspec.to_builtins(self)
-        return {
-            key: row.get(key, "value" if key == "kind" else None)
-            for key in self.__struct_fields__
-            if key in row or key == "kind"
-        }
+        row = {"kind": self.kind, **msgspec.to_builtins(self)}
+        return {key: row[key] for key in self.__struct_fields__ if key in row}
 
 
 class Estimate(Row, frozen=True, kw_only=True, eq=False):
@@ -250,16 +216,15 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         The value in full (NaN when undefined, infinite when infinite).
     replicates : ndarray of float64, shape (n_replicates,)
         Value in each replicate, in their order; NaN where undefined.
-    support : object, optional
-        The rates that the figure is made of, with what they rest on (`intervals.auto.Support`).
-    counted : str
-        A hash of what was counted for the measure: equal ones are of one system.
     left_out : tuple of LeftOut
         The value without single units of each resampled factor (not for percentile intervals).
+    support : object, optional
+        The rates that the figure is made of, with what they rest on (`intervals.auto.Support`).
+    counted, resampling : str
+        A hash of what was counted for the measure: equal ones are of one system. How the replicates
+        were drawn: only equal ones can be paired.
     icc : float
         Correlation of the trials of a unit that `auto` assumes where the data do not show it.
-    resampling : str
-        How the replicates were drawn: only equal ones can be paired.
     """
 
     point: float
@@ -286,22 +251,14 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         return (self.upper - self.lower) / 2
 
     def units_for(self, half_width: float | None = None) -> float:
-        """About how many units give a wanted half-width: 1.2 n (h / w)^2, rounded up.
+        """About how many units give a wanted half-width: 1.2 n (h / w)^2, rounded up; NaN without
+        interval.
 
         n units give the half-width h now; the width of an interval shrinks with the square root of
         the number of units. A fifth more is planned, as widths vary: about 87 % of such plans reach
         w, without it 57 %. A width that n units reach already needs no more than n. With crossed
-        factors n is the smallest number of units.
-
-        Parameters
-        ----------
-        half_width : float, optional
-            w, in the unit of the measure; half of the present half-width when left out: 4.8 n.
-
-        Returns
-        -------
-        float
-            A whole number; NaN when the interval is not defined.
+        factors n is the smallest number of units. w, in the unit of the measure, is half of the
+        present half-width when left out: 4.8 n.
 
         Raises
         ------
@@ -310,10 +267,10 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         """
         wanted = self.half_width / 2 if half_width is None else half_width
         if wanted <= 0 or (half_width is not None and not math.isfinite(half_width)):
-            raise UsageError(f"half-width is {wanted:g}: it must be a finite number above 0")
+            raise UsageError(f"--half-width is {wanted:g}: it must be a finite number above 0")
         if self.shown_in and half_width is not None and half_width >= 1:
             raise UsageError(
-                f"half-width of {self.label} is a share, and {half_width:g} is "
+                f"--half-width of {self.label} is a share, and {half_width:g} is "
                 f"{figure(half_width, 'pp')}: did you mean {half_width / 100:g}?"
             )
         with np.errstate(over="ignore"):
@@ -323,14 +280,15 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         units = float(np.ceil(self.n_units * grown * (1 - 1e-9)))  # rounding: 480 stays 480
         if units > MOST_UNITS:
             raise UsageError(
-                f"half-width {wanted:g} would need more than {MOST_UNITS:g} units: name a wider one"
+                f"--half-width {wanted:g} would need more than {MOST_UNITS:g} units: "
+                f"name a wider one"
             )
         return units
 
     def __str__(self) -> str:
         """`nec 0.310 [0.290, 0.331]`."""
-        lower, upper = (figure(end, self.scale) for end in (self.lower, self.upper))
-        value = figure(self.value, self.scale)
+        found = (self.value, self.lower, self.upper)
+        value, lower, upper = (figure(number, self.scale) for number in found)
         return f"{self.label} {value} {bracketed(lower, upper, self.scale)}"
 
 
@@ -350,15 +308,9 @@ class Figures(Protocol):
 
 
 def figures(row: Figures) -> tuple[str, str]:
-    """The value and the interval of a row as text, infinite where they are.
-
-    Returns
-    -------
-    value, interval : str
-        The interval is empty when both of its ends are missing.
-    """
+    """The value and interval of a row as text, infinite where they are; empty without any end."""
     endless = row.value is None and (row.reason or "").startswith("infinite")
-    value = "infinite" if endless else shown(row, row.value)
+    value = "infinite" if endless else shown_value(row, row.value)
     if row.lower is None and row.upper is None:
         return value, ""
     above = endless or (row.reason or "").startswith("the upper end")
@@ -366,16 +318,8 @@ def figures(row: Figures) -> tuple[str, str]:
     return value, bracketed(figure(row.lower, row.scale), upper, row.scale)
 
 
-def shown(row: Figures, value: float | None) -> str:
-    """A figure of a row as readers see it: 0.1234, 12.34%, +1.234 pp (a difference in percent).
-
-    Parameters
-    ----------
-    row : Row or Verdict
-        Says what the figure is seen in.
-    value : float or None
-        Its value, the naive baseline, an end of its interval or a limit.
-    """
+def shown_value(row: Figures, value: float | None) -> str:
+    """A figure of a row as readers see it: 0.1234, 12.34%, +1.234 pp (a difference in percent)."""
     return signed(value, row.scale) if row.scale == "pp" else figure(value, row.scale)
 
 
@@ -386,14 +330,8 @@ def label_of(measure: str, parameters: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two systems on the same trials with the same weights.
-
-    Attributes
-    ----------
-    system, baseline : Estimate
-        The two that were compared.
-    difference, ratio : Estimate
-        System minus baseline and system over baseline, with paired intervals.
+    """Two systems on the same trials with the same weights: the estimates of both, and system minus
+    baseline and system over baseline, with paired intervals.
     """
 
     system: Estimate
@@ -403,29 +341,17 @@ class Comparison:
 
     @property
     def verdict(self) -> Side:
-        """Whether the interval of the difference excludes 0, and on which side.
-
-        See `verdict_of`.
-        """
+        """Whether the interval of the difference excludes 0, and on which side (`verdict_of`)."""
         return verdict_of(self.difference)
 
 
 def verdict_of(difference: Row) -> Side:
     """Whether the interval of a difference excludes 0, and on which side.
 
-    Parameters
-    ----------
-    difference : Row
-        Of kind "difference".
-
-    Returns
-    -------
-    {"better", "worse", "same", "inconclusive"}
-        "same" when the difference and both ends of its interval are 0: the two are equal in all
-        replicates. "inconclusive" when the interval holds 0 otherwise, an end of it is missing, or
-        more than 5 % of the replicates of the difference are undefined, or the difference lies
-        outside its own interval; otherwise the side and the
-        direction of the measure tell.
+    "same" when the difference and both ends of its interval are 0: the two are equal in all
+    replicates. "inconclusive" when the interval holds 0 otherwise, an end of it is missing, or more
+    than 5 % of the replicates of the difference are undefined, or the difference lies outside its
+    own interval; otherwise the side and the direction of the measure tell.
     """
     low, high, value = difference.lower, difference.upper, difference.value
     lost = difference.often_undefined
@@ -439,29 +365,14 @@ def verdict_of(difference: Row) -> Side:
 class Standing(msgspec.Struct, frozen=True, kw_only=True):
     """One line of a leaderboard.
 
-    Attributes
-    ----------
-    rank : int
-        One more than the number of systems that it is worse than, by the step-down over all pairs;
-        an undefined one stands behind all others.
-    measure : str
-        With its variant.
-    value, lower, upper : float or None
-        The measure and its interval.
-    place_lower, place_upper : int or None
-        The places that it may have, 1 for the best, of all systems together; None when undefined.
-    may_be_best : bool or None
-        Whether it is neither beaten (Hsu) nor worse than any other; None when undefined.
-    difference, difference_lower, difference_upper : float or None
-        From the first system, paired, with the interval of this difference alone; None for the
-        first itself.
-    verdict : {"first", "better", "worse", "same", "inconclusive"}
-        Against the first, among all pairs.
-    alone : bool
-        Whether the interval of the difference from the first excludes 0 alone, but it does not hold
-        among all pairs.
-    shown_in : {"", "percent"}
-        How readers see the figures.
+    `rank` is one more than the number of systems that it is worse than, by the step-down over all
+    pairs; an undefined one stands behind all others. `place_lower` and `place_upper` are the places
+    that it may have, 1 for the best, of all systems together; `may_be_best` says whether it is
+    neither beaten (Hsu) nor worse than any other; None when undefined. The difference from the
+    first system is paired, with the interval of this difference alone; None for the first itself.
+    `verdict` against the first, among all pairs, is "first", "better", "worse", "same" or
+    "inconclusive"; `alone` says that the interval excludes 0, but the difference does not hold
+    among all pairs.
     """
 
     rank: int
@@ -479,3 +390,8 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str = "first"
     alone: bool = False
     shown_in: ShownIn = ""
+
+    @property
+    def scale(self) -> Scale:
+        """How readers see its figures."""
+        return scale_of(self.shown_in)

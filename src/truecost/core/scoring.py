@@ -2,13 +2,18 @@
 their order.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from functools import partial
+from typing import Any, TypeVar, cast
+
+import numpy as np
+import numpy.typing as npt
 
 from truecost.core.application import Application
 from truecost.core.estimates import Context, estimate
 from truecost.core.evidence import Evidence
+from truecost.core.factors import Factor, refuse_divided
 from truecost.core.measure import Measure
 from truecost.core.results import Estimate
 from truecost.core.weights import Plan
@@ -30,13 +35,9 @@ class Scoring:
         `NAME` or `NAME:PARAMETER`; those that suit the score type when left out.
     plan : Plan
         How units are resampled.
-    level : float
-        Level of the intervals, between 0 and 1.
-    method : {"auto", "percentile", "bca"}
-        How the ends of an interval are made (see `truecost.estimate`).
-    icc : float
-        Correlation of the trials of a unit that `auto` assumes where the data do not show it, from
-        0 up to 1.
+    level, method, icc : float, str, float
+        Level of the intervals, how their ends are made ("auto", "percentile" or "bca"), and the
+        correlation of the trials of a unit where the data do not show it (see `truecost.estimate`).
     subsets : tuple of str or (str, str)
         Columns, each level of which is a subset, or conditions such as `snr < 10`; a pair gives a
         name and one of these.
@@ -76,11 +77,7 @@ class Scoring:
 
     def chosen(self, kind: type[Chosen]) -> Chosen:
         """The choices of a task, of the class that holds them; its defaults where none were made.
-
-        Raises
-        ------
-        UsageError
-            When the choices are those of another task.
+        UsageError when the choices are those of another task.
         """
         if self.choices is None:
             return kind()
@@ -97,29 +94,12 @@ class Scoring:
             )
 
 
-Tell = Callable[[str, int, int], None]
-
-
 @dataclass(frozen=True, kw_only=True)
 class Batch:
     """Measures that are estimated from the same evidence, in the same way.
 
-    Attributes
-    ----------
-    evidence : Evidence
-        What was counted.
-    measures : sequence of Measure
-        What to compute.
-    application : Application
-        Costs and priors.
-    plan : Plan
-        How units are resampled.
-    context : Context
-        Counts, names and signature.
-    places : sequence of int
-        Where the rows stand among those of all batches; one after the other when empty.
-    finish : callable, optional
-        From the rows to as many as there are places: what a task adds to them.
+    `places` say where the rows stand among those of all batches, one after the other when empty;
+    `finish` makes of the rows as many as there are places: what a task adds to them.
     """
 
     evidence: Evidence
@@ -131,42 +111,24 @@ class Batch:
     finish: Callable[[list[Estimate]], list[Estimate]] | None = None
 
 
-def estimated(
-    batches: Iterable[Batch],
-    *,
-    level: float = 0.95,
-    method: Method = "auto",
-    icc: float = ICC,
-    jobs: int | None = None,
-    tell: Tell | None = None,
-) -> list[Estimate]:
-    """The rows of batches in the order of their places.
-
-    Parameters
-    ----------
-    level, method, icc, jobs
-        As `estimate` takes them.
-    tell : callable, optional
-        Told what is being scored, the replicates done and all of them, from time to time.
-
-    Raises
-    ------
-    UsageError
-        As `estimate` says.
+def estimated(batches: Iterable[Batch], scoring: Scoring) -> list[Estimate]:
+    """The rows of batches in the order of their places; the progress of a scoring is told what is
+    being scored, the replicates done and all of them.
     """
     found: list[tuple[int, Estimate]] = []
     for batch in batches:
+        about = " ".join(batch.context.dims.values())
         rows = estimate(
             batch.evidence,
             batch.measures,
             batch.application,
             batch.plan,
-            level=level,
-            method=method,
-            icc=icc,
+            level=scoring.level,
+            method=scoring.method,
+            icc=scoring.icc,
             context=batch.context,
-            jobs=jobs,
-            progress=None if tell is None else _about(batch, tell),
+            jobs=scoring.jobs,
+            progress=None if scoring.progress is None else partial(scoring.progress, about),
         )
         rows = rows if batch.finish is None else batch.finish(rows)
         places = batch.places or range(len(found), len(found) + len(rows))
@@ -174,7 +136,19 @@ def estimated(
     return [row for _, row in sorted(found, key=lambda pair: pair[0])]
 
 
-def _about(batch: Batch, tell: Tell) -> Callable[[int, int], None]:
-    """What to tell of a batch: what its rows are about, and how far it is."""
-    what = " ".join(batch.context.dims.values())
-    return lambda done, total: tell(what, done, total)
+def sides_of_units(
+    units: Mapping[str, Sequence[npt.NDArray[Any]]], strata: npt.NDArray[Any] | None, plan: Plan
+) -> list[tuple[Factor, npt.NDArray[np.int32]]]:
+    """Of each side of each factor, named with its columns, the factor and the unit codes; the
+    strata are of the first factor.
+    """
+    sides = []
+    for name, columns in units.items():
+        if strata is not None and len(columns) > 1:
+            raise UsageError(f"strata and two sides ({name}) cannot be combined")
+        factor, codes = Factor.of(name, np.concatenate(columns), strata)
+        if strata is not None and plan.scheme_of(name) != "blocks":
+            refuse_divided(name, columns[0], codes)
+        sides += [(factor, side) for side in np.split(codes, len(columns))]
+        strata = None
+    return sides

@@ -1,22 +1,30 @@
-"""Subsets, the levels of a column or a condition, and folds that keep together what belongs
-together.
+"""Parts of the data: subsets, folds of whole units, and units left out one at a time or in
+groups.
 
-A unit (a speaker, a session) lies in one fold as a whole, so that nothing is fitted on a unit and
-judged on it too.
+A label of a factor is in one *group*; replicate g leaves out group g. Up to 1,000 units each is a
+group; above, about 1,000 groups are dealt round the sorted units (in runs of neighbours where their
+order is that of time), within each stratum. Where labels stand for several equal units, one of
+them is left out, and the value counts as often as there are such units.
 """
 
 import shlex
-from difflib import get_close_matches
-from typing import Any
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
-from truecost.core.factors import encode
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.core.factors import Factor, encode
+from truecost.errors import InputError, UsageError, counted, first_five, near
 
+if TYPE_CHECKING:
+    import polars as pl
+
+Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
 
 
 def folds(
@@ -26,31 +34,24 @@ def folds(
 
     The largest units are dealt first, those of equal size in an order drawn by the seed over the
     sorted unit labels. Each goes to the fold f where sum_c (n_fc / n_c)^2 grows least, of equal
-    ones to the one with the fewest trials: n_fc is the number of trials of class c in the fold,
-    n_c that of all. When every trial is a unit, the counts of a class differ by at most one.
+    ones to the one with the fewest trials: n_fc is the number of trials of class c in the fold, n_c
+    that of all. When every trial is a unit, the counts of a class differ by at most one. The fold,
+    0 to k - 1, does not depend on the order of the trials.
 
     Parameters
     ----------
     units : array_like, shape (N,)
         Unit of each trial: text or numbers.
-    k : int
-        Number of folds, at least 2.
-    seed : int
-        Of the order in which equal units are dealt, from 0 up.
+    k, seed : int
+        Number of folds, at least 2; seed of the order in which equal units are dealt, from 0 up.
     labels : array_like, shape (N,), optional
         Class of each trial; one class when left out.
 
-    Returns
-    -------
-    ndarray of int64, shape (N,)
-        0 to k - 1. It does not depend on the order of the trials.
-
     Raises
     ------
-    UsageError
-        When there are fewer than 2 folds, or the seed is below 0.
-    InputError
-        When there are fewer units than folds, or the lengths differ.
+    UsageError, InputError
+        When there are fewer than 2 folds, or the seed is below 0; when there are fewer units than
+        folds, or the lengths differ.
 
     Examples
     --------
@@ -71,18 +72,8 @@ def folds(
 
 
 def deal_units(sizes: Ints, k: int, seed: int) -> Ints:
-    """The fold of each unit, from its number of trials of each class.
-
-    Parameters
-    ----------
-    sizes : ndarray of int64, shape (units, classes)
-        In sorted order of the units.
-    k, seed : int
-        As in `folds`.
-
-    Returns
-    -------
-    ndarray of int64, shape (units,)
+    """The fold of each unit, from its number of trials of each class, (units, classes) in sorted
+    order of the units; see `folds`.
     """
     from truecost.kernels.dealing import deal
 
@@ -108,56 +99,49 @@ def deal_units(sizes: Ints, k: int, seed: int) -> Ints:
 
 
 def shared_units(one: npt.NDArray[Any], other: npt.NDArray[Any]) -> tuple[int, str]:
-    """How many labels stand in both columns, and the first five.
-
-    Parameters
-    ----------
-    one, other : ndarray
-        Labels; numbers and text are compared as text.
-    """
+    """How many labels stand in both columns, compared as text, and the first five."""
     both = np.intersect1d(np.unique(one.astype(str)), np.unique(other.astype(str)))
     return len(both), first_five(both)
 
 
+def seen_before(shared: Iterable[tuple[str, int, str]], source: str, name: str) -> list[str]:
+    """Notes on what the data of a calibration share with those that it is applied to.
+
+    `shared`: what it is, how much of it, and the first five.
+    """
+    return [
+        f"{count} {what} {'stands' if count == 1 else 'stand'} in both {source} and {name} "
+        f"({examples}): the calibration has seen them, which is optimistic"
+        for what, count, examples in shared
+        if count
+    ]
+
+
 MOST_LEVELS = 50  # of a column that is asked for as subsets
-
-
-Masks = list[tuple[str, npt.NDArray[np.bool_]]]
+Masks = list[tuple[str, Bools]]
 
 
 def masks_of(
-    frame: pl.DataFrame, subset: str | tuple[str, str], system: str, item: str = "trial"
+    frame: "pl.DataFrame", subset: str | tuple[str, str], system: str, item: str = "trial"
 ) -> Masks:
-    """Name and rows of each subset that a column or a condition gives.
-
-    Parameters
-    ----------
-    subset : str or (str, str)
-        Name of a column, or an SQL condition on columns; or a name and one of these.
-    system, item : str
-        For messages: the system, and what a row is.
-
-    Raises
-    ------
-    UsageError
-        When it is neither, or a column with very many levels.
-    InputError
-        When a condition holds for no trial.
+    """Name and rows of each subset that the name of a column or an SQL condition on columns gives,
+    or a pair of a name and one of these; `system` and `item`, what a row is, are for messages.
     """
+    import polars as pl
+
     name, expression = (subset, subset) if isinstance(subset, str) else subset
     column = _unquoted(expression)
     if column in frame.columns:
         return _levels(frame[column], column if name == expression else name, item)
-    close = get_close_matches(expression, frame.columns, n=1)
-    if close and expression.isidentifier():
-        raise UsageError(f"subset {expression!r} is no column: did you mean {close[0]!r}?")
+    if expression.isidentifier() and (hint := near(expression, frame.columns)):
+        raise UsageError(f"subset {expression!r} is no column{hint}")
     try:
         seen = typed(frame)
         mask = seen.select(pl.sql_expr(expression)).to_series()
     except pl.exceptions.PolarsError as error:
         raise UsageError(
             f"subset {expression!r} is neither a column nor a condition on columns "
-            f"({_why(error)}); the columns are "
+            f"({_parser_message(error)}); the columns are "
             f"{', '.join(frame.columns) or 'none'}; texts stand in single quotes, such as "
             f"noise = 'babble', and names with dots in double ones"
         ) from error
@@ -172,7 +156,7 @@ def masks_of(
     return [(name, chosen)]
 
 
-def _why(error: pl.exceptions.PolarsError) -> str:
+def _parser_message(error: "pl.exceptions.PolarsError") -> str:
     """What polars says, without the structures of its parser."""
     said = str(error).splitlines()[0].split(";")[0]
     if said.startswith("dot-notation"):
@@ -180,8 +164,10 @@ def _why(error: pl.exceptions.PolarsError) -> str:
     return said.split(": ")[0] if "span: " in said else said
 
 
-def _levels(column: pl.Series, name: str, item: str) -> Masks:
+def _levels(column: "pl.Series", name: str, item: str) -> Masks:
     """A subset for each level of a column as it is written; numbers in order of their size."""
+    import polars as pl
+
     if column.dtype.is_nested():
         raise InputError(
             f"subset {name!r}: the column holds {column.dtype}, not one value a {item}"
@@ -208,7 +194,7 @@ def _unquoted(expression: str) -> str:
     return expression[1:-1].replace('""', '"') if quoted else expression
 
 
-def _condition(column: str, level: str, sizes: pl.Series) -> str:
+def _condition(column: str, level: str, sizes: "pl.Series") -> str:
     """A condition on a column, as a shell takes it: numbers are compared, texts are equal."""
     named = column if column.isidentifier() else '"{}"'.format(column.replace('"', '""'))
     value = f"= {_quoted(level)}" if sizes.null_count() else f"< {level}"
@@ -220,16 +206,18 @@ def _quoted(text: str) -> str:
     return "'{}'".format(text.replace("'", "''"))
 
 
-def empty_cells(frame: pl.DataFrame, column: str) -> int:
+def empty_cells(frame: "pl.DataFrame", column: str) -> int:
     """How many rows have nothing in a column (0 when it is no column)."""
     return typed(frame.select(column))[column].null_count() if column in frame.columns else 0
 
 
-def typed(frame: pl.DataFrame) -> pl.DataFrame:
+def typed(frame: "pl.DataFrame") -> "pl.DataFrame":
     """Columns as a condition sees them: empty cells and NaN are missing, numbers are numbers.
 
     A text column whose every filled cell is a number becomes one; whole numbers stay whole.
     """
+    import polars as pl
+
     columns = []
     for column in frame:
         if column.dtype == pl.String:
@@ -242,3 +230,139 @@ def typed(frame: pl.DataFrame) -> pl.DataFrame:
             column = filled  # noqa: PLW2901
         columns.append(column.fill_nan(None) if column.dtype.is_float() else column)
     return pl.DataFrame(columns)
+
+
+T = TypeVar("T")
+MOST_ALONE = 1000  # units that are left out one at a time: as many as replicates are drawn
+GROUPS = 1000  # groups of more units: as wide and as good as one at a time (200 are not)
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """Which units of a factor are left out together: the group of each label, (labels,).
+
+    `removed`, (groups,), are the units that each replicate leaves out; `copies`, (groups,), how
+    many equal units each value stands for, where labels have sizes; `strata` the stratum of each
+    group; `ordered` says that the order of the units is that of time.
+    """
+
+    codes: Ints
+    count: int
+    units: int
+    removed: Floats
+    copies: Floats | None = None
+    strata: Ints | None = None
+    ordered: bool = False
+
+    @staticmethod
+    def of(factor: Factor, ordered: bool = False) -> "Groups":
+        """Deal the units of a factor into groups, of neighbours where they are in order of time
+        (`ordered`).
+        """
+        units = np.arange(len(factor)) if factor.tied is None else factor.tied.astype(np.int64)
+        if factor.sizes is not None:
+            sizes = factor.sizes.astype(np.float64)
+            return Groups(
+                units, len(factor), factor.count, np.ones(len(factor)), sizes, _strata(factor)
+            )
+        strata = _strata(factor)
+        within = np.zeros(factor.count, np.int64) if strata is None else strata
+        codes, of_group = _dealt(within, ordered)
+        return Groups(
+            codes[units],
+            len(of_group),
+            factor.count,
+            np.bincount(codes, minlength=len(of_group)).astype(np.float64),
+            None,
+            None if strata is None else of_group,
+            ordered,
+        )
+
+
+def _strata(factor: Factor) -> Ints | None:
+    return None if factor.strata is None else np.asarray(factor.strata, np.int64)
+
+
+def _dealt(strata: Ints, ordered: bool) -> tuple[Ints, Ints]:
+    """Group of each unit, and the stratum of each group."""
+    count = len(strata)
+    sizes = np.bincount(strata)
+    groups = sizes
+    if count > MOST_ALONE:
+        groups = np.minimum(sizes, np.maximum(2, np.round(GROUPS * sizes / count))).astype(np.int64)
+    order = np.argsort(strata, kind="stable")
+    starts = np.cumsum(sizes) - sizes
+    place = np.empty(count, np.int64)
+    place[order] = np.arange(count) - np.repeat(starts, sizes)
+    mine = groups[strata]
+    inside = (
+        place * mine // np.maximum(1, sizes[strata]) if ordered else place % np.maximum(1, mine)
+    )
+    offsets = np.cumsum(groups) - groups
+    return offsets[strata] + inside, np.repeat(np.arange(len(sizes)), groups)
+
+
+class Later(Generic[T]):
+    """What is computed when it is first asked for: many an interval needs no value without units.
+    `make` is forgotten with all that it holds once it was called.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make: Callable[[], T] | None = make
+        self._found: list[T] = []
+        self._lock = Lock()
+
+    def __call__(self) -> T:
+        """Give it."""
+        with self._lock:
+            if self._make is not None:
+                self._found, self._make = [self._make()], None
+        return self._found[0]
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """A figure without each group of units of one factor, or what makes these values, (groups,).
+
+    Of n `units` the effective number `kish` is (sum m)^2 / sum m^2 with m what each unit holds
+    (trials, words, seconds); at most n (Kish 1965). The rest is as in `Groups`.
+    """
+
+    factor: str
+    made: Floats | Later[Floats]
+    units: int
+    kish: float
+    copies: Floats | None = None
+    strata: Ints | None = None
+    ordered: bool = False
+
+    @property
+    def values(self) -> Floats:
+        """The figure without each group, shape (groups,)."""
+        return self.made() if isinstance(self.made, Later) else self.made
+
+    @staticmethod
+    def of(name: str, groups: Groups, made: Floats | Later[Floats], kish: float) -> "LeftOut":
+        """The values found without each of these groups."""
+        return LeftOut(name, made, groups.units, kish, groups.copies, groups.strata, groups.ordered)
+
+    @property
+    def lone(self) -> str:
+        """Why no spread can be told; empty when it can."""
+        if self.units < 2:
+            return "there is one unit, so nothing can be left out"
+        if self.strata is None:
+            return ""
+        held = np.bincount(self.strata, self.copies)
+        alone = int((held == 1).sum())
+        if alone == 0:
+            return ""
+        strata = "1 stratum has" if alone == 1 else f"{alone} strata have"
+        return f"{strata} one unit, which tells no spread: add units, or join strata"
+
+
+def kish(held: Floats, copies: Floats | None = None) -> float:
+    """Effective number of units, (sum m)^2 / sum m^2; 0 when they hold nothing (Kish 1965)."""
+    each = np.ones(len(held)) if copies is None else copies
+    squares = float((each * held**2).sum())
+    return float((each * held).sum()) ** 2 / squares if squares > 0 else 0.0

@@ -85,38 +85,20 @@ class Sweep:
         return self._edges[1][:, 0]
 
     def minimum(self, miss_cost: npt.ArrayLike, fa_cost: npt.ArrayLike) -> Floats:
-        """Least miss_cost * Pmiss(t) + fa_cost * Pfa(t) over all thresholds t.
-
-        Parameters
-        ----------
-        miss_cost, fa_cost : array_like, shape () or (replicates,)
-            Cm P and Cf (1-P), say.
-
-        Returns
-        -------
-        ndarray of float64, shape (replicates,)
-            NaN where a class is empty.
+        """Least miss_cost * Pmiss(t) + fa_cost * Pfa(t) over all thresholds t; float64
+        (replicates,), NaN where a class is empty. Costs are Cm P and Cf (1-P), say, of shape () or
+        (replicates,).
         """
         return self.minimum_at(miss_cost, fa_cost)[0]
 
     def minimum_at(
         self, miss_cost: npt.ArrayLike, fa_cost: npt.ArrayLike, ties: bool = False
     ) -> tuple[Floats, Floats]:
-        """`minimum` and its threshold.
+        """`minimum` and its threshold on the scale of the scores, both float64 (replicates,).
 
-        Parameters
-        ----------
-        miss_cost, fa_cost : array_like, shape () or (replicates,)
-        ties : bool
-            Give the lowest of the thresholds with the least cost (slower), not just one of them.
-
-        Returns
-        -------
-        costs : ndarray of float64, shape (replicates,)
-            NaN where a class is empty.
-        thresholds : ndarray of float64, shape (replicates,)
-            On the scale of the scores; infinite where rejecting everything is best, without meaning
-            where the cost is NaN.
+        The threshold is infinite where rejecting everything is best, without meaning where the cost
+        is NaN. With `ties` it is the lowest of those with the least cost (slower), not just one of
+        them.
         """
         from truecost.kernels.sweeps import lowest_costs
 
@@ -139,16 +121,8 @@ class Sweep:
         return np.where(positions < trials, scores, np.inf).astype(np.float64)
 
     def eer(self, kind: str = "rocch") -> Floats:
-        """Equal error rate by one of its definitions (see the measure `eer`).
-
-        Parameters
-        ----------
-        kind : {"rocch", "nearest", "nearest-pfa", "nearest-pmiss", "interpolated"}
-
-        Returns
-        -------
-        ndarray of float64, shape (replicates,)
-            NaN where a class is empty.
+        """Equal error rate by one of its definitions (see the measure `eer`); float64
+        (replicates,), NaN where a class is empty.
 
         Raises
         ------
@@ -170,12 +144,8 @@ class Sweep:
         return _eer_of(around, kind)
 
     def auc(self) -> Floats:
-        """Probability that a target outscores a nontarget, ties counted half.
-
-        Returns
-        -------
-        ndarray of float64, shape (replicates,)
-            In [0, 1]; NaN where a class is empty.
+        """Probability that a target outscores a nontarget, ties counted half: float64 (replicates,)
+        in [0, 1]; NaN where a class is empty.
         """
         from truecost.kernels.scans import areas
 
@@ -193,40 +163,22 @@ class Sweep:
             return np.asarray(pairs / (self.targets * self.nontargets))
 
     def miss_at(self, fa_rates: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Least Pmiss with Pfa within each given rate, and its threshold.
+        """Least Pmiss with Pfa within each given rate, and its threshold; both float64 (replicates,
+        rates).
 
-        Parameters
-        ----------
-        fa_rates : array_like, shape () or (rates,)
-            Each between 0 and 1.
-
-        Returns
-        -------
-        miss : ndarray of float64, shape (replicates, rates)
-            Pmiss; NaN where a class is empty.
-        thresholds : ndarray of float64, shape (replicates, rates)
-            On the scale of the scores; infinite where only rejecting everything is within the
-            rate, without meaning where Pmiss is NaN.
+        Pmiss is NaN where a class is empty, and the threshold without meaning; it is infinite where
+        only rejecting everything is within the rate.
         """
         from truecost.kernels.sweeps import misses_at
 
         return self._rates(misses_at, fa_rates)
 
     def fa_at(self, miss_rates: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Least Pfa with Pmiss within each given rate, and its threshold.
+        """Least Pfa with Pmiss within each given rate, and its threshold; both float64 (replicates,
+        rates).
 
-        Parameters
-        ----------
-        miss_rates : array_like, shape () or (rates,)
-            Each between 0 and 1.
-
-        Returns
-        -------
-        fa : ndarray of float64, shape (replicates, rates)
-            Pfa; NaN where a class is empty.
-        thresholds : ndarray of float64, shape (replicates, rates)
-            On the scale of the scores; infinite where everything is rejected, without meaning
-            where Pfa is NaN.
+        Pfa is NaN where a class is empty, and the threshold without meaning; it is infinite where
+        everything is rejected.
         """
         from truecost.kernels.sweeps import false_alarms_at
 
@@ -240,20 +192,11 @@ class Sweep:
         return out, self._thresholds(positions)
 
     def pav_entropy(self, priors: npt.ArrayLike) -> Floats:
-        """Cross entropy at a prior after each replicate's best monotone calibration.
+        """Cross entropy in bits at the prior of a target after each replicate's best monotone
+        calibration; float64 (replicates,), NaN where a class is empty.
 
         Pool adjacent violators turns the scores into posteriors, tied scores together (Brümmer and
         du Preez 2006).
-
-        Parameters
-        ----------
-        priors : array_like, shape () or (replicates,)
-            Prior of a target, between 0 and 1.
-
-        Returns
-        -------
-        ndarray of float64, shape (replicates,)
-            In bits; NaN where a class is empty.
         """
         from truecost.kernels.scans import pooled_entropies
 
@@ -272,15 +215,10 @@ class Sweep:
         return out
 
     def median(self) -> tuple[Floats, Floats]:
-        """Weighted median of the scores and the weighted sum of distances to it.
+        """Weighted median of the scores and the sum over trials of weight times distance to it.
 
-        Where any value between two scores is a median, their midpoint is taken.
-
-        Returns
-        -------
-        medians : ndarray of float64, shape (replicates,)
-        deviations : ndarray of float64, shape (replicates,)
-            Sum over trials of weight times distance; both NaN where no trial has weight.
+        Where any value between two scores is a median, their midpoint is taken. Both float64
+        (replicates,), NaN where no trial has weight.
         """
         from truecost.kernels.scans import weighted_medians
 
@@ -296,17 +234,12 @@ class Sweep:
         return medians, deviations
 
     def curve(self) -> tuple[Floats, Floats, Floats]:
-        """Pmiss and Pfa of the first replicate at every threshold where its curve turns.
+        """Thresholds, ascending, and Pmiss and Pfa of the first replicate where its curve turns.
 
         A threshold between two steps along the same axis lies on the straight line between its
-        neighbours and is left out; the line through the points is the whole ROC or DET curve.
-
-        Returns
-        -------
-        thresholds : ndarray of float64, shape (thresholds,)
-            In ascending order; the first accepts and the last rejects everything.
-        miss, fa : ndarray of float64, shape (thresholds,)
-            NaN when that class is empty.
+        neighbours and is left out; the line through the points is the whole ROC or DET curve. The
+        first threshold accepts and the last rejects everything; a rate is NaN when that class is
+        empty.
         """
         from truecost.kernels.scans import corners
 
@@ -320,21 +253,11 @@ class Sweep:
             return self._thresholds(positions[:count]), miss / miss[-1], fa
 
     def near(self, distance: Callable[[Floats, Floats], Floats], most: float) -> "Near":
-        """The thresholds of the first replicate at which a distance is small.
+        """The thresholds of the first replicate at which a distance is small, ascending.
 
-        Only the buckets that can hold such a threshold are looked at.
-
-        Parameters
-        ----------
-        distance : callable
-            From Pmiss and Pfa to a signed distance, which rises with Pmiss and falls with Pfa.
-        most : float
-            Thresholds farther away are left out, but for the nearest ones on both sides of 0.
-
-        Returns
-        -------
-        Near
-            In ascending order.
+        `distance` is signed, of Pmiss and Pfa; it rises with Pmiss and falls with Pfa. Thresholds
+        farther away than `most` are left out, but for the nearest ones on both sides of 0. Only the
+        buckets that can hold such a threshold are looked at.
         """
         ranking, (miss, fa) = self.ranking, self._edges
         whole = self.targets[0], self.nontargets[0]
@@ -364,16 +287,8 @@ class Sweep:
         return int(near.positions[np.argmin(np.abs(near.miss - near.fa))])
 
     def rates_at(self, thresholds: npt.ArrayLike) -> tuple[Floats, Floats]:
-        """Pmiss and Pfa when what scores at least each threshold is accepted.
-
-        Parameters
-        ----------
-        thresholds : array_like, shape (thresholds,)
-
-        Returns
-        -------
-        miss, fa : ndarray of float64, shape (replicates, thresholds)
-            NaN when that class is empty.
+        """Pmiss and Pfa when what scores at least each threshold is accepted; both float64
+        (replicates, thresholds), NaN when that class is empty.
         """
         from truecost.kernels.sweeps import rates_at
 
@@ -384,12 +299,8 @@ class Sweep:
         return out[..., 0], out[..., 1]
 
     def trial_weights(self) -> Floats:
-        """Weight of every trial: the way out for measures that no method here serves.
-
-        Returns
-        -------
-        ndarray of float64, shape (replicates, trials)
-            In ascending order of score; memory grows with the block.
+        """Weight of every trial, float64 (replicates, trials) in ascending order of score: the way
+        out for measures that no method here serves; memory grows with the block.
         """
         from truecost.kernels.scans import trial_weights
 

@@ -1,9 +1,7 @@
-"""A tally: sums by unit, cell and statistic.
+"""A tally: sums by unit, cell and statistic (see `truecost.core.evidence`).
 
-Stored as *entries*, one for each distinct (units, cell) that occurs, so that memory follows the
-data and not the product of the axes. Cells are labelled axes that are not resampled by the tally's
-factors (class, decision, query, stream, version, ...). Plain counts stay int64, weighted ones are
-float64. A row weighs the product of the weights of its units (`slots`).
+Stored as *entries*, one for each distinct (units, cell) that occurs. Cells are labelled axes that
+are not resampled by the tally's factors. Plain counts stay int64, weighted ones are float64.
 """
 
 from collections.abc import Mapping, Sequence
@@ -209,7 +207,7 @@ class Tally:
         out += self._every[:, :, None] + gone
         if without.scale is not None and without.of is not None:
             if without.factor not in self._strata:
-                self._strata[without.factor] = self._of_strata(without)
+                self._strata[without.factor] = self._strata_sums(without)
             held = self._strata[without.factor][without.of].transpose(1, 2, 0)
             out += (without.scale - 1) * (held + gone)
         if not self._whole:  # what is left of nothing is 0, and no rest of rounding
@@ -227,7 +225,7 @@ class Tally:
         take_away(groups, self.slots.codes, self.cells, values, gone)
         return gone
 
-    def _of_strata(self, without: Without) -> npt.NDArray[np.float64]:
+    def _strata_sums(self, without: Without) -> npt.NDArray[np.float64]:
         """Sums over all units by stratum, shape (strata, cells, statistics)."""
         assert without.strata is not None
         stratum = self._on_slots(without, without.strata)[self.slots.codes].max(axis=1)
@@ -253,10 +251,8 @@ class Tally:
     def sums(self, block: Block) -> dict[str, Array]:
         """Sums under a `Block` of weights: over entries e of weight_e value_e, plus what is fixed.
 
-        Returns
-        -------
-        dict of str to ndarray, shape (replicates, *cells)
-            By statistic; int64 when all values are whole, float64 otherwise.
+        By statistic, shape (replicates, cells...); int64 when all values are whole, float64
+        otherwise.
         """
         from truecost.kernels.sums import entry_sums
 

@@ -1,9 +1,4 @@
-"""Slots: where each row of a part finds its weights.
-
-A part has one or more *sides*: (factor, unit code of each row). A row weighs the product of the
-weights of its units; a unit that stands on two sides of a row (the same speaker enrolled and
-tested) counts once.
-"""
+"""Slots: where each row of a part finds its weights (see `truecost.core.evidence`)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -18,8 +13,6 @@ from truecost.core.weights import Block, Columns, Rows
 from truecost.errors import InputError
 
 Codes = npt.NDArray[np.int32]
-
-
 Sides = Sequence[tuple[Factor, Codes]]
 
 
@@ -33,20 +26,7 @@ def digest_of(*arrays: npt.NDArray[Any]) -> str:
 
 
 def refuse_outside(codes: npt.ArrayLike, count: int, what: str) -> None:
-    """Refuse codes that name nothing.
-
-    Parameters
-    ----------
-    count : int
-        Number of names.
-    what : str
-        What the codes are, for the message.
-
-    Raises
-    ------
-    InputError
-        When a code is below 0, or at or above the number of names.
-    """
+    """Refuse codes, of `what` in messages, that name nothing among `count` names."""
     found = np.asarray(codes)
     if len(found) and not 0 <= int(found.min()) <= int(found.max()) < count:
         raise InputError(
@@ -56,17 +36,11 @@ def refuse_outside(codes: npt.ArrayLike, count: int, what: str) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Slots:
-    """Where each row finds its weights: columns of the joined weights of `factors`.
+    """Where each row finds its weights: columns of the joined weights of `factors`, int32 (rows,
+    sides).
 
     The last column of the joined weights is always one; a row's second side points there when it
     repeats the unit of the first.
-
-    Attributes
-    ----------
-    factors : tuple of Factor
-        In the order in which their units are joined.
-    codes : ndarray of int32, shape (rows, sides)
-        Column of the joined weights for each row and side.
     """
 
     factors: tuple[Factor, ...]
@@ -74,18 +48,7 @@ class Slots:
 
     @staticmethod
     def of(sides: Sides) -> "Slots":
-        """Join the sides; the same factor may stand on several.
-
-        Parameters
-        ----------
-        sides : sequence of (Factor, ndarray of int32, shape (rows,))
-
-        Raises
-        ------
-        InputError
-            When a code is no unit of its factor, or a factor with sizes stands on several sides:
-            whether two of its units are the same cannot be told.
-        """
+        """Join the sides; the same factor may stand on several."""
         factors: list[Factor] = []
         offsets: dict[str, int] = {}
         for factor, codes in sides:
@@ -109,16 +72,8 @@ class Slots:
         return Slots(tuple(factors), slots)
 
     def of_units(self, factor: Factor, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Sum over the rows that each unit of a factor stands on, on any side.
-
-        Parameters
-        ----------
-        values : ndarray of float64, shape (rows,)
-
-        Returns
-        -------
-        ndarray of float64, shape (labels,)
-            What leaving out (one unit of) each label takes away; all 0 for another factor.
+        """Sum of values, (rows,), over the rows that each unit of a factor stands on, on any side:
+        what leaving out (one unit of) each label takes away; all 0 for another factor.
         """
         if len(self.factors) == self.codes.shape[1] == 1 and self.factors[0].name == factor.name:
             return np.bincount(self.codes[:, 0], values, len(factor)).astype(np.float64)
@@ -187,22 +142,8 @@ def count_entries(
 def group(
     slots: Slots, cells: npt.NDArray[np.int64], values: npt.NDArray[np.float64]
 ) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """One entry for each distinct (cell, units), in that order; rows add in their given order.
-
-    Parameters
-    ----------
-    slots : Slots
-        Of the rows.
-    cells : ndarray of int64, shape (rows,)
-    values : ndarray of float64, shape (rows, statistics)
-
-    Returns
-    -------
-    slots : Slots
-        Of the entries.
-    cells : ndarray of int64, shape (entries,)
-    values : ndarray of float64, shape (entries, statistics)
-        Sums over the rows of each entry.
+    """One entry for each distinct (cell, units), in that order; rows add in their given order:
+    slots, cells (entries,) and sums (entries, statistics) of the entries.
     """
     width = 1 + (int(slots.codes.max()) if len(slots.codes) else 0)
     entry: npt.NDArray[np.int64] = cells
@@ -221,23 +162,8 @@ def group(
 
 
 def join(left: Slots, right: Slots) -> Slots:
-    """Rows of both, with the units of each factor united by label.
-
-    Parameters
-    ----------
-    left, right : Slots
-        With the same factors in the same order, without strata, sizes or ties.
-
-    Returns
-    -------
-    Slots
-        The rows of `left`, then those of `right`.
-
-    Raises
-    ------
-    InputError
-        When the factors do not match, have strata or sizes, or label units by text here and numbers
-        there.
+    """Rows of `left`, then those of `right`, with the units of each factor united by label; the
+    same factors in the same order, without strata, sizes or ties.
     """
     if [f.name for f in left.factors] != [f.name for f in right.factors] or (
         left.codes.shape[1] != right.codes.shape[1]

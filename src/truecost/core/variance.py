@@ -24,10 +24,11 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from truecost.core.methods import MethodEstimate, generator
+from truecost.core.factors import generator
+from truecost.core.methods import MethodEstimate
 from truecost.core.runs import Runs
+from truecost.core.subsets import Floats
 
-Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.intp]
 TEST = "test"
 DRAWS = 40_000  # of the interval of a share: fewer move its ends where the test has few units
@@ -35,19 +36,11 @@ ROUNDING = 1e-12  # of a value: what varies less does not vary
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """What one source adds to the variance of a run.
+    """What one source adds to the variance of a run: `test`, or the column that tells runs apart;
+    two joined by "and" when they cannot be told apart.
 
-    Attributes
-    ----------
-    source : str
-        `test`, or the column that tells runs apart; two joined by "and" when they cannot be told
-        apart.
-    variance : float
-        In the square of the unit of the measure; never below 0.
-    share : float or None
-        Of the sum over all sources; None when that is 0.
-    lower, upper : float or None
-        Interval of the share.
+    The variance is in the square of the unit of the measure, never below 0; its share of the sum
+    over all sources, None when that is 0, has an interval.
     """
 
     source: str
@@ -58,24 +51,10 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Variance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="variance"):
-    """Shares of variance of a method for one measure.
+    """Shares of variance of a method for one measure, empty with a reason when nothing can be said.
 
-    Attributes
-    ----------
-    system, measure : str
-        Name of the method and label of the measure.
-    dims : dict of str to str
-        Application, where there are several.
-    runs : int
-        Number of runs.
-    sets : int
-        Number of training sets; 1 when nothing tells them apart.
-    shares : tuple of Share
-        Seed, training set and test; empty when nothing can be said.
-    level : float
-        Of the intervals.
-    reason : str
-        Why there are no shares.
+    `sets` is the number of training sets, 1 when nothing tells them apart; `dims` has the
+    application, where there are several.
     """
 
     system: str
@@ -145,7 +124,7 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
     drawn = np.array([e.replicates for e in found.members])
     drawn = drawn[:, np.isfinite(drawn).all(axis=0)]
 
-    def told(shares: Sequence[Share], reason: str = "") -> Variance:
+    def variance(shares: Sequence[Share], reason: str = "") -> Variance:
         return Variance(
             system=found.runs.method,
             measure=first.label,
@@ -158,11 +137,11 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
         )
 
     if len(points) < 2:
-        return told((), "one run tells nothing of the variance over runs")
+        return variance((), "one run tells nothing of the variance over runs")
     if first.n_units < 2:
-        return told((), "the test has one unit only: what another test would give is not known")
+        return variance((), "the test has one unit only: what another test would give is not known")
     if not np.isfinite(points).all() or drawn.shape[1] < 2:
-        return told((), "undefined: the measure is undefined in a run, or in all replicates")
+        return variance((), "undefined: the measure is undefined in a run, or in all replicates")
     squares = _squares(points[:, None], codes)
     moved = _deviations(drawn, first.n_units)
     noise = {k: np.array([v.mean()]) for k, v in _squares(moved, codes).items()}
@@ -175,12 +154,12 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
     draws = {k: v * _scale(random, degrees[k]) for k, v in squares.items()}
     scale = _scale(random, first.n_units - 1)
     bounds = _variances(draws, {k: v * scale for k, v in noise.items()}, test * scale, codes)
-    return told(_shares(names, point, bounds, first.level))
+    return variance(_shares(names, point, bounds, first.level))
 
 
 def _sources(runs: Runs) -> tuple[tuple[str, ...], Codes]:
     """What the sources are called, and the training set of each run."""
-    varied = [k for k, levels in runs.levels.items() if len(set(levels)) > 1]
+    varied = [name for name, size in runs.sizes.items() if size > 1]
     outer = runs.sets if runs.sets in varied else (varied or [*runs.levels])[-1]
     inner = " and ".join(k for k in varied if k != outer)
     if not inner:
@@ -267,14 +246,14 @@ def _shares(names: Sequence[str], point: Floats, draws: Floats, level: float) ->
     sides = (0.5 - level / 2, 0.5 + level / 2)
     found = []
     for name, variance, of in zip(names, point[:, 0], drawn, strict=True):
-        lower, upper = np.quantile(of, sides) if known else (None, None)
+        lower, upper = np.quantile(of, sides).tolist() if known else (None, None)
         found.append(
             Share(
                 source=name,
                 variance=float(variance),
                 share=float(variance) / total if total > 0 else None,
-                lower=None if lower is None else float(lower),
-                upper=None if upper is None else float(upper),
+                lower=lower,
+                upper=upper,
             )
         )
     return found

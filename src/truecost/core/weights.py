@@ -17,9 +17,8 @@ from typing import Any, get_args
 import numpy as np
 import numpy.typing as npt
 
-from truecost.core.draws import Counts, draw_rows
-from truecost.core.factors import Factor
-from truecost.core.jackknife import Groups
+from truecost.core.factors import Counts, Factor, draw_rows
+from truecost.core.subsets import Groups
 from truecost.errors import UsageError, refuse_text
 from truecost.names import Scheme
 
@@ -32,7 +31,7 @@ _BLOCK_BYTES = 1 << 26  # weights held at once by one thread
 
 @dataclass(frozen=True)
 class Plan:
-    """How replicates are made.
+    """How replicates are made; UsageError when a number is out of range or a scheme is not known.
 
     Parameters
     ----------
@@ -52,11 +51,6 @@ class Plan:
         left out.
     hold : tuple of str
         Factors that are not resampled: their units always weigh one.
-
-    Raises
-    ------
-    UsageError
-        When a number is out of range or a scheme is not known.
 
     Examples
     --------
@@ -94,22 +88,9 @@ class Plan:
             raise UsageError(f"block length is {self.block_length}: at least 1 is needed")
 
     def weights(self, factors: Mapping[str, Factor]) -> "Weights":
-        """The bootstrap weights of this plan for these factors.
-
-        Parameters
-        ----------
-        factors : mapping of str to Factor
-            By name, as `Evidence.factors` gives them.
-
-        Returns
-        -------
-        Weights
-            Of `replicates` replicates; nothing is drawn before a block is asked for.
-
-        Raises
-        ------
-        UsageError
-            When the plan names a factor that is not there.
+        """The bootstrap weights of this plan for factors by name, as `Evidence.factors` gives them;
+        nothing is drawn before a block is asked for. UsageError when the plan names a factor that
+        is not there.
         """
         unknown = [name for name in (*self.schemes, *self.hold) if name not in factors]
         if unknown:
@@ -142,15 +123,10 @@ class Plan:
 class Without:
     """What the replicates of a block leave out, all else weighing one.
 
-    Attributes
-    ----------
-    groups : ndarray of int64, shape (labels,)
-        Replicate of the block that leaves out (a unit of) each label, below 0 or from the number of
-        replicates up for those of other blocks.
-    strata, of : ndarray of int64, shapes (labels,) and (replicates,), optional
-        Stratum of each label, and of what each replicate leaves out.
-    scale : ndarray of float64, shape (replicates,), optional
-        What the rest of that stratum weighs: n / (n - 1).
+    `groups`, (labels,), is the replicate of the block that leaves out (a unit of) each label, below
+    0 or from the number of replicates up for those of other blocks; `strata`, (labels,), and `of`,
+    (replicates,), the stratum of each label, and of what each replicate leaves out; `scale`,
+    (replicates,), what the rest of that stratum weighs: n / (n - 1).
     """
 
     factor: str
@@ -169,9 +145,7 @@ class Without:
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some replicates: for each factor a (replicates x units) matrix of counts.
-
-    `block[name]` gives the matrix of a factor.
+    """Some replicates: for each factor a (replicates x units) matrix of counts, `block[name]`.
 
     Attributes
     ----------
@@ -203,18 +177,11 @@ class Block:
         return not scaled and all(row.dtype.kind == "u" for row in self.rows.values())
 
     def columns(self, factors: tuple[str, ...]) -> Columns:
-        """The weights of the joined factors and a last slot of ones, transposed.
+        """The weights of the joined factors and a last slot of ones, transposed: (slots,
+        replicates).
 
-        Parameters
-        ----------
-        factors : tuple of str
-            Names, in the order in which their units are joined.
-
-        Returns
-        -------
-        ndarray of float32 or float64, shape (slots, replicates)
-            One slot for each unit of each factor, and one more; kept, so do not change it. float64
-            when a factor has sizes, so that the counts stay exact.
+        float32, or float64 when a factor has sizes, so that the counts stay exact; kept, so do not
+        change it.
         """
         from truecost.kernels.sums import transpose_block
 
@@ -234,8 +201,8 @@ class Block:
 class Weights:
     """Lazy weights: `block(start, stop)` makes the replicates of a range, in any order.
 
-    Made by `Plan.weights` (bootstrap), `Weights.ones` (the point estimate) and
-    `Weights.leave_out` (the jackknife).
+    Made by `Plan.weights` (bootstrap), `Weights.ones` (the point estimate) and `Weights.leave_out`
+    (the jackknife).
 
     Attributes
     ----------
@@ -245,10 +212,8 @@ class Weights:
         Number of replicates.
     plan : Plan, optional
         How units are drawn (bootstrap); every unit weighs one when there is none.
-    groups : Groups, optional
+    groups, left : Groups and str
         Of the units of the factor `left` (jackknife): replicate g leaves out group g.
-    left : str
-        Name of the factor that is left out; empty otherwise.
 
     Examples
     --------
@@ -278,36 +243,19 @@ class Weights:
     def leave_out(
         factor: Factor, groups: Groups | None = None, factors: Mapping[str, Factor] | None = None
     ) -> "Weights":
-        """The jackknife of one factor: each replicate leaves out one group of units.
+        """The jackknife of one factor: each replicate leaves out one group of units, by default as
+        `Groups.of` deals them; other `factors` of the evidence weigh one.
 
         Where the factor has strata, the rest of the stratum of those left out weighs n / (n - r)
         for r of its n units, so that it keeps its share of the whole.
-
-        Parameters
-        ----------
-        factor : Factor
-            The one whose units are left out.
-        groups : Groups, optional
-            As `Groups.of` deals them when left out.
-        factors : mapping of str to Factor, optional
-            All factors of the evidence; the others weigh one. Only `factor` when left out.
-
-        Returns
-        -------
-        Weights
-            As many replicates as there are groups.
         """
         groups = Groups.of(factor) if groups is None else groups
         known = dict(factors or {factor.name: factor})
         return Weights(known, groups.count, groups=groups, left=factor.name)
 
     def blocks(self, cells: int = 0) -> Iterator[tuple[int, int]]:
-        """Ranges of replicates that keep the weights of a block within some 64 MB.
-
-        Yields
-        ------
-        start, stop : int
-            In order; 8 to 256 replicates each, but for the last.
+        """Ranges (start, stop) of replicates, in order, that keep the weights of a block within
+        some 64 MB: 8 to 256 replicates each, but for the last.
         """
         # Weights of a factor with sizes are twice as wide.
         slots = 1 + sum(len(f) * (1 if f.sizes is None else 2) for f in self.factors.values())
@@ -320,11 +268,9 @@ class Weights:
 
         Raises
         ------
-        UsageError
-            When Poisson weights are asked for a factor with strata, or moving blocks of labels
-            that stand for several units each.
-        InputError
-            When a factor has not one stratum code for each unit.
+        UsageError, InputError
+            When Poisson weights are asked for a factor with strata, or moving blocks of labels that
+            stand for several units each; when a factor has not one stratum code for each unit.
         """
         stop = self.count if stop is None else stop
         return Block(

@@ -20,10 +20,4 @@ if TYPE_CHECKING:
     from truecost.corrections.texts import Part as Part
     from truecost.corrections.texts import References as References
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            ".kinds": ("CORRECTORS", "corrector"),
-            ".texts": ("Corrector", "Part", "References", "WHOLE"),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -15,10 +15,21 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
-from truecost.corrections.speech_text import Turn, region_name, region_of, text_of, turns_of
-from truecost.corrections.texts import Classes, Corrector, Part, References, Texts
+from truecost.corrections.texts import (
+    Corrector,
+    Part,
+    References,
+    Turn,
+    Whole,
+    nearest_text,
+    region_name,
+    region_of,
+    right_class,
+    text_of,
+    turns_of,
+)
 from truecost.errors import InputError, UsageError, counted, near
-from truecost.speech.spans import MICRO, Ints, Marks, Scene, Spans, Speech, mapped
+from truecost.speech.spans import MICRO, NOWHERE, Ints, Marks, Scene, Spans, Speech, mapped
 
 SCHEMA = {"start": pl.Int64, "end": pl.Int64, "speaker": pl.String}
 
@@ -27,46 +38,24 @@ SCHEMA = {"start": pl.Int64, "end": pl.Int64, "speaker": pl.String}
 class Compared:
     """An output beside its reference.
 
-    Attributes
-    ----------
-    edges : ndarray of int64, shape (stretches + 1,)
-        Microseconds, ascending; between one and the next nobody begins or ends.
-    reference, output : ndarray of bool, shape (speakers, stretches)
-        Who speaks.
-    reference_names, output_names : tuple of str
-        Sorted.
-    names : mapping of str to str
-        What each speaker of the reference is called in the output: who is mapped to nobody gets
-        his own name, with as many "+" as make it new.
-    errors : ndarray of int64, shape (stretches,)
-        T (max(Nref, Nsys) - Ncorrect) in microseconds.
+    `names` says what each speaker of the reference is called in the output: who is mapped to nobody
+    gets his own name, with as many "+" as make it new.
     """
 
-    edges: Ints
-    reference: Marks
+    edges: Ints  # microseconds, ascending; between one and the next nobody begins or ends
+    reference: Marks  # who speaks, (speakers, stretches)
     output: Marks
-    reference_names: tuple[str, ...]
+    reference_names: tuple[str, ...]  # sorted
     output_names: tuple[str, ...]
     names: Mapping[str, str]
-    errors: Ints
+    errors: Ints  # of each stretch T (max(Nref, Nsys) - Ncorrect) in microseconds
 
 
 @lru_cache(maxsize=64)
 def compared(output: str, reference: str) -> Compared:
-    """Output and reference stretch by stretch.
-
-    Parameters
-    ----------
-    output, reference : str
-        As `speech_text` has them.
-
-    Raises
-    ------
-    InputError
-        When one is no diarization.
-    """
+    """Output and reference, as `speech_text` has them, stretch by stretch."""
     right, found = sides = [_speech(turns_of(text)) for text in (reference, output)]
-    scene = Scene(right, found, _all_of(sides), _no_spans())
+    scene = Scene(right, found, _all_of(sides), NOWHERE)
     edges, speaks, said, _ = scene.states(0)
     rows, columns = mapped(scene.swept().table(0)[:-1, :-1])
     correct = (speaks[rows] & said[columns]).sum(axis=0)
@@ -82,18 +71,13 @@ def _speech(turns: tuple[Turn, ...]) -> Speech:
     return Speech.of(rows, np.zeros(len(turns), np.int64), 1)
 
 
-def _no_spans() -> Spans:
-    """Nothing is left out."""
-    return Spans(*(np.zeros(0, np.int64) for _ in range(3)))
-
-
 def _all_of(sides: list[Speech]) -> Spans:
     """From the first to the last turn of both sides."""
     starts, ends = (
         np.concatenate([getattr(side.spans, name) for side in sides]) for name in ("starts", "ends")
     )
     if not len(starts):
-        return _no_spans()
+        return NOWHERE
     return Spans(np.zeros(1, np.int64), starts.min(keepdims=True), ends.max(keepdims=True))
 
 
@@ -117,55 +101,48 @@ class Regions:
 
     def parts(self, output: str, reference: References) -> tuple[Part, ...]:
         """The regions that are wrong; their errors, in seconds, add up to the numerator of DER."""
-        found = compared(output, _one(reference))
+        found = compared(output, the_only(reference))
         firsts, lasts = _runs(found.errors > 0)
         sums = np.append(0, np.cumsum(found.errors))
         errors = (sums[lasts] - sums[firsts]) / MICRO
-        added, removed, words = _turns(found, firsts, lasts)
-        return tuple(
-            Part(
-                region_name(int(found.edges[first]), int(found.edges[last])),
-                float(wrong),
-                int(put),
-                int(max(more, less)),
-            )
-            for first, last, wrong, put, more, less in zip(
-                firsts, lasts, errors, words, added, removed, strict=True
-            )
-        )
+        words, actions = _turns(found, firsts, lasts)
+        ends = zip(found.edges[firsts].tolist(), found.edges[lasts].tolist(), strict=True)
+        names = [region_name(*bounds) for bounds in ends]
+        columns = (names, errors.tolist(), words.tolist(), actions.tolist())
+        return tuple(Part(*of) for of in zip(*columns, strict=True))
 
     def correct(
         self, output: str, reference: References, part: str, base: str | None = None
     ) -> str:
         """The output with the region as in the reference, under the names of `base`."""
-        right = _one(reference)
+        right = the_only(reference)
         names = compared(output if base is None else base, right).names
         start, end = region_of(part)
         turns = put_in_place(turns_of(output), _put(right, names, start, end), start, end)
         return text_of(turns)
 
-    def told(self, output: str, reference: References, part: str) -> str:
+    def answer(self, output: str, reference: References, part: str) -> str:
         """Who speaks in the region, under the names that the output has for them.
 
         A person who sees the output says "here it is speaker 2, not 6". With an empty output these
         are the names of the reference.
         """
-        right = _one(reference)
+        right = the_only(reference)
         names = compared(output, right).names
         return text_of(joined(_put(right, names, *region_of(part))))
 
     def is_right(self, output: str, reference: References) -> bool:
         """Whether nobody is missed, invented or taken for another."""
-        return not compared(output, _one(reference)).errors.any()
+        return not compared(output, the_only(reference)).errors.any()
 
 
-def _one(reference: References) -> str:
-    """The only reference."""
+def the_only(reference: References, what: str = "diarization") -> str:
+    """The only reference: InputError where there are others."""
     if isinstance(reference, str):
         return reference
     if len(reference) != 1:
         raise InputError(
-            f"a diarization has one reference, but {counted(len(reference), 'reference', 'are')} "
+            f"a {what} has one reference, but {counted(len(reference), 'reference', 'are')} "
             f"given: leave one"
         )
     return reference[0]
@@ -177,8 +154,8 @@ def _runs(wrong: Marks) -> tuple[Ints, Ints]:
     return np.flatnonzero(steps > 0), np.flatnonzero(steps < 0)
 
 
-def _turns(found: Compared, firsts: Ints, lasts: Ints) -> tuple[Ints, Ints, Ints]:
-    """Turns of each region that are to be added, and taken away, and all turns put in.
+def _turns(found: Compared, firsts: Ints, lasts: Ints) -> tuple[Ints, Ints]:
+    """Turns that are put into each region, and turns that are added, taken away or changed.
 
     A turn that both sides have alike within the region, under the same name, stays.
     """
@@ -188,12 +165,10 @@ def _turns(found: Compared, firsts: Ints, lasts: Ints) -> tuple[Ints, Ints, Ints
     places = [own.get(found.names[name], -1) for name in found.reference_names]
     same = {(region, places[who], a, b) for region, who, a, b in right} & set(said)
     alike, inside, there = (
-        np.bincount([piece[0] for piece in pieces], minlength=len(firsts))
-        if pieces
-        else np.zeros(len(firsts), np.int64)
+        np.bincount([piece[0] for piece in pieces] or firsts[:0], minlength=len(firsts))
         for pieces in (same, right, said)
     )
-    return inside - alike, there - alike, inside
+    return inside, np.maximum(inside, there) - alike
 
 
 def _pieces(speaks: Marks, firsts: Ints, lasts: Ints) -> list[tuple[int, int, int, int]]:
@@ -222,27 +197,9 @@ def _put(text: str, names: Mapping[str, str], start: int, end: int) -> list[Turn
 
 
 def put_in_place(turns: Iterable[Turn], right: Iterable[Turn], start: int, end: int) -> list[Turn]:
-    """Turns with a region exchanged.
-
-    Parameters
-    ----------
-    right : iterable of Turn
-        Who speaks in the region; nothing outside of it.
-    start, end : int
-        The region in microseconds.
-
-    Returns
-    -------
-    list of Turn
-        Turns of a speaker that overlap or touch are one.
-    """
-    kept = [
-        piece
-        for turn in turns
-        for piece in (_cut(turn, 0, start), _cut(turn, end, turn.end))
-        if piece
-    ]
-    return joined([*kept, *right])
+    """Turns with a region, in microseconds, exchanged for those that are right there."""
+    pieces = [piece for t in turns for piece in (_cut(t, 0, start), _cut(t, end, t.end))]
+    return joined([*filter(None, pieces), *right])
 
 
 def joined(turns: Iterable[Turn]) -> list[Turn]:
@@ -258,24 +215,15 @@ def joined(turns: Iterable[Turn]) -> list[Turn]:
 
 
 CORRECTORS: dict[str, Corrector] = {
-    "classes": Classes(),
-    "transcripts": Texts("transcript"),
-    "translation": Texts("translation"),
+    "classes": Whole("class", right_class, least=1),
+    "transcripts": Whole("transcript", nearest_text),
+    "translation": Whole("translation", nearest_text),
     "diarization": Regions(),
 }
 
 
 def corrector(kind: str) -> Corrector:
     """How outputs of a kind are corrected.
-
-    Parameters
-    ----------
-    kind : {"classes", "transcripts", "translation", "diarization"}
-
-    Raises
-    ------
-    UsageError
-        When there is no such kind.
 
     Examples
     --------

@@ -9,20 +9,11 @@ from typing import TYPE_CHECKING
 from truecost.lazy import attach
 
 if TYPE_CHECKING:
+    from truecost.formats.opening import read_bytes as read_bytes
+    from truecost.formats.opening import sha256 as sha256
     from truecost.formats.reading import read as read
-    from truecost.formats.streams import read_bytes as read_bytes
-    from truecost.formats.streams import sha256 as sha256
     from truecost.formats.table import Table as Table
     from truecost.formats.writers import write as write
     from truecost.names import STANDARD_INPUT as STANDARD_INPUT
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            ".reading": ("read",),
-            ".streams": ("read_bytes", "sha256"),
-            ".table": ("Table",),
-            ".writers": ("write",),
-            "truecost.names": ("STANDARD_INPUT",),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

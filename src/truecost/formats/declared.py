@@ -1,13 +1,9 @@
-"""What files may be, as plain data, and which format a file has: from its ending, else its
-content.
-
-`Formats` is a set of formats and how they are told apart; the sets of event logs, of searches for
-terms and of what is written stand here, where their readers and writers find them too.
+"""What files may be, as plain data, and which format a file has: from its ending, else its content.
 
 An ending that stands for one format decides. Otherwise the first bytes do (Parquet, NumPy), then
 the first line (JSON objects, a header with a name that truecost knows), then all lines: the layout
-of a trial list must fit every one of them, and no other may. The content of other files than
-lists of trials is looked at in `recognising.py`.
+of a trial list must fit every one of them, and no other may. Of files that are no lists of trials
+`recognising.py` looks at the content.
 """
 
 import codecs
@@ -21,19 +17,11 @@ from truecost.errors import UsageError
 from truecost.names import COLUMNS, FORMATS
 
 TABLES: dict[str, str] = {name: FORMATS[name] for name in ("csv", "tsv", "parquet", "ndjson")}
-
-
 LINES = {"lines": "one text a line; an empty line is an empty text; ids are line numbers"}
-
-
 KALDI_TEXT = {"kaldi-text": "id words (an id alone has an empty text)"}
-
-
 SEGLST = {
     "seglst": "JSON list of objects with session_id, speaker, start_time, end_time, words (.json)"
 }
-
-
 RTTM = {
     "rttm": "type recording channel start duration orthography subtype speaker confidence "
     "[lookahead] (.rttm)"
@@ -44,43 +32,23 @@ RTTM = {
 class Formats:
     """The formats that files may have, and what tells them apart.
 
-    A place is `module:function`, imported when it is needed.
-
-    Attributes
-    ----------
-    of : str
-        Whose formats they are, for messages; empty where nothing has to be said.
-    holds : str
-        What is in the files, for messages.
-    texts : mapping of str to str
-        What stands in a file of each format, in the order of lists.
-    readers : mapping of str to str
-        The place of the reader of each format that `truecost.formats.reading` has none for:
-        `f(data, source)`, from bytes and a name for messages to a `Table`.
-    endings : mapping of str to str
-        The format of each further ending, `.mine` say.
-    any_ending : bool
-        Whether an ending that stands for a format of others says nothing.
-    columns : tuple of str
-        The columns that the header of every table has.
-    recognise : str
-        The place of what finds the format where the ending is silent: `f(data, source, formats)`.
-    plainest : str
-        The format of an empty file without an ending; empty where there has to be a record.
-    folders : tuple of str
-        The formats of which a folder is read as one file.
+    `of` and `holds` are for messages: whose formats they are, and what is in the files. `texts`
+    says what stands in a file of each format, in the order of lists. A place is `module:function`,
+    imported when it is needed: a reader is `f(data, source)`, from bytes and a name for messages to
+    a `Table`; `recognise` is `f(data, source, formats)` and finds the format where the ending is
+    silent.
     """
 
     of: str = ""
     holds: str = "records"
     texts: Mapping[str, str] = field(default_factory=lambda: TABLES)
-    readers: Mapping[str, str] = field(default_factory=dict)
-    endings: Mapping[str, str] = field(default_factory=dict)
-    any_ending: bool = False
-    columns: tuple[str, ...] = ()
+    readers: Mapping[str, str] = field(default_factory=dict)  # where `formats.reading` has none
+    endings: Mapping[str, str] = field(default_factory=dict)  # further ones, `.mine` say
+    any_ending: bool = False  # an ending that stands for a format of others says nothing
+    columns: tuple[str, ...] = ()  # that the header of every table has
     recognise: str = "truecost.formats.recognising:table"
-    plainest: str = ""
-    folders: tuple[str, ...] = ()
+    plainest: str = ""  # format of an empty file without an ending; empty: there has to be a record
+    folders: tuple[str, ...] = ()  # formats of which a folder is read as one file
 
 
 def loaded(place: str) -> Callable[..., Any]:
@@ -91,11 +59,7 @@ def loaded(place: str) -> Callable[..., Any]:
 
 
 WRITTEN = Formats(texts=FORMATS, any_ending=True)
-
-
-EVENT_LOGS = Formats(of="stream", holds="events of a stream", columns=("event",))
-
-
+EVENT_LOGS = Formats(of="streams", holds="events of a stream", columns=("event",))
 SEARCHES = Formats(
     of="terms",
     holds="detections of queries",
@@ -107,53 +71,21 @@ SEARCHES = Formats(
         **TABLES,
     },
     readers={
-        kind: f"truecost.formats.searches:read_{kind}"
+        kind: f"truecost.formats.searches:{kind}_table"
         for kind in ("kwslist", "kwlist", "ecf", "rttm")
     },
     columns=("query", "document"),
     recognise="truecost.formats.recognising:search",
 )
-
-
-SUFFIXES = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".ndjson": "ndjson",
-    ".jsonl": "ndjson",
-    ".npz": "npz",
-    ".npy": "npy",
-    ".trn": "trn",
-    ".stm": "stm",
-    ".ctm": "ctm",
-    ".json": "seglst",
-    ".rttm": "rttm",
-    ".uem": "uem",
-}
-
-
+NAMED_ALIKE = (*TABLES, "npz", "npy", "trn", "stm", "ctm", "rttm", "uem")  # as their endings
+SUFFIXES = {f".{kind}": kind for kind in NAMED_ALIKE} | {".jsonl": "ndjson", ".json": "seglst"}
 MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"\x93NUMPY": "npy"}
-
-
 KNOWN = frozenset(name for names in COLUMNS.values() for name in names)
-
-
 TRIAL_LIST = "trial list"
 
 
 def by_ending(path: str, formats: Formats) -> str | None:
-    """The format that a path's ending stands for; `.gz` at its end means nothing.
-
-    Returns
-    -------
-    str or None
-        None when the ending stands for none.
-
-    Raises
-    ------
-    UsageError
-        When it stands for a format of others only, unless files have any ending.
-    """
+    """The format that a path's ending stands for, None for none; `.gz` at its end means nothing."""
     suffixes = [s.lower() for s in Path(path).suffixes]
     while suffixes and suffixes[-1] == ".gz":
         suffixes.pop()
@@ -169,25 +101,14 @@ def by_ending(path: str, formats: Formats) -> str | None:
     )
 
 
-def by_content(data: bytes, source: str, formats: Formats) -> str:
-    """The format that the bytes of a list of trials have when no ending says it.
+def by_content(data: bytes, *_: object) -> str:
+    """The format that the unpacked bytes of a list of trials have when no ending says it.
 
-    Parameters
-    ----------
-    data : bytes
-        Not empty, not compressed.
-    source : str
-        Name for messages.
-
-    Returns
-    -------
-    str
-        One of `FORMATS`, or `TRIAL_LIST` for text whose layout all lines must tell.
+    One of `FORMATS`, or `TRIAL_LIST` for text whose layout all lines must tell.
     """
-    from truecost.formats import trial_lists as nist
     from truecost.formats.tables import SEPARATORS
+    from truecost.formats.trial_lists import is_header
 
-    del source, formats
     for magic, kind in MAGIC.items():
         if data.startswith(magic):
             return kind
@@ -196,7 +117,7 @@ def by_content(data: bytes, source: str, formats: Formats) -> str:
     line = first.decode("utf-8", "replace")
     if line.lstrip().startswith("{") and line.rstrip().endswith("}"):
         return "ndjson"
-    if nist.is_header(line.split("\t")):
+    if is_header(line.split("\t")):
         return "nist-sre"
     headers = [kind for kind, separator in SEPARATORS.items() if _is_header(line, separator)]
     return headers[0] if len(headers) == 1 else TRIAL_LIST
@@ -215,14 +136,8 @@ def _is_header(line: str, separator: str) -> bool:
     return known and len(names) > 1 and not bool(is_number(pl.Series(names)).any())
 
 
-def known(kind: str, formats: Formats) -> str:
-    """The format itself, when there is one of that name.
-
-    Raises
-    ------
-    UsageError
-        When there is none.
-    """
+def known_format(kind: str, formats: Formats) -> str:
+    """The format itself, when there is one of that name."""
     if kind not in formats.texts:
         of = f" for {formats.of}" if formats.of else ""
         raise UsageError(

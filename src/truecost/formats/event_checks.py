@@ -1,24 +1,168 @@
-"""How the events of a log fit together: what was asked, answered and predicted, in which order.
+"""Whether the events of a log fit together, in order and in content; what was found, by line.
+
+Within a batch, predictions before adaptation come first, then questions, answers and `adapt`, and
+predictions after adaptation last: what is said before adapting may know nothing of the answers.
+Answers to questions of earlier batches may come at any time before the latter.
+
+All is read off the *stretches* of a log: events of one kind in one batch that follow each other
+within a stream of a run. There are few of them, however many events there are.
 
 Every check looks at whole columns, within each stream of each run. An error makes figures wrong; a
 warning is worth knowing.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 import polars as pl
 
-from truecost.formats.event_order import (
-    Finding,
-    asked_beside_predictions,
-    batches_in_order,
-    item_of,
-    steps_in_order,
-    stretches_of,
-)
 from truecost.formats.events import EventLog
 
+State = Literal["error", "warning"]
+PRE, QUERY, ANSWER, ADAPT, POST = range(5)  # kinds of stretches; the first four as in `EVENTS`
+PLACE = ["group", "batch"]
+_WHAT = {
+    ANSWER: "the answer about item {first_item}",
+    ADAPT: "its batch was adapted to",
+    POST: "the prediction of item {first_item} after adaptation",
+}
 Key = list[str]  # columns that tell items, or questions, apart
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found: errors make figures wrong, warnings are worth knowing.
+
+    `name` says what was checked: order, predictions, questions or answers. The message says what is
+    wrong, with file, line, item and batch of the first such event, and how many there are.
+    """
+
+    state: State
+    name: str
+    message: str
+
+    @staticmethod
+    def of(state: State, name: str, log: EventLog, events: pl.DataFrame, text: str) -> "Finding":
+        """A finding about some events, of which the first `row` is named.
+
+        It is about as many events as there are rows, or as their `size` adds up to.
+        """
+        row = int(events["row"][0])
+        names = {name: log.frame[name][row] for name in ("run", "stream")}
+        batch = log.frame["batch"][row]
+        of = "".join(f", {name} {value!r}" for name, value in names.items() if value is not None)
+        of += f", batch {batch}" if batch is not None else ""
+        number = events["size"].sum() if "size" in events.columns else len(events)
+        more = f" ({number} such events)" if number > 1 else ""
+        return Finding(state, name, f"{log.source}, {log.where(row)}{of}: {text}{more}")
+
+
+def findings(
+    state: State, name: str, log: EventLog, events: pl.DataFrame, text: str
+) -> Iterator[Finding]:
+    """A finding about some events if there are any: the text for the columns of the first.
+
+    `{item}` is what it is about; `{asked_at}` is where the row `asked` stands, `{first_at}` where
+    the row `first` stands, and `{first_item}` what that is about.
+    """
+    if len(events):
+        event = events.row(0, named=True)
+        more = {"item": item_of(log, event["row"])}
+        others = {name: event[name] for name in ("first", "asked") if event.get(name) is not None}
+        more |= {f"{name}_at": log.where(row) for name, row in others.items()}
+        if "first" in event:
+            more["first_item"] = item_of(log, event["first"])
+        yield Finding.of(state, name, log, events, text.format(**event, **more))
+
+
+def item_of(log: EventLog, row: int) -> str:
+    """The id of an event's item, with the part that was asked about."""
+    name, part = log.frame["id"][row], log.frame["part"][row]
+    return f"{name!r}" + (f" (part {part!r})" if part is not None else "")
+
+
+def stretches_of(events: pl.DataFrame) -> pl.DataFrame:
+    """The stretches of a log, in order of the streams where these take turns.
+
+    From `row`, `group` (stream of a run), `batch`, `event` and `phase` of the events to `group`,
+    `batch`, `kind`, `row` of the first event and `size`, the number of events.
+    """
+    post = (pl.col("event") == "predict") & (pl.col("phase") == "post")
+    kind = pl.when(post).then(pl.lit(POST, pl.UInt8)).otherwise(pl.col("event").to_physical())
+    placed = events.filter(pl.col("batch").is_not_null()).select("row", *PLACE, kind=kind)
+    changes = (placed["group"] != placed["group"].shift()).sum()
+    if changes >= placed["group"].n_unique():  # streams take turns
+        placed = placed.sort("group", maintain_order=True)
+    found = pl.any_horizontal(pl.col(c) != pl.col(c).shift() for c in (*PLACE, "kind"))
+    starts = placed.select(found.fill_null(True)).to_series().arg_true()
+    ends = starts.shift(-1, fill_value=len(placed))
+    return placed[starts].with_columns(size=ends.cast(pl.Int64) - starts.cast(pl.Int64))
+
+
+def batches_in_order(log: EventLog, stretches: pl.DataFrame) -> Iterator[Finding]:
+    """Whether batch numbers begin with 0, and never go down nor leave gaps."""
+    begins = (pl.col("group") != pl.col("group").shift()).fill_null(True)
+    before = pl.col("batch").shift()
+    steps = stretches.drop("size").with_columns(begins=begins, before=before).sort("row")
+    step = pl.when(~pl.col("begins")).then(pl.col("batch") - pl.col("before"))
+    down = steps.filter(step < 0)
+    yield from findings(
+        *("error", "order", log, down),
+        "batch {batch} comes after batch {before}; within a stream batches are in order",
+    )
+    if len(down):
+        return
+    yield from findings(
+        *("warning", "order", log, steps.filter(pl.col("begins") & (pl.col("batch") > 0))),
+        "the first batch is {batch}; batches are numbered from 0",
+    )
+    yield from findings(
+        *("warning", "order", log, steps.filter(step > 1)),
+        "batch {batch} follows batch {before}; numbers between them are missing",
+    )
+
+
+def steps_in_order(log: EventLog, stretches: pl.DataFrame, own: pl.DataFrame) -> Iterator[Finding]:
+    """Whether no prediction before adaptation, and no answer, comes too late in its batch.
+
+    `own` are the answers to questions of their own batch.
+    """
+    after = stretches.filter(pl.col("kind") == POST).drop("size")
+    adapted = stretches.filter(pl.col("kind") == ADAPT).drop("size")
+    answers = own.select("row", *PLACE, kind=pl.lit(ANSWER, pl.UInt8))
+    leaked = _behind(stretches, PRE, pl.concat([answers, adapted, after]))
+    what = _WHAT[leaked["first_kind"][0]] if len(leaked) else ""
+    yield from findings(
+        *("error", "order", log, leaked),
+        "item {item} is predicted before adaptation (phase pre), but after "
+        f"{what} ({{first_at}}); in a batch all predictions of phase pre come first, then "
+        "questions, answers and adapt, then predictions of phase post",
+    )
+    yield from findings(
+        *("error", "order", log, _behind(stretches, ANSWER, after)),
+        "the answer about item {item} comes after the predictions of its batch after adaptation "
+        "({first_at}); write it in the batch in which it becomes known",
+    )
+
+
+def asked_beside_predictions(log: EventLog, stretches: pl.DataFrame) -> Iterator[Finding]:
+    """Whether every batch with questions has predictions."""
+    predicted = stretches.filter(pl.col("kind").is_in([PRE, POST]))
+    asked = stretches.filter(pl.col("kind") == QUERY)
+    return findings(
+        *("error", "questions", log, asked.join(predicted, on=PLACE, how="anti").sort("row")),
+        "item {item} is asked about in a batch without predictions; a question belongs to the "
+        "batch in which it is asked, beside its predictions",
+    )
+
+
+def _behind(stretches: pl.DataFrame, kind: int, others: pl.DataFrame) -> pl.DataFrame:
+    """The stretches of a kind behind the first of others in their batch, and that one."""
+    first = others.sort("row").unique(PLACE, keep="first", maintain_order=True)
+    named = first.select(*PLACE, first="row", first_kind="kind")
+    both = stretches.filter(pl.col("kind") == kind).join(named, on=PLACE)
+    return both.filter(pl.col("row") > pl.col("first")).sort("row")
 
 
 def check_events(log: EventLog) -> tuple[Finding, ...]:
@@ -49,27 +193,32 @@ def check_events(log: EventLog) -> tuple[Finding, ...]:
     answered = events.filter(pl.col("event") == "answer")
     item, question = _telling(events, "group"), _telling(events, "group", "part")
     own = answered.join(asked, on=[*question, "batch"], how="semi", nulls_equal=True)
+    given = answered.filter(pl.col("batch").is_null() & pl.col("id").is_not_null())
+    answers = answered.filter(pl.col("batch").is_not_null())
+    waiting = asked.join(answered, on=question, how="anti", nulls_equal=True).sort("row")
+    unanswered = "the question about item {item} has no answer"
+    asked_once = ("asked about", "each question is asked once")
+    answered_once = ("answered", "each question has one answer")
     checks = (
         batches_in_order(log, stretches),
         steps_in_order(log, stretches, own),
         _predictions(log, item, *phases),
         asked_beside_predictions(log, stretches),
-        _asked_once(log, question, asked),
+        _once(log, "questions", question, asked, asked_once),
         _about_predicted(log, item, asked, *phases),
-        _answered(log, question, asked, answered),
-        _answered_once(log, question, answered),
-        _answers(log, question, asked, answered),
+        findings("warning", "questions", log, waiting, unanswered),
+        _once(log, "answers", [*question, "set"], given, answered_once),
+        _once(log, "answers", question, answers, answered_once),
+        _answers(log, question, asked, answers),
     )
     return tuple(found for check in checks for found in check)
 
 
 def _versions(log: EventLog) -> Finding | None:
     """An error where versions of a model are told apart: a stream has one model."""
-    told = log.frame.select(pl.row_index("row"), "version").filter(pl.col("version").is_not_null())
-    if not len(told):
-        return None
+    stated = log.frame.select(pl.row_index("row"), "version").drop_nulls()
     text = "this is the log of a lifelong run: truecost lifelong score LOG"
-    return Finding.of("error", "predictions", log, told, text)
+    return next(findings("error", "predictions", log, stated, text), None)
 
 
 def _group(frame: pl.DataFrame) -> pl.Expr:
@@ -105,22 +254,22 @@ def _predictions(
     if not alike:
         yield from _in_one_batch(log, item, pre, post)
     lone = pre.slice(len(post)) if alike else pre.join(post, on=item, how="anti").sort("row")
-    if len(lone):
-        text = f"item {_item(log, lone)} is predicted before adaptation, but not after it"
-        yield _warning(log, "predictions", lone, text)
+    yield from findings(
+        *("warning", "predictions", log, lone),
+        "item {item} is predicted before adaptation, but not after it",
+    )
 
 
 def _predicted_once(log: EventLog, item: Key, part: pl.DataFrame) -> Iterator[Finding]:
     again = _again(part, item)
-    if not len(again):
-        return
-    phase, batch, first = again["phase"][0], again["batch"][0], again["first_batch"][0]
-    where = f" of batch {batch}" if batch == first else f", in batch {first} and in batch {batch}"
-    text = (
-        f"item {_item(log, again)} is predicted twice in phase {phase}{where} (first in "
-        f"{log.where(again['first'][0])}); each item is predicted once in a phase"
+    where = ", in batch {first_batch} and in batch {batch}"
+    if len(again) and again["batch"][0] == again["first_batch"][0]:
+        where = " of batch {batch}"
+    return findings(
+        *("error", "predictions", log, again),
+        f"item {{item}} is predicted twice in phase {{phase}}{where} (first in {{first_at}}); each "
+        "item is predicted once in a phase",
     )
-    yield _error(log, "predictions", again, text)
 
 
 def _in_one_batch(
@@ -129,27 +278,15 @@ def _in_one_batch(
     """Whether items are predicted after adaptation where they were before it."""
     first = pre.unique(item, keep="first").select(*item, pl.col("batch").alias("other"))
     both = post.join(first, on=item, how="left").sort("row")
-    moved = both.filter(pl.col("other") != pl.col("batch"))
-    if len(moved):
-        text = (
-            f"item {_item(log, moved)} is predicted in batch {moved['batch'][0]} after adaptation, "
-            f"but in batch {moved['other'][0]} before it; an item is of one batch"
-        )
-        yield _error(log, "predictions", moved, text)
-    lone = both.filter(pl.col("other").is_null())
-    if len(lone):
-        text = f"item {_item(log, lone)} is predicted after adaptation, but not before it"
-        yield _warning(log, "predictions", lone, text)
-
-
-def _asked_once(log: EventLog, question: Key, asked: pl.DataFrame) -> Iterator[Finding]:
-    again = _again(asked, question)
-    if len(again):
-        text = (
-            f"item {_item(log, again)} is asked about twice (first in "
-            f"{log.where(again['first'][0])}); each question is asked once"
-        )
-        yield _error(log, "questions", again, text)
+    yield from findings(
+        *("error", "predictions", log, both.filter(pl.col("other") != pl.col("batch"))),
+        "item {item} is predicted in batch {batch} after adaptation, but in batch {other} before "
+        "it; an item is of one batch",
+    )
+    yield from findings(
+        *("warning", "predictions", log, both.filter(pl.col("other").is_null())),
+        "item {item} is predicted after adaptation, but not before it",
+    )
 
 
 def _about_predicted(
@@ -160,62 +297,39 @@ def _about_predicted(
     if pre.join(items, on=item, how="semi").n_unique(item) == len(items):
         return  # looked at from the side of the questions first, as they are few
     unknown = asked.join(pre, on=item, how="anti").join(post, on=item, how="anti").sort("row")
-    if len(unknown):
-        text = (
-            f"item {_item(log, unknown)} is asked about, but not predicted: it counts as an "
-            f"annotation of its batch, but helps no item"
-        )
-        yield _warning(log, "questions", unknown, text)
+    yield from findings(
+        *("warning", "questions", log, unknown),
+        "item {item} is asked about, but not predicted: it counts as an annotation of its batch, "
+        "but helps no item",
+    )
 
 
-def _answered(
-    log: EventLog, question: Key, asked: pl.DataFrame, answered: pl.DataFrame
+def _once(
+    log: EventLog, name: str, key: Key, part: pl.DataFrame, texts: tuple[str, str]
 ) -> Iterator[Finding]:
-    """Whether questions have answers."""
-    waiting = asked.join(answered, on=question, how="anti", nulls_equal=True).sort("row")
-    if len(waiting):
-        text = f"the question about item {_item(log, waiting)} has no answer"
-        yield _warning(log, "questions", waiting, text)
-
-
-def _answered_once(log: EventLog, question: Key, answered: pl.DataFrame) -> Iterator[Finding]:
-    """Whether a question, or an item before the stream, has one answer."""
-    given = answered.filter(pl.col("batch").is_null() & pl.col("id").is_not_null())
-    answers = answered.filter(pl.col("batch").is_not_null())
-    for part, key in ((given, [*question, "set"]), (answers, question)):
-        again = _again(part, key)
-        if len(again):
-            text = (
-                f"item {_item(log, again)} is answered twice (first in "
-                f"{log.where(again['first'][0])}); each question has one answer"
-            )
-            yield _error(log, "answers", again, text)
+    """Whether events of a key occur once: what a second one is, and the rule that it breaks."""
+    text = f"item {{item}} is {texts[0]} twice (first in {{first_at}}); {texts[1]}"
+    return findings("error", name, log, _again(part, key), text)
 
 
 def _answers(
-    log: EventLog, question: Key, asked: pl.DataFrame, answered: pl.DataFrame
+    log: EventLog, question: Key, asked: pl.DataFrame, answers: pl.DataFrame
 ) -> Iterator[Finding]:
     """Whether answers follow their questions."""
-    answers = answered.filter(pl.col("batch").is_not_null())
     first = asked.unique(question, keep="first", maintain_order=True)
-    known = first.select(*question, pl.col("row", "batch").name.prefix("asked_"))
+    known = first.select(*question, asked="row", asked_batch="batch")
     joined = answers.join(known, on=question, how="left", nulls_equal=True).sort("row")
-    never = joined.filter(pl.col("asked_row").is_null())
-    if len(never):
-        text = (
-            f"an answer about item {_item(log, never)}, which was never asked about; each answer "
-            f"needs a query before it (only labels that were given before the stream need none: "
-            f"they have no batch)"
-        )
-        yield _error(log, "answers", never, text)
+    yield from findings(
+        *("error", "answers", log, joined.filter(pl.col("asked").is_null())),
+        "an answer about item {item}, which was never asked about; each answer needs a query "
+        "before it (only labels that were given before the stream need none: they have no batch)",
+    )
     row, batch = pl.col("row"), pl.col("batch")
-    early = joined.filter((row < pl.col("asked_row")) | (batch < pl.col("asked_batch")))
-    if len(early):
-        text = (
-            f"the answer about item {_item(log, early)} comes before its question "
-            f"({log.where(early['asked_row'][0])}, batch {early['asked_batch'][0]})"
-        )
-        yield _error(log, "answers", early, text)
+    early = joined.filter((row < pl.col("asked")) | (batch < pl.col("asked_batch")))
+    yield from findings(
+        *("error", "answers", log, early),
+        "the answer about item {item} comes before its question ({asked_at}, batch {asked_batch})",
+    )
 
 
 def _again(part: pl.DataFrame, key: Key) -> pl.DataFrame:
@@ -223,21 +337,6 @@ def _again(part: pl.DataFrame, key: Key) -> pl.DataFrame:
     different = part["id"].n_unique() if key == ["id"] else part.select(key).n_unique()
     if different == len(part):
         return part.clear()
-    known = part.with_columns(
-        pl.col("row").first().over(key).alias("first"),
-        pl.col("batch").first().over(key).alias("first_batch"),
-    )
+    row, batch = (pl.col(name).first().over(key) for name in ("row", "batch"))
+    known = part.with_columns(first=row, first_batch=batch)
     return known.filter(pl.col("row") > pl.col("first"))
-
-
-def _error(log: EventLog, name: str, events: pl.DataFrame, text: str) -> Finding:
-    return Finding.of("error", name, log, events, text)
-
-
-def _warning(log: EventLog, name: str, events: pl.DataFrame, text: str) -> Finding:
-    return Finding.of("warning", name, log, events, text)
-
-
-def _item(log: EventLog, events: pl.DataFrame) -> str:
-    """The item of the first event."""
-    return item_of(log, int(events["row"][0]))

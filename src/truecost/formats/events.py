@@ -13,45 +13,30 @@ Labels and decisions are text. In JSON a number becomes the shortest text that s
 becomes `1`), true and false become `1` and `0`; text stays as it is.
 
 Polars reads the file as a whole; only when it refuses is the line looked for. The values of single
-events are checked here (`event_rows`), how events fit together in `event_checks`.
+events are checked by `event_rows`, how events fit together by `event_checks`; `learning/log.py`
+writes them.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 
 import polars as pl
 
-from truecost.errors import InputError, UsageError, named
-from truecost.formats.event_rows import WORDS, refuse_rows
+from truecost.errors import InputError, UsageError, named, near
+from truecost.formats.declared import EVENT_LOGS, by_ending, known_format
+from truecost.formats.event_rows import WORDS, events_of, read_lines, refuse_rows
+from truecost.formats.opening import read_bytes, source_name
 from truecost.formats.table import Table
+from truecost.formats.tables import read_columns
 from truecost.names import STANDARD_INPUT
 
 ENDINGS = (".jsonl", ".ndjson", ".parquet", ".csv", ".tsv")  # of logs in a folder
-
-
 UNFINISHED = ".part"  # what a run is called while it goes on
 
 
 def files_of(path: str) -> tuple[list[str], list[str]]:
-    """The logs of a system, and those of a folder that are not finished.
-
-    Parameters
-    ----------
-    path : str
-        A log, `-` for standard input, or a folder of logs.
-
-    Returns
-    -------
-    logs, unfinished : list of str
-        Sorted by name.
-
-    Raises
-    ------
-    InputError
-        When a folder has no log, or two whose runs have one name.
-    """
+    """The logs of a system, a log or a folder of logs, and those that are not finished, by name."""
     folder = Path(path)
     if path in STANDARD_INPUT or not folder.is_dir():
         return [path], []
@@ -76,13 +61,7 @@ def files_of(path: str) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What is right: a table with `id`, `label`, and perhaps `stream`, `run` and further columns.
-
-    Attributes
-    ----------
-    source : str
-        Name of the file, for messages.
-    """
+    """What is right: a table with `id`, `label`, perhaps `stream`, `run` and further columns."""
 
     source: str
     frame: pl.DataFrame
@@ -140,8 +119,6 @@ class EventLog:
 
     Attributes
     ----------
-    source : str
-        File name for messages.
     frame : polars.DataFrame
         The columns of `SCHEMA` in their order, in the order of the file; null where nothing is
         said. `event`, `phase` and `set` are Enum; `stream`, `run` and `expert` Categorical, and so
@@ -192,32 +169,18 @@ def read_events(path: str, format: str | None = None) -> EventLog:  # noqa: A002
         When the file cannot be read, a line is no JSON object, a column is missing or a value is
         not what it should be; with the line.
     """
-    from truecost.formats.streams import read_bytes, shown
-
-    source, data = shown(path), read_bytes(path)
+    source, data = source_name(path), read_bytes(path)
     if not data:
         raise InputError(f"{source}: the file is empty; expected events, one a line")
     kind = _kind(data, path, format)
     if kind == "ndjson":
-        from truecost.formats.event_lines import read_lines
-
         frame, seen, problems = read_lines(data, source)
         return _checked(EventLog(source, frame, problems), seen)
-    from truecost.formats.tables import read_columns
-
     return of_table(read_columns(data, kind, source))
 
 
 def of_table(table: Table) -> EventLog:
-    """The events of a table.
-
-    Raises
-    ------
-    InputError
-        As `read_events` says.
-    """
-    from truecost.formats.event_rows import events_of
-
+    """The events of a table."""
     log = EventLog(table.source, events_of(table), (), max(table.first_line, 0))
     return _checked(log, table.columns)
 
@@ -232,12 +195,9 @@ def _checked(log: EventLog, seen: Sequence[str]) -> EventLog:
 
 def _kind(data: bytes, path: str, stated: str | None) -> str:
     """The format: the stated one, else by ending, else by content."""
-    from truecost.formats import declared as sniffing
-    from truecost.formats.declared import EVENT_LOGS
-
     if stated is not None:
-        return sniffing.known(stated, EVENT_LOGS)
-    kind = None if path in STANDARD_INPUT else sniffing.by_ending(path, EVENT_LOGS)
+        return known_format(stated, EVENT_LOGS)
+    kind = None if path in STANDARD_INPUT else by_ending(path, EVENT_LOGS)
     if kind:
         return kind
     if data.startswith(b"PAR1"):
@@ -264,17 +224,15 @@ def _refuse_missing(log: EventLog, seen: Sequence[str]) -> None:
         if name not in seen and frame[name].null_count() == len(frame):
             raise InputError(f"{log.source}: {_no_column(name, seen)}")
     if predicted and frame["score"].null_count() == frame["decision"].null_count() == len(frame):
-        said = _no_column("score", seen, "or decision")
-        raise InputError(f"{log.source}: {said}; predictions have a score, a decision, or both")
+        lack = _no_column("score", seen, "or decision")
+        raise InputError(f"{log.source}: {lack}; predictions have a score, a decision, or both")
 
 
 def _no_column(name: str, seen: Sequence[str], further: str = "") -> str:
     others = [column for column in seen if column not in SCHEMA]
-    close = get_close_matches(name, others, n=1)
-    hint = f" (did you mean {close[0]!r}? Rename it)" if close else ""
     return (
-        f"there is no column {' '.join([repr(name), further]).strip()}{hint}; the columns are "
-        f"{', '.join(seen)}; events have {', '.join(SCHEMA)}"
+        f"there is no column {' '.join([repr(name), further]).strip()}{near(name, others)}; the "
+        f"columns are {', '.join(seen)}; events have {', '.join(SCHEMA)}"
     )
 
 

@@ -31,38 +31,21 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError
 from truecost.formats import xml
-from truecost.formats.field_lines import cut
-from truecost.formats.streams import blocks
-from truecost.formats.terms import Codes, document_of
-from truecost.names import STANDARD_INPUT
+from truecost.formats.opening import blocks, source_name
+from truecost.formats.terms import Codes, Floats, document_of
+from truecost.formats.text import cut
 
+Codings = npt.NDArray[np.int32]
 PRINTABLE = bytes(range(32, 127))
-
-
 NAME = r"[ \t]+([A-Za-z_][\w.-]*)[ \t]*=[ \t]*"
-
-
 LAST = re.compile(r"[ \t]*/>[ \t]*\r?\n")
 
 
 def values_of(lines: bytes, element: str, names: Sequence[str]) -> list[list[str]] | None:
-    """The values of attributes of elements that stand one a line.
+    """For each attribute its value in every line, of empty elements that stand one a line.
 
-    Parameters
-    ----------
-    lines : bytes
-        Whole lines, at least one, that stand where elements may.
-    element : str
-        Name of the elements; they hold nothing.
-    names : sequence of str
-        The attributes that are wanted; further ones do not matter.
-
-    Returns
-    -------
-    list of list of str, or None
-        For each attribute its value in every line; None where a parser has to look.
+    Further attributes do not matter. None where a parser has to look.
     """
     first, count = lines[: lines.index(b"\n") + 1], lines.count(b"\n")
     blank = first.translate(None, PRINTABLE)
@@ -94,23 +77,11 @@ def _names(marks: Sequence[str], element: str) -> list[str]:
     return found if regular and LAST.fullmatch(marks[-1]) else []
 
 
-Codings = npt.NDArray[np.int32]
-
-
-Floats = npt.NDArray[np.float64]
-
-
 FIELDS = ["file", "channel", "tbeg", "dur", "score", "decision"]
-
-
 DECISIONS = {"YES": True, "NO": False}
-
-
 DETECTION = (
     '<{} file="NAME" channel="1" tbeg="SECONDS" dur="SECONDS" score="NUMBER" decision="YES"/>'
 )
-
-
 ANSWERS: dict[str, type[pl.DataType]] = {
     "query": pl.String,
     "search_time": pl.Float64,
@@ -123,30 +94,12 @@ ANSWERS: dict[str, type[pl.DataType]] = {
 class DetectionList:
     """What a system found: one entry of each array for each detection, in the order of the file.
 
-    Attributes
-    ----------
-    source : str
-        File name for messages.
-    header : mapping of str to str
-        What the file says of the system and its run (`system_id`, `min_score`, ...).
-    answers : polars.DataFrame
-        The queries that are listed, with or without detections, in the order of the file: `query`,
-        `search_time` (seconds), `oov_count` (words that the system did not know), `line`. A table
-        lists the queries of its rows, without times and counts.
-    queries, documents, channels : tuple of str
-        What the codes stand for. The queries are those of `answers`.
-    query, document, channel : ndarray of int32, shape (N,)
-        Codes: places in `queries`, `documents` and `channels`.
-    start, duration : ndarray of float64, shape (N,)
-        Seconds from 0.
-    score : ndarray of float64, shape (N,)
-        Finite.
-    accepted : ndarray of bool, shape (N,)
-        Decision YES.
-    line : ndarray of int64, shape (N,)
-        Where the detection stands.
-    noun : str
-        What `line` numbers: lines, or rows (from 0) where a file has no lines.
+    `header` is what the file says of the system and its run (`system_id`, `min_score`, ...).
+    `answers` are the queries that are listed, with or without detections, in the order of the file:
+    `query`, `search_time` (seconds), `oov_count` (words that the system did not know), `line`; a
+    table lists the queries of its rows, without times and counts. `query`, `document` and `channel`
+    are places in `queries`, `documents` and `channels`. Times are seconds from 0, scores finite.
+    `noun` says what `line` numbers: lines, or rows (from 0) where a file has no lines.
     """
 
     source: str
@@ -174,46 +127,25 @@ class DetectionList:
 
 
 def read_kwslist(path: str) -> DetectionList:
-    """The detections of an XML file, gzipped or not; `-` is standard input.
-
-    Raises
-    ------
-    InputError
-        When it cannot be read, is no safe XML (`formats.xml`) or no kwslist, lists a query twice,
-        lacks an attribute, or has a number that is none, a negative time or another decision than
-        YES and NO; with the line.
-    """
-    return of_blocks(blocks(path), "standard input" if path in STANDARD_INPUT else path)
+    """The detections of an XML file, gzipped or not; `-` is standard input."""
+    return of_blocks(blocks(path), source_name(path))
 
 
 def of_blocks(data: Iterable[bytes], source: str) -> DetectionList:
-    """The detections of the blocks of an XML file.
-
-    Parameters
-    ----------
-    source : str
-        Name for messages.
-
-    Raises
-    ------
-    InputError
-        As `read_kwslist` says.
-    """
+    """The detections of the blocks of an XML file."""
     found = _Detections(source)
     xml.parse(data, source, found.roots(), found.pack)
     return found.packed()
 
 
-class _Detections:
+class _Detections(xml.Gathered):
     """Detections as they are read: rows as text, packed into arrays after every block."""
 
     def __init__(self, source: str) -> None:
-        self.source = source
+        super().__init__(source)
         self.name = "kw"
-        self.header: dict[str, str] = {}
         self.answers: dict[str, list[float | int | None]] = {}
         self.begins: list[int] = []  # detections before those of each query
-        self.values: list[str] = []  # of rows as they are read one by one, six each
         self.columns: list[list[str]] = [[] for _ in FIELDS]  # of the rows that are not packed
         self.lines = array("q")
         self.documents, self.channels = Codes(document_of), Codes()
@@ -223,49 +155,40 @@ class _Detections:
 
     def roots(self) -> dict[str, xml.Element]:
         """What may stand in a file, in both of its kinds."""
-        kinds = {
-            "kwslist": ("detected_kwlist", "kwid", "search_time", "oov_count", "kw"),
-            "stdlist": (
-                *("detected_termlist", "termid", "term_search_time", "oov_term_count", "term"),
-            ),
-        }
-        return {root: self._root(*names) for root, names in kinds.items()}
+        new = self._root("detected_kwlist", "kwid", "search_time", "oov_count", "kw")
+        old = ("detected_termlist", "termid", "term_search_time", "oov_term_count", "term")
+        return {"kwslist": new, "stdlist": self._root(*old)}
 
     def _root(self, answer: str, kwid: str, time: str, count: str, name: str) -> xml.Element:
         """The elements of a kind."""
-        values, lines = self.values, self.lines
+        columns, lines = self.columns, self.lines
 
-        def headed(attributes: list[str], _: int) -> None:
-            self.header, self.name = xml.mapping(attributes), name
+        def headed(attributes: list[str], line: int) -> None:
+            self.begin(attributes, line)
+            self.name = name
 
         def answered(attributes: list[str], line: int) -> None:
             self._answer(attributes, line, f'<{answer} {kwid}="QUERY">', (kwid, time, count))
 
         def detected(attributes: list[str], line: int) -> None:
-            if attributes[::2] == FIELDS:
-                values.extend(attributes[1::2])
-            else:
+            found = attributes[1::2]
+            if attributes[::2] != FIELDS:
                 layout = DETECTION.format(name)
-                values.extend(xml.values(attributes, FIELDS, self.source, line, layout))
+                found = xml.values(attributes, FIELDS, self.source, line, layout)
+            for column, value in zip(columns, found, strict=True):
+                column.append(value)
             lines.append(line)
 
         def all_detected(rows: bytes, line: int) -> bool:
             found = values_of(rows, name, FIELDS)
             if found is not None:
-                self._gather(found)
+                for column, values in zip(columns, found, strict=True):
+                    column.extend(values)
                 lines.extend(range(line, line + len(found[0])))
             return found is not None
 
-        detection = xml.Element(detected)
-        inside = xml.Element(answered, {name: detection}, alike=all_detected)
+        inside = xml.Element(answered, {name: xml.Element(detected)}, alike=all_detected)
         return xml.Element(headed, {answer: inside})
-
-    def _gather(self, more: list[list[str]]) -> None:
-        """Put rows behind those that were read one by one."""
-        for k, (column, values) in enumerate(zip(self.columns, more, strict=True)):
-            column.extend(self.values[k :: len(FIELDS)])
-            column.extend(values)
-        self.values.clear()
 
     def _answer(
         self, attributes: list[str], line: int, layout: str, names: tuple[str, str, str]
@@ -300,7 +223,6 @@ class _Detections:
 
     def pack(self) -> None:
         """Turn the rows read so far into numbers and codes."""
-        self._gather([[] for _ in FIELDS])
         columns = dict(zip(FIELDS, self.columns, strict=True))
         first = len(self.lines) - len(columns["file"])
         for kept, name in zip(self.numbers, ("tbeg", "dur", "score"), strict=True):
@@ -342,28 +264,20 @@ class _Detections:
         self._refuse(self.lines[row], why, DETECTION.format(self.name))
 
     def _refuse(self, line: int, why: str, expected: str) -> NoReturn:
-        raise InputError(f"{self.source}, line {line}: {why}; expected {expected}")
+        self.refuse(line, f"{why}; expected {expected}")
 
     def packed(self) -> DetectionList:
         """All that was read."""
-        rows = [(query, *said) for query, said in self.answers.items()]
+        rows = [(query, *answer) for query, answer in self.answers.items()]
         sizes = np.diff([*self.begins, len(self.lines)])
         query = np.repeat(np.arange(len(rows), dtype=np.int32), sizes)
         document, channel = (np.frombuffer(codes, np.int32) for codes in self.codes)
-        start, duration, score = (np.frombuffer(kept, np.float64) for kept in self.numbers)
+        start, duration, score = (np.frombuffer(values, np.float64) for values in self.numbers)
+        accepted, line = np.frombuffer(self.accepted, np.bool_), np.frombuffer(self.lines, np.int64)
         return DetectionList(
-            self.source,
-            self.header,
-            pl.DataFrame(rows, schema=ANSWERS, orient="row"),
-            tuple(self.answers),
-            tuple(self.documents.names),
-            tuple(self.channels.names),
-            query,
-            document,
-            channel,
-            start,
-            duration,
-            score,
-            np.frombuffer(self.accepted, np.bool_),
-            np.frombuffer(self.lines, np.int64),
+            *(self.source, self.header, pl.DataFrame(rows, schema=ANSWERS, orient="row")),
+            *(tuple(self.answers), tuple(self.documents.names), tuple(self.channels.names)),
+            *(query, document, channel),
+            *(start, duration, score),
+            *(accepted, line),
         )

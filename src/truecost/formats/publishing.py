@@ -34,16 +34,10 @@ def publish(files: Mapping[Path, Content], retire: Iterable[Path] = ()) -> None:
         is moved in last, so that where it stands all stand.
     retire : iterable of Path
         Further files that go, in this order and before anything else, when the new ones come.
-
-    Raises
-    ------
-    InputError
-        When one cannot be written; everything is then as it was before.
     """
     exchange, leaving = _Exchange(), [*retire]
-    lone = (
-        len(files) == 1 and not leaving and not any(isinstance(c, Mapping) for c in files.values())
-    )
+    folders = any(isinstance(content, Mapping) for content in files.values())
+    lone = len(files) == 1 and not leaving and not folders
     try:
         for place, content in files.items():
             exchange.prepare(place, content)
@@ -64,12 +58,8 @@ def publish(files: Mapping[Path, Content], retire: Iterable[Path] = ()) -> None:
 def tidy(folder: Path) -> None:
     """Move back what a killed `publish` took away in a folder, and remove what it left.
 
-    What another process is writing stays, and so does everything where files cannot be locked.
-
-    Parameters
-    ----------
-    folder : Path
-        It need not be there.
+    The folder need not be there. What another process is writing stays, and so does everything
+    where files cannot be locked.
     """
     for left in folder.glob(f"{ASIDE}*"):
         with suppress(OSError):  # it is going, or it is another user's
@@ -78,13 +68,7 @@ def tidy(folder: Path) -> None:
 
 @contextmanager
 def aside(folder: Path) -> Iterator[Path]:
-    """A folder to write in, beside the places; nothing stays of it, even of one that was killed.
-
-    Parameters
-    ----------
-    folder : Path
-        Where it is made.
-    """
+    """A folder to write in, beside the places; nothing stays of it, even of one that was killed."""
     tidy(folder)
     made, lock = _claim(folder)
     try:
@@ -94,13 +78,7 @@ def aside(folder: Path) -> Iterator[Path]:
 
 
 def refused(place: Path) -> str:
-    """Why a file cannot be written; empty when it can. It is tried, and nothing stays of it.
-
-    Parameters
-    ----------
-    place : Path
-        What stands there already is left as it is.
-    """
+    """Why a file cannot be written; empty when it can. It is tried, and nothing stays of it."""
     exchange = _Exchange()
     try:
         exchange.prepare(place, b"")
@@ -200,7 +178,7 @@ def _claim(folder: Path) -> tuple[Path, int]:
             lock = os.open(made / LOCK, os.O_RDWR | os.O_CREAT)
         except FileNotFoundError:
             continue  # somebody tidied between the two
-        if _locked(lock) is not False and (made / LOCK).exists():
+        if locked(lock) is not False and (made / LOCK).exists():
             return made, lock
         os.close(lock)
 
@@ -212,7 +190,7 @@ def _release(made: Path, lock: int) -> None:
         shutil.rmtree(made, ignore_errors=True)
 
 
-def _locked(lock: int) -> bool | None:
+def locked(lock: int) -> bool | None:
     """Whether a lock was free, and is held now; None where files cannot be locked."""
     try:
         import fcntl
@@ -240,7 +218,7 @@ def _settle(left: Path) -> None:
         shutil.rmtree(left, ignore_errors=True)
         return
     try:
-        if _locked(lock):
+        if locked(lock):
             _undo(left)
             shutil.rmtree(left, ignore_errors=True)
     finally:

@@ -1,25 +1,116 @@
-"""Reading files of all formats: the format is what the caller, the ending or the content says."""
+"""Reading files of all formats, and folders of them, by what the caller, ending or content says."""
 
+import codecs
 import io
+from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from pathlib import Path
 
-from truecost.errors import InputError, UsageError
-from truecost.formats.declared import Formats, loaded
-from truecost.formats.streams import read_bytes, shown
+import numpy as np
+import polars as pl
+
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.formats.declared import TRIAL_LIST, Formats, by_ending, known_format, loaded
+from truecost.formats.opening import read_bytes, source_name
 from truecost.formats.table import Table
+from truecost.formats.text import COMMENTS
 from truecost.names import STANDARD_INPUT
 from truecost.tasks import find as face_of
 
+
+def files_of(folder: Path) -> list[Path]:
+    """What a folder holds but for hidden files, sorted by name; of arrays, the arrays alone."""
+    found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+    return [path for path in found if path.suffix == ".npy"] or found
+
+
+def listed(path: str, stated: str | None, kinds: Sequence[str]) -> tuple[str, list[Path]]:
+    """The format of the files of a folder, and the files by name, gzipped or not.
+
+    All of them must be of one ending of `kinds`, so that nothing is passed over in silence.
+    """
+    if stated is not None and stated not in kinds:
+        raise UsageError(
+            f"{path}: is a folder; folders are read of {' or '.join(kinds)} files, not of {stated}"
+        )
+    kinds = kinds if stated is None else (stated,)
+    wanted = " or ".join(f".{kind}" for kind in kinds)
+    files = files_of(Path(path))
+    if not files:
+        raise InputError(f"{path}: the folder is empty; expected {wanted} files")
+    kind = next((kind for kind in kinds if any(_is_of(file, kind) for file in files)), kinds[0])
+    others = [file.name for file in files if not _is_of(file, kind)]
+    if others:
+        raise InputError(
+            f"{path}: {counted(len(others), 'file', 'do')} not end in .{kind}: "
+            f"{first_five(others)}; a folder is read as one file when all in it end in {wanted}, "
+            f"gzipped or not"
+        )
+    names = [file.name.removesuffix(".gz") for file in files]
+    if twice := [name for name in dict.fromkeys(names) if names.count(name) > 1]:
+        raise InputError(
+            f"{path}: {first_five(twice)} is there twice, gzipped and not: leave one out"
+        )
+    return kind, files
+
+
+def _is_of(path: Path, kind: str) -> bool:
+    """Whether a file has the ending of a format."""
+    return path.name.lower().removesuffix(".gz").endswith(f".{kind}") and path.is_file()
+
+
+def joined(tables: Sequence[Table], source: str) -> Table:
+    """One table of the tables of files of one format, each row with the place where it stands."""
+    filled = [table for table in tables if len(table)] or [*tables[:1]]
+    starts = accumulate((len(table) for table in filled[:-1]), initial=0)
+    lines = [table.lines for table in filled if table.lines is not None]
+    return replace(
+        filled[0],
+        source=source,
+        frame=pl.concat([table.frame for table in filled], how="diagonal_relaxed"),
+        lines=np.concatenate(lines) if lines else None,
+        files=[(at, Path(table.source).name) for at, table in zip(starts, filled, strict=True)],
+    )
+
+
+COLUMNS = {  # of formats whose files may hold no record
+    "kaldi-text": ("id", "text"),
+    "trn": ("id", "text"),
+    "ctm": ("recording", "channel", "start", "duration", "word"),
+    "rttm": ("type", "recording", "channel", "speaker", "start", "end"),
+}
+TIMES = ("start", "end", "duration")
+
+
+def read_nothing(data: bytes, source: str, kind: str) -> Table | None:
+    """The table without rows of a file that holds nothing but blank lines and comments.
+
+    None when there is a record, or has to be one in the format.
+    """
+    if kind not in COLUMNS:
+        return None
+    from truecost.formats import segments
+
+    known = {"trn": COMMENTS, "ctm": COMMENTS, "rttm": segments.COMMENTS}
+    marks = tuple(mark.encode() for mark in known.get(kind, ()))
+    for line in io.BytesIO(data.removeprefix(codecs.BOM_UTF8)):
+        record = line.strip(b" \t\r\n")
+        if record and not record.startswith(marks):
+            return None
+    schema = {name: pl.Float64 if name in TIMES else pl.String for name in COLUMNS[kind]}
+    return Table(source, pl.DataFrame(schema=schema), format=kind)
+
+
 READERS = {  # formats of several tasks; lists of trials and arrays are read below
-    "lines": "truecost.formats.plain:read_lines",
-    "kaldi-text": "truecost.formats.plain:read_kaldi",
+    "lines": "truecost.formats.transcripts:read_lines",
+    "kaldi-text": "truecost.formats.transcripts:read_kaldi",
     "trn": "truecost.formats.transcripts:read_trn",
     "stm": "truecost.formats.transcripts:read_stm",
     "ctm": "truecost.formats.transcripts:read_ctm",
     "rttm": "truecost.formats.segments:read_rttm",
     "uem": "truecost.formats.segments:read_uem",
-    "seglst": "truecost.formats.seglst:read_spoken",
+    "seglst": "truecost.formats.segments:read_spoken",
     "nist-sre": "truecost.formats.trial_lists:read_tsv",
 }
 
@@ -46,7 +137,7 @@ def read(
     task : str or Formats, optional
         Whose formats are meant; trials when left out. Endings of others are .trn, .stm, .ctm, .json
         (SegLST), .rttm and .uem beside those of tables; `recognising.py` says how content decides.
-        Lists of detections are read faster, and in less memory, by `formats.detections`, event logs
+        Lists of detections are read faster, and in less memory, by `formats.searches`, event logs
         by `formats.events`.
     empty : bool
         Accept a file without records, of an output in which nothing was found (Kaldi text, trn, CTM
@@ -66,31 +157,29 @@ def read(
         When there is no such file, or it is empty, damaged or malformed, or no layout fits; names
         the line where it can.
     """
-    from truecost.formats import declared as sniffing
-
     if not isinstance(path, str | Path):
         raise UsageError(
             f"path is of type {type(path).__name__}: give the path of a file; frames and arrays "
             f"need no reading (truecost.score takes frames and arrays)"
         )
     path, formats = str(path), formats_of(task)
-    stated = None if input_format is None else sniffing.known(input_format, formats)
+    stated = None if input_format is None else known_format(input_format, formats)
     piped = path in STANDARD_INPUT
     if not piped and Path(path).is_dir():
-        found = _of_folder(path, stated, formats, empty)
+        found = _read_folder(path, stated, formats, empty)
         if found is not None:
             return found
-    data, source = read_bytes(path), shown(path)
-    stated = stated or (None if piped else sniffing.by_ending(path, formats))
+    data, source = read_bytes(path), source_name(path)
+    stated = stated or (None if piped else by_ending(path, formats))
     if empty or not data:
-        found = _of_nothing(data, source, stated, formats, empty)
+        found = _read_empty(data, source, stated, formats, empty)
         if found is not None:
             return found
-    table = _of_content(data, source, stated, formats)
+    table = _read_content(data, source, stated, formats)
     if table.format == "tsv" and input_format is None and "nist-sre" in formats.texts:
-        from truecost.formats import trial_lists as nist
+        from truecost.formats import trial_lists
 
-        return nist.from_columns(table) if nist.is_header(table.columns) else table
+        return trial_lists.from_columns(table) if trial_lists.is_header(table.columns) else table
     return table
 
 
@@ -99,47 +188,43 @@ def formats_of(task: str | Formats | None) -> Formats:
     return task if isinstance(task, Formats) else face_of(task).formats
 
 
-def _of_folder(path: str, stated: str | None, formats: Formats, empty: bool) -> Table | None:
+def _read_folder(path: str, stated: str | None, formats: Formats, empty: bool) -> Table | None:
     """The table of the files of a folder; None where folders are not read."""
-    from truecost.formats import arrays as folders
-    from truecost.formats import arrays as nothing
+    from truecost.formats import tables as arrays
 
     if "npy" in formats.texts and stated in (None, "npy"):
-        from truecost.formats import arrays
-
         return replace(arrays.read_folder(Path(path)), format="npy")
     if not formats.folders:
         return None
-    kind, files = folders.listed(path, stated, formats.folders)
+    kind, files = listed(path, stated, formats.folders)
     tables = []
     for file in map(str, files):
-        data, silent = read_bytes(file), None
-        if nothing.may_be_empty(kind, ""):
-            silent = nothing.read_nothing(data, file, kind)
+        data = read_bytes(file)
+        silent = read_nothing(data, file, kind)
         tables.append(_parse(data, kind, file, formats) if silent is None else silent)
     if not (empty or any(map(len, tables))):
         raise InputError(f"{path}: all files of the folder are empty; expected {formats.holds}")
-    return replace(folders.joined(tables, path), format=kind)
+    return replace(joined(tables, path), format=kind)
 
 
-def _of_nothing(
+def _read_empty(
     data: bytes, source: str, stated: str | None, formats: Formats, empty: bool
 ) -> Table | None:
     """The table of a file without records, where that is allowed; an empty file is refused else."""
-    from truecost.formats import arrays as nothing
-
-    kind = nothing.may_be_empty(stated, formats.plainest)
-    table = nothing.read_nothing(data, source, kind) if empty and kind else None
+    kind = stated or formats.plainest
+    table = read_nothing(data, source, kind) if empty else None
     if data or table is not None:
         return table
     expected = formats.texts.get(stated or "", formats.holds)
-    hint = "; --missing worst scores an output in which nothing was found" if kind else ""
+    hint = "; --missing worst scores an output in which nothing was found"
+    hint = hint if kind in COLUMNS else ""
     raise InputError(f"{source}: the file is empty; expected {expected}{hint}")
 
 
-def _of_content(data: bytes, source: str, stated: str | None, formats: Formats) -> Table:
+def _read_content(data: bytes, source: str, stated: str | None, formats: Formats) -> Table:
     """The table of a file that has content, whose format may be stated."""
-    kind = stated or _recognised(data, source, formats)
+    kind = stated or ("parquet" if data.startswith(b"PAR1") else "")
+    kind = kind or loaded(formats.recognise)(data, source, formats)
     table = _parse(data, kind, source, formats)
     table = table if table.format else replace(table, format=kind)
     if stated or table.layout:
@@ -149,58 +234,38 @@ def _of_content(data: bytes, source: str, stated: str | None, formats: Formats) 
     return replace(table, layout=f"{kind}: {LINES.get(kind) or ' '.join(table.columns)}")
 
 
-def _recognised(data: bytes, source: str, formats: Formats) -> str:
-    """The format that bytes have when no ending says it."""
-    if data.startswith(b"PAR1"):
-        return "parquet"
-    kind: str = loaded(formats.recognise)(data, source, formats)
-    return kind
-
-
 def _parse(data: bytes, kind: str, source: str, formats: Formats) -> Table:
     """The table of a file whose format is known, or at least known to be a list of trials."""
     if place := formats.readers.get(kind) or READERS.get(kind):
         table: Table = loaded(place)(data, source)
         return table
-    from truecost.formats import declared as sniffing
     from truecost.formats import tables
 
     if kind in tables.KINDS:
         return tables.read_columns(data, kind, source)
     if kind in ("npz", "npy"):
-        from truecost.formats import arrays
-
-        read_from = arrays.read_archive if kind == "npz" else arrays.read_array
+        read_from = tables.read_archive if kind == "npz" else tables.read_array
         return read_from(io.BytesIO(data), source)
     from truecost.formats import trial_lists
 
-    return trial_lists.read_lines(data, source, None if kind == sniffing.TRIAL_LIST else kind)
+    return trial_lists.read_lines(data, source, None if kind == TRIAL_LIST else kind)
 
 
 def table_of_bytes(data: bytes, path: str, stated: str | None, task: str | Formats | None) -> Table:
-    """The table of a file whose bytes are read already.
+    """The table of a file whose bytes are read and unpacked already.
 
     Parameters
     ----------
-    data : bytes
-        Unpacked.
     path : str
-        Whose ending may say the format.
+        Its ending may say the format.
     stated : str, optional
         The format that an option says.
     task : str or Formats, optional
         As `read` takes it.
-
-    Raises
-    ------
-    UsageError, InputError
-        As `read` says.
     """
-    from truecost.formats import declared as sniffing
-
     formats = formats_of(task)
     if not data:
-        raise InputError(f"{shown(path)}: the file is empty; expected {formats.holds}")
+        raise InputError(f"{source_name(path)}: the file is empty; expected {formats.holds}")
     if stated is None and path not in STANDARD_INPUT:
-        stated = sniffing.by_ending(path, formats)
-    return _of_content(data, shown(path), stated, formats)
+        stated = by_ending(path, formats)
+    return _read_content(data, source_name(path), stated, formats)

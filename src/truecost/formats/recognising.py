@@ -24,9 +24,8 @@ from truecost.errors import InputError, UsageError, counted
 from truecost.formats import segments as rttm
 from truecost.formats import xml
 from truecost.formats.declared import Formats
-from truecost.formats.field_lines import COMMENTS, LOOK, cut, record_blocks
 from truecost.formats.tables import SEPARATORS
-from truecost.formats.text import clean, line_blocks
+from truecost.formats.text import COMMENTS, clean, cut, line_blocks, record_blocks
 
 LINES = {  # what stands on a line, for messages
     "kaldi-text": "id words",
@@ -123,18 +122,29 @@ def _translation(table: str | None, data: bytes, source: str) -> str:
 
 def _diarization(data: bytes, source: str) -> str:
     """RTTM or UEM, by the first record; its reader checks the others."""
-    for block in record_blocks(data, source, rttm.COMMENTS):
-        for text in block["text"].head(1):
-            fields = re.split(r"[ \t]+", text)
-            if fields[0].upper() in (*rttm.ROWS, *rttm.LEFT_OUT):
-                return "rttm"
-            if len(fields) == 4 and all(re.fullmatch(NUMBER, f) for f in fields[2:]):
-                return "uem"
-            raise InputError(
-                f"{source}, line {block['line'][0]}: neither rttm ({LINES['rttm']}) nor uem "
-                f"({LINES['uem']}): {cut(text)!r}; name any other format with --input-format"
-            )
-    raise InputError(f"{source}: there are only comments; expected rttm ({LINES['rttm']})")
+    line, text = _first_record(data, source)
+    fields = re.split(r"[ \t]+", text)
+    if _is_rttm(text):
+        return "rttm"
+    if len(fields) == 4 and all(re.fullmatch(NUMBER, f) for f in fields[2:]):
+        return "uem"
+    if not text:
+        raise InputError(f"{source}: there are only comments; expected rttm ({LINES['rttm']})")
+    raise InputError(
+        f"{source}, line {line}: neither rttm ({LINES['rttm']}) nor uem ({LINES['uem']}): "
+        f"{cut(text)!r}; name any other format with --input-format"
+    )
+
+
+def _first_record(data: bytes, source: str) -> tuple[int, str]:
+    """Line and text of the first record of lines like those of RTTM; no text for none."""
+    blocks = record_blocks(data, source, rttm.COMMENTS)
+    return next((row for block in blocks for row in block.head(1).rows()), (0, ""))
+
+
+def _is_rttm(record: str) -> bool:
+    """Whether a record begins with one of RTTM's types."""
+    return re.split(r"[ \t]+", record)[0].upper() in (*rttm.ROWS, *rttm.LEFT_OUT)
 
 
 def _log(data: bytes, source: str) -> str:
@@ -155,12 +165,7 @@ def _log(data: bytes, source: str) -> str:
 
 def _search(data: bytes, source: str) -> str:
     """RTTM by the type of its first record, else the separator of a header."""
-    for block in record_blocks(data, source, rttm.COMMENTS):
-        for text in block["text"].head(1):
-            if re.split(r"[ \t]+", text)[0].upper() in (*rttm.ROWS, *rttm.LEFT_OUT):
-                return "rttm"
-            return _log(data, source)
-    return _log(data, source)
+    return "rttm" if _is_rttm(_first_record(data, source)[1]) else _log(data, source)
 
 
 def _transcripts(data: bytes, source: str) -> str:
@@ -186,7 +191,7 @@ def _transcripts(data: bytes, source: str) -> str:
 def _has_ids(data: bytes) -> bool:
     """Whether all lines begin with words that look like ids and differ."""
     words = []
-    for _, lines in line_blocks(data, LOOK):
+    for _, lines in line_blocks(data):
         first = lines.str.extract(FIRST)
         if not first.str.contains(LIKE_ID).all():
             return False
@@ -220,7 +225,7 @@ def _records(data: bytes, source: str, name: str) -> Tried:
 
 def _ids(data: bytes) -> Tried:
     """The first line that does not begin with an id of its own, how many do, and how many lines."""
-    words = pl.concat([lines.str.extract(FIRST) for _, lines in line_blocks(data, LOOK)])
+    words = pl.concat([lines.str.extract(FIRST) for _, lines in line_blocks(data)])
     good = words.str.contains(LIKE_ID) & words.is_first_distinct()
     if good.all():
         return (0, ""), len(words), len(words)

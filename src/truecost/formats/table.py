@@ -1,9 +1,11 @@
-"""Columns as they were read, and mapped columns found by their key."""
+"""`Table`: columns as they were read, which a task asks for as texts, numbers or times."""
 
+import math
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -13,9 +15,9 @@ from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.names import COLUMNS, NO_NUMBER, ScoreType
 
 _OF_OPTIONS = ("condition", "audio", "feature")  # columns that an option names, not a map
-
-
 WITHOUT_TEXT = (pl.Binary, pl.Object, pl.Duration)  # besides lists and structures
+Way = Literal["number", "date"]
+DAY = 86400.0  # seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +26,6 @@ class Table:
 
     Attributes
     ----------
-    source : str
-        File name for messages.
     frame : polars.DataFrame
         One-dimensional columns.
     matrices : mapping of str to ndarray
@@ -96,13 +96,19 @@ class Table:
             return f"{self.noun} {row + self.first_line}"
         return f"id {self.frame[self.ids][row]}" if self.ids else f"row {row}"
 
+    @property
+    def places(self) -> tuple[str, npt.NDArray[np.int64]]:
+        """What numbers the rows, and the number of each; from 0 where a file has no lines."""
+        if self.lines is not None:
+            return self.noun, self.lines
+        rows = np.arange(len(self), dtype=np.int64)
+        return (self.noun, rows + self.first_line) if self.first_line >= 0 else ("row", rows)
+
     def require(self, name: str, meaning: str) -> None:
         """Refuse when a column is missing, naming those there are.
 
         Parameters
         ----------
-        name : str
-            The column.
         meaning : str
             What it is mapped to, such as "score".
 
@@ -113,15 +119,12 @@ class Table:
         """
         if name in self.columns:
             return
+        how = f"map one with {self.mapped_by} {meaning}=COLUMN"
+        if meaning in _OF_OPTIONS or " " in meaning:
+            how = "name one of these"
         raise UsageError(
             f"{self.source}: there is no column {name!r} for the "
-            f"{meaning}{near(name, self.columns)}; "
-            f"{self.listed}: "
-            + (
-                "name one of these"
-                if meaning in _OF_OPTIONS or " " in meaning
-                else f"map one with {self.mapped_by} {meaning}=COLUMN"
-            )
+            f"{meaning}{near(name, self.columns)}; {self.listed}: {how}"
         )
 
     def numbers(self, name: str, meaning: str) -> npt.NDArray[np.float64]:
@@ -129,8 +132,6 @@ class Table:
 
         Parameters
         ----------
-        name : str
-            The column.
         meaning : str
             What it is mapped to, such as "score".
 
@@ -161,14 +162,10 @@ class Table:
                 & (stripped != "")
                 & ~stripped.str.to_lowercase().is_in(list(NO_NUMBER))
             )
-            if bad.any():
-                rows = bad.arg_true().head(6)
-                examples = first_five(f"{column[r]!r} at {self.where(r)}" for r in rows)
-                raise InputError(
-                    f"{self.source}: {counted(int(bad.sum()), 'value')} of the {meaning} (column "
-                    f"{name!r}) where numbers were expected: {examples}"
-                    + (" (a decimal comma? write a point)" if _commas(column[rows]) else "")
-                )
+            fault = f"of the {meaning} (column {name!r}) where numbers were expected"
+            commas = column.filter(bad).head(5).str.contains(r"^\s*-?\d+,\d+\s*$").all()
+            hint = " (a decimal comma? write a point)" if commas else ""
+            refuse_values(self, bad, "value", fault, lambda r: repr(column[r]), hint)
             column = parsed
         elif not (column.dtype.is_numeric() or column.dtype == pl.Boolean):
             raise InputError(
@@ -182,8 +179,6 @@ class Table:
 
         Parameters
         ----------
-        name : str
-            The column.
         meaning : str
             What it is mapped to, such as "label".
 
@@ -216,9 +211,38 @@ class Table:
         return text.set(text == "", None)
 
 
-def _commas(bad: pl.Series) -> bool:
-    """Whether bad numbers look like numbers with a decimal comma."""
-    return bool(bad.head(5).str.contains(r"^\s*-?\d+,\d+\s*$").all())
+class Placed(Protocol):
+    """Rows of a source that messages can name."""
+
+    @property
+    def source(self) -> str:
+        """What they are read from."""
+
+    def where(self, row: int) -> str:
+        """How a row (from 0) is named."""
+
+
+def examples_of(table: Placed, rows: npt.NDArray[np.int64], value: Callable[[int], object]) -> str:
+    """Up to five rows for messages: the value of each, and where it stands."""
+    return first_five(f"{value(r)} at {table.where(r)}" for r in rows[:6].tolist())
+
+
+def refuse_values(
+    table: Placed,
+    wrong: npt.NDArray[np.bool_] | pl.Series,
+    noun: str,
+    fault: str,
+    value: Callable[[int], object],
+    advice: str = "",
+    verb: str = "",
+) -> None:
+    """InputError for rows that are wrong: how many of the noun, their fault (behind a verb that
+    agrees), five of them, and what is said behind these.
+    """
+    rows = np.flatnonzero(wrong)
+    if len(rows):
+        found = f"{counted(len(rows), noun, verb)} {fault}"
+        raise InputError(f"{table.source}: {found}: {examples_of(table, rows, value)}{advice}")
 
 
 def mapped_column(columns: Mapping[str, str], key: str, table: Table) -> str | None:
@@ -248,19 +272,8 @@ def refuse_repeated_rows(
 ) -> None:
     """Refuse rows of which all keys are those of another row; names both places of the first.
 
-    Parameters
-    ----------
-    keys : polars.DataFrame
-        What makes two rows the same.
-    noun : str
-        What a row is, in the singular.
-    rows : polars.Series of int, optional
-        Row of the table of each row of the keys; all of them in their order when left out.
-
-    Raises
-    ------
-    InputError
-        When there are such rows.
+    `noun` says what a row is; `rows` are the rows of the table that the keys are of, all in their
+    order when left out.
     """
     again = ~keys.select(pl.struct(pl.all()).is_first_distinct()).to_series()
     if not again.any():
@@ -305,8 +318,8 @@ def refuse_rows(
         + (f" (id {ids[r]})" if ids is not None else "")
         for r in rows[:6]
     ]
-    told = f"{counted(len(rows), *said[:2])} {said[2]}"
-    raise InputError(f"{table.source}: {told}: {first_five(shown)}")
+    fault = f"{counted(len(rows), *said[:2])} {said[2]}"
+    raise InputError(f"{table.source}: {fault}: {first_five(shown)}")
 
 
 def unit_columns(
@@ -347,3 +360,36 @@ def filled(table: Table, column: str, meaning: str) -> pl.Series:
             f"{'it' if texts.null_count() == 1 else 'all of them'}, or leave such rows out"
         )
     return texts
+
+
+def place_of(text: str) -> tuple[Way, float] | None:
+    """A time as a number, and how it was read; None when it is neither number nor date.
+
+    Returns
+    -------
+    (str, float) or None
+        Dates as days since 1970-01-01, in UTC where they have a zone. 2026-03 is its first day.
+
+    Examples
+    --------
+    >>> from truecost.formats.table import place_of
+    >>> place_of("2.5"), place_of("1970-01-02T12:00"), place_of("spring")
+    (('number', 2.5), ('date', 1.5), None)
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return _date(text)
+    return ("number", number) if math.isfinite(number) else None
+
+
+def _date(text: str) -> tuple[Way, float] | None:
+    """A date as days."""
+    year, mark, month = text.partition("-")
+    whole = f"{text}-01" if mark and len(year) == 4 and len(month) == 2 else text
+    try:
+        found = datetime.fromisoformat(whole)
+    except ValueError:
+        return None
+    zoned = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return "date", zoned.timestamp() / DAY

@@ -1,21 +1,30 @@
-"""CSV, TSV, Parquet and NDJSON.
+"""Tables (CSV, TSV, Parquet, NDJSON) and NumPy arrays.
 
 Text columns stay text until a task says which are numbers, so that a bad number can be named with
 its line. A header with repeated names is refused, and so are blank lines before the end.
+
+`scores` is N or N x K, `labels` (or `targets`) N; every other array of N entries is a column too.
+A single .npy file holds `scores` only. Rows of two such systems correspond by position.
 """
 
 import io
+import json
 import re
+import warnings
 from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, TypeVar
+from zipfile import ZIP_STORED
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, counted
-from truecost.formats.streams import UNPACKED
+from truecost.formats import text
+from truecost.formats.opening import UNPACKED
 from truecost.formats.table import Table
-from truecost.formats.text import caught, clean, field_counts, line_at, quoted_field_counts
 
 Parsed = TypeVar("Parsed")
 KINDS = ("csv", "tsv", "parquet", "ndjson")
@@ -34,32 +43,14 @@ FAULTS = (Exception, pl.exceptions.PanicException)  # what a parser may throw at
 
 
 def read_columns(data: bytes, kind: str, source: str) -> Table:
-    """A table from the bytes of a file of one of the four formats.
-
-    Parameters
-    ----------
-    kind : {"csv", "tsv", "parquet", "ndjson"}
-    source : str
-        Name for messages.
-
-    Returns
-    -------
-    Table
-        CSV and TSV have text columns only.
-
-    Raises
-    ------
-    InputError
-        When it cannot be read, is not UTF-8, repeats column names, has blank lines or lines of
-        another width or no rows.
-    """
+    """A table from the bytes of a file of one of the four formats; CSV and TSV have texts only."""
     if kind == "parquet":
         size = _parsed(lambda: _unpacked_size(data), f"{source}: ", kind)
         if size > max(UNPACKED.size, PACKED_BY * len(data)):
             raise InputError(f"{source}: takes, when unpacked, more than {UNPACKED.lifted()}")
         frame = _parsed(lambda: pl.read_parquet(io.BytesIO(data)), f"{source}: ", kind)
         return _filled(frame, source, -1)
-    data = clean(data, source)
+    data = text.clean(data, source)
     return _objects(data, source) if kind == "ndjson" else _separated(data, kind, source)
 
 
@@ -75,17 +66,17 @@ def _parsed(parse: Callable[[], Parsed], place: str, kind: str) -> Parsed:
     try:
         return parse()
     except FAULTS as error:
-        raise InputError(f"{place}cannot be read as {kind}: {caught(error)}") from error
+        raise InputError(f"{place}cannot be read as {kind}: {text.caught(error)}") from error
 
 
 def _objects(data: bytes, source: str) -> Table:
     """NDJSON: an object a line. Lines are looked at one by one only when the whole is refused."""
     if (place := (b"\n" + data).find(b"\n\n")) >= 0:
-        raise _blank(source, data.count(b"\n", 0, place) + 1)
+        raise text.blank_line(source, data.count(b"\n", 0, place) + 1)
     try:
         frame = pl.read_ndjson(data, infer_schema_length=None)
     except FAULTS as error:
-        raise InputError(_bad_object(data, source, caught(error))) from error
+        raise InputError(_bad_object(data, source, text.caught(error))) from error
     frame = frame.with_columns(pl.col(pl.Null).cast(pl.String))
     lines = data.count(b"\n")
     if frame.width and frame.height != lines:
@@ -97,17 +88,11 @@ def _objects(data: bytes, source: str) -> Table:
 
 def _bad_object(data: bytes, source: str, said: str) -> str:
     """Which line of NDJSON is no object, or changes the type of a column."""
-    import json
-
     kinds: dict[str, tuple[str, int]] = {}
     for number, line in enumerate(data.removesuffix(b"\n").split(b"\n"), 1):
-        try:
-            found = json.loads(line, parse_constant=_refuse_constant)
-        except (ValueError, RecursionError) as error:
-            why = "nested too deeply" if isinstance(error, RecursionError) else error
-            return f"{source}, line {number}: no JSON object ({why}): {line_at(data, number)!r}"
-        if not isinstance(found, dict):
-            return f"{source}, line {number}: no JSON object: {line_at(data, number)!r}"
+        found = json_object(line, parse_constant=_refuse_constant)
+        if isinstance(found, str):
+            return f"{source}, line {number}: {found}: {text.line_at(data, number)!r}"
         for name, value in found.items():
             kind = _kind(value)
             before, first = kinds.setdefault(name, (kind, number)) if kind else (kind, 0)
@@ -117,6 +102,16 @@ def _bad_object(data: bytes, source: str, said: str) -> str:
                     f"line {first}; a column has one type"
                 )
     return f"{source}: cannot be read as ndjson: {said}"
+
+
+def json_object(line: bytes, **how: Any) -> dict[str, Any] | str:
+    """The object of a line of JSON, or why it is none."""
+    try:
+        found = json.loads(line, **how)
+    except (ValueError, RecursionError) as error:
+        why = "nested too deeply" if isinstance(error, RecursionError) else error
+        return f"no JSON object ({why})"
+    return found if isinstance(found, dict) else "no JSON object"
 
 
 def _refuse_constant(name: str) -> None:
@@ -173,37 +168,27 @@ def _check_header(names: list[str], source: str) -> None:
 def _check_widths(data: bytes, separator: str, source: str) -> int:
     """Every line has as many fields as the header; gives the line of the first row.
 
-    Returns
-    -------
-    int
-        -1 when a field holds a line break, so that rows and lines do not correspond.
+    -1 when a field holds a line break, so that rows and lines do not correspond.
     """
     if data.startswith(b"\n"):
-        raise _blank(source, 1)
+        raise text.blank_line(source, 1)
     lines = None
     if b'"' in data:
-        counts, lines = quoted_field_counts(data, separator, source)
+        counts, lines = text.quoted_field_counts(data, separator, source)
     else:
-        counts = np.concatenate(list(field_counts(data, separator)))
+        counts = np.concatenate(list(text.field_counts(data, separator)))
         if counts[0] == 1 and (place := data.find(b"\n\n")) >= 0:  # else its width tells
-            raise _blank(source, data.count(b"\n", 0, place + 1) + 1)
+            raise text.blank_line(source, data.count(b"\n", 0, place + 1) + 1)
     wrong = np.flatnonzero(counts != counts[0])
     if not len(wrong):
         return 2 if lines is None or bool((lines == np.arange(1, len(lines) + 1)).all()) else -1
     row = int(wrong[0])
     line = row + 1 if lines is None else int(lines[row])
-    if not line_at(data, line).strip():
-        raise _blank(source, line)
+    if not text.line_at(data, line).strip():
+        raise text.blank_line(source, line)
     raise InputError(
         f"{source}, line {line}: {counted(counts[row], 'field')}, but the header has "
         f"{counts[0]} ({counted(len(wrong), 'such line')})"
-    )
-
-
-def _blank(source: str, line: int) -> InputError:
-    return InputError(
-        f"{source}, line {line}: the line is blank; blank lines may only stand at the end: "
-        f"remove it"
     )
 
 
@@ -213,3 +198,125 @@ def _filled(frame: pl.DataFrame, source: str, first_line: int) -> Table:
             f"{source}: there are no rows, only {', '.join(frame.columns) or 'nothing'}"
         )
     return Table(source, frame, first_line=first_line)
+
+
+Array = npt.NDArray[Any]
+BIGGEST = 1 << 37  # bytes of one unpacked array: more is a damaged or malicious header
+
+
+def read_archive(stream: IO[bytes], source: str) -> Table:
+    """The arrays of an .npz file, each a column of its name."""
+
+    def load() -> Any:
+        if stream.read(2) not in (b"PK", b"\x93N"):
+            raise ValueError("it does not begin as one does")
+        stream.seek(0)
+        with np.load(stream, allow_pickle=False) as archive:
+            if isinstance(archive, np.ndarray):
+                raise ValueError("it holds a single array: --input-format npy")
+            _check_sizes(archive.zip)
+            return {name: np.asarray(archive[name]) for name in archive.files}
+
+    return _table(_loaded(load, source, "archive"), source)
+
+
+def _check_sizes(archive: Any) -> None:
+    """Refuse arrays whose header promises more than there is, or that unpack to more than the limit
+    of compressed files, before memory is asked for.
+    """
+    packed = (entry for entry in archive.infolist() if entry.compress_type != ZIP_STORED)
+    if sum(entry.file_size for entry in packed) > UNPACKED.size:
+        raise ValueError(f"it holds, when unpacked, more than {UNPACKED.lifted()}")
+    for entry in archive.infolist():
+        with archive.open(entry) as member:
+            version = np.lib.format.read_magic(member)
+            read = getattr(np.lib.format, f"read_array_header_{version[0]}_0", None)
+            shape, _, dtype = (read or np.lib.format.read_array_header_2_0)(member)
+            size = dtype.itemsize * int(np.prod([int(n) for n in shape], dtype=object))
+        if size > min(entry.file_size, BIGGEST) and not dtype.hasobject:
+            raise ValueError(f"array {entry.filename} says {size} bytes, {entry.file_size} follow")
+
+
+def read_array(stream: IO[bytes], source: str) -> Table:
+    """The array of a single .npy file, as the column `scores`."""
+    array = _loaded(lambda: np.lib.format.read_array(stream, allow_pickle=False), source, "array")
+    return _table({"scores": array}, source)
+
+
+def _loaded(load: Callable[[], Any], source: str, what: str) -> Any:
+    """What NumPy reads; whatever it throws at damaged data becomes an error of ours."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # archives of Python 2, say
+            return load()
+    except Exception as error:
+        why = f"cannot be read as a NumPy {what} ({text.caught(error)})"
+        if "pickle" in str(error) or "Object arrays" in str(error):
+            why = (
+                "holds Python objects, which are never loaded; save text as fixed-width strings "
+                "(array.astype(str)) and numbers as numbers"
+            )
+        raise InputError(f"{source}: {why}") from error
+
+
+def _read_file(file: Path) -> Array:
+    with file.open("rb") as stream:
+        return np.lib.format.read_array(stream, allow_pickle=False)
+
+
+def read_folder(folder: Path) -> Table:
+    """The .npy files of a folder, each a column of its name."""
+    files = sorted(folder.glob("*.npy"))
+    if not files:
+        raise InputError(
+            f"{folder}: no .npy files there; expected scores.npy and labels.npy or targets.npy"
+        )
+    arrays = {file.stem: _loaded(partial(_read_file, file), str(file), "array") for file in files}
+    return _table(arrays, str(folder))
+
+
+def _table(arrays: dict[str, Array], source: str) -> Table:
+    rows = {len(v) for v in arrays.values() if v.ndim}
+    if len(rows) != 1:
+        sizes = ", ".join(f"{k} {v.shape}" for k, v in arrays.items()) or "none"
+        raise InputError(
+            f"{source}: the arrays have different lengths ({sizes}); each needs one entry a trial"
+        )
+    if rows == {0}:
+        raise InputError(f"{source}: the arrays {', '.join(arrays)} have no entries")
+    flat, matrices = {}, {}
+    for name, given in arrays.items():
+        array = given[:, 0] if given.ndim == 2 and given.shape[1] == 1 else given
+        if array.ndim == 1:
+            flat[name] = _series(array, name, source)
+        elif array.ndim == 2 and array.shape[1] and array.dtype.kind in "biuf":
+            matrices[name] = _plain(array, name, source)
+        elif array.ndim:
+            raise InputError(
+                f"{source}: array {name!r} has {array.ndim} dimensions of {array.dtype}, shape "
+                f"{array.shape}; one number or text, or one row of numbers a trial was expected"
+            )
+    frame = pl.DataFrame(flat) if flat else pl.DataFrame({"row": np.arange(next(iter(rows)))})
+    return Table(source, frame, matrices, ordered=True)
+
+
+def _series(array: Array, name: str, source: str) -> pl.Series:
+    try:
+        if array.dtype.kind == "S":
+            array = np.char.decode(array, "utf-8")
+        if array.dtype.kind == "U":
+            return pl.Series(array.astype(object), dtype=pl.String)
+    except (ValueError, SystemError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"{source}: array {name!r}: text that is not Unicode") from error
+    return pl.Series(_plain(array, name, source))
+
+
+def _plain(array: Array, name: str, source: str) -> Array:
+    """Numbers or truth values in a size and byte order that every tool takes."""
+    if array.dtype.kind not in "biuf":
+        raise InputError(
+            f"{source}: array {name!r} is of type {array.dtype}; numbers or text were expected"
+        )
+    if array.dtype.kind == "f" and array.dtype.itemsize not in (4, 8):
+        return array.astype(np.float64)
+    return array.astype(array.dtype.newbyteorder("="), copy=False)

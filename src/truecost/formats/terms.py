@@ -1,11 +1,24 @@
-"""What the files of a search for terms share: names of documents, and tables in place of XML.
+"""What the files of a search share: names of documents, numbers in place of texts; and what is said
+in an RTTM, word by word (`read_lexemes`).
 
 A document is named after its audio file, without folder and, where it ends like audio, without its
 ending: `audio/bnews/20010206_ABC.sph` is `20010206_ABC`, and `rec.1` stays as it is. A table that
 has no column `channel` is of recordings with one channel, whose name is 1 as NIST writes it.
+
+Lines of an RTTM that are read, fields apart by blanks:
+
+    LEXEME file chnl tbeg tdur ortho stype name conf [slat]
+    SPEAKER file chnl tbeg tdur <NA> <NA> name conf [slat]
+
+A LEXEME is a word as it is written, `ortho`; its `stype` says what kind it is: `lex` an ordinary
+one, `fp` a filled pause, `frag` a fragment, `un-lex` one that was not understood, `for-lex` a
+foreign one, `alpha` a letter, `propernoun`, `acronym`, `interjection`, `other`. Case is kept. Lines
+of the other types of RTTM are left out (`LEFT_OUT` of `segments.py`, `NOSCORE`, `NON-LEX`), also
+where they are written NONLEX and NONSPEECH; any other type is refused. What follows `;;` behind a
+blank is a comment. Source: NIST, RT-09 meeting recognition evaluation plan, appendix A.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -15,17 +28,18 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five
-from truecost.formats import declared as sniffing
-from truecost.formats import tables, xml
-from truecost.formats.declared import SEARCHES
+from truecost.errors import InputError, UsageError
+from truecost.formats import segments, tables, xml
+from truecost.formats.declared import SEARCHES, known_format
+from truecost.formats.opening import blocks, read_bytes, source_name
 from truecost.formats.reading import table_of_bytes
-from truecost.formats.streams import blocks, read_bytes, shown
-from truecost.formats.table import Table
+from truecost.formats.table import Table, refuse_values
+from truecost.formats.text import parts, records, regular_fields, seconds
 from truecost.formats.trial_lists import is_number
 
 Floats = npt.NDArray[np.float64]
 Found = TypeVar("Found")
+Mapped = Mapping[str, str] | None  # columns that have other names
 ONLY_CHANNEL = "1"
 WANTED = {  # by format, what may stand in its place
     "kwslist": "a kwslist or a table of detections",
@@ -36,22 +50,25 @@ AUDIO = (
     *("sph", "wav", "flac", "mp3", "ogg", "opus", "aif", "aiff", "au", "snd", "raw", "pcm"),
     *("m4a", "mp4", "webm"),
 )
+WORDS = ("document", "channel", "start", "duration", "word", "subtype", "speaker", "line")
+TURNS = ("document", "channel", "start", "duration", "speaker", "line")
+NAMES = {"recording": "document", "orthography": "word"}
+CODED = ("document", "channel", "word", "subtype", "speaker")
+SAID = ("LEXEME", "SPEAKER")
+FIELDS = {
+    name: pl.Categorical if NAMES.get(name, name) in CODED else pl.String
+    for name in segments.FIELDS
+}
+LEFT_OUT = ("NOSCORE", "NON-LEX", *segments.LEFT_OUT, "NONLEX", "NONSPEECH")
 
 
 @dataclass(frozen=True, eq=False)
 class Listing:
     """What an XML file, or a table in its place, lists.
 
-    Attributes
-    ----------
-    source : str
-        File name for messages.
-    header : mapping of str to str
-        What the file says of itself; nothing for tables.
-    frame : polars.DataFrame
-        A row for each entry, in the order of the file; `line` is where it stands.
-    noun : str
-        What `line` numbers: lines, or rows (from 0) where a file has no lines.
+    The header is what the file says of itself, nothing for tables. The frame has a row for each
+    entry, in the order of the file; `line` is where it stands: the number of a line, or of a row
+    (from 0) where a file has no lines, as `noun` says.
     """
 
     source: str
@@ -68,77 +85,42 @@ class Listing:
 
 
 def read_either(
-    path: str,
-    stated: str | None,
     kind: str,
     of_blocks: Callable[[Iterable[bytes], str], Found],
-    of_table: Callable[[Table], Found],
+    of_table: Callable[[Table, Mapped], Found],
+    given: str | Table,
+    stated: str | None = None,
+    columns: Mapped = None,
 ) -> Found:
-    """Read XML a block at a time, and anything else as a table.
+    """Read XML of a kind a block at a time, and anything else as a table of mapped columns.
 
-    Parameters
-    ----------
-    path : str
-        Gzipped or not; `-` is standard input.
-    stated : str, optional
-        The format; from the content or the ending when left out.
-    kind : str
-        The format that is XML.
-    of_blocks : callable
-        Called with the blocks and the name for messages.
-    of_table : callable
-        Called with the table.
-
-    Raises
-    ------
-    UsageError
-        When the format is not known.
-    InputError
-        When the file cannot be read, or is of another kind.
+    A path may be of a gzipped file, or `-` for standard input; the format is the stated one, else
+    that of the content or the ending.
     """
+    if isinstance(given, Table):
+        return of_table(given, columns)
     if stated is not None:
-        stated = sniffing.known(stated, SEARCHES)
-    data = iter(blocks(path))
+        stated = known_format(stated, SEARCHES)
+    data = iter(blocks(given))
     first = next(data, b"")
     whole = chain([first] * bool(first), data)
     if stated == kind or (stated is None and xml.looks_like_xml(first)):
-        return of_blocks(whole, shown(path))
+        return of_blocks(whole, source_name(given))
     # A file is read anew: what unpacks to more than the limit must not fill the memory before.
-    content = read_bytes(path) if Path(path).is_file() else b"".join(whole)
-    table = table_of_bytes(content, path, stated, SEARCHES)
+    content = read_bytes(given) if Path(given).is_file() else b"".join(whole)
+    table = table_of_bytes(content, given, stated, SEARCHES)
     refuse_kind(table, WANTED[kind])
-    return of_table(table)
+    return of_table(table, columns)
 
 
 def refuse_kind(table: Table, wanted: str) -> None:
-    """Refuse what was read from a file of a search that is no table.
-
-    Parameters
-    ----------
-    wanted : str
-        What was expected, for the message.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse what was read from a file of a search that is no table; `wanted` was expected."""
     if table.format and table.format not in tables.KINDS:
         raise InputError(f"{table.source}: this is {table.format}; {wanted} was expected")
 
 
 def document_of(file: str) -> str:
-    """The name of a document.
-
-    Parameters
-    ----------
-    file : str
-        Its audio file.
-
-    Returns
-    -------
-    str
-        Without folder and ending.
-    """
+    """The name of a document: that of its audio file without folder and ending."""
     name = file.strip().replace("\\", "/").rpartition("/")[2]
     stem, _, ending = name.rpartition(".")
     return stem if stem and ending.lower() in AUDIO else name
@@ -147,10 +129,7 @@ def document_of(file: str) -> str:
 class Codes(dict[str, int]):
     """Codes of texts, given out in the order in which the texts are asked for.
 
-    Parameters
-    ----------
-    name : callable
-        What a text stands for; texts of one name have one code.
+    Texts of one `name`, what they stand for, have one code.
     """
 
     def __init__(self, name: Callable[[str], str] = str.strip) -> None:
@@ -177,13 +156,7 @@ def encoded(texts: pl.Series, codes: Codes) -> npt.NDArray[np.int32]:
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The columns of a table by what they mean.
-
-    Attributes
-    ----------
-    mapped : mapping of str to str
-        Columns that have other names than what they mean.
-    """
+    """The columns of a table by what they mean; `mapped` are those that have other names."""
 
     table: Table
     mapped: Mapping[str, str] = field(default_factory=dict)
@@ -200,22 +173,21 @@ class Columns:
         """A column of text; a gap is refused with its line."""
         self._refuse_headless(key)
         texts = self.table.texts(self.name(key), key)
-        self.refuse(texts.is_null().to_numpy(), lambda _: "empty", f"without a {key}")
+        self.refuse(texts.is_null().to_numpy(), f"without a {key}", lambda _: "empty")
         return texts.alias(key)
 
     def numbers(self, key: str) -> Floats:
         """A column of finite numbers; anything else is refused with its line."""
         self._refuse_headless(key)
         found = self.table.numbers(self.name(key), key)
-        self.refuse(
-            ~np.isfinite(found), lambda r: str(found[r]), f"whose {key} is no finite number"
-        )
+        fault = f"whose {key} is no finite number"
+        self.refuse(~np.isfinite(found), fault, lambda r: str(found[r]))
         return found
 
     def seconds(self, key: str) -> Floats:
         """A column of times from 0; anything else is refused with its line."""
         found = self.numbers(key)
-        self.refuse(found < 0, lambda r: str(found[r]), f"whose {key} is negative")
+        self.refuse(found < 0, f"whose {key} is negative", lambda r: str(found[r]))
         return found
 
     def documents(self) -> pl.Series:
@@ -228,9 +200,7 @@ class Columns:
         """The channels, or the only one."""
         if self.has("channel"):
             return self.texts("channel")
-        return pl.Series("channel", [ONLY_CHANNEL], dtype=pl.String).new_from_index(
-            0, len(self.table)
-        )
+        return pl.repeat(ONLY_CHANNEL, len(self.table), eager=True).alias("channel")
 
     def spans(self, begin: float | None = None) -> tuple[Floats, Floats]:
         """Starts and durations; without a column `start` all start at `begin`, if it is given."""
@@ -263,8 +233,8 @@ class Columns:
                 f"{self.table.mapped_by} end=COLUMN or duration=COLUMN"
             )
         found = self.seconds(chosen[0])
-        before = found < start if chosen[0] == "end" else np.zeros(len(found), bool)
-        self.refuse(before, lambda r: f"{start[r]} to {found[r]}", "with an end before its start")
+        before = (found < start) & (chosen[0] == "end")
+        self.refuse(before, "with an end before its start", lambda r: f"{start[r]} to {found[r]}")
         return start, chosen[0], found
 
     def _refuse_headless(self, key: str) -> None:
@@ -277,22 +247,77 @@ class Columns:
                 f"are {', '.join(names)}: has the file no header line?"
             )
 
-    @property
-    def lines(self) -> npt.NDArray[np.int64]:
-        """Where the rows stand."""
-        if self.table.lines is not None:
-            return self.table.lines
-        return np.arange(len(self.table), dtype=np.int64) + max(self.table.first_line, 0)
-
-    @property
-    def noun(self) -> str:
-        """What `lines` numbers."""
-        numbered = self.table.lines is not None or self.table.first_line >= 0
-        return self.table.noun if numbered else "row"
-
-    def refuse(self, wrong: npt.NDArray[np.bool_], value: Callable[[int], str], what: str) -> None:
+    def refuse(self, wrong: npt.NDArray[np.bool_], fault: str, value: Callable[[int], str]) -> None:
         """InputError for rows that are wrong, with the first five lines."""
-        rows = np.flatnonzero(wrong)
-        if len(rows):
-            shown = first_five(f"{value(int(r))} at {self.table.where(int(r))}" for r in rows[:6])
-            raise InputError(f"{self.table.source}: {counted(len(rows), 'row')} {what}: {shown}")
+        refuse_values(self.table, wrong, "row", fault, value)
+
+
+@dataclass(frozen=True, eq=False)
+class Speech:
+    """What an RTTM says of words and turns: its LEXEME and SPEAKER lines, in order.
+
+    The columns are `WORDS` and `TURNS`, times in seconds; texts are categorical.
+    """
+
+    source: str
+    words: pl.DataFrame
+    turns: pl.DataFrame
+
+
+def read_lexemes(path: str) -> Speech:
+    """The words and turns of an RTTM, gzipped or not; `-` is standard input."""
+    return of_bytes(read_bytes(path), source_name(path))
+
+
+def of_bytes(data: bytes, source: str) -> Speech:
+    """The words and turns of the bytes of an RTTM."""
+    if not data:
+        raise InputError(f"{source}: the file is empty; expected rttm: {segments.RTTM}")
+    if xml.looks_like_xml(data):
+        what = xml.called(data)
+        raise InputError(f"{source}: this is {what}; an rttm was expected: {segments.RTTM}")
+    words, turns = (_plain(pl.concat(found)) for found in zip(*_timed(data, source), strict=True))
+    if not words.height:
+        raise InputError(f"{source}: there is no LEXEME line; rttm is {segments.RTTM}")
+    return Speech(source, words, turns)
+
+
+def _plain(rows: pl.DataFrame) -> pl.DataFrame:
+    """The rows with the names of documents, where files have folders or endings."""
+    files = rows["document"].unique().cast(pl.String)
+    names = {file: document_of(file) for file in files if document_of(file) != file}
+    if not names:
+        return rows
+    named = rows["document"].cast(pl.String).replace(names).cast(pl.Categorical)
+    return rows.with_columns(named)
+
+
+def _timed(data: bytes, source: str) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Words and turns, some lines at a time."""
+    for before, part in parts(data, source):
+        fields = _regular(part, before)
+        if fields is None:
+            fields = _fields(part, before, source)
+        fields = fields.filter(pl.col("type").is_in(SAID)).rename(NAMES)
+        if b"*" in part:
+            fields = fields.with_columns(pl.col("start", "duration").str.strip_chars_end("*"))
+        times = [seconds(fields, name, source) for name in ("start", "duration")]
+        rows = fields.select("type", *CODED, *times, "line")
+        rows = rows.cast(dict.fromkeys(CODED, pl.Categorical))
+        said = rows["type"] == "LEXEME"
+        yield rows.filter(said).select(WORDS), rows.filter(~said).select(TURNS)
+
+
+def _regular(part: bytes, before: int) -> pl.DataFrame | None:
+    """The fields of lines without comments and blanks that need a look, as most are."""
+    fields = None if b";;" in part else regular_fields(part, before, FIELDS, 9)
+    known = fields is not None and fields["type"].is_in([*SAID, *LEFT_OUT]).all()
+    return fields if known else None
+
+
+def _fields(part: bytes, before: int, source: str) -> pl.DataFrame:
+    """The fields of lines."""
+    block = records(part, before, segments.COMMENTS)
+    if b";;" in part:
+        block = block.with_columns(pl.col("text").str.replace(r"[ \t]+;;.*$", ""))
+    return segments.typed(block, source, [*SAID, *LEFT_OUT], "RTTM")

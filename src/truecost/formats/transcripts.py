@@ -1,5 +1,21 @@
-"""NIST's transcripts: trn, STM (segments), CTM (words), and whether their alternations are well
-formed.
+r"""Files of texts: one a line, Kaldi, trn, STM and CTM; ids of items; alternations in a text.
+
+Plain texts:
+
+| name | line | where it comes from |
+|---|---|---|
+| lines | the text | translations; outputs of recognisers in the order of a list |
+| kaldi-text | `id words`, or `id` alone for an empty text | Kaldi `data/*/text` |
+
+Only `\n` (or `\r\n`) ends a line; other characters that Unicode calls line separators belong to
+the text. The last line may lack its line break. Both give the columns `id` and `text`.
+
+- lines: every line is a text as it stands, blanks included, and an empty line is an empty text; the
+  id is the number of the line.
+- kaldi-text: the id ends at the first blank or tab; blanks around the text are cut off. Blank lines
+  may only stand at the end. Ids may repeat: the task refuses them.
+
+Alternations:
 
     ALTERNATE := "{" TEXT ALT+ "}"      ALT := "/" TEXT      TEXT := words, "@" or ALTERNATEs
 
@@ -7,6 +23,8 @@ formed.
 NIST's scorer also splits words at a brace or, within braces, at a slash; the grammar does not. What
 the two read differently is refused. Outside braces a slash is a word.
 Source: NIST SCTK, `doc/infmts.htm`.
+
+trn, transcription, has an utterance a line:
 
     she had your dark suit in greasy wash water all year (cmh_sa01)
 
@@ -53,45 +71,90 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 
 import polars as pl
 
-from truecost.formats.field_lines import (
-    BLANKS,
-    cut,
-    fields_of,
-    record_blocks,
-    refuse,
-    seconds,
-    table_of,
-)
+from truecost.errors import InputError
+from truecost.formats import text as raw
+from truecost.formats.declared import by_ending
+from truecost.formats.opening import read_bytes
+from truecost.formats.reading import formats_of, read
 from truecost.formats.table import Table
 from truecost.names import NO_NUMBER
 
+_FIELDS = re.compile(rb"[^\s][ \t]+[^\s]")  # a line with more than an id
+_OTHER = (b"PAR1", b"{", b"[")
+UTTERANCE = r"^(.*)\(([^() \t]+)\)$"
+STM = "recording channel speaker start end [<label,...>] words"
+CTM = "recording channel start duration word [confidence [type [speaker]]]"
+NAMED = ("recording", "channel", "start", "end")
+SEGMENT = ("recording", "channel", "speaker", "start", "end")
+RECORD = "^" + r"[ \t]+".join([r"([^ \t]+)"] * len(SEGMENT)) + r"(?:[ \t]+(.*))?$"
+LABELLED = r"^<([^ \t<>]*)>(?:[ \t]+(.*))?$"
+MEANING = re.compile(rb'^[ \t]*;;[ \t]*(CATEGORY|LABEL)[ \t]+"([^"\n]*)"[ \t]+"([^"\n]*)"', re.M)
+ALTERNATION = ("<ALT_BEGIN>", "<ALT>", "<ALT_END>")
+WORD = ("recording", "channel", "start", "duration", "word", "confidence", "type", "speaker")
+
+
+def read_lines(data: bytes, source: str) -> Table:
+    """A table of texts, one a line: `id` ("1", "2", ...) and `text`, which may be empty."""
+    data = raw.decoded(data, source)
+    raw.refuse_carriage_returns(data, source)
+    if not data:
+        raise InputError(f"{source}: the file is empty; expected one text a line")
+    if not data.endswith(b"\n"):
+        data += b"\n"
+    texts = pl.concat([lines for _, lines in raw.line_blocks(data)])
+    frame = pl.DataFrame({"text": texts}).with_row_index("id", 1)
+    return Table(source, frame.cast({"id": pl.String}), first_line=1, ordered=True)
+
+
+def read_kaldi(data: bytes, source: str) -> Table:
+    """A table of the texts of a Kaldi text file: `id` and `text`, which may be empty."""
+    data = raw.clean(data, source, b" \t\r")
+    raw.refuse_carriage_returns(data, source)
+    blocks = [_texts(lines, before, source) for before, lines in raw.line_blocks(data)]
+    return Table(source, pl.concat(blocks), first_line=1)
+
+
+def _texts(lines: pl.Series, before: int, source: str) -> pl.DataFrame:
+    stripped = lines.str.strip_chars(raw.BLANKS)
+    if (blank := stripped == "").any():
+        raise InputError(
+            f"{source}, line {before + int(blank.arg_true()[0]) + 1}: the line is blank; an "
+            f"utterance has an id, then its words; blank lines may only stand at the end: remove it"
+        )
+    parts = stripped.str.extract_groups(r"^([^ \t]+)[ \t]*(.*)$")
+    return parts.struct.rename_fields(["id", "text"]).struct.unnest()
+
+
+def read_ids(path: str, input_format: str | None, task: str) -> Table:
+    """The table of a file that says which utterances, sentences or recordings there are.
+
+    A file with an id a line, which has no format and gives `id` alone, or any file of the task; its
+    texts do not matter.
+    """
+    silent = input_format is None and Path(path).is_file()
+    if silent and by_ending(path, formats_of(task)) is None:
+        data = read_bytes(path)
+        if one_a_line(data):
+            table = read_kaldi(data, path)
+            return replace(table, frame=table.frame.select("id"))
+    return read(path, input_format, task)
+
+
+def one_a_line(data: bytes) -> bool:
+    """Whether text has one value a line, without blanks inside."""
+    return bool(data.strip()) and not data.startswith(_OTHER) and not _FIELDS.search(data)
+
 
 def check_alternations(texts: pl.DataFrame, source: str) -> None:
-    """Refuse texts whose alternations are malformed.
-
-    Parameters
-    ----------
-    texts : polars.DataFrame
-        `line` and `text`.
-    source : str
-        Name for messages.
-
-    Raises
-    ------
-    InputError
-        With the line of the first.
-    """
+    """Refuse texts, given as `line` and `text`, whose alternations are malformed."""
     braced = texts.filter(pl.col("text").str.contains(r"[{}]"))
     faults = braced["text"].map_elements(_fault, return_dtype=pl.String)
-    refuse(
-        source,
-        braced.with_columns(faults.alias("fault")),
-        faults != "",
-        lambda row: f"{row['fault']}: {cut(row['text'])!r}; an alternation is {{ a / b / @ }}",
-    )
+    why = "{fault}: {cut!r}; an alternation is {{ a / b / @ }}"
+    raw.refuse(source, braced.with_columns(fault=faults), faults != "", why)
 
 
 def _fault(text: str) -> str:
@@ -117,100 +180,40 @@ def _fault(text: str) -> str:
     return "a brace is never closed" if depth else ""
 
 
-UTTERANCE = r"^(.*)\(([^() \t]+)\)$"
-
-
 def read_trn(data: bytes, source: str) -> Table:
-    """A table of utterances from the bytes of a trn file.
-
-    Parameters
-    ----------
-    source : str
-        Name for messages.
-
-    Returns
-    -------
-    Table
-        `id` and `text`.
-
-    Raises
-    ------
-    InputError
-        When a line does not end with an id, or an alternation is malformed; with the line.
-    """
-    blocks = (_utterances(block, source) for block in record_blocks(data, source))
-    return table_of(blocks, source, "utterance; trn is words (id)")
+    """A table of the utterances of a trn file: `id` and `text`."""
+    return raw.read_records(data, source, _utterances, "utterance; trn is words (id)")
 
 
 def _utterances(block: pl.DataFrame, source: str) -> pl.DataFrame:
     parts = block["text"].str.extract_groups(UTTERANCE).struct.unnest()
-    refuse(source, block, parts["2"].is_null(), lambda row: _why(row["text"]))
+    raw.refuse(source, block, parts["2"].is_null(), _missing_id)
     texts = block.select(
-        "line", parts["2"].alias("id"), parts["1"].str.strip_chars(BLANKS).alias("text")
+        "line", parts["2"].alias("id"), parts["1"].str.strip_chars(raw.BLANKS).alias("text")
     )
     check_alternations(texts, source)
     return texts
 
 
-def _why(text: str) -> str:
+def _missing_id(text: str) -> str:
     """Why a line has no id."""
     if not text.endswith(")") or "(" not in text:
-        return f"the line does not end with an id in parentheses: {cut(text)!r}; trn is words (id)"
+        return (
+            f"the line does not end with an id in parentheses: {raw.cut(text)!r}; trn is words (id)"
+        )
     held = text[text.rindex("(") + 1 : -1]
     fault = "is empty" if not held else "holds a blank"
     if ")" in held:
         fault = "holds a parenthesis"
-    return f"the id at the end of the line {fault}: {cut(text)!r}; trn is words (id)"
-
-
-STM = "recording channel speaker start end [<label,...>] words"
-
-
-CTM = "recording channel start duration word [confidence [type [speaker]]]"
-
-
-NAMED = ("recording", "channel", "start", "end")
-
-
-SEGMENT = ("recording", "channel", "speaker", "start", "end")
-
-
-RECORD = "^" + r"[ \t]+".join([r"([^ \t]+)"] * len(SEGMENT)) + r"(?:[ \t]+(.*))?$"
-
-
-LABELLED = r"^<([^ \t<>]*)>(?:[ \t]+(.*))?$"
-
-
-MEANING = re.compile(rb'^[ \t]*;;[ \t]*(CATEGORY|LABEL)[ \t]+"([^"\n]*)"[ \t]+"([^"\n]*)"', re.M)
-
-
-ALTERNATION = ("<ALT_BEGIN>", "<ALT>", "<ALT_END>")
-
-
-WORD = ("recording", "channel", "start", "duration", "word", "confidence", "type", "speaker")
+    return f"the id at the end of the line {fault}: {raw.cut(text)!r}; trn is words (id)"
 
 
 def read_stm(data: bytes, source: str) -> Table:
-    """A table of segments from the bytes of an STM file.
+    """A table of the segments of an STM file.
 
-    Parameters
-    ----------
-    source : str
-        Name for messages.
-
-    Returns
-    -------
-    Table
-        `id`, `recording`, `channel`, `speaker`, `start` and `end` in seconds, labels, `text`.
-
-    Raises
-    ------
-    InputError
-        When a line has fewer than five fields, a time that is negative or no number, an end before
-        its start, a malformed alternation, or what may be a word or a label; with the line.
+    `id`, `recording`, `channel`, `speaker`, `start` and `end` in seconds, labels, `text`.
     """
-    blocks = (_segments(block, source) for block in record_blocks(data, source))
-    table = table_of(blocks, source, f"segment; stm is {STM}")
+    table = raw.read_records(data, source, _segments, f"segment; stm is {STM}")
     meanings = [tuple(map(bytes.decode, found)) for found in MEANING.findall(data)]
     categories = {place: name for kind, place, name in meanings if kind == "CATEGORY"}
     declared = {label.lower() for kind, label, _ in meanings if kind == "LABEL"}
@@ -223,23 +226,13 @@ def read_stm(data: bytes, source: str) -> Table:
 
 def _segments(block: pl.DataFrame, source: str) -> pl.DataFrame:
     """The fields of each line; `rest` is what stands behind the times."""
-    parts = block["text"].str.extract_groups(RECORD).struct
-    fields = pl.concat(
-        [block, parts.rename_fields([*SEGMENT, "rest"]).struct.unnest()], how="horizontal"
-    )
-    refuse(
-        source,
-        fields,
-        fields["end"].is_null(),
-        lambda row: f"fewer than five fields: {cut(row['text'])!r}; stm is {STM}",
-    )
-    start, end = (seconds(fields, name, source) for name in ("start", "end"))
-    refuse(
-        source,
-        fields,
-        end < start,
-        lambda row: f"the end {row['end']} is before the start {row['start']}; stm is {STM}",
-    )
+    parts = block["text"].str.extract_groups(RECORD).struct.rename_fields([*SEGMENT, "rest"])
+    fields = block.hstack(parts.struct.unnest())
+    few = f"fewer than five fields: {{cut!r}}; stm is {STM}"
+    raw.refuse(source, fields, fields["end"].is_null(), few)
+    start, end = (raw.seconds(fields, name, source) for name in ("start", "end"))
+    backward = f"the end {{end}} is before the start {{start}}; stm is {STM}"
+    raw.refuse(source, fields, end < start, backward)
     return fields.select("line", *SEGMENT[:3], start, end, pl.col("rest").fill_null(""))
 
 
@@ -253,7 +246,8 @@ def _labelled(
         known = pl.Series(sorted(declared), dtype=pl.String)
         declared_ones = labels.str.to_lowercase().is_in(known.implode())
         sure = labels.str.contains(",", literal=True) | declared_ones
-        refuse(source, frame, ~sure.fill_null(value=True), lambda row: _doubtful(row["rest"]))
+        rest = frame.select("line", text="rest")
+        raw.refuse(source, rest, ~sure.fill_null(value=True), _doubtful)
     text = text.fill_null("").zip_with(labels.is_not_null(), frame["rest"]).alias("text")
     lists = labels.str.split(",")
     width = max(lists.list.len().drop_nulls(), default=0)
@@ -283,12 +277,9 @@ def _label_names(width: int, categories: dict[str, str], taken: list[str]) -> li
 
 
 def numbered(frame: pl.DataFrame, parts: Sequence[str]) -> pl.Series:
-    """An `id` from the columns of each row, joined by hyphens; a second one of the same gets -2.
+    """An `id` from columns of each row, joined by hyphens; a second one of the same gets -2.
 
-    Parameters
-    ----------
-    parts : sequence of str
-        Names of columns; times are written to the microsecond.
+    Times are written to the microsecond.
     """
     columns = [frame[part] for part in parts]
     rounded = [c.round(6) if c.dtype.is_float() else c for c in columns]
@@ -299,48 +290,26 @@ def numbered(frame: pl.DataFrame, parts: Sequence[str]) -> pl.Series:
 
 
 def read_ctm(data: bytes, source: str) -> Table:
-    """A table of words from the bytes of a CTM file.
+    """A table of the words of a CTM file.
 
-    Parameters
-    ----------
-    source : str
-        Name for messages.
-
-    Returns
-    -------
-    Table
-        `recording`, `channel`, `start` and `duration` in seconds, `word`, and those of
-        `confidence`, `type` and `speaker` that a line has.
-
-    Raises
-    ------
-    InputError
-        When a line has another number of fields, an alternation, a time that is negative or no
-        number, or a confidence that is none; with the line.
+    `recording`, `channel`, `start` and `duration` in seconds, `word`, and those of `confidence`,
+    `type` and `speaker` that a line has.
     """
-    blocks = (_words(block, source) for block in record_blocks(data, source))
-    table = table_of(blocks, source, f"word; ctm is {CTM}")
-    kept = [c.name for c in table.frame if c.name in WORD[:5] or c.null_count() < len(c)]
-    return replace(table, frame=table.frame.select(kept))
+    table = raw.read_records(data, source, _words, f"word; ctm is {CTM}")
+    there = [c.name for c in table.frame if c.name in WORD[:5] or c.null_count() < len(c)]
+    return replace(table, frame=table.frame.select(there))
 
 
 def _words(block: pl.DataFrame, source: str) -> pl.DataFrame:
-    fields = fields_of(block, WORD, 5, source, f"ctm is {CTM}")
-    refuse(
-        source,
-        fields,
-        fields["word"].str.to_uppercase().is_in(ALTERNATION),
-        lambda row: f"{row['word']}: alternations of a CTM file are not read; write an STM file",
-    )
-    start, duration = (seconds(fields, name, source) for name in ("start", "duration"))
+    fields = raw.fields_of(block, WORD, 5, source, f"ctm is {CTM}")
+    alternation = fields["word"].str.to_uppercase().is_in(ALTERNATION)
+    advice = "{word}: alternations of a CTM file are not read; write an STM file"
+    raw.refuse(source, fields, alternation, advice)
+    start, duration = (raw.seconds(fields, name, source) for name in ("start", "duration"))
     given = fields["confidence"]
     confidence = given.cast(pl.Float64, strict=False)
     none = given.str.strip_chars("<>").str.to_lowercase().is_in(NO_NUMBER)
-    refuse(
-        source,
-        fields,
-        (confidence.is_null() & ~none).fill_null(value=False),
-        lambda row: f"the confidence {row['confidence']!r} is no number; ctm is {CTM}",
-    )
+    wrong = (confidence.is_null() & ~none).fill_null(value=False)
+    raw.refuse(source, fields, wrong, f"the confidence {{confidence!r}} is no number; ctm is {CTM}")
     confidence = confidence.fill_nan(None)
     return fields.select("line", *WORD[:2], start, duration, "word", confidence, *WORD[6:])

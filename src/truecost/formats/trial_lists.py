@@ -29,42 +29,22 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five, named
-from truecost.formats.table import Table
+from truecost.errors import InputError, UsageError, counted, named
+from truecost.formats import text
+from truecost.formats.table import Table, refuse_values
 from truecost.formats.tables import read_columns
-from truecost.formats.text import (
-    clean,
-    field_counts,
-    first_wrong,
-    line_at,
-    line_blocks,
-    refuse_carriage_returns,
-)
 from truecost.names import NO_NUMBER, ScoreType
 
 ORDER = ("id", "enroll", "test", "speaker", "score", "label")
-
-
 WIDEST = 4
-
-
-LOOK = 1 << 22  # bytes that are looked at as text together when no layout fits
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What stands on each line.
-
-    Attributes
-    ----------
-    fields : tuple of str
-        Names of the fields in their order.
-    words : tuple of str
-        What a label may be, target first.
-    """
+    """What stands on each line: the fields in their order, and the words of labels."""
 
     fields: tuple[str, ...]
-    words: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()  # target first
 
     @property
     def line(self) -> str:
@@ -73,8 +53,6 @@ class Layout:
 
 
 WORDS, DIGITS = ("target", "nontarget"), ("1", "0")
-
-
 LAYOUTS: dict[str, Layout] = {
     "kaldi-trials": Layout(("enroll", "test", "label"), WORDS),
     "kaldi-scores": Layout(("enroll", "test", "score")),
@@ -86,29 +64,12 @@ LAYOUTS: dict[str, Layout] = {
 
 
 def read_lines(data: bytes, source: str, kind: str | None = None) -> Table:
-    """A table from a list of trials, of the layout that is named or that fits every line.
+    """A table of texts from a list of trials, of the layout that is named or that fits every line.
 
-    Parameters
-    ----------
-    source : str
-        Name for messages.
-    kind : str, optional
-        One of `LAYOUTS`; decided from all lines when left out.
-
-    Returns
-    -------
-    Table
-        Text columns; `layout` says what was decided.
-
-    Raises
-    ------
-    UsageError
-        When two layouts fit.
-    InputError
-        When none fits: the first line that breaks the layout that fits the most lines.
+    Its `layout` says what was decided.
     """
-    data = single_blanks(clean(data, source, b" \t\r"))
-    refuse_carriage_returns(data, source)
+    data = single_blanks(text.clean(data, source, b" \t\r"))
+    text.refuse_carriage_returns(data, source)
     fields = _columns(data)
     candidates = LAYOUTS if kind is None else {kind: LAYOUTS[kind]}
     fitting = [
@@ -117,10 +78,10 @@ def read_lines(data: bytes, source: str, kind: str | None = None) -> Table:
     if not fitting or fields is None:
         raise InputError(_broken(data, source, candidates))
     if len(fitting) > 1:
-        said = " and ".join(f"{n} ({LAYOUTS[n].line})" for n in fitting)
+        layouts = " and ".join(f"{n} ({LAYOUTS[n].line})" for n in fitting)
         raise UsageError(
-            f"{source}: two layouts fit every line, {said}, as in {line_at(data, 1)!r}: say which "
-            f"one it is with --input-format {'|'.join(fitting)}"
+            f"{source}: two layouts fit every line, {layouts}, as in {text.line_at(data, 1)!r}: "
+            f"say which one it is with --input-format {'|'.join(fitting)}"
         )
     return _table(fields, fitting[0], source)
 
@@ -128,8 +89,7 @@ def read_lines(data: bytes, source: str, kind: str | None = None) -> Table:
 def single_blanks(data: bytes) -> bytes:
     """The same lines with one blank between fields and none around them."""
     data = data.replace(b"\t", b" ")
-    if b"  " in data:
-        data = re.sub(rb"  +", b" ", data)
+    data = re.sub(rb"  +", b" ", data) if b"  " in data else data
     return data.removeprefix(b" ").replace(b"\n ", b"\n").replace(b" \n", b"\n")
 
 
@@ -137,7 +97,7 @@ def _columns(data: bytes) -> pl.DataFrame | None:
     """The fields of all lines, column by column, or None when lines differ in width."""
     width = data[: data.index(b"\n")].count(b" ") + 1
     # A blank line has one field, so that width 1 tells nothing; no layout has it.
-    if not 1 < width <= WIDEST or first_wrong(field_counts(data, " "), width):
+    if not 1 < width <= WIDEST or any((n != width).any() for n in text.field_counts(data, " ")):
         return None
     return pl.read_csv(
         data,
@@ -179,12 +139,9 @@ def _broken(data: bytes, source: str, candidates: dict[str, Layout]) -> str:
     """The first line that breaks the layout that fits the most lines, and why."""
     if data.startswith(b"\n") or b"\n\n" in data:
         line = 1 if data.startswith(b"\n") else data.count(b"\n", 0, data.index(b"\n\n")) + 2
-        return (
-            f"{source}, line {line}: the line is blank; blank lines may only stand at the end: "
-            f"remove it"
-        )
+        return str(text.blank_line(source, line))
     fit, first = dict.fromkeys(candidates, 0), dict[str, tuple[int, list[str]]]()
-    for before, lines in line_blocks(data, LOOK):
+    for before, lines in text.line_blocks(data):
         lists = lines.str.split(" ")
         fields = pl.DataFrame({str(k): lists.list.get(k, null_on_oob=True) for k in range(WIDEST)})
         for name, layout in candidates.items():
@@ -198,19 +155,19 @@ def _broken(data: bytes, source: str, candidates: dict[str, Layout]) -> str:
     if not fit[name] and len(candidates) > 1:
         rest = "; ".join(f"{n}: {c.line}" for n, c in candidates.items())
         return (
-            f"{source}, line 1: no layout fits this line, nor any other: {line_at(data, 1)!r}; the "
-            f"layouts are {rest}; name any other format with --input-format"
+            f"{source}, line 1: no layout fits this line, nor any other: {text.line_at(data, 1)!r}"
+            f"; the layouts are {rest}; name any other format with --input-format"
             + (" (csv: it has commas)" if b"," in data[: data.index(b"\n")] else "")
         )
     total = counted(data.count(b"\n"), "line")
     known = f" and fits {fit[name]} of {total}" if len(candidates) > 1 else ""
     return (
-        f"{source}, line {row + 1}: {_why(candidates[name], fields_there)}: "
-        f"{line_at(data, row + 1)!r}; {name} is {candidates[name].line}{known}"
+        f"{source}, line {row + 1}: {_misfit(candidates[name], fields_there)}: "
+        f"{text.line_at(data, row + 1)!r}; {name} is {candidates[name].line}{known}"
     )
 
 
-def _why(layout: Layout, fields: list[str]) -> str:
+def _misfit(layout: Layout, fields: list[str]) -> str:
     """Why a line does not fit a layout."""
     if len(fields) != len(layout.fields):
         return f"{counted(len(fields), 'field')} where {len(layout.fields)} were expected"
@@ -239,11 +196,7 @@ def _table(fields: pl.DataFrame, name: str, source: str) -> Table:
 
 
 TRIAL = ("modelid", "segmentid", "side")
-
-
 RENAMED = {"LLR": "score", "targettype": "label"}
-
-
 FIRST = ("id", *TRIAL, "score", "label")
 
 
@@ -253,59 +206,36 @@ def is_header(names: list[str]) -> bool:
 
 
 def read_tsv(data: bytes, source: str) -> Table:
-    """A table from the bytes of a score file or a key.
-
-    Parameters
-    ----------
-    source : str
-        Name for messages.
-
-    Raises
-    ------
-    InputError
-        When it is no TSV, lacks a column of the trial, or an LLR or a targettype is none.
-    """
+    """A table from the bytes of a score file or a key."""
     return from_columns(read_columns(data, "tsv", source))
 
 
 def from_columns(table: Table) -> Table:
-    """A TSV table with the canonical names.
-
-    Raises
-    ------
-    InputError
-        When a column of the trial is missing, or an LLR or a targettype is none.
-    """
+    """A TSV table with the canonical names."""
     absent = [name for name in TRIAL if name not in table.columns]
     clash = [name for name in ("id", "score", "label") if name in table.columns]
     if absent or clash:
         names, what = (absent, "missing") if absent else (clash, "not expected")
-        said = f"{named('column', names)} {what}"
         raise InputError(
-            f"{table.source}, line 1: {said}; nist-sre has modelid, segmentid, side, then "
-            f"LLR or targettype, then partitions; read any other columns with --input-format tsv"
+            f"{table.source}, line 1: {named('column', names)} {what}; nist-sre has modelid, "
+            f"segmentid, side, then LLR or targettype, then partitions; read any other columns "
+            f"with --input-format tsv"
         )
-    header = " ".join(table.columns)
+    for name in RENAMED:
+        if name in table.columns:
+            _refuse(table, name, table.frame[name])
     frame = table.frame.rename(RENAMED, strict=False)
-    for name, original in (("score", "LLR"), ("label", "targettype")):
-        if name in frame.columns:
-            _refuse(table, original, frame[name])
     frame = frame.with_columns(pl.concat_str(TRIAL, separator=" ", ignore_nulls=True).alias("id"))
     first = [name for name in FIRST if name in frame.columns]
     kind: ScoreType | None = "llr" if "score" in frame.columns else None
     frame = frame.select(*first, pl.exclude(first))
-    layout = f"nist-sre: {header}"
+    layout = f"nist-sre: {' '.join(table.columns)}"
     return replace(table, frame=frame, format="nist-sre", layout=layout, kind=kind)
 
 
 def _refuse(table: Table, name: str, column: pl.Series) -> None:
     """Refuse LLRs that are no numbers, and labels of another set."""
     good = is_number(column) if name == "LLR" else column.is_in(list(WORDS))
-    rows = (~good.fill_null(name == "LLR")).arg_true()
-    if len(rows):
-        expected = "numbers" if name == "LLR" else " or ".join(WORDS)
-        examples = first_five(f"{column[r]!r} at {table.where(r)}" for r in rows.head(6))
-        raise InputError(
-            f"{table.source}: {counted(len(rows), 'value')} of {name}: {examples}; "
-            f"{expected} were expected"
-        )
+    expected = f"; {'numbers' if name == 'LLR' else ' or '.join(WORDS)} were expected"
+    wrong = ~good.fill_null(name == "LLR")
+    refuse_values(table, wrong, "value", f"of {name}", lambda r: repr(column[r]), expected)

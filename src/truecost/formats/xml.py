@@ -17,8 +17,8 @@ from typing import NoReturn
 from xml.parsers import expat
 
 from truecost.errors import InputError
-from truecost.formats.field_lines import cut
-from truecost.formats.streams import pieces
+from truecost.formats.opening import pieces
+from truecost.formats.text import cut
 
 LONGEST = 1 << 20  # bytes of a tag, of a comment, letters of a text
 FEW = 12  # lines: so many are read as fast by the parser
@@ -49,19 +49,12 @@ _FAULTS = {
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """What may stand in a file, and who is told of it.
+    """What may stand in a file, and who is called.
 
-    Attributes
-    ----------
-    opened : callable
-        Called with the attributes, names and values by turns, and the line.
-    children : mapping of str to Element
-        The elements that it may hold.
-    closed : callable, optional
-        Called with the text that it holds, and the line; without it there may be none.
-    alike : callable, optional
-        Called with lines at once that stand in it, and the number of the first; whether it could
-        read them (`formats.alike`). Lines that it cannot read are read one by one.
+    `opened` is called with the attributes, names and values by turns, and the line; `closed` with
+    the text that it holds (without it there may be none), and the line; `alike` with lines at once
+    that stand in it, and the number of the first: it says whether it could read them. Lines that it
+    cannot read are read one by one.
     """
 
     opened: Callable[[list[str], int], None]
@@ -80,29 +73,29 @@ def parse(
     roots: Mapping[str, Element],
     after: Callable[[], None] | None = None,
 ) -> None:
-    """Read a file.
-
-    Parameters
-    ----------
-    source : str
-        Name for messages.
-    roots : mapping of str to Element
-        What the file may be.
-    after : callable, optional
-        Called after every block, with which whoever gathers rows can pack them.
-
-    Raises
-    ------
-    InputError
-        When it is no XML, has a DTD, is cut short, in another encoding than it says, or holds what
-        it may not; with the line.
-    """
+    """Read a file, of one of the roots; `after` is called after every block, to pack rows, say."""
     reading = _Reading(source, roots)
     for block in blocks:
         reading.feed(block)
         if after is not None:
             after()
     reading.close()
+
+
+class Gathered:
+    """What is read from a file: its source, for messages, and what its root says of it."""
+
+    def __init__(self, source: str) -> None:
+        self.source = source
+        self.header: dict[str, str] = {}
+
+    def begin(self, attributes: list[str], _: int) -> None:
+        """Keep what the file says of itself."""
+        self.header = mapping(attributes)
+
+    def refuse(self, line: int, why: str) -> NoReturn:
+        """InputError with the line."""
+        raise InputError(f"{self.source}, line {line}: {why}")
 
 
 class _Reading:
@@ -305,15 +298,8 @@ def values(
         Names and values by turns.
     names : sequence of str
         In the order in which the values are wanted; further attributes do not matter.
-    source : str
-        Name for messages.
     layout : str
         The element as it should be, for messages.
-
-    Raises
-    ------
-    InputError
-        When one is missing; with the line.
     """
     given = mapping(attributes)
     missing = [name for name in names if name not in given]
@@ -352,20 +338,10 @@ def called(data: bytes) -> str:
 def format_of(data: bytes, source: str) -> str:
     """The format of XML by its root.
 
-    Parameters
-    ----------
-    source : str
-        Name for messages.
-
     Returns
     -------
     str
         One of those of `ROOTS`.
-
-    Raises
-    ------
-    InputError
-        When it is no XML, or of another root.
     """
 
     def root(name: str) -> Element:

@@ -1,8 +1,9 @@
-"""From gates and rows to verdicts: pass, fail or undecided, and how many units would decide.
+"""From gates and rows to verdicts: pass, fail or undecided, and how many units would decide; a
+row against limits in a test of one's own (`assert_gate`).
 
-The limit is `away` from the value, the end of the interval on its side `arm`; the standard error is
-SE = arm / z, z the normal quantile of the level. With N in place of n units the arm is
-arm sqrt(n / N), and the limit is kept with 80 % power where
+Of what is needed (`needed`): the limit is `away` from the value, the end of the interval on its
+side `arm`; the standard error is SE = arm / z, z the normal quantile of the level. With N in place
+of n units the arm is arm sqrt(n / N), and the limit is kept with 80 % power where
 
 - the truth is the value: N = n ((z + .84) / z * arm / away)^2;
 - the truth is as uncertain as the interval says: z r + .84 sqrt(1 - r^2) <= away / SE with
@@ -13,61 +14,53 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import Literal
 
 from truecost.core.digits import SIGN, figure
 from truecost.core.flags import beware, telling
-from truecost.core.results import Row
-from truecost.errors import plural
-from truecost.gates.gate import Gate, number
-from truecost.gates.matching import check_alike, check_method, rows_of, without_width
+from truecost.core.results import Comparison, Row
+from truecost.errors import DOOR, UsageError, checked, plural
+from truecost.gates.gate import (
+    LIMITS,
+    Gate,
+    check_alike,
+    check_method,
+    number,
+    rows_of,
+    without_width,
+)
 from truecost.gates.verdict import State, Verdict
+from truecost.names import Method
 
+PASSED, FAILED, UNDECIDED = 0, 1, 4  # exit codes
 Z_POWER = NormalDist().inv_cdf(0.8)
-
-
 MOST_UNITS = 10**9  # more than this is no advice
-
-
-FREE_OF_ERRORS = (0.0, 1.0)  # values of rates and normalised costs without any error
+ENDS_OF_RATES = ((0.0, True), (1.0, False))  # a rate there, and whether it is its lower end
+OF_ROW = (  # what a verdict has of its row
+    *("dims", "value", "lower", "upper", "level", "reason", "flags", "shown_in", "signature"),
+)
 
 
 @dataclass(frozen=True)
 class Needed:
-    """Units in all that decide a gate with 80 % power.
-
-    Attributes
-    ----------
-    if_value : int or None
-        If the truth is the value; None where it is so near the limit that no number is advice.
-    unsure : int or None
-        If the truth is as uncertain as the interval says; None where no number is enough.
-    stays : bool
-        Whether the value is at the end of its range: its arm shrinks as 1 / N while it stays there.
+    """Units in all that decide a gate with 80 % power: if the truth is the value, and if it is as
+    uncertain as the interval says; None where no number is enough.
     """
 
-    if_value: int | None
-    unsure: int | None
-    stays: bool = False
-
-
-NOTHING = Needed(None, None)
+    if_value: int | None = None
+    unsure: int | None = None
+    stays: bool = False  # the value is at the end of its range: its arm shrinks as 1 / N there
 
 
 def needed(gate: Gate, row: Row) -> Needed:
-    """How many units decide an undecided gate with 80 % power.
-
-    Parameters
-    ----------
-    row : Row
-        With a whole interval that holds the limit.
-    """
+    """How many units decide a gate whose limit lies in a whole interval, with 80 % power."""
     if row.value is None or row.lower is None or row.upper is None or not row.n_units:
-        return NOTHING
+        return Needed()
     ends = (row.upper, row.lower) if row.value <= gate.limit else (row.lower, row.upper)
     arm, away = abs(ends[0] - row.value), abs(gate.limit - row.value)
-    stays = row.value == ends[1] and row.value in FREE_OF_ERRORS
+    stays = row.value == ends[1] and (row.value, row.value == row.lower) in ENDS_OF_RATES
     if not arm < MOST_UNITS * away:
-        return Needed(None, None, stays)
+        return Needed(stays=stays)
     z = NormalDist().inv_cdf(0.5 + row.level / 2)
     grown = arm / away if stays else ((z + Z_POWER) / z * arm / away) ** 2
     return Needed(_units(row, grown), _units(row, _predicted(z, z * away / arm)), stays)
@@ -92,17 +85,11 @@ def _units(row: Row, grown: float) -> int | None:
     return max(row.n_units + 1, math.ceil(row.n_units * grown * (1 - 1e-9)))
 
 
-PASSED, FAILED, UNDECIDED = 0, 1, 4  # exit codes
-
-
 def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     """What becomes of each gate on the rows of a result.
 
-    Returns
-    -------
-    tuple of Verdict
-        In the order of the gates; one for each system, application and collection that a gate does
-        not name.
+    They are in the order of the gates; one for each system, application and collection that a gate
+    does not name.
 
     Raises
     ------
@@ -125,35 +112,22 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     for gate in gates:
         about = rows_of(gate, rows)
         check_alike(gate, about, rows)
-        for row in about:
-            gate.check_direction(row.direction)
-            gate.check_size(row.shown_in)
-            found.append(judge(gate, row))
+        found += [judge(gate, row) for row in about]
     return tuple(found)
 
 
 def exit_code(verdicts: Iterable[Verdict]) -> int:
-    """The exit code of the verdicts together.
-
-    Returns
-    -------
-    int
-        1 when a gate failed, otherwise 4 when one is undecided and counts as failed, otherwise 0.
-    """
+    """1 when a gate failed, otherwise 4 when one is undecided and counts as failed, otherwise 0."""
     states = {verdict.state for verdict in verdicts if not verdict.passed}
     return FAILED if "fail" in states else UNDECIDED if states else PASSED
 
 
 def judge(gate: Gate, row: Row) -> Verdict:
-    """The verdict of a gate on the row that it is about.
-
-    Parameters
-    ----------
-    row : Row
-        Its value, or the difference from the baseline.
-    """
+    """The verdict of a gate on the row that it is about: a value, or a difference."""
+    gate.check_direction(row.direction)
+    gate.check_size(row.shown_in)
     check_method(gate, row)
-    state, units = state_of(gate, row), NOTHING
+    state, units = state_of(gate, row), Needed()
     if state != "undecided":
         message = _decided(gate, row, state)
     elif not (message := _unknown(row)):
@@ -164,18 +138,10 @@ def judge(gate: Gate, row: Row) -> Verdict:
         gate=gate,
         state=state,
         measure=row.label,
-        dims=row.dims,
-        value=row.value,
-        lower=row.lower,
-        upper=row.upper,
-        level=row.level,
         limit=gate.limit,
         message=message + (f"; warning: {said}" if said else ""),
         units_needed=units.if_value,
-        reason=row.reason,
-        flags=row.flags,
-        shown_in=row.shown_in,
-        signature=row.signature,
+        **{name: getattr(row, name) for name in OF_ROW},
     )
 
 
@@ -214,9 +180,9 @@ def measured_once(row: Row) -> bool:
 def _unknown(row: Row) -> str:
     """Why the interval cannot be held against a limit; empty when it can."""
     if row.value is None:
-        return f"there is no value: {_why(row)}"
+        return f"there is no value: {_missing_reason(row)}"
     if row.lower is None or row.upper is None:
-        return f"there is no whole interval: {_why(row)}"
+        return f"there is no whole interval: {_missing_reason(row)}"
     if without_width(row):
         more = "collect more units" if row.method == "auto" else "score again with --method auto"
         return f"the interval has no width, so the data tell nothing about its ends: {more}"
@@ -226,7 +192,7 @@ def _unknown(row: Row) -> str:
     return ""
 
 
-def _why(row: Row) -> str:
+def _missing_reason(row: Row) -> str:
     """Why a value or an interval is missing."""
     return (row.reason or "").removeprefix("undefined: ") or "undefined"
 
@@ -234,20 +200,17 @@ def _why(row: Row) -> str:
 def _decided(gate: Gate, row: Row, state: State) -> str:
     side = "above" if gate.is_upper else "below"
     if measured_once(row):
-        value = f"the value {_told_apart(row.value, gate, row)}"
+        value = f"the value {_precise(row.value, gate, row)}"
         held = f"lies {side} the limit" if state == "fail" else "keeps the limit"
         return f"{value} {held} ({row.reason or 'no interval'})"
+    end = "lower" if gate.is_upper == (state == "fail") else "upper"
+    shown = f"{end} end {_precise(row.lower if end == 'lower' else row.upper, gate, row)}"
     if state == "fail":
-        near = row.lower if gate.is_upper else row.upper
-        end = "lower" if gate.is_upper else "upper"
-        return (
-            f"the whole interval lies {side} the limit ({end} end {_told_apart(near, gate, row)})"
-        )
-    far, end = (row.upper, "upper") if gate.is_upper else (row.lower, "lower")
-    return f"the {end} end {_told_apart(far, gate, row)} keeps the limit"
+        return f"the whole interval lies {side} the limit ({shown})"
+    return f"the {shown} keeps the limit"
 
 
-def _told_apart(end: float | None, gate: Gate, row: Row) -> str:
+def _precise(end: float | None, gate: Gate, row: Row) -> str:
     """An end of the interval with as many digits as tell it from the limit."""
     short = figure(end, row.scale)
     if end is None or end == gate.limit or figure(gate.limit, row.scale) != short:
@@ -263,7 +226,7 @@ def _too_few(gate: Gate, row: Row, found: Needed) -> str:
         count = "" if found.if_value is None else f" (about {found.if_value - row.n_units} more)"
         return (
             f"the value itself lies {side} the limit {limit}, which lies in the interval: more "
-            f"{_of(row)} would more likely make it fail{count}"
+            f"{_units_name(row)} would more likely make it fail{count}"
         )
     if found.if_value is None:
         return f"the limit {limit} lies in the interval, so near the value that data do not help"
@@ -272,12 +235,12 @@ def _too_few(gate: Gate, row: Row, found: Needed) -> str:
     if found.unsure is not None:
         sure = _times(row, found.unsure) if row.units_by_factor else f"{found.unsure} in all"
     return (
-        f"the limit {limit} lies in the interval: {_more(row, found.if_value)} {given} {value}; "
-        f"allowing for the uncertainty of the value, {sure}"
+        f"the limit {limit} lies in the interval: {_more_units(row, found.if_value)} {given} "
+        f"{value}; allowing for the uncertainty of the value, {sure}"
     )
 
 
-def _more(row: Row, units: int) -> str:
+def _more_units(row: Row, units: int) -> str:
     """`about 300 more speakers would decide, 400 in all,`; of crossed factors all grow alike."""
     if row.units_by_factor:
         grown = ", ".join(
@@ -286,7 +249,7 @@ def _more(row: Row, units: int) -> str:
         )
         return f"about {_times(row, units)} units would decide ({grown})"
     more = units - row.n_units
-    what = (row.factors or ("unit",))[0] if more == 1 else _of(row)
+    what = (row.factors or ("unit",))[0] if more == 1 else _units_name(row)
     return f"about {more} more {what} would decide, {units} in all,"
 
 
@@ -294,7 +257,86 @@ def _times(row: Row, units: int) -> str:
     return f"{units / row.n_units:.3g} times as many"
 
 
-def _of(row: Row) -> str:
+def _units_name(row: Row) -> str:
     """What was resampled, in the plural."""
     names = row.factors or ("unit",)
     return plural(names[0]) if len(names) == 1 else f"units of {' and of '.join(names)} each"
+
+
+def assert_gate(
+    estimate: Row | Comparison,
+    *,
+    max_upper: float | None = None,
+    min_lower: float | None = None,
+    max_upper_delta: float | None = None,
+    min_lower_delta: float | None = None,
+    undecided: Literal["fail", "pass"] = "fail",
+    method: Method = "auto",
+) -> Verdict:
+    """Assert in a test that an interval keeps a limit.
+
+    Parameters
+    ----------
+    estimate : Estimate, Row or Comparison
+        Of a comparison, its difference.
+    max_upper : float, optional
+        The upper end may not exceed it, in the unit of the measure; lower is better.
+    min_lower : float, optional
+        The lower end may not fall below it; higher is better.
+    max_upper_delta, min_lower_delta : float, optional
+        The same for a comparison or a row that is a difference.
+    undecided : {"fail", "pass"}
+        What to do when the limit lies in the interval.
+    method : {"auto", "percentile", "bca"}
+        How the interval was made; one of another method is refused.
+
+    Returns
+    -------
+    Verdict
+        When the gate lets the estimate through.
+
+    Raises
+    ------
+    AssertionError
+        When it does not, with value, interval, limit, units needed and signature.
+    UsageError
+        When there is not exactly one limit, or it does not go with the estimate, or the interval is
+        of another method.
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> trials = tc.Trials.of([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
+    >>> [error] = tc.score_system(trials, tc.Scoring(measures=("total_error",)))
+    >>> tc.assert_gate(error, max_upper=0.3).message
+    'the upper end 0.2804 keeps the limit; warning: each trial was its own unit'
+    """
+    __tracebackhide__ = True  # pytest shows the line of the test
+    row = estimate.difference if isinstance(estimate, Comparison) else estimate
+    checked("estimate", row, Row, "an Estimate, a Row or a Comparison")
+    limits = (max_upper, min_lower, max_upper_delta, min_lower_delta)
+    given = {k: v for k, v in zip(LIMITS, limits, strict=True) if v is not None}
+    _check_kind(row, [*given])
+    baseline = (row.baseline or "baseline") if row.kind == "difference" else None
+    known = {"measure": row.label, "baseline": baseline, "undecided": undecided, "method": method}
+    verdict = judge(Gate(**known, **given), row)  # type: ignore[arg-type]
+    if not verdict.passed:
+        said = f"gate {verdict.state}: {verdict}\nsignature: {verdict.signature}"
+        raise AssertionError(DOOR.get()(said))
+    return verdict
+
+
+def _check_kind(row: Row, given: Sequence[str]) -> None:
+    if row.kind == "ratio":
+        raise UsageError(f"{row.label}: gates are on values and differences, not on ratios")
+    delta = [key for key in given if key.endswith("_delta")]
+    if row.kind == "value" and delta:
+        raise UsageError(
+            f"{row.label}: {delta[0]} limits a difference, but this is a value: give a Comparison, "
+            f"or {delta[0].removesuffix('_delta')}"
+        )
+    if row.kind == "difference" and given and not delta:
+        raise UsageError(
+            f"{row.label}: {given[0]} limits a value, but this is a difference: write "
+            f"{given[0]}_delta, or give the estimate of one system (comparison.system)"
+        )

@@ -1,15 +1,26 @@
-"""One gate: which rows it is about and the limit that their intervals must keep."""
+"""One gate: which rows it is about and the limit that their intervals must keep.
+
+Percentile and bca intervals may be far too narrow where errors are few. `delta` takes the place of
+any method where cells of AB/BA are too small for it, and is wider: it is nothing that a user asks
+for, so every gate accepts it.
+"""
 
 import math
+import re
+from collections.abc import Hashable, Iterable, Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 import msgspec
 
 from truecost import names
 from truecost.core.digits import SIGN, Scale, ShownIn
-from truecost.errors import UsageError
+from truecost.core.results import Row
+from truecost.errors import UsageError, first_five, near
+from truecost.names import PARTS
 from truecost.options import Option, declared
 
+of_every = partial(Option, shown="every one")
 LARGEST = 3  # of limits on shares: nobody allows errors of more than 300%
 LIMITS = ("max_upper", "min_lower", "max_upper_delta", "min_lower_delta")
 MIRROR = dict(zip(LIMITS, (LIMITS[1], LIMITS[0], LIMITS[3], LIMITS[2]), strict=True))
@@ -30,65 +41,46 @@ class Gate(
         no finite number.
     """
 
-    measure: Annotated[
-        str, Option(help="NAME of the measure, or NAME:VARIANT where there are several.")
-    ]
-    name: Annotated[str | None, Option(help="Name of the gate in reports.")] = None
-    system: Annotated[str | None, Option(help="System of the rows.", shown="every one")] = None
+    measure: Annotated[str, Option("NAME of the measure, or NAME:VARIANT where there are several.")]
+    name: Annotated[str | None, Option("Name of the gate in reports.")] = None
+    system: Annotated[str | None, of_every(help="System of the rows.")] = None
     subset: Annotated[
         str | None,
-        Option(help="Subset as the result names it: noise=babble, or all.", shown="the whole data"),
+        Option("Subset as the result names it: noise=babble, or all.", shown="the whole data"),
     ] = None
-    application: Annotated[
-        str | None, Option(help="Application of the rows.", shown="every one")
-    ] = None
-    collection: Annotated[str | None, Option(help="Collection of the rows.", shown="every one")] = (
-        None
-    )
+    application: Annotated[str | None, of_every(help="Application of the rows.")] = None
+    collection: Annotated[str | None, of_every(help="Collection of the rows.")] = None
     estimator: Annotated[
-        str | None, Option(help="Estimator of the rows, where a result has several.")
+        str | None, Option("Estimator of the rows, where a result has several.")
     ] = None
     phase: Annotated[
         str | None,
-        Option(help="pre or post: before or after the system learnt from the batch (streams)."),
+        Option("pre or post: before or after the system learnt from the batch (streams)."),
     ] = None
-    strategy: Annotated[
-        str | None, Option(help="How questions were chosen (streams).", shown="every one")
-    ] = None
-    budget: Annotated[
-        str | None, Option(help="Questions per batch (streams).", shown="every one")
-    ] = None
-    version: Annotated[
-        str | None, Option(help="Version of the system (life cycles).", shown="every one")
-    ] = None
-    policy: Annotated[
-        str | None, Option(help="Policy of the user (life cycles).", shown="every one")
-    ] = None
+    strategy: Annotated[str | None, of_every(help="How questions were chosen (streams).")] = None
+    budget: Annotated[str | None, of_every(help="Questions per batch (streams).")] = None
+    version: Annotated[str | None, of_every(help="Version of the system (life cycles).")] = None
+    policy: Annotated[str | None, of_every(help="Policy of the user (life cycles).")] = None
     baseline: Annotated[
-        str | None, Option(help="System to compare with; goes with a limit of the difference.")
+        str | None, Option("System to compare with; goes with a limit of the difference.")
     ] = None
-    max_upper: Annotated[float | None, Option(help="Limit of the upper end of the interval.")] = (
-        None
-    )
-    min_lower: Annotated[float | None, Option(help="Limit of the lower end of the interval.")] = (
-        None
-    )
+    max_upper: Annotated[float | None, Option("Limit of the upper end of the interval.")] = None
+    min_lower: Annotated[float | None, Option("Limit of the lower end of the interval.")] = None
     max_upper_delta: Annotated[
         float | None,
-        Option(help="Limit of the upper end of the paired difference, system minus baseline."),
+        Option("Limit of the upper end of the paired difference, system minus baseline."),
     ] = None
     min_lower_delta: Annotated[
         float | None,
-        Option(help="Limit of the lower end of the paired difference, system minus baseline."),
+        Option("Limit of the lower end of the paired difference, system minus baseline."),
     ] = None
     undecided: Annotated[
-        Literal["fail", "pass"], Option(help="What an undecided gate counts as.", default="fail")
+        Literal["fail", "pass"], Option("What an undecided gate counts as.", default="fail")
     ] = "fail"
     method: Annotated[
         names.Method,
         Option(
-            help="How the intervals were made; intervals of another method are refused.",
-            default="auto",
+            "How the intervals were made; intervals of another method are refused.", default="auto"
         ),
     ] = "auto"
 
@@ -130,13 +122,8 @@ class Gate(
         """Whether values above the limit are beyond it."""
         return self.key.startswith("max")
 
-    @property
-    def bound(self) -> str:
-        """The limit as a relation, such as `<= 0.3`."""
-        return self.bound_in("")
-
     def bound_in(self, scale: Scale) -> str:
-        """The same as readers see it: `<= 30%` where the measure is shown in percent."""
+        """The limit as a relation: `<= 0.3`, or `<= 30%` where the measure is shown in percent."""
         return f"{'<=' if self.is_upper else '>='} {number(self.limit, scale)}"
 
     @property
@@ -150,18 +137,7 @@ class Gate(
         return self.name or f"{self.measure}{against} {self.bound_in(scale)}"
 
     def check_direction(self, direction: Literal["lower", "higher"]) -> None:
-        """Refuse an upper limit where higher values are better, and the reverse.
-
-        Parameters
-        ----------
-        direction : {"lower", "higher"}
-            Which values of the measure are better.
-
-        Raises
-        ------
-        UsageError
-            With what to write.
-        """
+        """Refuse an upper limit where higher values are better, and the reverse: UsageError."""
         if (direction == "lower") == self.is_upper:
             return
         other = MIRROR[self.key]
@@ -173,18 +149,7 @@ class Gate(
         )
 
     def check_size(self, shown_in: ShownIn) -> None:
-        """Refuse a limit in percent for a measure whose values are shares: 8 for 8%.
-
-        Parameters
-        ----------
-        shown_in : {"", "percent"}
-            How the values of the measure are shown.
-
-        Raises
-        ------
-        UsageError
-            With what to write.
-        """
+        """Refuse a limit in percent for a measure whose values are shares, 8 for 8%: UsageError."""
         if not shown_in or abs(self.limit) <= LARGEST:
             return
         raise UsageError(
@@ -223,3 +188,185 @@ def _missing(key: str, baseline: str | None) -> str:
         f"limits the value, but there is a baseline: write {key}_delta for a limit on the "
         f"difference, or leave out the baseline"
     )
+
+
+EACH = ("system", *PARTS)  # a verdict for each of these, when not named
+WHOLE = "all"  # what tables call the whole data beside its subsets
+STANDS_IN = "delta"
+ICC = re.compile(r"\|icc:([^|]+)")  # behind the method in a signature
+
+
+def rows_of(gate: Gate, rows: Sequence[Row]) -> list[Row]:
+    """Of all rows of a result those that a gate is about, in their order: one for each system,
+    application and collection that it leaves open.
+    """
+    if gate.subset == WHOLE and all(row.dims.get("subset") != WHOLE for row in rows):
+        gate = msgspec.structs.replace(gate, subset=None)
+    everywhere = _values_or_differences(gate, rows)
+    for dim in (dim for dim in DIMS if getattr(gate, dim) is not None):
+        everywhere = _rows_named(gate, dim, everywhere)
+    found = _whole_data(gate, _rows_named(gate, "measure", everywhere))
+    _check_single(gate, found)
+    _check_complete(gate, found, everywhere)
+    return found
+
+
+def _values_or_differences(gate: Gate, rows: Sequence[Row]) -> list[Row]:
+    """Values, or differences from the gate's baseline."""
+    if gate.baseline is None:
+        return [row for row in rows if row.kind == "value"]
+    found = [row for row in rows if row.kind == "difference"]
+    if not found:
+        raise UsageError(
+            f"gate {gate.title}: the result compares no systems, so nothing can be said against "
+            f"{gate.baseline}: make it with truecost compare {gate.baseline}=FILE NAME=FILE"
+        )
+    return _rows_named(gate, "baseline", found)
+
+
+def _rows_named(gate: Gate, what: str, rows: Sequence[Row]) -> list[Row]:
+    """The rows that have the name which the gate wants; UsageError with those there are."""
+    wanted = getattr(gate, what)
+    if found := [row for row in rows if wanted in _names(row, what)]:
+        return found
+    first = (_names(row, what)[0] for row in rows)
+    names = list(dict.fromkeys(name for name in first if name is not None))
+    listed = "; ".join(names) if what == "subset" else ", ".join(names)
+    has = f"there are: {listed}" if names else f"the result names no {what}"
+    raise UsageError(
+        f"gate {gate.title}: there is no {what} {wanted!r}{near(wanted, names)}; {has}"
+    )
+
+
+def _names(row: Row, what: str) -> tuple[str | None, ...]:
+    """What a row is called: its measure with the variant and without, its baseline, or a dim."""
+    if what == "measure":
+        return row.label, row.measure
+    return (row.baseline if what == "baseline" else row.dims.get(what),)
+
+
+def _whole_data(gate: Gate, rows: Sequence[Row]) -> list[Row]:
+    """Without the rows of subsets, queries and so on, unless the gate names the subset."""
+    allowed = {dim for dim in DIMS if dim != "subset" or gate.subset is not None}
+    found = [row for row in rows if set(row.dims) <= allowed]
+    if not found and gate.subset is None and all("subset" in row.dims for row in rows):
+        subsets = dict.fromkeys(row.dims["subset"] for row in rows)
+        raise UsageError(
+            f"gate {gate.title}: the result has {gate.measure} for subsets only: name one with "
+            f"subset=NAME; there are: {'; '.join(subsets)}"
+        )
+    return found or list(rows)
+
+
+def _check_single(gate: Gate, rows: Sequence[Row]) -> None:
+    seen: dict[Hashable, list[Row]] = {}
+    for row in rows:
+        seen.setdefault(tuple(row.dims.get(dim) for dim in EACH), []).append(row)
+    several = next((same for same in seen.values() if len(same) > 1), None)
+    if several is not None:
+        what = f"{', '.join(EACH[:-1])} and {EACH[-1]}"
+        raise UsageError(
+            f"gate {gate.title}: {len(several)} rows of the same {what} fit: "
+            f"{first_five(map(_row_name, several))}; {_how_to_choose(several)}"
+        )
+
+
+def _how_to_choose(rows: Sequence[Row]) -> str:
+    if len({row.label for row in rows}) > 1:
+        return f"name the variant, such as {rows[0].label}"
+    open_dims = [d for d in DIMS if len({row.dims.get(d) for row in rows}) > 1]
+    if open_dims:
+        return f"say which with {open_dims[0]}=NAME"
+    return "a gate can tell them apart by nothing but measure, " + ", ".join(DIMS)
+
+
+def _check_complete(gate: Gate, found: Sequence[Row], everywhere: Sequence[Row]) -> None:
+    """Refuse a gate that would pass over a system because that has no such row."""
+    dims = [dim for dim in EACH if any(dim in row.dims for row in found)]
+
+    def places(rows: Iterable[Row]) -> dict[tuple[str, ...], None]:
+        full = (row for row in rows if all(dim in row.dims for dim in dims))
+        return dict.fromkeys(tuple(row.dims[dim] for dim in dims) for row in full)
+
+    covered = places(found)
+    if missing := [place for place in places(everywhere) if place not in covered]:
+        raise UsageError(
+            f"gate {gate.title}: there is no {gate.measure} for "
+            f"{first_five(', '.join(place) for place in missing)}: say which to check with "
+            f"{dims[0]}=NAME, or score the measure there too"
+        )
+
+
+def without_width(row: Row) -> bool:
+    """Whether both ends of the interval are one figure, but for rounding."""
+    if row.lower is None or row.upper is None:
+        return False
+    return "no_spread" in row.flags or math.isclose(row.lower, row.upper, rel_tol=1e-9)
+
+
+def check_method(gate: Gate, row: Row) -> None:
+    """Refuse an interval of another method than the gate decides by.
+
+    What decides nothing, an interval that is missing or has no width, is of any method.
+    """
+    if row.method in (gate.method, STANDS_IN) or not _decides(row):
+        return
+    if gate.method == "auto":
+        todo = (
+            f"gates decide by auto intervals, as {row.method} intervals may be too narrow where "
+            f"errors are few: score again with --method auto, or accept this one with "
+            f"method={row.method} in the gate"
+        )
+    else:
+        todo = (
+            f"the gate names method={gate.method}: score again with --method {gate.method}, or "
+            f"name method={row.method}"
+        )
+    raise UsageError(
+        f"gate {gate.title}: the interval of {_row_name(row)} is of the method {row.method}; {todo}"
+    )
+
+
+def check_alike(gate: Gate, about: Sequence[Row], rows: Iterable[Row]) -> None:
+    """Refuse to hold systems against one limit, or each other, by unlike intervals.
+
+    Differences bring the rows of the system and the baseline along.
+    """
+    beside = [row for row in rows if any(_enters(row, of) for of in about)]
+    seen: dict[str, Row] = {}
+    for row in (*about, *beside):
+        if row.method != STANDS_IN and _decides(row):
+            seen.setdefault(_method_words(row), row)
+    if len(seen) > 1:
+        (one, first), (other, second) = list(seen.items())[:2]
+        raise UsageError(
+            f"gate {gate.title}: the intervals of {_row_name(first)} and {_row_name(second)} "
+            f"were made in different ways ({one}; {other}): score both with the same --method and "
+            f"--icc"
+        )
+
+
+def _decides(row: Row) -> bool:
+    """Whether the interval could decide a gate."""
+    return not (row.lower is row.upper is None or without_width(row))
+
+
+def _enters(row: Row, difference: Row) -> bool:
+    """Whether a value is one of the two of a difference."""
+    if difference.kind != "difference" or row.kind != "value" or row.label != difference.label:
+        return False
+    places = {**difference.dims, "system": difference.baseline}
+    return row.dims in (difference.dims, places)
+
+
+def _method_words(row: Row) -> str:
+    """Method and, of `auto`, the correlation that it assumes where the data show none."""
+    found = ICC.search(row.signature) if row.method == "auto" else None
+    return f"method {row.method}" + (f", icc {found[1]}" if found else "")
+
+
+def _row_name(row: Row) -> str:
+    """A row by its measure and dims: `eer:nearest (network, noise=babble)`."""
+    about = ", ".join(row.dims.values())
+    against = f" against {row.baseline}" if row.kind == "difference" else ""
+    return f"{row.label}{against}" + (f" ({about})" if about else "")

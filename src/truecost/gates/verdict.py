@@ -1,4 +1,7 @@
-"""How a gate turned out, for people and machines: `result.json`, Markdown, JUnit XML.
+"""Gates as text: from the command line and TOML; how they turned out, in Markdown and JUnit XML.
+
+In `act_dcf:max_upper=0.3,subset=noise=babble` a value ends where a comma is followed by a key of a
+gate and an equals sign, so that names of subsets may hold commas, colons and equals signs.
 
 `append_step_summary` puts text onto the page of a GitHub workflow. Texts are deterministic: no
 times, no paths, no host names.
@@ -6,16 +9,147 @@ times, no paths, no host names.
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
 from truecost.core.digits import Scale, ShownIn, figure, scale_of
 from truecost.core.results import figures
-from truecost.errors import InputError
-from truecost.gates.gate import DIMS, Gate
+from truecost.errors import InputError, UsageError, near
+from truecost.formats.opening import read_toml
+from truecost.gates.gate import DIMS, LIMITS, Gate
+from truecost.tasks.measures import find_of_any_task
+
+KEYS = ("name", *DIMS, "baseline", *LIMITS, "undecided", "method")
+KNOWN = re.compile(rf"([:,])\s*({'|'.join(sorted(KEYS, key=len, reverse=True))})\s*=")
+ANY = re.compile(r"[:,]\s*([A-Za-z_-]+)\s*=")
+BOUND = re.compile(r"([^<>=]+?)\s*(<=|>=)\s*([^,]+)(,.*)?")  # as verdicts write limits
+FORM = "write MEASURE:KEY=VALUE,..., such as act_dcf:max_upper=0.3,subset=noise=babble"
+
+
+def parse_gate(text: str) -> Gate:
+    """A gate from `MEASURE[:VARIANT]:KEY=VALUE[,KEY=VALUE...]`, or `MEASURE<=LIMIT[,...]`.
+
+    Keys are the attributes of `Gate`; the values of the four limits are numbers.
+
+    Raises
+    ------
+    UsageError
+        When it is not of this form, names an unknown key or one twice, or a limit is no number.
+
+    Examples
+    --------
+    >>> from truecost.gates import parse_gate
+    >>> gate = parse_gate("eer:nearest:max_upper=0.1,subset=noise=babble")
+    >>> gate.measure, gate.limit, gate.subset
+    ('eer:nearest', 0.1, 'noise=babble')
+    """
+    if bound := BOUND.fullmatch(text.strip()):
+        key = {"<=": "max_upper", ">=": "min_lower"}[bound[2]]
+        key += "_delta" if ",baseline=" in (bound[4] or "") else ""
+        text = f"{bound[1]}:{key}={bound[3]}{bound[4] or ''}"
+    marks = list(KNOWN.finditer(text))
+    first = next((k for k, mark in enumerate(marks) if mark[1] == ":"), None)
+    head = text if first is None else text[: marks[first].start()]
+    if (wrong := ANY.search(head)) and not _is_measure(head.strip()):
+        if wrong[1] in KEYS:
+            raise UsageError(f"gate {text!r}: a colon stands before the first key: {FORM}")
+        raise UsageError(f"gate {text!r}: {unknown_key(wrong[1])}")
+    if first is None or not head.strip():
+        raise UsageError(f"gate {text!r} is not understood: {FORM}")
+    found: dict[str, Any] = {"measure": head.strip()}
+    # A colon before a key belongs to the value, except before the first one.
+    marks = [marks[first], *(mark for mark in marks[first + 1 :] if mark[1] == ",")]
+    ends = [mark.start() for mark in marks[1:]] + [len(text)]
+    for mark, end in zip(marks, ends, strict=True):
+        if mark[2] in found:
+            raise UsageError(f"gate {text!r}: {mark[2]} is given twice")
+        found[mark[2]] = _value(text, mark[2], text[mark.end() : end].strip())
+    return Gate(**found)
+
+
+def _is_measure(text: str) -> bool:
+    """Whether a measure is named, whose parameter may have an equals sign: `bleu:floor=0.2`."""
+    try:
+        find_of_any_task(text)
+    except UsageError:
+        return False
+    return True
+
+
+def _value(text: str, key: str, value: str) -> str | float:
+    if not value:
+        raise UsageError(f"gate {text!r}: {key} has no value: {FORM}")
+    if key not in LIMITS:
+        return value
+    try:
+        return float(value)
+    except ValueError:
+        if wrong := ANY.search(value):
+            raise UsageError(f"gate {text!r}: {unknown_key(wrong[1])}") from None
+        raise UsageError(
+            f"gate {text!r}: {key} is {value!r}, which is no number: write it in the unit of the "
+            f"measure, such as {key}=0.3"
+        ) from None
+
+
+def unknown_key(key: str) -> str:
+    """What to say of a key that gates do not have."""
+    meant = near(key.replace("-", "_"), ("measure", *KEYS), 0.45)
+    return f"there is no key {key!r}{meant}; the keys are {', '.join(('measure', *KEYS))}"
+
+
+def read_gates(path: str) -> tuple[Gate, ...]:
+    """The `[[gate]]` tables of a TOML file, in their order; those of a study are left alone.
+
+    Raises
+    ------
+    InputError
+        When the file cannot be read.
+    UsageError
+        When it is not TOML, has no gate, or a gate is wrong: says which.
+    """
+    content = read_toml(path)
+    tables = content.get("gate")
+    if not isinstance(tables, list) or not tables:
+        found = next((f" (there is {key!r})" for key in content if near("gate", [key])), "")
+        raise UsageError(
+            f"{path}: there is no [[gate]] table{found}: write [[gate]] above each gate"
+        )
+    return tuple(_gate(table, f"{path}: gate {k}") for k, table in enumerate(tables, start=1))
+
+
+def _gate(table: Any, where: str) -> Gate:
+    """One table as a gate; its errors name the file and the gate."""
+    if not isinstance(table, Mapping):
+        raise UsageError(f"{where}: is no table: write [[gate]] above it")
+    if wrong := [key for key in table if key not in ("measure", *KEYS)]:
+        raise UsageError(f"{where}: {unknown_key(wrong[0])}")
+    try:
+        return msgspec.convert(table, Gate)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{where}: {_plain(str(error))}") from error
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from error
+
+
+def _plain(said: str) -> str:
+    """A validation error in the words of the file."""
+    what, _, place = said.partition(" - at `$.")
+    return f"{place.rstrip('`')}: {what}" if place else what
+
+
+def gates_of(texts: Sequence[str], path: str | None) -> tuple[Gate, ...]:
+    """The gates of a command line: those of a file, then those given as text."""
+    gates = (*(() if path is None else read_gates(path)), *map(parse_gate, texts))
+    if not gates:
+        raise UsageError(
+            "no gate is given: say --gate MEASURE:max_upper=NUMBER, or --gates FILE.toml"
+        )
+    return gates
+
 
 State = Literal["pass", "fail", "undecided"]
 
@@ -25,20 +159,13 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes
     ----------
-    gate : Gate
-        What was asked for.
     state : {"pass", "fail", "undecided"}
     measure : str
         Name of the measure with its variant.
-    dims : dict of str to str
-        System, subset and so on, as in the row.
-    value, lower, upper : float or None
-        The figure and its interval (of the difference when the gate names a baseline), in the unit
-        of the measure; None when undefined or infinite.
-    level : float
-        Level of the interval.
+    dims, value, lower, upper, level, reason, flags, shown_in, signature
+        As in the row: of the difference when the gate names a baseline.
     limit : float
-        In the same unit.
+        In the unit of the measure.
     message : str
         Why, for a reader.
     units_needed : int or None
@@ -46,14 +173,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         the value: n ((z + .84) / z * a / w)^2 with a the distance from the value to the end of the
         interval beyond the limit (or, for a value beyond it, to the other end), w that from the
         value to the limit, and z = 1.96 at level .95.
-    reason : str or None
-        Why the value or an end of its interval is missing.
-    flags : tuple of str
-        Of the row.
-    shown_in : {"", "percent"}
-        Of the row: how readers see the figures.
-    signature : str
-        Of the row.
     """
 
     gate: Gate
@@ -107,8 +226,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 # What GitHub's Markdown would read as markup; an underscore inside a word is none.
 MARKUP = re.compile(r"([\\`*\[\]<>|~&#]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
-
-
 NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
@@ -120,17 +237,9 @@ def summary(verdicts: Sequence[Verdict]) -> str:
 
 
 def markdown(verdicts: Sequence[Verdict], title: str = "Quality gates") -> str:
-    """The verdicts as a Markdown table with a heading, for a page of continuous integration.
+    """The verdicts as a Markdown table of GitHub, for a page of continuous integration.
 
-    Parameters
-    ----------
-    title : str
-        The heading; how many gates passed is added.
-
-    Returns
-    -------
-    str
-        GitHub's Markdown; columns that hold nothing are left out.
+    The title is the heading, with how many gates passed; columns that hold nothing are left out.
     """
     cells = [_cells(verdict) for verdict in verdicts]
     used = [name for name in (cells[0] if cells else ()) if any(row[name] for row in cells)]
@@ -171,17 +280,9 @@ def _line(cells: Sequence[str]) -> str:
 
 
 def junit(verdicts: Sequence[Verdict], name: str = "truecost gates") -> str:
-    """The verdicts as JUnit XML: a test case each.
+    """The verdicts as JUnit XML: a test suite of this name, with a test case each.
 
-    Parameters
-    ----------
-    name : str
-        Name of the test suite.
-
-    Returns
-    -------
-    str
-        A failed gate is a failure, an undecided one too, or skipped when it counts as passed.
+    A failed gate is a failure, an undecided one too, or skipped when it counts as passed.
     """
     from xml.sax.saxutils import quoteattr
 
@@ -225,13 +326,7 @@ def _clean(text: str) -> str:
 
 
 def append_step_summary(text: str) -> None:
-    """Append Markdown to the file that `GITHUB_STEP_SUMMARY` names; nothing when it is not set.
-
-    Raises
-    ------
-    InputError
-        When the file cannot be written.
-    """
+    """Append Markdown to the file that `GITHUB_STEP_SUMMARY` names; nothing when it is not set."""
     named = os.environ.get("GITHUB_STEP_SUMMARY")
     if not named:
         return

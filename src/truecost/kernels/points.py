@@ -19,8 +19,6 @@ import numpy.typing as npt
 from truecost.kernels import inline_kernel, kernel
 
 Floats = npt.NDArray[np.float64]
-
-
 BLOCK = 64  # points at a time: a block of some hundred dimensions fits into the cache
 
 
@@ -54,17 +52,9 @@ def lower(points: Floats, centres: Floats, sums: Floats, nearest: Floats) -> Non
 
 
 Singles = npt.NDArray[np.float32]
-
-
 Ints = npt.NDArray[np.int64]
-
-
 Marks = npt.NDArray[np.bool_]
-
-
 LANES = 64  # points of a leaf
-
-
 STEP = 8  # dimensions between two looks at the bound
 
 

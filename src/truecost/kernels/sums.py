@@ -25,23 +25,11 @@ from truecost.kernels import inline_kernel, kernel
 from truecost.kernels.draws import CALLS, LARGE, draw_units, fill_words, philox
 
 Rows = npt.NDArray[np.uint32]
-
-
 Ints = npt.NDArray[np.int64]
-
-
 Word = np.uint64
-
-
 At = tuple[int, Word, Word, Word, Word]  # place, replicate, stratum and key of a count
-
-
 INVERT_BELOW = 10.0  # the rejection methods are made for means from 10 up
-
-
 NEGLIGIBLE = 2.0**-54  # below the step of a uniform number: ends the tail of an inversion
-
-
 FIRST_ATTEMPT = 1 << 32  # the second word of the counter is the attempt, from 1
 
 

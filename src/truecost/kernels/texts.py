@@ -42,8 +42,6 @@ def distance(one: Ints, other: Ints) -> int:
 
 
 ERROR = 1 << 32
-
-
 FAR = 1 << 62
 
 
@@ -102,11 +100,7 @@ def nearest_path(
 
 
 Tokens = npt.NDArray[np.int32]
-
-
 FREE = -1  # a place of the table that holds nothing; the number of an n-gram that is not in it
-
-
 MIX = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio: spreads neighbouring keys
 
 

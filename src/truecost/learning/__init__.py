@@ -1,6 +1,6 @@
 """Human-assisted and lifelong learning: streams, systems, experts and the loop that joins them.
 
-What happens is written to an event log; every figure is computed from the log alone (`tc.stream`)::
+What happens is written to an event log; `tc.streams` computes every figure from the log alone::
 
     from truecost import learning
 
@@ -22,17 +22,16 @@ from typing import TYPE_CHECKING
 from truecost.lazy import attach
 
 if TYPE_CHECKING:
-    from truecost.learning.asking import Asking as Asking
-    from truecost.learning.asking import Strategy as Strategy
     from truecost.learning.expert import RecordedExpert as RecordedExpert
     from truecost.learning.expert import ReferenceExpert as ReferenceExpert
-    from truecost.learning.learners import build as _build_learner
+    from truecost.learning.learners.building import build as _build_learner
     from truecost.learning.log import LogWriter as LogWriter
+    from truecost.learning.loop import Asking as Asking
     from truecost.learning.loop import Budget as Budget
     from truecost.learning.loop import run_passive as run_passive
     from truecost.learning.loop import run_stream as run_stream
-    from truecost.learning.strategies import build as _build_strategy
-    from truecost.learning.streams import Source as Source
+    from truecost.learning.source import Source as Source
+    from truecost.learning.strategies.mixtures import build as _build_strategy
     from truecost.learning.streams import streams_of as streams_of
     from truecost.learning.system import Answer as Answer
     from truecost.learning.system import Answered as Answered
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from truecost.learning.system import Outputs as Outputs
     from truecost.learning.system import Question as Question
     from truecost.learning.system import Restorable as Restorable
+    from truecost.learning.system import Strategy as Strategy
     from truecost.learning.system import Stream as Stream
     from truecost.learning.system import System as System
     from truecost.learning.system import Task as Task
@@ -50,29 +50,4 @@ if TYPE_CHECKING:
     build_learner = _build_learner
     build_strategy = _build_strategy
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            ".asking": ("Asking", "Strategy"),
-            ".expert": ("RecordedExpert", "ReferenceExpert"),
-            ".learners": ("build as build_learner",),
-            ".log": ("LogWriter",),
-            ".loop": ("Budget", "run_passive", "run_stream"),
-            ".strategies": ("build as build_strategy",),
-            ".streams": ("Source", "streams_of"),
-            ".system": (
-                "Answer",
-                "Answered",
-                "Batch",
-                "Expert",
-                "Learner",
-                "Outputs",
-                "Question",
-                "Restorable",
-                "Stream",
-                "System",
-                "Task",
-                "generator",
-            ),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

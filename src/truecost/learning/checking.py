@@ -6,12 +6,14 @@ Each message names who said it and in which batch.
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, TruecostError, UsageError, counted, first_five
 from truecost.learning.system import (
     NO_SCORES,
     Answer,
@@ -21,21 +23,20 @@ from truecost.learning.system import (
     Outputs,
     Question,
     Stream,
+    Task,
+    described,
+    number_of,
 )
 
+V = TypeVar("V")
+FINITE = "finite numbers"
 ROUNDING = 1e-4  # by which a sum may differ from 1: learners with 32-bit numbers
 
 
 def improper(values: Array) -> Array:
-    """Which rows are no probabilities: one is negative or NaN, or |sum - 1| is above 1e-4.
+    """Which rows, along the last axis, are no probabilities.
 
-    Parameters
-    ----------
-    values : ndarray, shape (..., classes)
-
-    Returns
-    -------
-    ndarray of bool, shape (...)
+    One is negative or NaN, or |sum - 1| is above 1e-4.
     """
     near = np.abs(values.sum(axis=-1) - 1) <= ROUNDING
     bad: Array = ~(near & (values >= 0).all(axis=-1))
@@ -45,119 +46,145 @@ def improper(values: Array) -> Array:
 def softmax(logits: Floats) -> Floats:
     """Probabilities whose logarithms differ as the logits do: exp(logit) / sum of exp(logits).
 
-    Parameters
-    ----------
-    logits : ndarray of float64, shape (items, classes)
-        -inf for what cannot be; not for every class of an item.
-
-    Returns
-    -------
-    ndarray of float64, shape (items, classes)
-        In [0, 1]; each row adds up to 1.
+    Both have the shape (items, classes). A logit is -inf for what cannot be, not for every class of
+    an item. Each row adds up to 1.
     """
     powers = np.exp(logits - logits.max(axis=1, keepdims=True))
     shares: Floats = powers / powers.sum(axis=1, keepdims=True)
     return shares
 
 
+@contextmanager
+def error_context(what: str) -> Iterator[None]:
+    """Say in errors of the data what they are about; settings are the same everywhere."""
+    try:
+        yield
+    except UsageError:
+        raise
+    except TruecostError as error:
+        raise type(error)(f"{what}: {error}") from error
+
+
+def repeated(values: Iterable[V]) -> list[V]:
+    """What occurs more than once."""
+    return [value for value, times in Counter(values).items() if times > 1]
+
+
 TEXTS = ("transcripts", "translation", "diarization")  # kinds whose outputs are texts
-
-
-def name_of(part: object) -> str:
-    """The name of a learner, system or strategy in messages: its `name`, or its class."""
-    name = getattr(part, "name", None)
-    return name if isinstance(name, str) and name else type(part).__name__
-
-
-def described(batch: Batch) -> str:
-    """A batch in messages: `batch 3 of stream 'de'`."""
-    which = f"batch {batch.index}" if batch.index >= 0 else "the items before the stream"
-    return f"{which} of stream {batch.stream!r}" if batch.stream else which
 
 
 def check_stream(stream: Stream, beside: Batch | None) -> None:
     """Refuse a stream that cannot be run.
 
-    Parameters
-    ----------
-    beside : Batch, optional
-        What is learnt before it: the bootstrap set or the training pool.
-
-    Raises
-    ------
-    InputError
-        When batches are empty or out of order, an item occurs twice, or times are not finite.
+    `beside`: what is learnt before it: the bootstrap set or the training pool.
     """
     batches = [*stream.batches, *([] if beside is None else [beside])]
-    for place, batch in enumerate(stream.batches):
-        if batch.index != place:
-            raise InputError(
-                f"{described(batch)} stands at place {place}: batches are numbered from 0"
-            )
+    check_batches(stream.batches)
+    if beside is not None:
+        _check_size(beside)
     for batch in batches:
-        if not len(batch) or len(batch.features) != len(batch):
-            raise InputError(
-                f"{described(batch)} has {counted(len(batch), 'item')} and features of "
-                f"{len(batch.features)}: both must be the same and not 0"
-            )
         if batch.times is not None and not np.isfinite(batch.times).all():
             raise InputError(f"{described(batch)}: a time is not finite; give seconds")
-    if len({name for batch in batches for name in batch.ids}) < sum(map(len, batches)):
-        twice = Counter(name for batch in batches for name in batch.ids)
-        names = first_five(repr(name) for name, times in twice.items() if times > 1)
+    if twice := repeated(name for batch in batches for name in batch.ids):
         raise InputError(
-            f"{_stream(stream)}item {names} occurs twice in the stream and what is learnt before "
-            "it: an item may be asked about once; remove the copy, or give it an id of its own"
+            f"{_stream(stream)}item {first_five(map(repr, twice))} occurs twice in the stream and "
+            "what is learnt before it: an item may be asked about once; remove the copy, or give "
+            "it an id of its own"
         )
 
 
-def check_outputs(outputs: object, stream: Stream, batch: Batch, who: str) -> Outputs:
+def check_batches(batches: Sequence[Batch], where: str = "") -> None:
+    """Refuse batches without data, or out of order; `where` stands before messages."""
+    for place, batch in enumerate(batches):
+        if batch.index != place:
+            raise InputError(
+                f"{where}{described(batch)} stands at place {place}: batches are numbered from 0"
+            )
+        _check_size(batch, where)
+
+
+def _check_size(batch: Batch, where: str = "") -> None:
+    """Refuse a batch without items, or with features of others."""
+    if not len(batch) or len(batch.features) != len(batch):
+        raise InputError(
+            f"{where}{described(batch)} has {counted(len(batch), 'item')} and features of "
+            f"{len(batch.features)}: both must be the same and not 0"
+        )
+
+
+def check_outputs(outputs: object, told: Stream | Task, batch: Batch, where: str) -> Outputs:
     """What a system said of a batch, when it can be what it should be.
 
-    Parameters
-    ----------
-    outputs : object
-        As it came.
-    stream : Stream
-        Says what kinds of decision there are.
-    who : str
-        Name of the system.
-
-    Raises
-    ------
-    InputError
-        When scores are not finite, decisions are no classes (or numbers), probabilities do not
-        add up to 1, or anything has not the shape that it should have.
+    `told`: says what kinds of decision there are; `where`: stands before messages.
     """
-    where = f"{who}, {described(batch)}"
     if not isinstance(outputs, Outputs):
         raise InputError(f"{where}: it returned {type(outputs).__name__}, expected Outputs")
-    size, classes = len(batch), len(stream.classes)
-    _check_decisions(outputs.decisions, stream, batch, where)
+    size, each = len(batch), (len(batch), len(told.classes))
+    _check_decisions(outputs.decisions, told, batch, where)
     if outputs.scores is NO_SCORES:
-        if stream.kind not in TEXTS:
+        if told.kind not in TEXTS:
             raise InputError(f"{where}: it gave no scores, expected one for each item")
         outputs = replace(outputs, scores=np.zeros(size))
-    _check_array(outputs.scores, (size,), "scores", where, batch)
-    for name in ("probabilities", "logits"):
-        _check_array(getattr(outputs, name), (size, classes), name, where, batch)
-    _check_array(outputs.embedding, (size, None), "embedding", where, batch)
-    _check_members(outputs.members, (size, classes), where)
-    _check_sums(outputs.probabilities, where, batch)
+    for name, shape in (
+        ("scores", (size,)),
+        ("probabilities", each),
+        ("logits", each),
+        ("embedding", (size, None)),
+        ("members", (None, *each)),
+    ):
+        array = getattr(outputs, name)
+        if array is None and name != "scores":
+            continue
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu":
+            said = f"{array.dtype} array" if isinstance(array, np.ndarray) else type(array).__name__
+            raise InputError(f"{where}: its {name} are a {said}, expected an array of float64")
+        checked_array(array, shape, name, where, batch.ids)
     return outputs
+
+
+def checked_array(
+    values: object, shape: tuple[int | None, ...], what: str, where: str, ids: Sequence[str] = ()
+) -> Floats:
+    """Finite numbers of this shape, in which None is any size above 0, of items where they have
+    ids; refused are others, and `probabilities` and `members` that do not sum to 1.
+    """
+    try:
+        array = np.ascontiguousarray(values, np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{where}: its {what} are no numbers: {error}") from error
+    if array.ndim != len(shape) or any(
+        got == 0 if wanted is None else got != wanted
+        for wanted, got in zip(shape, array.shape, strict=True)
+    ):
+        words = " x ".join("any" if n is None else str(n) for n in shape)
+        raise InputError(f"{where}: its {what} have the shape {array.shape}, expected {words}")
+    rows = array if array.ndim > 1 else array[:, None]
+    bad, expected = ~np.isfinite(rows).all(axis=-1), FINITE
+    if what in ("probabilities", "members") and not bad.any():
+        bad, expected = improper(rows), "0 or more with the sum 1"
+    if bad.any():
+        place = tuple(np.argwhere(bad)[0])
+        item = f", item {ids[place[-1]]!r}" if ids else ""
+        found = first_five(rows[place])
+        if expected != FINITE:
+            found += f" (sum {rows[place].sum():g})"
+        raise InputError(f"{where}{item}: its {what} are {found}, expected {expected}")
+    return array
 
 
 def check_questions(
     questions: object, allowed: int, batch: Batch, who: str
 ) -> tuple[Question, ...]:
-    """The questions of a system, when they may be asked.
-
-    Raises
-    ------
-    InputError
-        When there are more than allowed, one is about no item of the batch, or one comes twice.
-    """
+    """The questions of a system, when they may be asked."""
     where = f"{who}, {described(batch)}"
+    only = f"which is no item of this batch ({first_five(batch.ids)}): only items of the batch can"
+    return check_asked(questions, allowed, batch.ids, where, f"{only} be asked about")
+
+
+def check_asked(
+    questions: object, allowed: int, known: Iterable[str], where: str, only: str
+) -> tuple[Question, ...]:
+    """Questions about known items, when they may be asked; `only` says what may be asked about."""
     if not isinstance(questions, Sequence) or not all(isinstance(q, Question) for q in questions):
         raise InputError(f"{where}: it asked {questions!r:.200}, expected a list of Question")
     if len(questions) > allowed:
@@ -165,15 +192,11 @@ def check_questions(
             f"{where}: it asked {counted(len(questions), 'question')} where the budget leaves "
             f"{allowed}; a system may ask fewer, never more"
         )
-    known = set(batch.ids)
+    known = set(known)
     strange = [question.id for question in questions if question.id not in known]
     if strange:
-        raise InputError(
-            f"{where}: it asked about {first_five(map(repr, strange))}, which is no item of this "
-            f"batch ({first_five(batch.ids)}): only items of the batch can be asked about"
-        )
-    if len(set(questions)) < len(questions):
-        twice = [question.id for question, times in Counter(questions).items() if times > 1]
+        raise InputError(f"{where}: it asked about {first_five(map(repr, strange))}, {only}")
+    if twice := [question.id for question in repeated(questions)]:
         raise InputError(
             f"{where}: it asked twice about {first_five(map(repr, twice))}; a question is asked "
             "once"
@@ -182,14 +205,7 @@ def check_questions(
 
 
 def check_answer(answer: Answer, question: Question, stream: Stream, batch: Batch) -> Answer:
-    """An answer, when it can be one to this question.
-
-    Raises
-    ------
-    InputError
-        When it is about something else, its label is no class (or number), or its seconds or
-        delay are negative.
-    """
+    """An answer, when it can be one to this question."""
     where = f"expert {answer.expert}, {described(batch)}, item {question.id!r}"
     if (answer.id, answer.part) != (question.id, question.part):
         raise InputError(f"{where}: the answer is about {answer.id!r} {answer.part}".rstrip())
@@ -197,8 +213,10 @@ def check_answer(answer: Answer, question: Question, stream: Stream, batch: Batc
         raise InputError(f"{where}: it took {answer.seconds} seconds, expected 0 or more")
     if not (isinstance(answer.delay, int) and answer.delay >= 0):
         raise InputError(f"{where}: the delay is {answer.delay}, expected batches, 0 or more")
-    if answer.label is not None and not _is_label(answer.label, stream):
-        raise InputError(f"{where}: the answer is {answer.label!r}, expected {_wanted(stream)}")
+    if answer.label is not None and not is_label(answer.label, stream):
+        raise InputError(
+            f"{where}: the answer is {answer.label!r}, expected {expected_answer(stream)}"
+        )
     if answer.verdict not in ("", "right", "wrong") or (answer.verdict and answer.label):
         raise InputError(
             f"{where}: the verdict is {answer.verdict!r} beside the label {answer.label!r}, "
@@ -212,12 +230,7 @@ def check_answer(answer: Answer, question: Question, stream: Stream, batch: Batc
 
 
 def check_budget(count: int, stream: Stream) -> None:
-    """Refuse more questions than a batch has items.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Refuse more questions than a batch has items."""
     size = max(map(len, stream.batches), default=count)
     if count > size:
         raise UsageError(
@@ -230,32 +243,28 @@ def _stream(stream: Stream) -> str:
     return f"stream {stream.name!r}: " if stream.name else ""
 
 
-def _is_label(label: object, stream: Stream) -> bool:
+def is_label(label: object, stream: Stream | Task) -> bool:
     """Whether it is a class, a number as text, or where texts are put out a text."""
-    if stream.kind == "diarization":
-        return isinstance(label, str) and not _wrong_turns(label)
     if stream.kind in TEXTS:
-        return isinstance(label, str)
+        return isinstance(label, str) and (stream.kind != "diarization" or _has_turns(label))
     if stream.kind != "numbers":
         return label in stream.classes
-    try:
-        return isinstance(label, str) and math.isfinite(float(label))
-    except ValueError:
-        return False
+    return not math.isnan(number_of(label))
 
 
-def _wrong_turns(text: str) -> str:
-    """What is wrong with a diarization; empty when nothing is."""
-    from truecost.corrections.speech_text import turns_of
+def _has_turns(text: str) -> bool:
+    """Whether a text is a diarization."""
+    from truecost.corrections.texts import turns_of
 
     try:
         turns_of(text)
-    except InputError as error:
-        return str(error)
-    return ""
+    except InputError:
+        return False
+    return True
 
 
-def _wanted(stream: Stream) -> str:
+def expected_answer(stream: Stream | Task) -> str:
+    """What a label is, in words."""
     if stream.kind == "diarization":
         return "a diarization as text: START END SPEAKER in seconds, turns apart by |"
     if stream.kind in TEXTS:
@@ -265,7 +274,7 @@ def _wanted(stream: Stream) -> str:
     return f"one of the classes {first_five(stream.classes)}"
 
 
-def _check_decisions(decisions: object, stream: Stream, batch: Batch, where: str) -> None:
+def _check_decisions(decisions: object, told: Stream | Task, batch: Batch, where: str) -> None:
     """Refuse what is no decision on each item."""
     if not isinstance(decisions, Sequence) or len(decisions) != len(batch):
         said = len(decisions) if isinstance(decisions, Sequence) else type(decisions).__name__
@@ -273,61 +282,10 @@ def _check_decisions(decisions: object, stream: Stream, batch: Batch, where: str
             f"{where}: its decisions are {said}, expected one for each of the "
             f"{counted(len(batch), 'item')}"
         )
-    wrong = {one for one in set(decisions) if not _is_label(one, stream)}
+    wrong = {one for one in set(decisions) if not is_label(one, told)}
     if wrong:
         place = next(place for place, one in enumerate(decisions) if one in wrong)
         raise InputError(
             f"{where}, item {batch.ids[place]!r}: the decision is {decisions[place]!r}, expected "
-            f"{_wanted(stream)}"
-        )
-
-
-def _check_array(
-    array: object, shape: tuple[int | None, ...], name: str, where: str, batch: Batch
-) -> None:
-    """Refuse arrays of another shape, or with values that are not finite."""
-    if array is None and name != "scores":
-        return
-    if not isinstance(array, np.ndarray) or array.dtype.kind not in "fiu":
-        said = f"{array.dtype} array" if isinstance(array, np.ndarray) else type(array).__name__
-        raise InputError(f"{where}: its {name} are a {said}, expected an array of float64")
-    if array.ndim != len(shape) or any(
-        wanted not in (None, got) for wanted, got in zip(shape, array.shape, strict=True)
-    ):
-        words = " x ".join("any" if n is None else str(n) for n in shape)
-        raise InputError(f"{where}: its {name} have the shape {array.shape}, expected {words}")
-    if not np.isfinite(array).all():
-        place = int(np.argwhere(~np.isfinite(array))[0, 0])
-        raise InputError(
-            f"{where}, item {batch.ids[place]!r}: its {name} hold {array[place]}, expected "
-            "finite numbers"
-        )
-
-
-def _check_members(members: object, shape: tuple[int, int], where: str) -> None:
-    """Refuse what is no probabilities of a committee."""
-    if members is None:
-        return
-    if not isinstance(members, np.ndarray) or members.ndim != 3 or members.shape[1:] != shape:
-        said = members.shape if isinstance(members, np.ndarray) else type(members).__name__
-        raise InputError(
-            f"{where}: its members are {said}, expected members x {shape[0]} x {shape[1]}"
-        )
-    if not len(members) or improper(members).any():
-        raise InputError(
-            f"{where}: the probabilities of a member are negative, or do not add up to 1"
-        )
-
-
-def _check_sums(probabilities: Array | None, where: str, batch: Batch) -> None:
-    """Refuse rows that are no probabilities."""
-    if probabilities is None:
-        return
-    bad = improper(probabilities)
-    if bad.any():
-        place = int(np.flatnonzero(bad)[0])
-        raise InputError(
-            f"{where}, item {batch.ids[place]!r}: its probabilities are "
-            f"{first_five(probabilities[place])} (sum {probabilities[place].sum():g}), expected 0 "
-            "or more with the sum 1"
+            f"{expected_answer(told)}"
         )

@@ -1,100 +1,106 @@
-"""Jobs of a live run: each is one pass of a strategy with a budget and a seed, and writes one log.
+"""Jobs that write the logs of a live run, and what only resuming needs.
 
-All jobs of a seed see the same streams in the same order, with the same bootstrap set and the same
-person, so that strategies and budgets can be compared in pairs. A log holds all streams, one after
-the other. It is written as `NAME.jsonl.part`, and compressed when it is complete: complete ones are
-never run again, others go on where they stopped::
+A pass over streams or through a life cycle writes one log. All jobs of a seed see the same data and
+the same person, so that systems can be compared in pairs. A log is written as `NAME.jsonl.part`,
+and compressed when it is complete: complete ones are never run again, others go on where they
+stopped::
 
     margin/4/seed-0.jsonl.gz
     margin/8/seed-0.jsonl.part
     passive/seed-0.jsonl.gz
     streams/seed-0.json       what the streams were, so that a resumed run has the same ones
+
+Before a process runs its first pass, it makes again what those of seeds that were run before saw,
+which has to be the same, so that logs of other data never come together.
+
+A run resumes from its log alone, by doing everything again. Where that takes long, checkpoints
+shorten it: every few batches the system is stored together with the number of events so far and
+their SHA-256, so that a run that comes back jumps over them. A checkpoint that does not belong to
+the log beside it, to this stream or to these settings is ignored, and so is one that is damaged.
+One is written aside and takes the place of the last one, without waiting for the disk: 0.2 to 0.5
+ms for 66 kB, beside the snapshot itself (0.2 ms for a logistic regression of 64 features).
+
+An answer that arrives late is in the log only from then on. Until then it is kept here, so that a
+run that is killed in between does not ask for it again.
+
+What a learner draws from generators of the whole process (`numpy.random.seed`) is in no snapshot:
+one that does so has to store their state too, or to go without snapshots.
+
+All of it lies in one folder beside the log, `LOG.resume`, which `forget` removes. It holds what
+learners store of themselves (often pickles), which is loaded again: resume your own runs only.
+
+The events of a log repeat their words, so that gzip makes a seventh of them in a few milliseconds;
+its result holds neither name nor time, and is the same whenever the same log is compressed. A log
+that is complete has its name from one moment to the next; what it was made from is removed then.
 """
 
+import gzip
+import hashlib
+import json
 import os
-from collections.abc import Callable, Sequence
+import random
+import shutil
+import sys
+from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import msgspec
+import numpy as np
 
-from truecost.learning.checkpoint import clear
-from truecost.learning.parallel import run_parallel
-from truecost.learning.streams import Source
+from truecost.errors import InputError
+from truecost.face import at
+from truecost.formats.publishing import publish
+from truecost.learning.checking import error_context
+from truecost.learning.log import Event, Key, LogWriter, writing
+from truecost.learning.parallel import Tell
+from truecost.learning.system import State, name_of, restorable, stored
+from truecost.version import __version__
 
-Progress = Callable[[int, int], None]
-PASSIVE = "passive"
-STREAMS = "streams"  # folder of what the streams of each seed were
-WORK = "truecost.learning.working:work"  # what a worker process does for a job
-OWN = "own"  # the strategy of learners that ask themselves
+LOG = "truecost.learning.jobs:log_job"  # what a worker process does to write a log
 
 
-class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answers: the settings of `ReferenceExpert`, or a log to replay.
+class Recipe(msgspec.Struct, frozen=True, kw_only=True, eq=False):
+    """What decides the logs of all jobs alike, and how a log is made.
 
-    Attributes
-    ----------
-    file : str, optional
-        Log whose answers are replayed; the labels answer when left out.
-    seconds, cost, error_rate, refusal, delay
-        As `ReferenceExpert` has them.
+    `seen`: folder, below that of the logs, of what the jobs of each seed saw; `other`: what is said
+    of another: "the streams are no longer those"; `job`: what is run at a time; `record_cpu`:
+    whether CPU seconds are recorded; `checkpoint`: steps from one checkpoint to the next; 0 for
+    none; `folder`: where programs run and modules are looked for. Paths are absolute, or hold from
+    there.
     """
 
-    file: str | None = None
-    seconds: float | tuple[float, float] = 1.0
-    cost: dict[str, float | tuple[float, float]] = msgspec.field(default_factory=dict)
-    error_rate: float = 0.0
-    refusal: float = 0.0
-    delay: int | tuple[int, int] = 0
-
-
-class Shared(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides the logs of all jobs alike.
-
-    Attributes
-    ----------
-    kind : str
-        What a job is, a `truecost.learning.working.Kind`: `MODULE:NAME`.
-    seen : str
-        Folder, below that of the logs, of what the jobs of each seed saw.
-    """
-
-    kind: ClassVar[str]
     seen: ClassVar[str]
+    other: ClassVar[str]
+    job: ClassVar[type["LoggedJob"]]
 
-
-class Recipe(Shared, frozen=True, kw_only=True):
-    """What decides the logs of all passes over streams.
-
-    Attributes
-    ----------
-    batch : int
-        Items that arrive together.
-    bootstrap : int
-        Items whose labels are given before the stream.
-    drop_last : bool
-        Whether a short last batch is left out.
-    record_cpu : bool
-        Whether CPU seconds are recorded.
-    checkpoint : int
-        Batches from one checkpoint to the next; 0 for none.
-    folder : str
-        Where programs run and modules are looked for.
-    """
-
-    kind: ClassVar[str] = "truecost.learning.passes:KIND"
-    seen: ClassVar[str] = STREAMS
-
-    source: Source
-    batch: int
-    bootstrap: int
-    learner: str
-    learner_options: dict[str, Any]
-    person: Person = Person()
-    drop_last: bool = False
     record_cpu: bool = False
     checkpoint: int = 0
     folder: str = "."
+
+    def shared(self, folder: Path) -> dict[str, Any]:
+        """What workers are told that write logs into a folder."""
+        return {
+            "kind": f"{type(self).__module__}:{type(self).__name__}",
+            "recipe": msgspec.to_builtins(self),
+            "folder": str(folder),
+            "known": _known_seeds(folder / self.seen),
+        }
+
+    def see(self, seed: int) -> Any:
+        """What all jobs of a seed see: streams, or a course."""
+        raise NotImplementedError
+
+    def noted(self, seen: Any) -> Any:
+        """What is written down of it, as JSON can hold it."""
+        raise NotImplementedError
+
+    def log(self, job: Any, seen: Any, place: Path, tell: Tell | None) -> bool:
+        """Write the log of a job, which may be begun; whether there is one: a system may not offer
+        what the job is.
+        """
+        raise NotImplementedError
 
 
 class LoggedJob(msgspec.Struct, frozen=True, kw_only=True):
@@ -108,6 +114,15 @@ class LoggedJob(msgspec.Struct, frozen=True, kw_only=True):
         raise NotImplementedError
 
     @property
+    def result_name(self) -> str:
+        """What results call its system."""
+        raise NotImplementedError
+
+    def settings(self, batch: int) -> dict[str, Any]:
+        """What results say of its system, which has so many items a batch."""
+        raise NotImplementedError
+
+    @property
     def run(self) -> str:
         """What results call it among those of its system: the name of its log without ending."""
         return f"seed-{self.seed}"
@@ -117,147 +132,255 @@ class LoggedJob(msgspec.Struct, frozen=True, kw_only=True):
         """Its log, below the folder of all logs."""
         return f"{self.folder}/{self.run}.jsonl.gz"
 
+    def done(self, folder: Path) -> bool:
+        """Whether its log is complete; then nothing is left beside it that only resuming needs."""
+        if (log := folder / self.path).exists():
+            clear(log)
+            return True
+        return False
 
-AnyJob = TypeVar("AnyJob", bound=LoggedJob)
 
+def log_job(shared: Mapping[str, Any], content: Any, tell: Tell) -> None:
+    """Write the log of a job in a worker process, or go on with it.
 
-class Job(LoggedJob, frozen=True, kw_only=True):
-    """One pass over the streams of a seed.
-
-    Attributes
-    ----------
-    strategy : str
-        Its name; `own` for a learner that asks itself, `passive` for one that never asks.
-    budget : int, optional
-        Questions a batch.
-    rate : float, optional
-        Share of the items that is asked about, in place of a budget.
-    options : dict
-        Of the strategy.
+    `tell` is told [steps done, all steps] from time to time.
     """
-
-    strategy: str
-    budget: int | None = None
-    rate: float | None = None
-    options: dict[str, Any] = msgspec.field(default_factory=dict)
-
-    @property
-    def passive(self) -> bool:
-        """Whether it trains once on the pool and asks nothing."""
-        return self.strategy == PASSIVE
-
-    @property
-    def folder(self) -> str:
-        """Folder of its log: that of all seeds of a strategy and budget."""
-        if self.passive:
-            return PASSIVE
-        asked = f"{self.budget}" if self.rate is None else f"rate-{self.rate!r}"
-        return f"{self.strategy.replace(':', '-')}/{asked}"
-
-    @property
-    def system(self) -> str:
-        """What results call it: `margin-4`."""
-        return self.folder.replace("/", "-")
-
-    def questions(self, batch: int) -> float | None:
-        """Questions a batch of this size, on average; None for the passive baseline."""
-        return self.budget if self.rate is None else self.rate * batch
-
-    def __str__(self) -> str:
-        """`margin, 4 questions a batch, seed 0`."""
-        asked = f"{self.budget} questions a batch, "
-        if self.rate is not None:
-            asked = f"rate {self.rate!r}, "
-        return f"{self.strategy}, {'' if self.passive else asked}seed {self.seed}"
+    os.chdir(shared["recipe"]["folder"])
+    folder = Path(shared["folder"])
+    text = msgspec.json.encode(shared["recipe"])
+    recipe = _opened(shared["kind"], text, tuple(shared["known"]), folder)
+    job = msgspec.convert(content, recipe.job)
+    place = folder / job.path
+    if place.exists():
+        return
+    random.seed(job.seed)  # of learners that draw without a seed of their own
+    np.random.seed(job.seed % 2**32)  # noqa: NPY002  these learners draw from it
+    with error_context(str(job)):
+        seen = _checked_view(recipe, job.seed, folder)
+    if recipe.log(job, seen, unfinished(place), tell):
+        complete(place)
 
 
-def run_jobs(
-    recipe: Shared,
-    jobs: Sequence[AnyJob],
-    folder: str | Path,
-    processes: int | None = None,
-    progress: Progress | None = None,
-    keep: Sequence[int] = (),
-) -> list[AnyJob]:
-    """Run the jobs that have no complete log yet, in processes of their own.
-
-    The logs are the same for any number of processes, and whether they were written at one go or a
-    killed run was resumed. Before a process runs its first job, it makes sure that what the jobs of
-    seeds that were run before saw is the same as then, so that logs of other data never come
-    together.
-
-    Parameters
-    ----------
-    recipe : Shared
-        Its paths hold from its folder, or are absolute.
-    folder : str or Path
-        Of the logs.
-    processes : int, optional
-        All cores unless given.
-    progress : callable, optional
-        Told the batches done and all of them.
-    keep : sequence of int
-        File descriptors that workers hold open.
-
-    Returns
-    -------
-    list of LoggedJob
-        Those that have a log now: all but what a system does not offer.
-
-    Raises
-    ------
-    UsageError
-        When a setting makes no sense, or does not go with another.
-    InputError
-        When data, learner or expert fail; names the job. Logs stay as far as they came.
-    """
-    place = Path(folder).absolute()
-    left = [job for job in jobs if not completed(place / job.path)]
-    count = Count(len(left), progress)
-    run_parallel(
-        WORK,
-        {
-            "kind": recipe.kind,
-            "recipe": msgspec.to_builtins(recipe),
-            "folder": str(place),
-            "known": known_seeds(place / recipe.seen),
-        },
-        [msgspec.to_builtins(job) for job in left],
-        processes or os.cpu_count() or 1,
-        count.hear,
-        keep=keep,
-    )
-    return [job for job in jobs if (place / job.path).exists()]
-
-
-def completed(log: Path) -> bool:
-    """Whether a log is complete; then nothing is left beside it that only resuming needs."""
-    if log.exists():
-        clear(log)
-        return True
-    return False
-
-
-def known_seeds(folder: Path) -> list[int]:
+def _known_seeds(folder: Path) -> list[int]:
     """Seeds whose data are written down in a folder, whether they are run now or not."""
     names = [path.stem for path in folder.glob("seed-*.json")]
     numbers = (name.removeprefix("seed-") for name in names)
     return sorted(int(number) for number in numbers if number.isdecimal())
 
 
-class Count:
-    """Batches done by all jobs, which have as many each as the first that tells."""
+@lru_cache(maxsize=1)
+def _opened(kind: str, text: bytes, seeds: tuple[int, ...], folder: Path) -> Recipe:
+    """The recipe, once in a process; refuses data that make something else of earlier seeds."""
+    recipe: Recipe = msgspec.json.decode(text, type=at(kind))
+    if recipe.folder not in sys.path:
+        sys.path.append(recipe.folder)  # behind all others: nothing is shadowed
+    for seed in seeds:
+        with error_context(f"seed {seed}"):
+            _checked_view(recipe, seed, folder)
+    return recipe
 
-    def __init__(self, jobs: int, progress: Progress | None) -> None:
-        self.jobs, self.progress = jobs, progress
-        self.done: dict[int, int] = {}
-        self.each = 0
 
-    def hear(self, place: int, told: Any) -> None:
-        """What a job tells: batches done, and all of them; None at its end."""
-        if told is not None:
-            self.done[place], self.each = told
-        elif self.each:
-            self.done[place] = self.each
-        if self.progress is not None and self.each:
-            self.progress(sum(self.done.values()), self.each * self.jobs)
+@lru_cache(maxsize=2)
+def _view(recipe: Recipe, seed: int) -> Any:
+    """What the jobs of a seed see, which one job after the other needs."""
+    return recipe.see(seed)
+
+
+def _checked_view(recipe: Recipe, seed: int, folder: Path) -> Any:
+    """What the jobs of a seed see; it is written down, or refused where it is another."""
+    made = _view(recipe, seed)
+    found, place = recipe.noted(made), folder / recipe.seen / f"seed-{seed}.json"
+    if not place.exists():
+        publish({place: json.dumps(found, indent=2) + "\n"})
+    elif json.loads(place.read_bytes()) != found:
+        raise InputError(
+            f"{place}: {recipe.other} that this run began with: the data or the libraries changed; "
+            f"restore them, or start a new run at another place"
+        )
+    return made
+
+
+LATE = "late.jsonl"
+ENDING = ".checkpoint"
+ASIDE = ".new"  # of a checkpoint that is being written
+
+
+class _Stored(msgspec.Struct):
+    """The content of a checkpoint."""
+
+    version: str
+    belongs: str  # stream, run and settings
+    position: int
+    digest: str
+    state: State
+    system: bytes
+
+
+class Keeper:
+    """Stores and finds what helps one stream of a run to resume.
+
+    `run`, `stream`: as they stand in the log; `belongs`: what must be the same when a checkpoint is
+    used: the digest of the stream and the settings; `every`: batches between two checkpoints; 0 for
+    none. `late`: answers that were on their way when the run was killed, by their keys; in a
+    lifelong run one may be a `query`: the person stopped there.
+    """
+
+    def __init__(self, log: LogWriter, run: str, stream: str, belongs: str, every: int) -> None:
+        self.log, self.every = log, every
+        self.belongs = "\n".join((run, stream, belongs))
+        self.folder = folder_of(log.path)
+        name = hashlib.sha256(f"{run}\n{stream}".encode()).hexdigest()[:16]
+        self.path = self.folder / f"{name}{ENDING}"
+        if not log.recorded and not log.position:
+            forget(log.path)  # of a log that is gone
+        self.late = _read_late(self.folder / LATE) if log.recorded else {}
+
+    def resume(self, system: object) -> State:
+        """Where the run goes on; the system is put back to there.
+
+        The state is a new one where there is no checkpoint that fits.
+        """
+        found = _read(self.path) if restorable(system) else None
+        if (
+            found is None
+            or not restorable(system)
+            or (found.version, found.belongs) != (__version__, self.belongs)
+            or not self.log.skip(found.position, found.digest)
+        ):
+            return State()
+        try:
+            system.restore(found.system)
+        except Exception as error:
+            raise InputError(
+                f"{self.path}: {name_of(system)} cannot go back to what it stored "
+                f"({type(error).__name__}: {error}); delete this file and resume again: then the "
+                "run is replayed from its log"
+            ) from error
+        return found.state
+
+    def keep(self, state: State, system: object, last: bool) -> None:
+        """Store a checkpoint when it is time, and at the end of the stream.
+
+        `last`: whether the stream ends here.
+        """
+        due = self.every and (last or state.batch % self.every == 0)
+        if not due or self.log.replaying or not restorable(system):
+            return
+        kept = _Stored(
+            version=__version__,
+            belongs=self.belongs,
+            position=self.log.position,
+            digest=self.log.digest(),
+            state=state,
+            system=stored(system),
+        )
+        data = msgspec.msgpack.encode(kept)
+        self._put(hashlib.sha256(data).digest() + data)
+
+    def _put(self, data: bytes) -> None:
+        """Take the place of the last checkpoint, as a whole; one that is lost costs time only."""
+        aside = self.path.with_suffix(ASIDE)
+        with writing(self.path):
+            self.folder.mkdir(exist_ok=True)
+            aside.write_bytes(data)
+            aside.replace(self.path)
+
+    def put_late(self, event: Event) -> None:
+        """Keep an answer that is known but arrives later; `event` is its line in the log."""
+        place = self.folder / LATE
+        with writing(place):
+            self.folder.mkdir(exist_ok=True)
+            with place.open("ab") as file:
+                file.write(b"\n" + msgspec.json.encode(event) + b"\n")  # after a line cut short
+
+
+def folder_of(log: str | Path) -> Path:
+    """The folder of what only resuming needs, beside a log."""
+    path = Path(log)
+    return path.with_name(f"{path.name}.resume")
+
+
+def forget(log: str | Path) -> None:
+    """Remove what only resuming needs, as when a run is complete.
+
+    `log`: the log that it lies beside.
+    """
+    folder = folder_of(log)
+    if not folder.is_dir():
+        return
+    for path in (*folder.glob(f"*{ENDING}"), *folder.glob(f"*{ASIDE}"), folder / LATE):
+        path.unlink(missing_ok=True)
+    if not any(folder.iterdir()):
+        folder.rmdir()
+
+
+def _read(path: Path) -> _Stored | None:
+    """A checkpoint; None where there is none, or one that is damaged."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    digest, content = data[:32], data[32:]
+    if hashlib.sha256(content).digest() != digest:
+        return None
+    try:
+        return msgspec.msgpack.decode(content, type=_Stored)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None  # of another version
+
+
+def _read_late(path: Path) -> dict[Key, Event]:
+    """Answers that were on their way; a last line that was cut short is none."""
+    try:
+        lines = path.read_bytes().split(b"\n")
+    except OSError:
+        return {}
+    found: dict[Key, Event] = {}
+    for line in lines:
+        try:
+            event = msgspec.json.decode(line, type=Event)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            continue
+        found[event.key] = event
+    return found
+
+
+LEVEL = 1  # 2.1 MB of events: 6 ms for 296 kB; level 3 takes 11 ms for 288 kB
+PACKED = ".gz"
+
+
+def unfinished(log: Path) -> Path:
+    """Where the events of a log stand until it is complete: `seed-0.jsonl.part`."""
+    return log.with_name(f"{log.name.removesuffix(PACKED)}.part")
+
+
+def complete(log: Path) -> None:
+    """Compress what is in `unfinished(log)`, put it in its place, and tidy up.
+
+    `log`: its name ends in `.gz`.
+    """
+    aside = _aside(log)
+    with writing(log):
+        try:
+            with unfinished(log).open("rb") as events, aside.open("wb") as file:
+                with gzip.GzipFile("", "wb", LEVEL, file, mtime=0) as packed:
+                    shutil.copyfileobj(events, packed, 1 << 20)
+                file.flush()
+                os.fsync(file.fileno())  # what it was made from is removed next
+            aside.replace(log)
+        finally:
+            aside.unlink(missing_ok=True)
+    clear(log)
+
+
+def clear(log: Path) -> None:
+    """Remove what stands beside a complete log: its events unpacked, and what resuming needs."""
+    part = unfinished(log)
+    for path in (part, _aside(log)):
+        path.unlink(missing_ok=True)
+    forget(part)
+
+
+def _aside(log: Path) -> Path:
+    """Where it is compressed: a hidden file, which no one takes for a log."""
+    return log.with_name(f".{log.name}")

@@ -7,7 +7,7 @@ appended. Answers of people are taken from the log, so that no question is asked
 
     with LogWriter.open(path, resume=True) as log:
         log.emit_many(predictions)  # a batch is one write
-        known = log.recorded_answer("item 3")  # None: ask the person
+        known = log.recorded_answer(question)  # None: ask the person
         log.emit(answer)
         log.finish()
 
@@ -17,23 +17,116 @@ that it was writing. What the columns mean stands in `truecost.formats.events`.
 
 import hashlib
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import msgspec
 
 from truecost.errors import InputError, UsageError, counted
-from truecost.learning.recorded import (
-    Event,
-    answers_of,
-    is_event,
-    refuse_change,
-    refuse_not_finite,
-    shown,
-    understood,
-)
+
+FREE = ("t", "cpu_seconds")  # may differ when a run does everything again
+
+
+class Event(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """One line of the log; None where a column does not apply, which is not written.
+
+    The fields are the columns of `truecost.formats.events.SCHEMA`, which says what they mean.
+    """
+
+    t: float | None = None
+    batch: int | None = None
+    id: str | None = None
+    event: str
+    phase: str | None = None
+    score: float | None = None
+    decision: str | None = None
+    label: str | None = None
+    expert: str | None = None
+    active_seconds: float | None = None
+    cpu_seconds: float | None = None
+    stream: str | None = None
+    run: str | None = None
+    set: str | None = None
+    count: int | None = None
+    part: str | None = None
+    version: int | None = None
+    words: int | None = None
+    actions: int | None = None
+    verdict: str | None = None
+
+    @property
+    def key(self) -> "Key":
+        """What a question and its answer have in common, and no other question."""
+        where = self.set if self.set in LIFELONG_SETS else None
+        return self.run, self.stream, self.id, self.part, self.version, where
+
+
+NUMBERS = tuple(f.name for f in msgspec.structs.fields(Event) if f.type == float | None)
+COMPARED = tuple(name for name in Event.__struct_fields__ if name not in FREE)
+Key = tuple[str | int | None, ...]
+LIFELONG_SETS = ("test", "offline")  # in which an item may be asked about once more
+_DECODER = msgspec.json.Decoder(Event)
+
+
+def is_event(line: bytes) -> bool:
+    """Whether a line is an event as a whole."""
+    try:
+        _DECODER.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False
+    return True
+
+
+def understood(path: Path, lines: Sequence[bytes]) -> list[Event]:
+    """The events of whole lines."""
+    events = []
+    for number, line in enumerate(lines, 1):
+        try:
+            events.append(_DECODER.decode(line))
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"{path}, line {number}: no event ({error}): {shortened(line)}; only a log that "
+                f"truecost wrote can be resumed"
+            ) from error
+    return events
+
+
+def refuse_change(path: Path, position: int, known: Event, event: Event) -> None:
+    """Refuse an event that differs from the recorded one in what a run decides."""
+    if event == known:
+        return
+    parts = [name for name in COMPARED if getattr(known, name) != getattr(event, name)]
+    if parts:
+        raise InputError(
+            f"{path}, line {position + 1}: the run cannot be resumed, as the learner, the data or "
+            f"the settings no longer do the same: {shortened(msgspec.json.encode(known))} was "
+            f"recorded, now comes {shortened(msgspec.json.encode(event))} (they differ in "
+            f"{', '.join(parts)}); restore what was changed, or start a new run at another place"
+        )
+
+
+def refuse_not_finite(path: Path, events: Iterable[Event]) -> None:
+    """Refuse numbers that JSON cannot hold."""
+    for event in events:
+        for name in NUMBERS:
+            value = getattr(event, name)
+            if value is not None and not isfinite(value):
+                raise InputError(
+                    f"{path}: the {name} of a {event.event} event (batch {event.batch}, id "
+                    f"{event.id}) is {value}; a finite number was expected"
+                )
+
+
+def shortened(line: bytes) -> str:
+    """A line for a message, cut short."""
+    text = line.decode("utf-8", "replace")
+    return text if len(text) <= 200 else f"{text[:197]}..."
+
 
 __all__ = ["Event", "LogWriter"]
 _BINARY = getattr(os, "O_BINARY", 0)  # Windows has it
@@ -59,9 +152,14 @@ class LogWriter:
         self.path = path
         self.position = 0
         self.recorded: Sequence[Event] = understood(path, lines)
-        self.problems = _reported(path, lines, tail)
+        self.problems: tuple[str, ...] = ()
+        if tail:
+            where = f"{path}, line {len(lines) + 1}"
+            said = f"the last line was cut short and is written anew: {shortened(tail)}"
+            self.problems = (f"{where}: {said}",)
         self._lines, self._tail, self._size = lines, tail, size
-        self._answers = answers_of(self.recorded)
+        answers = (event for event in reversed(self.recorded) if event.event == "answer")
+        self._answers = {event.key: event for event in answers}  # the first one to each question
         self._encoder = msgspec.json.Encoder()
         self._digest = hashlib.sha256()
         self._file: int | None = None
@@ -101,12 +199,7 @@ class LogWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -119,46 +212,15 @@ class LogWriter:
         """The recorded event that must be emitted next; None when all that comes is new."""
         return self.recorded[self.position] if self.replaying else None
 
-    def recorded_answer(
-        self,
-        item: str,
-        part: str = "",
-        *,
-        stream: str = "",
-        run: str = "",
-        version: int | None = None,
-        where: str | None = None,
-    ) -> Event | None:
+    def recorded_answer(self, question: Event) -> Event | None:
         """The recorded answer to a question, so that the person need not be asked again.
 
-        Parameters
-        ----------
-        item : str
-            Its id.
-        part : str
-            Of the item, where one was asked about.
-        stream, run : str
-            As they are written to the log; empty where they are left out.
-        version : int, optional
-            Of the model that asked, in a lifelong run.
-        where : {"test", "offline"}, optional
-            The set of the question, in a lifelong run.
-
-        Returns
-        -------
-        Event or None
-            Its `batch` says when the answer arrived, its `label` is None when the person refused.
+        Of the answer `batch` says when it arrived; `label` is None when the person refused.
         """
-        return self._answers.get((run or None, stream or None, item, part or None, version, where))
+        return self._answers.get(question.key)
 
     def emit(self, event: Event) -> None:
-        """Write one event, or compare it with the recorded one.
-
-        Raises
-        ------
-        InputError
-            As `emit_many` says.
-        """
+        """Write one event, or compare it with the recorded one; errors as `emit_many`."""
         self.emit_many((event,))
 
     def emit_many(self, events: Iterable[Event]) -> None:
@@ -184,19 +246,10 @@ class LogWriter:
         return self._digest.hexdigest()
 
     def skip(self, count: int, digest: str) -> bool:
-        """Jump over recorded events that a checkpoint has behind it.
+        """Jump over recorded events that a checkpoint has behind it, so many from the beginning.
 
-        Parameters
-        ----------
-        count : int
-            How many events the checkpoint has seen from the beginning.
-        digest : str
-            What `digest` gave there.
-
-        Returns
-        -------
-        bool
-            False, and nothing is skipped, when the recorded lines are others or fewer.
+        `digest`: what `digest` gave there. False, and nothing is skipped, when the recorded lines
+        are others or fewer.
         """
         if not self.position <= count <= len(self._lines):
             return False
@@ -256,17 +309,15 @@ class LogWriter:
         if self._tail and not self._lines and not data.startswith(self._tail):
             raise InputError(
                 f"{self.path}, line 1: this is no beginning of the log of this run: "
-                f"{shown(self._tail)}; write to another place"
+                f"{shortened(self._tail)}; write to another place"
             )
 
     def _begin(self) -> int:
         """Open the file for appending behind the recorded lines, and cut off what is no line."""
         if self._closed:
             raise UsageError(f"{self.path}: the log is closed; open it again to go on with it")
-        try:
+        with writing(self.path):
             file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | _BINARY, 0o666)
-        except OSError as error:
-            raise _unwritable(self.path, error) from error
         try:
             self._cut(file)
         except BaseException:
@@ -292,11 +343,9 @@ class LogWriter:
     def _write(self, file: int, data: bytes) -> None:
         """All of it, whatever the system takes at a time."""
         left = memoryview(data)
-        try:
+        with writing(self.path):
             while left:
                 left = left[os.write(file, left) :]
-        except OSError as error:
-            raise _unwritable(self.path, error) from error
 
 
 def _stored(path: Path) -> bytes:
@@ -309,14 +358,10 @@ def _stored(path: Path) -> bytes:
         raise InputError(f"{path}: cannot be read ({error.strerror or error})") from error
 
 
-def _reported(path: Path, lines: Sequence[bytes], tail: bytes) -> tuple[str, ...]:
-    if not tail:
-        return ()
-    return (
-        f"{path}, line {len(lines) + 1}: the last line was cut short and is written anew: "
-        f"{shown(tail)}",
-    )
-
-
-def _unwritable(path: Path, error: OSError) -> InputError:
-    return InputError(f"{path}: cannot be written ({error.strerror or error})")
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """An InputError where a file cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror or error})") from error

@@ -19,21 +19,126 @@ shares on its items, that of asking and adapting on the event `adapt`.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-from truecost.errors import InputError, UsageError
-from truecost.learning.checking import check_budget, check_stream, name_of
-from truecost.learning.checkpoint import Keeper, State
+import msgspec
+
+from truecost.errors import InputError, UsageError, first_five
+from truecost.learning.checking import check_budget, check_questions, check_stream
 from truecost.learning.log import LogWriter
 from truecost.learning.options import LoopTable
-from truecost.learning.stepping import Learning, Teaching
-from truecost.learning.system import Answer, Answered, Batch, Expert, Learner, Stream, System
+from truecost.learning.stepping import Learning, Progress, with_items
+from truecost.learning.system import (
+    Answer,
+    Answered,
+    Batch,
+    Expert,
+    Learner,
+    Outputs,
+    Question,
+    Strategy,
+    Stream,
+    System,
+    can_keep,
+    described,
+    name_of,
+    restorable,
+    stored,
+)
 from truecost.options import check, check_fields
 
-LABELS = "labels"  # the expert of the passive baseline
-Progress = Callable[[int, int], None]  # batches done, of how many
+
+@dataclass(eq=False)
+class Asking:
+    """A system made of a learner and a strategy.
+
+    Attributes
+    ----------
+    strategy : Strategy
+        Chooses from what the learner said of the batch before it adapted to it.
+    """
+
+    learner: Learner
+    strategy: Strategy
+
+    def __post_init__(self) -> None:
+        self._seen: tuple[Batch, Outputs] | None = None  # the last prediction
+
+    @property
+    def name(self) -> str:
+        """Both names, for messages."""
+        return f"{name_of(self.learner)} with {name_of(self.strategy)}"
+
+    def predict(self, batch: Batch) -> Outputs:
+        """What the learner says."""
+        outputs = self.learner.predict(batch)
+        self._seen = (batch, outputs)
+        return outputs
+
+    def ask(self, batch: Batch, budget: int) -> Sequence[Question]:
+        """What the strategy chooses from the last prediction on this batch.
+
+        Raises
+        ------
+        InputError
+            When the strategy does not choose exactly min(budget, len(batch)) different items.
+        """
+        outputs = self._outputs(batch) or self.predict(batch)
+        count = min(budget, len(batch))
+        rows = [int(row) for row in self.strategy.choose(batch, outputs, count)]
+        if len(rows) != count or len(set(rows)) != count or not set(rows) <= {*range(len(batch))}:
+            raise InputError(
+                f"the strategy {name_of(self.strategy)} chose the places {first_five(rows)} "
+                f"({len(rows)} of them) in {described(batch)} of {len(batch)} items: expected "
+                f"{count} different places from 0 to {len(batch) - 1}"
+            )
+        return [Question(batch.ids[row]) for row in rows]
+
+    def adapt(self, batch: Batch, answered: Answered) -> None:
+        """The learner adapts, then the strategy learns from what was answered."""
+        outputs = self._outputs(batch)
+        self.learner.adapt(batch, answered)
+        learn = getattr(self.strategy, "learn", None)
+        if learn is not None:
+            learn(batch, outputs, answered)
+
+    def _outputs(self, batch: Batch) -> Outputs | None:
+        """The last prediction, where it was made on this batch."""
+        return self._seen[1] if self._seen is not None and self._seen[0] is batch else None
+
+    def __getattr__(self, name: str) -> Any:
+        """What a learner may have beside these methods, such as `adapt_offline`."""
+        if name == "learner":  # before it is there
+            raise AttributeError(name)
+        return getattr(self.learner, name)
+
+    @property
+    def restorable(self) -> bool:
+        """Whether `snapshot` and `restore` work: learner and strategy must have them.
+
+        A strategy that says `stateless = True` keeps nothing and needs none.
+        """
+        return restorable(self.learner) and can_keep(self.strategy)
+
+    def snapshot(self) -> bytes:
+        """What learner and strategy have learnt."""
+        parts = [stored(part) if restorable(part) else b"" for part in self._parts()]
+        return msgspec.msgpack.encode(parts)
+
+    def restore(self, state: bytes) -> None:
+        """Both go back to a snapshot."""
+        self._seen = None
+        for part, kept in zip(
+            self._parts(), msgspec.msgpack.decode(state, type=list[bytes]), strict=True
+        ):
+            if restorable(part):
+                part.restore(kept)
+
+    def _parts(self) -> tuple[Learner | Strategy, ...]:
+        return self.learner, self.strategy
 
 
 @dataclass(frozen=True)
@@ -127,33 +232,53 @@ def run_stream(
         raise UsageError(f"{name_of(system)} cannot ask: join it with a strategy (`Asking`)")
     check_budget(budget.count, stream)
     check_stream(stream, stream.bootstrap)
-    settings = f"{stream.digest}\n{budget}\n{labelled}\n{name_of(system)}"
-    keeper = Keeper(log, run, stream.name, settings, checkpoint)
-    state = keeper.resume(system)
-    learning = Learning(stream, system, log, state, run, record_cpu, labelled)
-    teaching = Teaching(learning, system, expert, keeper)
-    if state.batch < 0:
-        teaching.bootstrap()
-        state.batch = 0
-    total = len(stream.batches)
-    for batch in stream.batches[state.batch :]:
-        _step(batch, learning, teaching, budget)
-        keeper.keep(state, system, last=state.batch == total)
-        if progress is not None:
-            progress(state.batch, total)
+    what = (stream, system, expert, log, str(budget))
+    learning = Learning(*what, run, record_cpu, labelled, checkpoint)
+    if learning.state.batch < 0 and stream.bootstrap is not None:
+        _bootstrap(stream.bootstrap, learning)
+    for step in learning.steps(len(stream.batches), progress):
+        _step(stream.batches[step], system, learning, budget)
 
 
-def _step(batch: Batch, learning: Learning, teaching: Teaching, budget: Budget) -> None:
-    """One batch."""
-    state = learning.state
+def _bootstrap(batch: Batch, learning: Learning) -> None:
+    """The items before the stream are answered, and learnt."""
+    learning.arrive(batch)
+    arrived = []
+    for row, name in enumerate(batch.ids):
+        answer = _answer(Question(name), batch, learning.log.replaying, learning)
+        learning.tell(answer, batch, set="bootstrap")
+        arrived.append((batch, row, answer))
+    learning.adapt(batch, with_items(batch, arrived))
+
+
+def _step(batch: Batch, system: System, learning: Learning, budget: Budget) -> None:
+    """One batch; late answers that are due come before those to its own questions."""
+    state, questions = learning.state, list[tuple[Question, bool]]()
     learning.arrive(batch)
     state.items += len(batch)
     learning.predict(batch, "pre")
-    allowed = budget.allowed(len(batch), state.items, state.asked)
-    answered = teaching.ask(batch, allowed)
-    learning.adapt(batch, answered)
+    if allowed := budget.allowed(len(batch), state.items, state.asked):
+        said = learning.call(batch, system.ask, batch, allowed)
+        asked = check_questions(said, allowed, batch, learning.who)
+        state.asked += len(asked)
+        questions = learning.log_questions(asked, batch)
+    arrived = learning.due(batch)
+    for question, recorded in questions:
+        answer = _answer(question, batch, recorded, learning)
+        arrived += learning.take(answer, batch)
+    learning.adapt(batch, with_items(batch, arrived))
     learning.predict(batch, "post")
-    state.batch += 1
+
+
+def _answer(question: Question, batch: Batch, recorded: bool, learning: Learning) -> Answer:
+    """The recorded answer, or that of the expert."""
+    answer = learning.hear(question, batch, recorded)
+    if answer is None:
+        raise InputError(
+            f"{described(batch)}, item {question.id!r}: the expert gave no answer; one who "
+            "refuses gives an Answer without a label"
+        )
+    return answer
 
 
 def run_passive(
@@ -194,14 +319,10 @@ def run_passive(
     unknown = next((name for name in pool.ids if name not in stream.labels), None)
     if unknown is not None:
         raise InputError(f"item {unknown!r} of the training pool has no label: give labels of all")
-    learning = Learning(stream, learner, log, State(), run, record_cpu, labelled)
+    learning = Learning(stream, learner, None, log, "passive", run, record_cpu, labelled)
     learning.arrive(pool)
-    answers = tuple(Answer(name, stream.labels[name], expert=LABELS) for name in pool.ids)
-    log.emit(learning.event("answer", pool, expert=LABELS, set="training", count=len(pool)))
-    learning.adapt(pool, Answered(pool, answers))
-    for batch in stream.batches:
+    learning.learn_labels(pool, "training")
+    for step in learning.steps(len(stream.batches), progress):
+        batch = stream.batches[step]
         learning.arrive(batch)
-        outputs = learning.predict(batch, "pre")
-        learning.write(batch, outputs, "post", None)
-        if progress is not None:
-            progress(batch.index + 1, len(stream.batches))
+        learning.write(batch, learning.predict(batch, "pre"), "post", None)

@@ -1,6 +1,7 @@
 """The tables of a live run: where a stream comes from, who learns, who asks, who answers."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -17,103 +18,95 @@ Says = Literal["corrections", "verdicts"]
 OF_PERSON = ("says", "word_seconds", "action_seconds")  # keys of help that are about the person
 FILES = ("file", "folder", "tsv")  # of a source
 Seconds = float | tuple[float, float]
+COUNT = partial(Option, default=0, shown="0", ge=0)
+AMOUNT = partial(Option, default=0.0, shown="0", ge=0)
 
 
 class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """`[source]`: where the items of a live run come from, and in which order they arrive.
 
-    The keys are those of `truecost.learning.streams.Source`.
+    The keys are those of `truecost.learning.source.Source`.
     """
 
     __table__: ClassVar[str] = "source"
 
     name: Annotated[
-        str | None, Option(help="Kind of source: truecost list sources.", default="table")
+        str | None, Option("Kind of source: truecost list sources.", default="table")
     ] = None
     file: Annotated[
         str | None,
-        Option(help="Table of features; of fsdd an .npz of features made earlier.", file=True),
+        Option("Table of features; of fsdd an .npz of features made earlier.", file=True),
     ] = None
-    folder: Annotated[
-        str | None, Option(help="Folder of clips (fsdd, common-voice).", file=True)
-    ] = None
-    tsv: Annotated[str | None, Option(help="List of the clips (common-voice).", file=True)] = None
+    folder: Annotated[str | None, Option("Folder of clips (fsdd, common-voice).", file=True)] = None
+    tsv: Annotated[str | None, Option("List of the clips (common-voice).", file=True)] = None
     extractor: Annotated[
         str | None,
         Option(
-            help="module:function that turns the path of a clip into a vector; looked for in the "
+            "module:function that turns the path of a clip into a vector; looked for in the "
             "folder of [loop] too."
         ),
     ] = None
-    id: Annotated[str | None, Option(help="Column with the id of an item.")] = None
-    label: Annotated[str | None, Option(help="Column with the label of an item.")] = None
-    time: Annotated[str | None, Option(help="Column with the time of an item.")] = None
-    stream: Annotated[str | None, Option(help="Column whose values are streams of their own.")] = (
-        None
-    )
+    id: Annotated[str | None, Option("Column with the id of an item.")] = None
+    label: Annotated[str | None, Option("Column with the label of an item.")] = None
+    time: Annotated[str | None, Option("Column with the time of an item.")] = None
+    stream: Annotated[str | None, Option("Column whose values are streams of their own.")] = None
     features: Annotated[
-        tuple[str, ...],
-        Option(help="Columns that the learner sees.", shown="all other columns"),
+        tuple[str, ...], Option("Columns that the learner sees.", shown="all other columns")
     ] = ()
     context: Annotated[
-        tuple[str, ...],
-        Option(help="Those features that look at later items; refused unless allowed."),
+        tuple[str, ...], Option("Those features that look at later items; refused unless allowed.")
     ] = ()
     allow_lookahead: Annotated[
-        bool | None,
-        Option(help="Use features that look at later items; enters the signature."),
+        bool | None, Option("Use features that look at later items; enters the signature.")
     ] = None
     kind: Annotated[
         Kind | None,
         Option(
-            help="What the label of an item is; the last three are of life cycles.",
+            "What the label of an item is; the last three are of life cycles.",
             shown="detection where there are targets, else classes",
         ),
     ] = None
     text: Annotated[
-        str | None,
-        Option(help="Column of what the learner reads, in place of features (life cycles)."),
+        str | None, Option("Column of what the learner reads, in place of features (life cycles).")
     ] = None
-    target: Annotated[str | int | None, Option(help="Label to detect.")] = None
+    target: Annotated[str | int | None, Option("Label to detect.")] = None
     targets: Annotated[
-        tuple[str | int, ...], Option(help="Labels to detect, each in a stream of its own.")
+        tuple[str | int, ...], Option("Labels to detect, each in a stream of its own.")
     ] = ()
     order: Annotated[
         Order | None,
         Option(
-            help="Order in which items arrive.",
+            "Order in which items arrive.",
             shown="time or given for tables, given for drift, else dirichlet",
         ),
     ] = None
     chunks: Annotated[
-        int | None,
-        Option(help="Chunks of the Dirichlet order.", shown="the number of classes", ge=1),
+        int | None, Option("Chunks of the Dirichlet order.", shown="the number of classes", ge=1)
     ] = None
     concentration: Annotated[
         float | None,
         Option(
-            help="Concentration of the Dirichlet order: the smaller, the more unlike the chunks.",
+            "Concentration of the Dirichlet order: the smaller, the more unlike the chunks.",
             default=1.0,
             gt=0,
         ),
     ] = None
     items: Annotated[
-        int | None, Option(help="Length of the stream; the rest of the items is the pool.", ge=1)
+        int | None, Option("Length of the stream; the rest of the items is the pool.", ge=1)
     ] = None
     pool: Annotated[
         int | float | None,
-        Option(help="Items kept for offline training: a number, or a share below 1.", gt=0),
+        Option("Items kept for offline training: a number, or a share below 1.", gt=0),
     ] = None
     prevalence: Annotated[
-        float | None, Option(help="Share of targets that the stream is thinned to.", gt=0, lt=1)
+        float | None, Option("Share of targets that the stream is thinned to.", gt=0, lt=1)
     ] = None
     drift: Annotated[
-        str | None,
-        Option(help="Generator of river: a name of river.datasets.synth, or module:Class."),
+        str | None, Option("Generator of river: a name of river.datasets.synth, or module:Class.")
     ] = None
     options: Annotated[
         dict[str, Any],
-        Option(help="Arguments of the generator; of life cycles further keys of the source."),
+        Option("Arguments of the generator; of life cycles further keys of the source."),
     ] = msgspec.field(default_factory=dict)
 
     def moved(self, place: Callable[[str], str]) -> Self:
@@ -130,41 +123,37 @@ class LoopTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     __table__: ClassVar[str] = "loop"
 
-    batch: Annotated[int | None, Option(help="Items of a batch.", default=60, ge=1)] = None
-    budget: Annotated[int | None, Option(help="Questions per batch.", default=4, ge=0)] = None
+    batch: Annotated[int | None, Option("Items of a batch.", default=60, ge=1)] = None
+    budget: Annotated[int | None, Option("Questions per batch.", default=4, ge=0)] = None
     rate: Annotated[
         float | None,
-        Option(help="Share of the items that is asked about, in place of a budget.", ge=0, le=1),
+        Option("Share of the items that is asked about, in place of a budget.", ge=0, le=1),
     ] = None
     bootstrap: Annotated[
-        int | None,
-        Option(help="Items whose labels are given before the stream.", default=8, ge=0),
+        int | None, Option("Items whose labels are given before the stream.", default=8, ge=0)
     ] = None
     seeds: Annotated[
         int | None,
         Option(
-            help="Number of runs, each with its own order, bootstrap set, learner and person.",
+            "Number of runs, each with its own order, bootstrap set, learner and person.",
             default=1,
             ge=1,
             le=100_000,  # more is mistyped: each has a log of its own
         ),
     ] = None
-    first_seed: Annotated[
-        int | None,
-        Option(help="Seed of the first run; the others follow.", default=0, shown="0", ge=0),
-    ] = None
-    drop_last: Annotated[bool | None, Option(help="Leave out a last batch that is short.")] = None
+    first_seed: Annotated[int | None, COUNT("Seed of the first run; the others follow.")] = None
+    drop_last: Annotated[bool | None, Option("Leave out a last batch that is short.")] = None
     passive: Annotated[
         bool | None,
-        Option(help="Run the passive baseline too: trained once on the pool, it asks nothing."),
+        Option("Run the passive baseline too: trained once on the pool, it asks nothing."),
     ] = None
     record_cpu: Annotated[
-        bool | None, Option(help="Record CPU seconds, which differ from run to run.")
+        bool | None, Option("Record CPU seconds, which differ from run to run.")
     ] = None
     checkpoint: Annotated[
         int | None,
         Option(
-            help="Batches after which what was learnt is stored, for a faster resume.",
+            "Batches after which what was learnt is stored, for a faster resume.",
             shown="never",
             ge=1,
         ),
@@ -172,7 +161,7 @@ class LoopTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     folder: Annotated[
         str | None,
         Option(
-            help="Folder where programs run and modules (module:function) are looked for.",
+            "Folder where programs run and modules (module:function) are looked for.",
             shown="that of the study",
         ),
     ] = None
@@ -188,27 +177,24 @@ class LearnerTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     __table__: ClassVar[str] = "learner"
 
     name: Annotated[
-        str | None, Option(help="Kind of learner: truecost list learners.", default="logistic")
+        str | None, Option("Kind of learner: truecost list learners.", default="logistic")
     ] = None
-    model: Annotated[str | None, Option(help="module:Class of a model (sklearn, river).")] = None
+    model: Annotated[str | None, Option("module:Class of a model (sklearn, river).")] = None
     update: Annotated[
         str | None,
-        Option(help="refit: train on all labels anew; partial: on the new ones only (sklearn)."),
+        Option("refit: train on all labels anew; partial: on the new ones only (sklearn)."),
     ] = None
     command: Annotated[
-        tuple[str, ...],
-        Option(help="Program and its arguments (program), run in the folder of [loop]."),
+        tuple[str, ...], Option("Program and its arguments (program), run in the folder of [loop].")
     ] = ()
     python: Annotated[
         str | None,
-        Option(
-            help="module:function that makes the learner (callable); looked for in that folder too."
-        ),
+        Option("module:function that makes the learner (callable); looked for in that folder too."),
     ] = None
-    timeout: Annotated[
-        float | None, Option(help="Seconds that a program may take to answer.", gt=0)
-    ] = None
-    options: Annotated[dict[str, Any], Option(help="Options of the learner.")] = msgspec.field(
+    timeout: Annotated[float | None, Option("Seconds that a program may take to answer.", gt=0)] = (
+        None
+    )
+    options: Annotated[dict[str, Any], Option("Options of the learner.")] = msgspec.field(
         default_factory=dict
     )
 
@@ -221,11 +207,11 @@ class StrategyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     name: Annotated[
         str | None,
         Option(
-            help="Strategy (truecost list strategies); own where the learner asks itself.",
+            "Strategy (truecost list strategies); own where the learner asks itself.",
             default="margin",
         ),
     ] = None
-    options: Annotated[dict[str, Any], Option(help="Options of the strategy.")] = msgspec.field(
+    options: Annotated[dict[str, Any], Option("Options of the strategy.")] = msgspec.field(
         default_factory=dict
     )
 
@@ -238,33 +224,22 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     seconds: Annotated[
         Seconds | None,
         Option(
-            help="Active time of an answer, or its mean and standard deviation (lognormal).",
+            "Active time of an answer, or its mean and standard deviation (lognormal).",
             default=1.0,
             ge=0,
         ),
     ] = None
     cost: Annotated[
-        dict[str, Seconds], Option(help="The same for items of single classes, by class.")
+        dict[str, Seconds], Option("The same for items of single classes, by class.")
     ] = msgspec.field(default_factory=dict)
-    error_rate: Annotated[
-        float | None, Option(help="Share of wrong answers.", default=0.0, shown="0", ge=0, le=1)
-    ] = None
-    refusal: Annotated[
-        float | None,
-        Option(help="Share of questions without an answer.", default=0.0, shown="0", ge=0, le=1),
-    ] = None
+    error_rate: Annotated[float | None, AMOUNT("Share of wrong answers.", le=1)] = None
+    refusal: Annotated[float | None, AMOUNT("Share of questions without an answer.", le=1)] = None
     delay: Annotated[
         int | tuple[int, int] | None,
-        Option(
-            help="Batches until an answer arrives, or the least and the most of them.",
-            default=0,
-            shown="0",
-            ge=0,
-        ),
+        COUNT("Batches until an answer arrives, or the least and the most of them."),
     ] = None
     file: Annotated[
-        str | None,
-        Option(help="Log whose answers are replayed, in place of all others.", file=True),
+        str | None, Option("Log whose answers are replayed, in place of all others.", file=True)
     ] = None
 
 
@@ -276,7 +251,7 @@ class SweepTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     budgets: Annotated[
         tuple[int, ...],
         Option(
-            help="Questions per batch, comma-separated.",
+            "Questions per batch, comma-separated.",
             shown="those under [sweep]",
             read=whole_numbers,
             ge=0,
@@ -284,16 +259,16 @@ class SweepTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = ()
     strategies: Annotated[
         tuple[str, ...],
-        Option(help="Strategies, comma-separated.", shown="that of [strategy]", read=words),
+        Option("Strategies, comma-separated.", shown="that of [strategy]", read=words),
     ] = ()
     options: Annotated[
         dict[str, dict[str, Any]],
-        Option(help="Options of strategies by name; [strategy] options go with its own name."),
+        Option("Options of strategies by name; [strategy] options go with its own name."),
     ] = msgspec.field(default_factory=dict)
     objective: Annotated[
         Objective | None,
         Option(
-            help="Measure by which budgets are judged, one of those that are scored.",
+            "Measure by which budgets are judged, one of those that are scored.",
             shown="total_price or imlm_money with a price of the person's hour, imlm without one",
         ),
     ] = None
@@ -307,34 +282,26 @@ class HelpTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     questions: Annotated[
         int | None,
         Option(
-            help="The most questions that a system may ask about a batch (active).",
+            "The most questions that a system may ask about a batch (active).",
             shown="4 where neither corrections nor offline questions are given, else 0",
             ge=0,
         ),
     ] = None
     corrections: Annotated[
         int | None,
-        Option(
-            help="The most corrections that the person volunteers on a batch (interactive).",
-            default=0,
-            shown="0",
-            ge=0,
-        ),
+        COUNT("The most corrections that the person volunteers on a batch (interactive)."),
     ] = None
-    document: Annotated[
-        int | None, Option(help="The most of both together on a document.", ge=1)
-    ] = None
+    document: Annotated[int | None, Option("The most of both together on a document.", ge=1)] = None
     seconds: Annotated[
-        float | None, Option(help="Busy time on a batch after which the person stops.", gt=0)
+        float | None, Option("Busy time on a batch after which the person stops.", gt=0)
     ] = None
     rounds: Annotated[
-        int | None,
-        Option(help="Rounds in which the help with a batch comes.", default=1, ge=1),
+        int | None, Option("Rounds in which the help with a batch comes.", default=1, ge=1)
     ] = None
     offline: Annotated[
         int | None,
         Option(
-            help="The most questions for offline adaptation after each batch.",
+            "The most questions for offline adaptation after each batch.",
             shown="no offline adaptation",
             ge=0,
         ),
@@ -342,36 +309,28 @@ class HelpTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     test: Annotated[
         bool | None,
         Option(
-            help="The same help with the test set, from which each version learns for a moment, so "
+            "The same help with the test set, from which each version learns for a moment, so "
             "that scores can be penalised.",
             default=True,
         ),
     ] = None
     any_times: Annotated[
-        bool | None, Option(help="Allow test times that do not spread over the lifelong set.")
+        bool | None, Option("Allow test times that do not spread over the lifelong set.")
     ] = None
     says: Annotated[
         Says | None,
         Option(
-            help="Whether the person says what is right, or only whether the output is.",
+            "Whether the person says what is right, or only whether the output is.",
             default="corrections",
         ),
     ] = None
     word_seconds: Annotated[
-        float | None,
-        Option(
-            help="Seconds for each word put in, beside those of an answer.",
-            default=0.0,
-            shown="0",
-            ge=0,
-        ),
+        float | None, AMOUNT("Seconds for each word put in, beside those of an answer.")
     ] = None
     action_seconds: Annotated[
-        float | None,
-        Option(
-            help="Seconds for each simple action, beside those of an answer.",
-            default=0.0,
-            shown="0",
-            ge=0,
-        ),
+        float | None, AMOUNT("Seconds for each simple action, beside those of an answer.")
     ] = None
+
+
+TABLES = (SourceTable, LoopTable, LearnerTable, StrategyTable, ExpertTable, SweepTable, HelpTable)
+"""Those that say how logs are made."""

@@ -1,5 +1,8 @@
 """Jobs in processes of their own: equal results for any number of them, nothing left behind.
 
+`run_jobs` runs passes over streams, passes through life cycles and trainings; what is done already
+stays.
+
 When the input ends while a job runs, the job is interrupted as Ctrl-C would, so that it closes what
 it opened; what does not heed that is ended after a while. See `parallel` for the other side.
 
@@ -13,7 +16,6 @@ reaches the one who started it only, who then ends them all.
 does not stand, and leaves workers behind when their parent is killed; these would go on writing.)
 """
 
-import importlib
 import json
 import os
 import queue
@@ -21,13 +23,19 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import IO, Any, Self
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any, Protocol, cast
+
+import msgspec
 
 from truecost import errors
-from truecost.errors import InputError, TruecostError
+from truecost.errors import InputError, TruecostError, counted, phrased
+from truecost.face import at
 
 GRACE = 5.0  # seconds in which a worker that is told to stop may close what it opened
 
@@ -37,7 +45,7 @@ def main() -> None:
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a learner prints is no answer
     signal.signal(signal.SIGINT, signal.default_int_handler)  # also where it was ignored
-    with suppress(KeyboardInterrupt, BrokenPipeError):
+    with suppress(KeyboardInterrupt, BrokenPipeError), phrased(str):
         _work(json.loads(sys.stdin.readline()), answers)
     sys.stderr.flush()
     os._exit(0)  # a thread that still reads would break an orderly end
@@ -69,15 +77,10 @@ def _listen(jobs: "queue.SimpleQueue[Any]", busy: threading.Event) -> None:
 def _outcome(start: Mapping[str, Any], job: Any, answers: IO[bytes]) -> dict[str, Any]:
     """Run a job; what is said of it."""
     try:
-        module, _, name = start["call"].partition(":")
-        function = getattr(importlib.import_module(module), name)
-        function(start["shared"], job, lambda told: _answer(answers, {"told": told}))
+        at(start["call"])(start["shared"], job, lambda told: _answer(answers, {"told": told}))
     except Exception as error:  # it is raised again on the other side
-        return {
-            "error": type(error).__name__,
-            "message": str(error),
-            "trace": traceback.format_exc(),
-        }
+        trace = traceback.format_exc()
+        return {"error": type(error).__name__, "message": str(error), "trace": trace}
     return {"done": True}
 
 
@@ -87,18 +90,15 @@ def _answer(answers: IO[bytes], content: Mapping[str, Any]) -> None:
 
 
 Heard = Callable[[int, Any], None]
-
-
+Progress = Callable[[int, int], None]
+Tell = Callable[[Any], None]
+PAUSE = 0.2  # seconds between two messages on how far a job is
 THREADS = (  # what numerical libraries call the number of their threads
     *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS"),
     *("VECLIB_MAXIMUM_THREADS", "NUMEXPR_NUM_THREADS", "NUMBA_NUM_THREADS"),
     *("POLARS_MAX_THREADS", "LOKY_MAX_CPU_COUNT"),
 )
-
-
 SETTINGS = {**dict.fromkeys(THREADS, "1"), "PYTHONHASHSEED": "0"}  # of every worker
-
-
 BOOT = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.readline()); "
     "from truecost.learning.parallel import main; main()"
@@ -117,69 +117,54 @@ def run_parallel(
     heard: Heard | None = None,
     *,
     keep: Sequence[int] = (),
-) -> None:
-    """Run jobs in worker processes; the first failure stops them all.
+    patient: bool = False,
+) -> dict[int, Exception]:
+    """Run jobs in worker processes; the first failure stops them all, and is raised.
 
-    Parameters
-    ----------
-    call : str
-        `module:function`, called as `function(shared, job, tell)` for each job, where `tell` sends
-        something back.
-    shared : object
-        For all jobs; JSON can hold it.
-    jobs : sequence of object
-        JSON can hold them. They are started in their order.
-    processes : int
-        How many run at a time; at most one for each job.
-    heard : callable, optional
-        Told the place of the job and what it tells, and None when it is done; called in one thread
-        at a time.
-    keep : sequence of int
-        File descriptors that workers hold open as long as they live (locks).
-
-    Raises
-    ------
-    TruecostError
-        As a job raised it.
-    WorkerError
-        When a job raised anything else.
-    InputError
-        When a worker was ended from outside.
+    `call`: `module:function`, called as `function(shared, job, tell)` for each job, where `tell`
+    sends something back; `shared`: for all jobs; JSON can hold it. `jobs`: JSON can hold them. They
+    are started in their order. `processes`: how many run at a time; at most one for each job;
+    `heard`: told the place of the job and what it tells, and None when it is done; called in one
+    thread at a time; `keep`: file descriptors that workers hold open as long as they live (locks);
+    `patient`: after an `InputError` no job is begun and those that run may end. Gives what was
+    raised then, by the place of the job.
     """
-    if not jobs:
-        return
-    crew = _Crew(call, shared, jobs, heard or _ignore, keep)
-    with crew:
-        crew.run(min(max(1, processes), len(jobs)))
+    crew = _Crew(jobs, heard or (lambda *_: None), patient)
+    try:
+        for _ in range(min(max(1, processes), len(jobs))):
+            crew.hire(_Worker({"call": call, "shared": shared}, keep))
+        return crew.outcome()
+    finally:
+        crew.dismiss()
 
 
-def _ignore(place: int, said: Any) -> None:
-    """Nobody listens."""
+def cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 class _Crew:
     """Workers, each with a thread that gives it jobs and listens to it."""
 
-    def __init__(
-        self, call: str, shared: Any, jobs: Sequence[Any], heard: Heard, keep: Sequence[int]
-    ) -> None:
-        self.start = {"call": call, "shared": shared}
-        self.jobs = jobs
-        self.heard = heard
-        self.keep = tuple(keep)
-        self.left: queue.SimpleQueue[int] = queue.SimpleQueue()
-        for place in range(len(jobs)):
-            self.left.put(place)
+    def __init__(self, jobs: Sequence[Any], heard: Heard, patient: bool) -> None:
+        self.jobs, self.heard, self.patient = jobs, heard, patient
+        self.left = iter(range(len(jobs)))
         self.lock = threading.Lock()
         self.stopped = threading.Event()
-        self.failures: dict[int, BaseException] = {}  # by place of the job: the first one is said
+        self.failures: dict[int, Exception] = {}  # by place of the job: the first one is said
         self.workers: list[_Worker] = []
         self.threads: list[threading.Thread] = []
 
-    def __enter__(self) -> Self:
-        return self
+    def hire(self, worker: "_Worker") -> None:
+        """Begin to give a worker jobs."""
+        thread = threading.Thread(target=self._serve, args=(worker,), daemon=True)
+        self.workers.append(worker)
+        self.threads.append(thread)
+        thread.start()
 
-    def __exit__(self, *_: object) -> None:
+    def dismiss(self) -> None:
         """However it ended, no worker stays."""
         self.stopped.set()
         _end(self.workers)
@@ -188,39 +173,38 @@ class _Crew:
         for worker in self.workers:
             worker.output.close()
 
-    def run(self, processes: int) -> None:
-        """All jobs; raises what the first of those that failed raised."""
-        for _ in range(processes):
-            worker = _Worker(self.start, self.keep)
-            self.workers.append(worker)
-            thread = threading.Thread(target=self._serve, args=(worker,), daemon=True)
-            self.threads.append(thread)
-            thread.start()
+    def outcome(self) -> dict[int, Exception]:
+        """What failed when all have ended; raises the first of it, unless that can wait."""
         for thread in self.threads:
             while thread.is_alive():
                 thread.join(0.2)  # a bare join would not hear Ctrl-C everywhere
-        if self.failures:
-            raise self.failures[min(self.failures)]
+        if self.stopped.is_set():
+            raise self.failures[min(p for p, e in self.failures.items() if not self._waits(e))]
+        return self.failures
+
+    def _waits(self, error: Exception) -> bool:
+        """Whether the other jobs may end first."""
+        return self.patient and isinstance(error, InputError)
 
     def _serve(self, worker: "_Worker") -> None:
         """Give jobs to a worker while there are any, and nothing failed."""
         while not self.stopped.is_set():
-            try:
-                place = self.left.get_nowait()
-            except queue.Empty:
+            with self.lock:
+                place = next(self.left, None)
+            if place is None:
                 return
             try:
-                for said in worker.do(self.jobs[place]):
+                for said in chain(worker.do(self.jobs[place]), (None,)):
                     with self.lock:
                         self.heard(place, said)
-                with self.lock:
-                    self.heard(place, None)
             except Exception as error:
-                if not self.stopped.is_set():  # what is said while all are ended is no reason
-                    with self.lock:
-                        self.failures[place] = error
+                if self.stopped.is_set():  # what is said while all are ended is no reason
+                    return
+                with self.lock:
+                    self.failures[place], self.left = error, iter(())
+                if not self._waits(error):
                     self.stopped.set()
-                _end(self.workers)  # the other threads hear that the output closed
+                    _end(self.workers)  # the other threads hear that the output closed
                 return
 
 
@@ -244,10 +228,8 @@ class _Worker:
             start_new_session=True,  # Ctrl-C is not for it
             pass_fds=tuple(keep),
         )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self.input: IO[bytes] = self.process.stdin
-        self.output: IO[bytes] = self.process.stdout
+        pipes = (self.process.stdin, self.process.stdout)
+        self.input, self.output = cast("tuple[IO[bytes], IO[bytes]]", pipes)
         self.ending = threading.Lock()
         self._send(sys.path)
         self._send(start)
@@ -303,3 +285,80 @@ def _raised(message: Mapping[str, str]) -> Exception:
     fault = WorkerError(f"{message['error']}: {message['message']}")
     fault.add_note(message["trace"])  # shown with the traceback
     return fault
+
+
+class Job(Protocol):
+    """What is run at a time; as text it is named in messages, and a worker is sent it as JSON."""
+
+    def done(self, folder: Path) -> bool:
+        """Whether it was run, as it would be now; what it made lies in the folder."""
+
+
+def run_jobs(
+    work: str,
+    shared: Mapping[str, Any],
+    jobs: Sequence[Job],
+    folder: Path,
+    processes: int | None = None,
+    progress: Progress | None = None,
+    *,
+    keep: Sequence[int] = (),
+    patient: bool = False,
+) -> None:
+    """Run the jobs that are not done yet, in processes of their own.
+
+    What they make is the same for any number of processes, and whether they were run at one go or
+    a killed run was resumed. `work`, `shared`, `keep`: as of `run_parallel`; `processes`: all cores
+    unless given; `progress`: told the steps done, and all of them; `patient`: where the data of a
+    job are at fault no other one is begun, those that run may end, and all failures are counted;
+    otherwise the first failure ends all jobs.
+    """
+    left = [job for job in jobs if not job.done(folder)]
+    before, each = len(jobs) - len(left), 0
+    done: dict[int, int] = {}
+
+    def hear(place: int, told: Any) -> None:
+        """What a job tells: steps done, and all of them, which all jobs have; None at its end."""
+        nonlocal each
+        if told is not None:
+            done[place], each = told
+        elif each:
+            done[place] = each
+        if progress is not None and each:
+            progress(before * each + sum(done.values()), each * len(jobs))
+
+    failed = run_parallel(
+        work,
+        shared,
+        [msgspec.to_builtins(job) for job in left],
+        processes or cores(),
+        hear,
+        keep=keep,
+        patient=patient,
+    )
+    if failed:
+        first, others = min(failed), len(failed) - 1
+        head, line, rest = str(failed[first]).partition("\n")
+        more = f"; {counted(others, 'other run')} failed too" if others else ""
+        raise InputError(
+            f"{left[first]}: {head}{more}; {sum(job.done(folder) for job in jobs)} of "
+            f"{counted(len(jobs), 'run')} are done and stay: --resume goes on{line}{rest}"
+        )
+
+
+def telling(tell: Tell | None, before: int = 0, total: int | None = None) -> Progress:
+    """What tells how far a job is, not too often.
+
+    `tell`: told [steps done, all steps]; `before`, `total`: steps before this part of the job, and
+    of all of it, where it comes in parts.
+    """
+    told = 0.0
+
+    def progress(done: int, steps: int) -> None:
+        nonlocal told
+        now = time.monotonic()
+        if tell is not None and now - told > PAUSE:
+            told = now
+            tell([before + done, total or steps])
+
+    return progress

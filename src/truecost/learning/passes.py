@@ -1,39 +1,192 @@
-"""Passes over streams: one job of a live run, from its streams to its log."""
+"""What a job of a live run is: a pass of a strategy over streams, a pass of a system through life.
 
-from collections.abc import Callable
+A pass over streams is one of a strategy with a budget; its log holds all streams, one after the
+other. The passes of a system through a life cycle are its baselines beside what is asked for::
+
+    plastic/assisted/seed-0.jsonl.gz       with the person's help, as configured
+    plastic/unsupervised/seed-0.jsonl.gz   it adapts to what it sees, and nobody helps
+    plastic/frozen/seed-0.jsonl.gz         the initial version says everything (paper 004, Fig. 1-a)
+    courses/seed-0.json                    what the course was, so that a resumed run has the same
+
+`unsupervised` is there for systems that offer it. `truecost.learning.parallel` runs the jobs.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, cast
 
 import msgspec
 
-from truecost.learning.jobs import OWN, Job, Recipe
+from truecost.errors import UsageError
+from truecost.learning.checking import error_context
+from truecost.learning.expert import RecordedExpert, ReferenceExpert
+from truecost.learning.jobs import LoggedJob, Recipe
+from truecost.learning.learners.building import build
+from truecost.learning.lifelong.course import Course, course_of
+from truecost.learning.lifelong.helping import NO_HELP, Help
+from truecost.learning.lifelong.life_cycle import Life, Pass, run_lifelong
+from truecost.learning.lifelong.person import DomainExpert
 from truecost.learning.log import LogWriter
-from truecost.learning.loop import Budget, run_passive, run_stream
-from truecost.learning.streams import Items, Source, divided, read_items
+from truecost.learning.loop import Asking, Budget, run_passive, run_stream
+from truecost.learning.parallel import Progress, Tell, telling
+from truecost.learning.source import Items, Source
+from truecost.learning.strategies.mixtures import build as build_strategy
+from truecost.learning.streams import divided, read_items
 from truecost.learning.system import Expert, Learner, Stream, System, Task
-from truecost.learning.working import Kind, Tell, Telling, about, asking, closing, recorded
+
+PASSIVE = "passive"
+STREAMS = "streams"  # folder of what the streams of each seed were
+COURSES = "courses"  # folder of what the course of each seed was
+OWN = "own"  # the strategy of learners that ask themselves
+ASSISTED, UNSUPERVISED, FROZEN = PASSES = ("assisted", "unsupervised", "frozen")
 
 
-def _log(recipe: Recipe, job: Job, streams: list[Stream], place: Path, tell: Tell | None) -> bool:
-    """One pass after the other, a stream each, into one log."""
-    place.parent.mkdir(parents=True, exist_ok=True)
-    count = Telling(tell, sum(len(stream.batches) for stream in streams))
-    with LogWriter.open(place, resume=True) as log:
-        for stream in streams:
-            with about(f"{job}, stream {stream.name!r}" if stream.name else str(job)):
-                _Pass(recipe, job, stream).run(log, count)
-            count.before += len(stream.batches)
-        log.finish()
-    return True
+class Person(msgspec.Struct, frozen=True, kw_only=True):
+    """Who answers: the settings of `ReferenceExpert`, or a log to replay (`file`)."""
+
+    file: str | None = None
+    seconds: float | tuple[float, float] = 1.0
+    cost: dict[str, float | tuple[float, float]] = msgspec.field(default_factory=dict)
+    error_rate: float = 0.0
+    refusal: float = 0.0
+    delay: int | tuple[int, int] = 0
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Of one who answers from the labels."""
+        return {k: v for k, v in msgspec.structs.asdict(self).items() if k != "file"}
 
 
-def streams_seen(recipe: Recipe, seed: int) -> list[Stream]:
-    """The streams of a seed."""
-    drawn = seed if recipe.source.name == "drift" else 0  # a generator makes new items each time
-    items = _items(msgspec.json.encode(recipe.source), drawn)
-    return divided(items, recipe.source, recipe.batch, seed, recipe.bootstrap, recipe.drop_last)
+class DomainPerson(Person, frozen=True, kw_only=True):
+    """Who helps: the settings of `DomainExpert`, or a log to replay.
+
+    `word_seconds`, `action_seconds`, `says`: as `DomainExpert` has them.
+    """
+
+    word_seconds: float = 0.0
+    action_seconds: float = 0.0
+    says: str = "corrections"
+
+
+class StreamJob(LoggedJob, frozen=True, kw_only=True):
+    """One pass over the streams of a seed.
+
+    `strategy`: its name; `own` for a learner that asks itself, `passive` for one that never asks;
+    `budget`: questions a batch; `rate`: share of the items that is asked about, in place of a
+    budget.
+    """
+
+    strategy: str
+    budget: int | None = None
+    rate: float | None = None
+    options: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    @property
+    def passive(self) -> bool:
+        """Whether it trains once on the pool and asks nothing."""
+        return self.strategy == PASSIVE
+
+    @property
+    def folder(self) -> str:
+        """Folder of its log: that of all seeds of a strategy and budget."""
+        if self.passive:
+            return PASSIVE
+        asked = f"{self.budget}" if self.rate is None else f"rate-{self.rate!r}"
+        return f"{self.strategy.replace(':', '-')}/{asked}"
+
+    @property
+    def result_name(self) -> str:
+        """What results call it: `margin-4`."""
+        return self.folder.replace("/", "-")
+
+    def settings(self, batch: int) -> dict[str, Any]:
+        """Who asks, and how many questions a batch on average; none for the passive baseline."""
+        budget = self.budget if self.rate is None else self.rate * batch
+        return {"strategy": self.strategy, "budget": budget}
+
+    def __str__(self) -> str:
+        """`margin, 4 questions a batch, seed 0`."""
+        asked = f"{self.budget} questions a batch, "
+        if self.rate is not None:
+            asked = f"rate {self.rate!r}, "
+        return f"{self.strategy}, {'' if self.passive else asked}seed {self.seed}"
+
+
+class LifelongJob(LoggedJob, frozen=True, kw_only=True):
+    """One pass of a system through the course of a seed.
+
+    `strategy`: who asks; `own` for a learner that asks itself, empty where nobody is asked.
+    """
+
+    system: str
+    way: str = ASSISTED
+    learner: str
+    learner_options: dict[str, Any] = msgspec.field(default_factory=dict)
+    strategy: str = ""
+    strategy_options: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    @property
+    def folder(self) -> str:
+        """Folder of its log: that of all seeds of a pass."""
+        return f"{self.system}/{self.way}"
+
+    @property
+    def result_name(self) -> str:
+        """What results call it: without help `NAME-frozen`, `NAME-unsupervised`."""
+        return self.system if self.way == ASSISTED else f"{self.system}-{self.way}"
+
+    def settings(self, batch: int) -> dict[str, Any]:  # noqa: ARG002
+        """The pass, where nobody helps."""
+        return {"strategy": None if self.way == ASSISTED else self.way}
+
+    def __str__(self) -> str:
+        """`plastic, assisted, seed 0`."""
+        return f"{self.system}, {self.way}, seed {self.seed}"
+
+
+@contextmanager
+def _learner(
+    name: str, seen: Stream | Course, seed: int, options: Mapping[str, Any]
+) -> Iterator[Learner]:
+    """A learner that knows nothing yet, for a stream or a course; what it opened is closed."""
+    learner = build(name, Task(seen.kind, seen.classes, seed, options))
+    try:
+        yield learner
+    finally:
+        close = getattr(learner, "close", None)
+        if close is not None:
+            close()
+
+
+def _asking(
+    learner: Learner,
+    name: str,
+    strategy: str,
+    options: Mapping[str, Any],
+    seed: int,
+    classes: tuple[str, ...],
+    where: str = "",
+) -> System:
+    """A learner with a strategy, or one that asks itself; `where` stands before the error."""
+    if strategy != OWN:
+        return Asking(learner, build_strategy(strategy, options, seed, classes))
+    if not isinstance(learner, System):
+        raise UsageError(
+            f"{where}the strategy is {OWN!r}, but the learner {name} does not ask: name a "
+            "strategy, such as margin"
+        )
+    return learner
+
+
+@lru_cache(maxsize=1)
+def _recorded(file: str) -> Expert:
+    """Who says what a log says, which is read once in a process."""
+    from truecost.formats.events import read_events
+
+    return cast("Expert", RecordedExpert(read_events(file)))
 
 
 @lru_cache(maxsize=1)
@@ -42,74 +195,170 @@ def _items(source: bytes, seed: int) -> Items:
     return read_items(msgspec.json.decode(source, type=Source), seed)
 
 
-def _noted(streams: list[Stream]) -> list[dict[str, Any]]:
-    """What is written down of streams."""
-    return [
-        {
-            "stream": stream.name,
-            "kind": stream.kind,
-            "classes": list(stream.classes),
-            "signature": stream.signature,
-            "batches": len(stream.batches),
-            "items": sum(map(len, stream.batches)),
-            "digest": stream.digest,
-        }
-        for stream in streams
-    ]
+def _helper(person: DomainPerson, course: Course, seed: int) -> Expert:
+    """Who helps; the log tells by the name which simulation of a person it was."""
+    if person.file is not None:
+        return _recorded(person.file)
+    plain = DomainPerson().settings
+    other = [f"{key}={value}" for key, value in person.settings.items() if value != plain[key]]
+    name = f"reference({', '.join(other)})" if other else "reference"
+    return DomainExpert(
+        course.kind, course.references, course.classes, seed=seed, name=name, **person.settings
+    )
 
 
-@dataclass(frozen=True)
-class _Pass:
-    """One stream of a job."""
+class StreamRecipe(Recipe, frozen=True, kw_only=True):
+    """What decides the logs of all passes over streams.
 
-    recipe: Recipe
-    job: Job
-    stream: Stream
+    `batch`: items that arrive together; `bootstrap`: items whose labels are given before the
+    stream; `drop_last`: whether a short last batch is left out.
+    """
 
-    def run(self, log: LogWriter, progress: Callable[[int, int], None]) -> None:
-        """Through the stream, with a new learner; what it opened is closed."""
-        cpu = self.recipe.record_cpu
-        learner = self._learner()
-        with closing(learner):
-            if self.job.passive:
-                run_passive(self.stream, learner, log, record_cpu=cpu, progress=progress)
+    seen: ClassVar[str] = STREAMS
+    other: ClassVar[str] = "the streams are no longer those"
+    job: ClassVar[type[LoggedJob]] = StreamJob
+
+    source: Source
+    batch: int
+    bootstrap: int
+    learner: str
+    learner_options: dict[str, Any]
+    person: Person = Person()
+    drop_last: bool = False
+
+    def see(self, seed: int) -> list[Stream]:
+        """The streams of a seed."""
+        drawn = seed if self.source.name == "drift" else 0  # a generator makes new items each time
+        items = _items(msgspec.json.encode(self.source), drawn)
+        return divided(items, self.source, self.batch, seed, self.bootstrap, self.drop_last)
+
+    def noted(self, seen: list[Stream]) -> list[dict[str, Any]]:
+        """What is written down of streams."""
+        return [
+            {
+                "stream": stream.name,
+                "kind": stream.kind,
+                "classes": list(stream.classes),
+                "signature": stream.signature,
+                "batches": len(stream.batches),
+                "items": sum(map(len, stream.batches)),
+                "digest": stream.digest,
+            }
+            for stream in seen
+        ]
+
+    def log(self, job: StreamJob, seen: list[Stream], place: Path, tell: Tell | None) -> bool:
+        """One pass after the other, a stream each, into one log."""
+        place.parent.mkdir(parents=True, exist_ok=True)
+        before, total = 0, sum(len(stream.batches) for stream in seen)
+        with LogWriter.open(place, resume=True) as log:
+            for stream in seen:
+                with error_context(f"{job}, stream {stream.name!r}" if stream.name else str(job)):
+                    self._pass(job, stream, log, telling(tell, before, total))
+                before += len(stream.batches)
+            log.finish()
+        return True
+
+    def _pass(self, job: StreamJob, stream: Stream, log: LogWriter, progress: Progress) -> None:
+        """Through a stream, with a new learner."""
+        cpu, seed, person = self.record_cpu, job.seed, self.person
+        with _learner(self.learner, stream, seed, self.learner_options) as learner:
+            if job.passive:
+                run_passive(stream, learner, log, record_cpu=cpu, progress=progress)
                 return
+            how = (job.strategy, job.options, seed, stream.classes)
             run_stream(
-                self.stream,
-                self._system(learner),
-                self._expert(),
-                Budget(self.job.budget or 0, self.job.rate),
+                stream,
+                _asking(learner, self.learner, *how),
+                _recorded(person.file)
+                if person.file is not None
+                else ReferenceExpert(stream.labels, stream.classes, seed=seed, **person.settings),
+                Budget(job.budget or 0, job.rate),
                 log,
                 record_cpu=cpu,
-                checkpoint=self.recipe.checkpoint,
+                checkpoint=self.checkpoint,
                 progress=progress,
             )
 
-    def _learner(self) -> Learner:
-        """A new learner, which knows nothing yet."""
-        from truecost.learning.learners import build
 
-        recipe, stream = self.recipe, self.stream
-        task = Task(stream.kind, stream.classes, self.job.seed, recipe.learner_options)
-        return build(recipe.learner, task)
+@dataclass(frozen=True)
+class Helping(Help):
+    """How much a person helps, and where.
 
-    def _system(self, learner: Learner) -> System:
-        """The learner with the strategy, or one that asks itself."""
-        job, stream = self.job, self.stream
-        named = f"the strategy is {OWN!r}, but the learner {self.recipe.learner}"
-        return asking(learner, job.strategy, job.options, job.seed, stream.classes, named)
+    `offline`: the most that a system may ask for offline adaptation, after each batch; none unless
+    given; `test`: the same help with every test batch, from which every version learns for a
+    moment: what the penalised score needs.
+    """
 
-    def _expert(self) -> Expert:
-        """Who answers."""
-        from truecost.learning.expert import RecordedExpert, ReferenceExpert
-
-        person = self.recipe.person
-        if person.file is not None:
-            return RecordedExpert(recorded(person.file))
-        names = ("seconds", "cost", "error_rate", "refusal", "delay")
-        settings = {name: getattr(person, name) for name in names}
-        stream = self.stream
-        return ReferenceExpert(stream.labels, stream.classes, seed=self.job.seed, **settings)
+    offline: int | None = None
+    test: bool = True
 
 
-KIND = Kind(Recipe, Job, streams_seen, _noted, "the streams are no longer those", _log)
+class LifelongRecipe(Recipe, frozen=True, kw_only=True):
+    """What decides the logs of all life cycles; a step is a batch of a set under a version.
+
+    `source`: name of the source of the course; `any_times`: test times need not spread over those
+    of the lifelong set.
+    """
+
+    seen: ClassVar[str] = COURSES
+    other: ClassVar[str] = "the course is no longer the one"
+    job: ClassVar[type[LoggedJob]] = LifelongJob
+
+    source: str
+    source_options: dict[str, Any] = msgspec.field(default_factory=dict)
+    helping: Helping = Helping()
+    person: DomainPerson = DomainPerson()
+    any_times: bool = False
+
+    @property
+    def life(self) -> Life:
+        """How systems live."""
+        how = self.helping
+        return Life(how, how if how.test else NO_HELP, how.offline, self.any_times)
+
+    def see(self, seed: int) -> Course:
+        """The course of a seed."""
+        return course_of(self.source, self.source_options, seed)
+
+    def noted(self, seen: Course) -> dict[str, Any]:
+        """What is written down of a course."""
+        return {
+            "kind": seen.kind,
+            "classes": list(seen.classes),
+            "signature": seen.signature,
+            "learnt": seen.learnt.tolist(),
+            "tested": seen.tested.tolist(),
+            "items": sum(map(len, (*seen.lifelong, *seen.test))),
+            "digest": seen.digest,
+        }
+
+    def log(self, job: LifelongJob, seen: Course, place: Path, tell: Tell | None) -> bool:
+        """Through the life cycle, into the log; no log of a pass that the system lacks."""
+        with (
+            error_context(str(job)),
+            _learner(job.learner, seen, job.seed, job.learner_options) as learner,
+        ):
+            if job.way == UNSUPERVISED and not getattr(learner, "unsupervised", False):
+                return False
+            system = learner
+            if job.strategy and job.way != FROZEN:
+                where = f"[systems.{job.system}]: "
+                how = (job.strategy, job.strategy_options, job.seed, seen.classes)
+                system = _asking(learner, job.learner, *how, where)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with LogWriter.open(place, resume=True) as log:
+                run_lifelong(
+                    seen,
+                    system,
+                    _helper(self.person, seen, job.seed),
+                    self.life,
+                    log,
+                    passing=cast("Pass", job.way),
+                    run=job.run,
+                    record_cpu=self.record_cpu,
+                    checkpoint=self.checkpoint,
+                    progress=telling(tell),
+                )
+                log.finish()
+        return True

@@ -1,65 +1,83 @@
 """The steps of the loop: what a learner does and what a person says, checked and logged."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-import msgspec
 import numpy as np
+from msgspec import structs
 
-from truecost.errors import InputError, TruecostError
-from truecost.learning.checking import (
-    check_answer,
-    check_outputs,
-    check_questions,
-    described,
-    name_of,
-)
-from truecost.learning.checkpoint import Keeper, State, Waiting
+from truecost.errors import InputError, TruecostError, counted
+from truecost.learning.checking import check_answer, check_outputs
+from truecost.learning.expert import recorded_answer
+from truecost.learning.jobs import Keeper
 from truecost.learning.log import Event, LogWriter
 from truecost.learning.system import (
     Answer,
     Answered,
     Batch,
-    Expert,
     Learner,
     Outputs,
     Question,
     Stream,
-    System,
+    Waiting,
+    described,
+    name_of,
 )
 
 R = TypeVar("R")
 Arrived = tuple[Batch, int, Answer]  # an answer, and where its item stands
+Progress = Callable[[int, int], None]  # steps done, of how many
+LABELS = "labels"  # the expert of what is learnt with its labels, all at once
 
 
 @dataclass(eq=False)
 class Learning:
-    """Calls of a learner, checked and logged.
+    """Calls of a learner and of an expert, checked and logged; they begin where a run resumes.
 
-    Attributes
-    ----------
-    state : State
-        Whose clock goes on here.
-    run : str
-        Stands in every event.
-    record_cpu, labelled : bool
-        Whether to write CPU seconds, and the right labels of predictions.
+    `how` is what must be the same in a run that resumes. `run` stands in every event; the clock of
+    `state` goes on here. CPU seconds and the right labels of predictions are written where
+    `record_cpu` and `labelled` say so. `expert` is an `Expert`, or None where nobody is asked. In a
+    life cycle `version` is that of the model, and `where` the set that it works on (None: the
+    lifelong set).
     """
 
     stream: Stream
     learner: Learner
+    expert: Any
     log: LogWriter
-    state: State
+    how: str
     run: str = ""
     record_cpu: bool = False
     labelled: bool = True
+    checkpoint: int = 0
+    version: int | None = None
+    where: str | None = None
 
     def __post_init__(self) -> None:
         self.who = name_of(self.learner)
+        settings = f"{self.stream.digest}\n{self.how}\n{self.labelled}\n{self.who}"
+        self.keeper = Keeper(self.log, self.run, self.stream.name, settings, self.checkpoint)
+        self.state = self.keeper.resume(self.learner)
+        self.simulated = getattr(self.expert, "simulated", False)
         self.timed = any(batch.times is not None for batch in self.stream.batches)
         self.spent = 0.0  # CPU seconds of calls that no event tells yet
+
+    def steps(self, total: int, progress: Progress | None) -> Iterator[int]:
+        """The steps that are left of so many; what was learnt is stored after each, when due."""
+        state = self.state
+        for step in range(max(state.batch, 0), total):
+            yield step
+            state.batch = step + 1
+            self.keeper.keep(state, self.learner, last=state.batch == total)
+            if progress is not None:
+                progress(state.batch, total)
+
+    @property
+    def now(self) -> float | None:
+        """The time of events."""
+        return self.state.clock
 
     def arrive(self, batch: Batch) -> None:
         """A batch comes: the clock goes on."""
@@ -69,22 +87,42 @@ class Learning:
     def event(self, kind: str, batch: Batch, **columns: Any) -> Event:
         """An event of a batch, now."""
         return Event(
-            t=self.state.clock,
+            t=self.now,
             batch=batch.index if batch.index >= 0 else None,
             event=kind,
             stream=self.stream.name or None,
             run=self.run or None,
+            **({"version": self.version, "set": self.where} | columns),
+        )
+
+    def answer_event(self, answer: Answer, batch: Batch, **columns: Any) -> Event:
+        """An answer as an event of a batch."""
+        return self.event(
+            "answer",
+            batch,
+            id=answer.id,
+            part=answer.part or None,
+            label=answer.label,
+            expert=answer.expert,
+            active_seconds=float(answer.seconds),
+            words=answer.words,
+            actions=answer.actions,
+            verdict=answer.verdict or None,
             **columns,
         )
 
-    def call(self, batch: Batch, function: Callable[..., R], *arguments: object) -> R:
-        """Call a method of the learner.
+    def log_questions(
+        self, questions: Sequence[Question], batch: Batch
+    ) -> list[tuple[Question, bool]]:
+        """Log what the system asks; and whether each question was recorded before."""
+        known = len(self.log.recorded) - self.log.position
+        self.log.emit_many(
+            self.event("query", batch, id=one.id, part=one.part or None) for one in questions
+        )
+        return [(question, place < known) for place, question in enumerate(questions)]
 
-        Raises
-        ------
-        InputError
-            When it fails, naming learner, batch and method.
-        """
+    def call(self, batch: Batch, function: Callable[..., R], *arguments: object) -> R:
+        """Call a method of the learner."""
         start = time.process_time() if self.record_cpu else 0.0  # the clock itself takes time
         try:
             result = function(*arguments)
@@ -104,10 +142,14 @@ class Learning:
         spent, self.spent = self.spent, 0.0
         return spent / share if self.record_cpu else None
 
+    def say(self, batch: Batch) -> Outputs:
+        """What the learner says of a batch, checked; it is not logged."""
+        said = self.call(batch, self.learner.predict, batch)
+        return check_outputs(said, self.stream, batch, f"{self.who}, {described(batch)}")
+
     def predict(self, batch: Batch, phase: str) -> Outputs:
         """What the learner says of a batch."""
-        said = self.call(batch, self.learner.predict, batch)
-        outputs = check_outputs(said, self.stream, batch, self.who)
+        outputs = self.say(batch)
         self.write(batch, outputs, phase, self.cpu(len(batch)))
         return outputs
 
@@ -129,135 +171,109 @@ class Learning:
             for name, score, decision in rows
         )
 
-    def adapt(self, batch: Batch, answered: Answered) -> None:
+    def adapt(self, batch: Batch, answered: Answered, **columns: Any) -> None:
         """The learner learns."""
         self.call(batch, self.learner.adapt, batch, answered)
-        self.log.emit(self.event("adapt", batch, cpu_seconds=self.cpu()))
+        self.log.emit(self.event("adapt", batch, **columns, cpu_seconds=self.cpu()))
 
+    def learn_labels(self, batch: Batch, where: str, **columns: Any) -> None:
+        """Learn items with their labels, all at once: one event says how many there were."""
+        known = self.stream.labels
+        answers = tuple(Answer(name, known[name], expert=LABELS) for name in batch.ids)
+        told = {"expert": LABELS, "set": where, "count": len(batch), "version": None}
+        self.log.emit(self.event("answer", batch, **told))
+        self.adapt(batch, Answered(batch, answers), **columns)
 
-@dataclass(eq=False)
-class Teaching:
-    """Questions and answers, checked and logged."""
-
-    learning: Learning
-    system: System
-    expert: Expert
-    keeper: Keeper
-
-    def bootstrap(self) -> None:
-        """The items before the stream are answered, and learnt."""
-        batch = self.learning.stream.bootstrap
-        if batch is None:
-            return
-        self.learning.arrive(batch)
-        arrived = []
-        for row, name in enumerate(batch.ids):
-            answer = self._answer(Question(name), batch, self.learning.log.replaying)
-            self._tell(answer, batch, set="bootstrap")
-            arrived.append((batch, row, answer))
-        self.learning.adapt(batch, joined(batch, arrived))
-
-    def ask(self, batch: Batch, allowed: int) -> Answered:
-        """What the system gets to know in a batch.
-
-        Parameters
-        ----------
-        allowed : int
-            Questions at most; at 0 the system does not ask.
-
-        Returns
-        -------
-        Answered
-            Late answers that are due, in the order of their questions, then those to this batch's.
-        """
-        questions = self._questions(batch, allowed) if allowed else ()
-        arrived = self._due(batch)
-        for question, recorded in questions:
-            answer = self._answer(question, batch, recorded)
-            if answer.delay:
-                due = batch.index + answer.delay
-                self.learning.state.waiting.append(Waiting(batch.index, due, answer))
-            else:
-                self._tell(answer, batch)
-                arrived.append((batch, batch.ids.index(answer.id), answer))
-        return joined(batch, arrived)
-
-    def _questions(self, batch: Batch, allowed: int) -> list[tuple[Question, bool]]:
-        """What the system asks, logged; and whether it was recorded before."""
-        learning = self.learning
-        asked = learning.call(batch, self.system.ask, batch, allowed)
-        questions = check_questions(asked, allowed, batch, learning.who)
-        before = learning.log.position
-        known = len(learning.log.recorded) - before
-        learning.log.emit_many(
-            learning.event("query", batch, id=question.id, part=question.part or None)
-            for question in questions
-        )
-        learning.state.asked += len(questions)
-        return [(question, place < known) for place, question in enumerate(questions)]
-
-    def _due(self, batch: Batch) -> list[Arrived]:
-        """Late answers that arrive in this batch."""
-        state, batches = self.learning.state, self.learning.stream.batches
-        arrived = []
-        for late in state.waiting:
-            if late.due <= batch.index:
-                self._tell(late.answer, batch)
-                source = batches[late.asked]
-                arrived.append((source, source.ids.index(late.answer.id), late.answer))
-        state.waiting = [late for late in state.waiting if late.due > batch.index]
-        return arrived
-
-    def _answer(self, question: Question, batch: Batch, recorded: bool) -> Answer:
-        """The recorded answer, or that of the expert.
+    def hear(
+        self, question: Question, batch: Batch, recorded: bool, output: str | None = None
+    ) -> Answer | None:
+        """The recorded answer, or that of the person; None when the person stops.
 
         `recorded` says whether the log holds the question: only then may the answer be on its way.
+        A simulated person is asked again, as that costs nothing, and has to say the same; others
+        never are. `output` is what the person sees of the item.
         """
-        log, stream, run = self.learning.log, self.learning.stream, self.learning.run
-        event = log.recorded_answer(question.id, question.part, stream=stream.name, run=run)
+        asked = self.event("query", batch, id=question.id, part=question.part or None)
+        event = self.log.recorded_answer(asked)
         if event is None and recorded:
-            event = self.keeper.late(question.id, question.part)
+            event = self.keeper.late.get(asked.key)
+        if event is not None and event.event == "query":
+            return None  # the person had stopped here
+        fresh = self._fresh(question, batch, output) if event is None or self.simulated else None
         if event is not None:
-            return check_answer(_told(event, batch), question, stream, batch)
-        answer = check_answer(self.expert.answer(question, batch), question, stream, batch)
-        if answer.delay and batch.index >= 0:
-            due = batch.index + answer.delay
-            self.keeper.put_late(msgspec.structs.replace(self._said(answer, batch), batch=due))
-        return answer
+            late = event.batch is not None and self.where is None
+            known = answer_of(event, max(0, (event.batch or 0) - batch.index) if late else 0)
+            self.refuse_another(known, fresh)
+            return check_answer(known, question, self.stream, batch)
+        if fresh is None:  # so that a run that resumes does not ask again
+            self.keeper.put_late(asked)
+        elif fresh.delay and batch.index >= 0:
+            late_event = self.answer_event(fresh, batch)
+            self.keeper.put_late(structs.replace(late_event, batch=batch.index + fresh.delay))
+        return fresh
 
-    def _tell(self, answer: Answer, batch: Batch, **columns: Any) -> None:
+    def _fresh(self, question: Question, batch: Batch, output: str | None) -> Answer | None:
+        """What the person says, checked; at once but for streams and the lifelong set."""
+        if output is not None and hasattr(self.expert, "correct"):
+            said = self.expert.correct(question, batch, output)
+        else:
+            said = self.expert.answer(question, batch)
+        if said is None:
+            return None
+        answer = check_answer(said, question, self.stream, batch)
+        return answer if self.where is None else replace(answer, delay=0)
+
+    def refuse_another(self, known: Answer | None, fresh: Answer | None) -> None:
+        """Refuse to go on with another simulated person than the one of the log."""
+        if self.simulated and known != fresh:
+            raise InputError(
+                f"{self.log.path}: the run cannot be resumed with another expert: "
+                f"{_answer_text(known)} was recorded, and this one says {_answer_text(fresh)}; use "
+                "the same settings, or start a new run at another place"
+            )
+
+    def tell(self, answer: Answer, batch: Batch, **columns: Any) -> None:
         """An answer arrives: the clock goes on, and it is logged."""
-        if not self.learning.timed:
-            self.learning.state.clock += answer.seconds
-        self.learning.log.emit(self._said(answer, batch, **columns))
+        if not self.timed:
+            self.state.clock += answer.seconds
+        self.log.emit(self.answer_event(answer, batch, **columns))
 
-    def _said(self, answer: Answer, batch: Batch, **columns: Any) -> Event:
-        """An answer as an event of a batch."""
-        return self.learning.event(
-            "answer",
-            batch,
-            id=answer.id,
-            part=answer.part or None,
-            label=answer.label,
-            expert=answer.expert,
-            active_seconds=float(answer.seconds),
-            **columns,
-        )
+    def take(self, answer: Answer, batch: Batch) -> list[Arrived]:
+        """An answer to a question about this batch: told at once, or on its way."""
+        if answer.delay:
+            due = batch.index + answer.delay
+            self.state.waiting.append(Waiting(batch.index, due, answer))
+            return []
+        self.tell(answer, batch)
+        return [(batch, batch.ids.index(answer.id), answer)]
 
-
-def _told(event: Event, batch: Batch) -> Answer:
-    """A recorded answer to a question of this batch."""
-    return Answer(
-        id=event.id or "",
-        label=event.label,
-        seconds=event.active_seconds or 0.0,
-        expert=event.expert or "",
-        delay=0 if event.batch is None else max(0, event.batch - batch.index),
-        part=event.part or "",
-    )
+    def due(self, batch: Batch) -> list[Arrived]:
+        """Late answers that arrive in this batch, in the order of their questions."""
+        arrived = []
+        for late in self.state.waiting:
+            if late.due <= batch.index:
+                self.tell(late.answer, batch, **({"version": late.asked} if self.version else {}))
+                source = self.stream.batches[late.asked]
+                arrived.append((source, source.ids.index(late.answer.id), late.answer))
+        self.state.waiting = [late for late in self.state.waiting if late.due > batch.index]
+        return arrived
 
 
-def joined(batch: Batch, arrived: Sequence[Arrived]) -> Answered:
+def answer_of(event: Event, delay: int) -> Answer:
+    """A recorded answer."""
+    return recorded_answer(structs.asdict(event), delay, "")
+
+
+def _answer_text(answer: Answer | None) -> str:
+    """An answer for a message."""
+    if answer is None:
+        return "nothing"
+    part = f" (part {answer.part!r})" if answer.part else ""
+    time = counted(answer.seconds, "second")
+    return f"{answer.verdict or answer.label!r:.80} on item {answer.id!r}{part} in {time}"
+
+
+def with_items(batch: Batch, arrived: Sequence[Arrived]) -> Answered:
     """Answers with their items; refusals are left out."""
     given = [one for one in arrived if one[2].label is not None or one[2].verdict]
     answers = tuple(answer for _, _, answer in given)

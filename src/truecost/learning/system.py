@@ -7,20 +7,22 @@ One protocol serves streams and lifelong learning::
     system.adapt(batch, answered)              # may learn from the answers and from the batch
     outputs = system.predict(batch)            # afterwards
 
-A `Learner` is a system that cannot ask; `Asking` (in `asking`) joins one with a strategy.
+A `Learner` is a system that cannot ask; `Asking` (in `loop`) joins one with a strategy.
 `snapshot` and `restore` are optional: with them a long run resumes faster.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from truecost.errors import InputError
+
 Array = npt.NDArray[Any]
-
-
 Floats = npt.NDArray[np.float64]
 
 
@@ -163,11 +165,9 @@ class Learner(Protocol):
 
     def predict(self, batch: Batch) -> Outputs:
         """What it says of the items; must not change what it knows."""
-        ...
 
     def adapt(self, batch: Batch, answered: Answered) -> None:
         """Learn from the answers and, if it likes, from the batch without labels."""
-        ...
 
 
 @runtime_checkable
@@ -176,7 +176,6 @@ class System(Learner, Protocol):
 
     def ask(self, batch: Batch, budget: int) -> Sequence[Question]:
         """At most `budget` questions on different items of the batch."""
-        ...
 
 
 @runtime_checkable
@@ -185,11 +184,9 @@ class Restorable(Protocol):
 
     def snapshot(self) -> bytes:
         """Everything that it has learnt."""
-        ...
 
     def restore(self, state: bytes) -> None:
         """Go back to a snapshot."""
-        ...
 
 
 class Expert(Protocol):
@@ -197,7 +194,6 @@ class Expert(Protocol):
 
     def answer(self, question: Question, batch: Batch) -> Answer:
         """The answer to one question; the same whenever it is asked again."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -208,7 +204,7 @@ class Task:
     ----------
     kind : {"detection", "classes", "numbers", "transcripts", "translation", "diarization"}
         The last three put out texts (lifelong learning); a diarization is one as
-        `truecost.corrections.speech_text` writes it.
+        `truecost.corrections.texts` writes it.
     classes : tuple of str
         For detection (other, target); empty for numbers and texts.
     seed : int
@@ -223,16 +219,23 @@ class Task:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
+def number_of(text: object) -> float:
+    """The finite number that a text says; NaN where it says none."""
+    try:
+        number = float(text) if isinstance(text, str) else math.nan
+    except ValueError:
+        return math.nan
+    return number if math.isfinite(number) else math.nan
+
+
 def generator(seed: int, *purpose: str | int) -> np.random.Generator:
     """Random numbers that depend on the seed and on what they are for, and on nothing else.
 
     So a run that resumes, or stands in another process, draws the same.
     """
-    import hashlib
+    from truecost.core.factors import generator as drawn
 
-    text = "\x00".join(("truecost learning", str(seed), *map(str, purpose)))
-    key = np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], np.uint64)
-    return np.random.Generator(np.random.Philox(key=key))
+    return drawn("truecost learning", str(seed), *map(str, purpose))
 
 
 @dataclass(frozen=True, eq=False)
@@ -270,3 +273,96 @@ class Stream:
     pool: Batch | None = None
     digest: str = ""
     signature: str = ""
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """An answer on its way: the batch of its question, and the batch in which it arrives."""
+
+    asked: int
+    due: int
+    answer: Answer
+
+
+class State(msgspec.Struct):
+    """Where a run is in its stream.
+
+    `batch`: the one that comes next; -1 before anything; `clock`: simulated seconds; `items`: that
+    have arrived; `asked`: questions so far; `waiting`: in the order in which they were asked.
+    """
+
+    batch: int = -1
+    clock: float = 0.0
+    items: int = 0
+    asked: int = 0
+    waiting: list[Waiting] = []
+
+
+def name_of(part: object) -> str:
+    """The name of a learner, system or strategy in messages: its `name`, or its class."""
+    name = getattr(part, "name", None)
+    return name if isinstance(name, str) and name else type(part).__name__
+
+
+def described(batch: Batch) -> str:
+    """A batch in messages: `batch 3 of stream 'de'`."""
+    which = f"batch {batch.index}" if batch.index >= 0 else "the items before the stream"
+    return f"{which} of stream {batch.stream!r}" if batch.stream else which
+
+
+class Strategy(Protocol):
+    """Decides which items of a batch a person is asked about.
+
+    A strategy that follows what was answered has a second method
+    `learn(batch, outputs, answered)`, called after each adaptation with the outputs that the
+    strategy chose from (None before the stream, where nothing was chosen).
+
+    One that keeps anything from batch to batch, be it only a count of its calls, may have
+    `snapshot` and `restore` as learners have. One that keeps nothing may say `stateless = True`.
+    Checkpoints are made of these two kinds alone; with any other strategy a run resumes by
+    replaying its log, which takes longer and needs nothing of the strategy.
+    """
+
+    def choose(self, batch: Batch, outputs: Outputs, count: int) -> Sequence[int]:
+        """Places of exactly min(count, len(batch)) different items of the batch."""
+
+
+def stored(part: Restorable) -> bytes:
+    """The snapshot of a learner, a strategy or both."""
+    return checked_state(part.snapshot(), part)
+
+
+def checked_state(state: object, part: object) -> bytes:
+    """What a snapshot gave, where it is bytes; InputError as `stored` says."""
+    if not isinstance(state, bytes):
+        kind = "nothing" if state is None else f"a value of type {type(state).__name__}"
+        raise InputError(
+            f"{name_of(part)}: snapshot must give bytes, it gave {kind}: write down what it has "
+            f"learnt, as json.dumps(...).encode() does; restore gets these bytes back"
+        )
+    return state
+
+
+def unusable(who: str, error: Exception) -> InputError:
+    """The error of a snapshot that is of no use."""
+    return InputError(
+        f"{who}: this snapshot cannot be used ({error}); delete the checkpoint, and the run "
+        "resumes from its log"
+    )
+
+
+def restored(state: bytes, kind: Any, who: str) -> Any:
+    """What a snapshot holds, as MessagePack of this type; InputError when it is of no use."""
+    try:
+        return msgspec.msgpack.decode(state, type=kind)
+    except msgspec.MsgspecError as error:
+        raise unusable(who, error) from error
+
+
+def can_keep(strategy: Strategy) -> bool:
+    """Whether a strategy can be put back: it has snapshots, or says that it keeps nothing."""
+    return restorable(strategy) or getattr(strategy, "stateless", False) is True
+
+
+def restorable(part: object) -> TypeGuard[Restorable]:
+    """Whether it can be put back to a snapshot: it has both methods, and does not deny it."""
+    return isinstance(part, Restorable) and bool(getattr(part, "restorable", True))

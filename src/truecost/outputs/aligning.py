@@ -1,16 +1,19 @@
-"""Aligning texts and showing what is wrong: alignments, and stretches of time, as text.
+"""Texts against their references: errors and alignments of words, n-grams, edits.
 
 Edit distances come from rapidfuzz. The number of errors of a minimal alignment is unique; how it
 splits into substitutions, deletions and insertions is not: of several minimal alignments that of
-rapidfuzz is taken, as jiwer does.
+rapidfuzz is taken, as jiwer does. Every unit has a column of its own, wide enough for both sides;
+`***` stands where a side has none. Words are never changed.
 
-Every unit has a column of its own, wide enough for both sides; `***` stands where a side has none.
-Words are never changed. Long utterances go on below, in groups of the same lines; of very long ones
-only the first groups that hold an error are shown.
+Words are those of sacrebleu's tokenisers, and its edits are taken as they are. N-grams are counted
+by a kernel of our own, as sacrebleu counts them: an n-gram of the output matches at most as often
+as the reference has it that has it most often.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -18,40 +21,20 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.core.digits import width
-from truecost.errors import counted
-from truecost.extras import need
-from truecost.speech.spans import MICRO, Ints, Marks, Pairs, Scene
+from truecost.core.measure import Array, Floats, share
+from truecost.errors import UsageError, counted, near, need
 
 Counts = npt.NDArray[np.int64]
-
-
 Step = tuple[str, str | None, str | None]
-
-
 Cut = Callable[[str], Sequence[str]]
-
-
 KINDS = ("replace", "delete", "insert")  # rapidfuzz's names
 
 
 def count_words(reference: pl.Series, hypothesis: pl.Series) -> dict[str, Counts]:
-    """Statistics of the words of each pair of texts.
+    """Statistics of the words of each pair of texts, words apart by single blanks; int64 (N,) each.
 
-    Parameters
-    ----------
-    reference, hypothesis : polars.Series of str, length N
-        Words apart by single blanks, as `normalise` leaves them.
-
-    Returns
-    -------
-    dict of str to ndarray of int64, shape (N,)
-        `reference`, `hypothesis` (words on each side), `hits`, `substitutions`, `deletions`,
-        `insertions` and `longest` (the longer side).
-
-    Raises
-    ------
-    MissingExtraError
-        When rapidfuzz is not installed.
+    `reference`, `hypothesis` (words on each side), `hits`, `substitutions`, `deletions`,
+    `insertions` and `longest` (the longer side).
 
     Examples
     --------
@@ -70,28 +53,13 @@ def words_of(text: str) -> list[str]:
 
 
 def count_characters(reference: pl.Series, hypothesis: pl.Series) -> dict[str, Counts]:
-    """Statistics of the characters (code points) of each pair of texts, blanks among them.
-
-    Returns
-    -------
-    dict of str to ndarray of int64, shape (N,)
-        As `count_words`.
-    """
+    """The same of the characters (code points), blanks among them."""
     return _aligned(reference, hypothesis, str)
 
 
 def align(reference: Sequence[str], hypothesis: Sequence[str]) -> list[Step]:
-    """The alignment that is counted, unit by unit.
-
-    Parameters
-    ----------
-    reference, hypothesis : sequence of str
-        Units, such as words.
-
-    Returns
-    -------
-    list of (str, str or None, str or None)
-        `equal`, `replace`, `delete` or `insert`; the unit of the reference, that of the hypothesis.
+    """The alignment that is counted, unit by unit: `equal`, `replace`, `delete` or `insert`; the
+    unit of the reference, that of the hypothesis.
 
     Examples
     --------
@@ -111,51 +79,35 @@ def align(reference: Sequence[str], hypothesis: Sequence[str]) -> list[Step]:
 def _aligned(reference: pl.Series, hypothesis: pl.Series, cut: Cut) -> dict[str, Counts]:
     """Statistics of pairs of texts, each cut into units."""
     editops = need("rapidfuzz.distance", "speech").Levenshtein.editops
-    here, there, errors = (np.zeros((len(reference), n), np.int64) for n in (1, 1, len(KINDS)))
-    for k, (right, found) in enumerate(zip(reference, hypothesis, strict=True)):
+    counts = np.zeros((len(reference), 2 + len(KINDS)), np.int64)
+    for row, right, found in zip(counts, reference, hypothesis, strict=True):
         units, others = cut(right), cut(found)
-        here[k], there[k] = len(units), len(others)
+        row[:2] = len(units), len(others)
         if right != found:
             kinds = [step.tag for step in editops(units, others)]
-            errors[k] = [kinds.count(kind) for kind in KINDS]
-    substitutions, deletions, insertions = errors.T
+            row[2:] = [kinds.count(kind) for kind in KINDS]
+    here, there, substitutions, deletions, insertions = np.ascontiguousarray(counts.T)
     return {
-        "reference": here[:, 0],
-        "hypothesis": there[:, 0],
-        "hits": here[:, 0] - substitutions - deletions,
+        "reference": here,
+        "hypothesis": there,
+        "hits": here - substitutions - deletions,
         "substitutions": substitutions,
         "deletions": deletions,
         "insertions": insertions,
-        "longest": np.maximum(here, there)[:, 0],
+        "longest": np.maximum(here, there),
     }
 
 
 WIDTH = 96  # of a line, without its label
-
-
 GAP = "***"
-
-
 MOST = 20  # groups of lines
-
-
 MARKS = {"equal": "", "replace": "S", "delete": "D", "insert": "I"}
 
 
 def alignment_lines(reference: str, hypothesis: str) -> tuple[tuple[str, str], ...]:
-    """Labelled lines of an alignment.
-
-    Parameters
-    ----------
-    reference, hypothesis : str
-        Words apart by single blanks.
-
-    Returns
-    -------
-    tuple of (str, str)
-        `REF`, `HYP` and an empty label for the line of marks: S, D and I below substitutions,
-        deletions and insertions. Of an utterance of more than 20 groups of lines those with errors,
-        20 at most, and how many were left out.
+    """Labelled lines of an alignment: `REF`, `HYP` and an empty label for the line of marks, S, D
+    and I below substitutions, deletions and insertions. Of an utterance of more than 20 groups of
+    lines those with errors, 20 at most, and how many were left out.
 
     Examples
     --------
@@ -168,19 +120,17 @@ def alignment_lines(reference: str, hypothesis: str) -> tuple[tuple[str, str], .
     """
     lines: list[tuple[str, str]] = []
     groups = list(_groups(align(words_of(reference), words_of(hypothesis))))
-    shown = groups if len(groups) <= MOST else [*filter(_has_errors, groups)][:MOST]
+    shown = groups
+    if len(groups) > MOST:
+        shown = [group for group in groups if any(MARKS[kind] for kind, *_ in group)][:MOST]
     for group in shown:
-        columns = [(r or GAP, h or GAP, MARKS[kind]) for kind, r, h in group]
+        columns = [_padded((r or GAP, h or GAP, MARKS[kind])) for kind, r, h in group]
         for label, row in zip(("REF", "HYP", ""), zip(*columns, strict=True), strict=True):
-            lines.append((label, _padded(row, [_wide(column) for column in columns])))
+            lines.append((label, " ".join(row).rstrip()))
     if len(shown) < len(groups):
         left = counted(len(groups) - len(shown), "further line", "are")
         lines.append(("", f"({left} not shown)"))
     return tuple(lines)
-
-
-def _has_errors(group: Sequence[Step]) -> bool:
-    return any(MARKS[kind] for kind, *_ in group)
 
 
 def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:
@@ -198,114 +148,225 @@ def _groups(steps: Sequence[Step]) -> Iterator[list[Step]]:
         yield group
 
 
-def _padded(row: Sequence[str], widths: Sequence[int]) -> str:
-    cells = (cell + " " * (wide - width(cell)) for cell, wide in zip(row, widths, strict=True))
-    return " ".join(cells).rstrip()
+def _padded(cells: Sequence[str]) -> list[str]:
+    """Cells of one column, all as wide as the widest."""
+    return [cell + " " * (_wide(cells) - width(cell)) for cell in cells]
 
 
 def _wide(cells: Sequence[str]) -> int:
     return max(map(width, cells))
 
 
-MOST_STRETCHES = 10  # stretches that are shown
-
-
-Names = npt.NDArray[Any]
+ORDER = 4  # longest n-gram of BLEU
+CHARACTER_ORDER = 6  # and of chrF
+BETA = 2  # how much more recall weighs than precision in chrF2
+BLOCK = 20_000  # sentences that are counted together
+Ints = npt.NDArray[np.int64]
+Statistics = dict[str, npt.NDArray[Any]]
+Tokeniser = Callable[[str], str]
 
 
 @dataclass(frozen=True, eq=False)
-class Stretches:
-    """The worst stretches of each recording.
-
-    Attributes
-    ----------
-    scene : Scene
-        What was swept.
-    pairs : sequence of (ndarray, ndarray)
-        For each recording the reference and system speakers that are mapped to each other.
+class Texts:
+    """The texts of all sentences, for each reference and of the output, and how they are cut into
+    words.
     """
 
-    scene: Scene
-    pairs: Sequence[Pairs]
+    references: list[list[str]]
+    hypothesis: list[str]
+    tokenizer: str
+    lowercase: bool
 
-    def lines(self, item: int) -> tuple[tuple[str, str], ...]:
-        """Labelled lines: the mapping, then the stretches with most error, the worst first.
+    def __len__(self) -> int:
+        """Number of sentences."""
+        return len(self.hypothesis)
 
-        A stretch is a time in which the same speakers speak in reference and output; its error is
-        T (max(Nref, Nsys) - Ncorrect), paper 004, Eq. 4.
+    @property
+    def sides(self) -> list[list[str]]:
+        """The output, then each reference."""
+        return [self.hypothesis, *self.references]
 
-        Parameters
-        ----------
-        item : int
-            The place of the recording.
+    @cached_property
+    def given(self) -> npt.NDArray[np.bool_]:
+        """Which references there are, shape (references, sentences): those that are not empty; the
+        first one where all are.
         """
-        references, systems = self._names(item)
-        edges, speaks, systems_speak, scored = self.scene.states(item)
-        found = _worst(edges, speaks, systems_speak, scored, self.pairs[item])
-        width = max((len(_seconds(end)) for _, _, end, _ in found), default=0)
-        said = [("mapping", _mapping(references, systems, self.pairs[item]))]
-        for kind, begin, end, place in found:
-            who = f"reference: {_listed(references[speaks[:, place]])}"
-            other = f"output: {_listed(systems[systems_speak[:, place]])}"
-            times = f"{_seconds(begin):>{width}} - {_seconds(end):>{width}} s"
-            said.append((kind, f"{times}  {who}  {other}"))
-        return tuple(said)
+        there = np.array([[text != "" for text in side] for side in self.references])
+        there[0] |= ~there.any(axis=0)
+        return there
 
-    def _names(self, item: int) -> tuple[Names, Names]:
-        """The speakers of both sides."""
-        reference, output = (
-            side.names[side.first[item] : side.first[item + 1]]
-            for side in (self.scene.reference, self.scene.output)
+    def references_of(self, sentence: int) -> list[str]:
+        """The references that a sentence has; at least one."""
+        rows = np.flatnonzero(self.given[:, sentence])
+        return [self.references[r][sentence] for r in rows]
+
+    def blocks(self) -> "Iterator[Texts]":
+        """The same in blocks of sentences, whose words fit into memory."""
+        for start in range(0, len(self), BLOCK):
+            yield self.rows(slice(start, start + BLOCK))
+
+    def rows(self, rows: slice) -> "Texts":
+        """The same of some sentences."""
+        references = [side[rows] for side in self.references]
+        return replace(self, references=references, hypothesis=self.hypothesis[rows])
+
+    def words(self, texts: Iterable[str]) -> list[list[str]]:
+        """The words of each text, as sacrebleu cuts it."""
+        if self.lowercase:
+            texts = (text.lower() for text in texts)
+        tokenise = tokeniser(self.tokenizer)
+        return [tokenise(text.rstrip()).split() for text in texts]
+
+    def characters(self, texts: Iterable[str]) -> list[str]:
+        """Each text without blanks, which chrF leaves out."""
+        bare = ("".join(text.split()) for text in texts)
+        return [text.lower() for text in bare] if self.lowercase else [*bare]
+
+
+def check_tokeniser(name: str) -> Any:
+    """The class of sacrebleu that has a tokeniser; UsageError when there is none of that name."""
+    metric = need("sacrebleu", "translation").BLEU
+    if name not in metric.TOKENIZERS:
+        raise UsageError(
+            f"tokenizer {name!r} is not known{near(name, metric.TOKENIZERS)}: choose one of "
+            f"{', '.join(metric.TOKENIZERS)}"
         )
-        return reference, output
+    return metric
 
 
-def _worst(
-    edges: Ints, reference: Marks, output: Marks, scored: Marks, pairs: Pairs
-) -> list[tuple[str, int, int, int]]:
-    """Kind, begin, end and place of the stretches with most error, the worst first."""
-    if not scored.any():
-        return []
-    state = np.vstack([reference, output, scored])
-    first = np.flatnonzero(np.append(True, (state[:, 1:] != state[:, :-1]).any(axis=0)))
-    last = np.append(first[1:], len(scored))
-    places, last = first[scored[first]], last[scored[first]]
-    begins, ends = edges[places], edges[last]
-    heard, said = (side[:, places].sum(axis=0) for side in (reference, output))
-    correct = (reference[pairs[0]] & output[pairs[1]])[:, places].sum(axis=0)
-    errors = (np.maximum(heard, said) - correct) * (ends - begins)
-    order = np.lexsort((begins, -errors))[:MOST_STRETCHES]
-    wrong = {
-        "missed": heard > said,
-        "false alarm": said > heard,
-        "confusion": np.minimum(heard, said) > correct,
+@cache
+def tokeniser(name: str) -> Tokeniser:
+    """A tokeniser of sacrebleu; one for all systems, for it remembers texts that come again."""
+    metric = check_tokeniser(name)
+    log = logging.getLogger("sacrebleu")
+    silent, log.disabled = log.disabled, True
+    try:
+        made: Tokeniser = metric(tokenize=name).tokenizer
+    except Exception as error:  # each tokeniser raises its own when something is lacking
+        raise UsageError(
+            f"tokenizer {name!r} cannot be used here: {' '.join(str(error).split())}"
+        ) from error
+    finally:
+        log.disabled = silent
+    return made
+
+
+def in_blocks(counter: Callable[[Texts], Statistics], texts: Texts) -> Statistics:
+    """What a counter finds, block by block: 300,000 sentences would hold 0.8 GB of words."""
+    found = [counter(block) for block in texts.blocks()]
+    return {name: np.concatenate([of[name] for of in found]) for name in found[0]}
+
+
+def count_ngrams(texts: Texts) -> Statistics:
+    """What BLEU is made of; int64 (N,) each.
+
+    `matches1` to `matches4`, `totals1` to `totals4`, `hypothesis` and `reference` (words of the
+    output and of the reference nearest in length), and `unmatched`, words of the longer of the two
+    without a match.
+    """
+    sides = [texts.words(side) for side in texts.sides]
+    numbers: dict[str, int] = {}
+    tokens = [numbers.setdefault(w, len(numbers)) for side in sides for s in side for w in s]
+    lengths = np.array([[len(s) for s in side] for side in sides], np.int64)
+    matches = _matches(np.array(tokens, np.int32), lengths, ORDER)
+    hypothesis, reference = lengths[0], _closest(lengths[0], lengths[1:], texts.given)
+    return {
+        **{f"matches{n + 1}": matches[:, n] for n in range(ORDER)},
+        **{f"totals{n + 1}": np.maximum(hypothesis - n, 0) for n in range(ORDER)},
+        "hypothesis": hypothesis,
+        "reference": reference,
+        "unmatched": np.maximum(hypothesis, reference) - matches[:, 0],
     }
-    return [
-        (
-            ", ".join(kind for kind, marks in wrong.items() if marks[k]),
-            int(begins[k]),
-            int(ends[k]),
-            int(places[k]),
-        )
-        for k in order[errors[order] > 0]
-    ]
 
 
-def _mapping(references: Names, systems: Names, pairs: Pairs) -> str:
-    """Which speaker of the output each reference speaker is, and who is left over."""
-    said = [f"{references[r]} = {systems[s]}" for r, s in zip(*pairs, strict=True)]
-    for names, taken, side in ((references, pairs[0], "reference"), (systems, pairs[1], "output")):
-        alone = np.delete(names, taken)
-        if len(alone):
-            said.append(f"{side} only: {_listed(alone)}")
-    return ", ".join(said) or "no speech"
+def _matches(tokens: npt.NDArray[np.int32], lengths: Ints, orders: int) -> Ints:
+    """Matching n-grams of side 0 with the others, shape (sentences, orders).
+
+    `lengths` (sides x sentences) says how many of the tokens belong to each sentence: those of side
+    0 come first, sentence by sentence.
+    """
+    from truecost.kernels.texts import ngram_matches
+
+    ends = np.cumsum(lengths).reshape(lengths.shape)
+    bounds = np.ascontiguousarray(np.stack([ends - lengths, ends]).T)
+    matches = np.zeros((lengths.shape[1], orders), np.int64)
+    ngram_matches(tokens, bounds, matches)
+    return matches
 
 
-def _listed(names: Names) -> str:
-    """Names, or a dash where there is none."""
-    return " ".join(names.tolist()) or "-"
+def _closest(hypothesis: Ints, references: Ints, given: npt.NDArray[np.bool_]) -> Ints:
+    """The length of the reference nearest to that of the output, the shorter of two as near."""
+    most = np.iinfo(np.int64).max
+    away = np.where(given, np.abs(references - hypothesis), most)
+    return np.asarray(np.where(away == away.min(axis=0), references, most).min(axis=0))
 
 
-def _seconds(time: int) -> str:
-    """Microseconds as seconds."""
-    return f"{time / MICRO:.2f}"
+def count_character_ngrams(texts: Texts) -> Statistics:
+    """What chrF is made of, each sentence against the reference that gives it the highest; int64
+    (N,).
+
+    `matches1` to `matches6`, `hypothesis1` to `hypothesis6`, `reference1` to `reference6`, and
+    `unmatched`, characters of the longer side without a match. N-grams of the output count only
+    where the reference has any of their order, as in sacrebleu.
+    """
+    output, *references = (texts.characters(side) for side in texts.sides)
+    found = np.array([_against(output, side) for side in references])
+    scores = character_f(*found.swapaxes(0, 1))
+    best = np.argmax(np.where(texts.given, scores, -1.0), axis=0)
+    matches, hypothesis, reference = found[best, :, np.arange(len(texts))].transpose(1, 2, 0)
+    return {
+        **{f"matches{n}": counts for n, counts in enumerate(matches, 1)},
+        **{f"hypothesis{n}": counts for n, counts in enumerate(hypothesis, 1)},
+        **{f"reference{n}": counts for n, counts in enumerate(reference, 1)},
+        "unmatched": np.maximum(hypothesis[0], reference[0]) - matches[0],
+    }
+
+
+def share_or_zero(part: Array, whole: Array) -> Floats:
+    """Part / whole, 0 of nothing."""
+    return np.asarray(np.nan_to_num(share(part, whole)))
+
+
+def character_f(matches: Array, hypothesis: Array, reference: Array) -> Floats:
+    """chrF2 of counts of n-grams, shape (..., orders): from 0 to 100, 0 without any match."""
+    both = (hypothesis > 0) & (reference > 0)
+    precision, recall = (
+        share(np.where(both, share_or_zero(matches, side), 0.0).sum(axis=-1), both.sum(axis=-1))
+        for side in (hypothesis, reference)
+    )
+    return 100 * share_or_zero((1 + BETA**2) * precision * recall, BETA**2 * precision + recall)
+
+
+def _against(output: list[str], reference: list[str]) -> Ints:
+    """N-grams of characters that match, of output and reference; (3, sentences, orders)."""
+    sides = [output, reference]
+    lengths = np.array([[len(text) for text in side] for side in sides], np.int64)
+    codes = "".join("".join(side) for side in sides).encode("utf-32-le")
+    matches = _matches(np.frombuffer(codes, np.int32), lengths, CHARACTER_ORDER)
+    hypothesis, wanted = np.maximum(lengths[:, :, None] - np.arange(CHARACTER_ORDER), 0)
+    return np.stack([matches, np.where(wanted > 0, hypothesis, 0), wanted])
+
+
+def count_edits(texts: Texts) -> Statistics:
+    """What TER is made of, sentence by sentence from sacrebleu; case is ignored.
+
+    `edits`, `reference` (words, their mean over several references), `shortest` (words of the
+    shortest reference: the edits of an empty output), `hypothesis` (words of the output) and
+    `longest` (of output and reference: the edits of an output that is wrong throughout).
+    """
+    metric = need("sacrebleu", "translation").TER()
+    references = [texts.references_of(k) for k in range(len(texts))]
+    found = [metric.sentence_score(*s) for s in zip(texts.hypothesis, references, strict=True)]
+    lengths = np.array([score.ref_length for score in found], np.float64)
+    shortest = [metric.sentence_score("", r).num_edits for r in references]
+    # An empty output lacks every word of its reference, so that its edits are their number.
+    words_of = [metric.sentence_score("", [text]).num_edits for text in texts.hypothesis]
+    output, whole = np.array(words_of, np.int64), lengths.astype(np.int64)
+    words = whole if np.array_equal(whole, lengths) else lengths
+    return {
+        "edits": np.array([score.num_edits for score in found], np.int64),
+        "reference": words,
+        "shortest": np.array(shortest, np.int64),
+        "hypothesis": output,
+        "longest": np.maximum(output, words),
+    }

@@ -1,7 +1,7 @@
 """Counting without files: the items of one system from lists of texts or columns of segments."""
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Real
 from typing import Any
@@ -15,15 +15,7 @@ from truecost.formats import Table
 from truecost.formats.table import unit_columns
 from truecost.names import SpeakerMapping
 from truecost.outputs.items import Counting, Items, measures_of
-from truecost.study.arguments import (
-    column_in,
-    further_columns,
-    ids_in,
-    names_in,
-    references_in,
-    segments_in,
-    texts_in,
-)
+from truecost.study import arguments
 from truecost.tasks import find as face_of
 
 Columns = Mapping[str, npt.ArrayLike]
@@ -49,21 +41,19 @@ def count_transcripts(
     normalise : iterable of str, or str
         Steps in their order (`truecost list normalisations`); texts stay as they are without.
     measures : iterable of str, or str
-        What will be asked for, so that only its parts are counted; those of the task when left out.
+        What will be asked for: only its parts are counted. Those of the task when left out.
     name : str
-        Name of the system.
-    ids : array_like, shape (N,), optional
-        Ids of the utterances, which pair systems; their places when left out.
-    unit : array_like, shape (N,), optional
-        What utterances share (a speaker), resampled together.
+        Of the system.
+    ids, unit : array_like, shape (N,), optional
+        Ids of the utterances, which pair systems (their places when left out); what utterances
+        share (a speaker), resampled together.
     **columns : array_like, shape (N,)
         Further columns, for subsets.
 
     Returns
     -------
     Items
-        For `truecost.score` and `truecost.compare_systems`. Its `problems` say what a reader should
-        know of the data, as the command line prints it.
+        For `truecost.score` and `truecost.compare_systems`; its `problems` hold the warnings.
 
     Raises
     ------
@@ -71,9 +61,8 @@ def count_transcripts(
         When lengths differ, an entry is no text (None, say), a single text or a dict is given in
         place of a list, or ids repeat.
     UsageError
-        When a step or a measure is not known, or the name of a column is nearly that of an option.
-    MissingExtraError
-        When rapidfuzz is not installed (extra `speech`).
+        When a step or a measure is not known, the name of a column is nearly that of an option, or
+        rapidfuzz (extra `speech`) is not installed.
 
     Examples
     --------
@@ -86,16 +75,15 @@ def count_transcripts(
     from truecost.outputs.transcripts import COUNTING, count
     from truecost.outputs.utterances import TextOptions
 
-    item = COUNTING.item
-    further = further_columns(columns, count_transcripts, item, face_of("transcripts").map_keys)
+    further = _further(columns, count_transcripts, COUNTING)
     sides = {
-        "references": texts_in("references", references, item),
-        "hypotheses": texts_in("hypotheses", hypotheses, item),
+        "references": arguments.texts_in("references", references, COUNTING.item),
+        "hypotheses": arguments.texts_in("hypotheses", hypotheses, COUNTING.item),
     }
-    right, said = _tables(sides, item, ids, unit, further)
-    checked("name", name, str, "a text")
-    options = TextOptions(normalise=names_in("normalise", normalise))
-    return _held(count(right, said, options, name, _parts(measures, COUNTING)), [right])
+    right, said = _tables(sides, COUNTING.item, ids, unit, further)
+    _check_all(str, "a text", name=name)
+    options = TextOptions(normalise=arguments.names_in("normalise", normalise))
+    return _with_units(count(right, said, options, name, _parts(measures, COUNTING)), [right])
 
 
 def count_translations(
@@ -119,26 +107,22 @@ def count_translations(
         with "" where a sentence has no such reference.
     hypotheses : iterable of str, length N
         What the system put out: a text for each sentence, "" where it is empty.
-    tokenizer : str
-        One of sacrebleu's.
-    lowercase : bool
-        Ignore case.
+    tokenizer, lowercase : str and bool
+        One of sacrebleu's; whether to ignore case.
     measures : iterable of str, or str
-        What will be asked for, so that only its parts are counted; those of the task when left out.
+        What will be asked for: only its parts are counted. Those of the task when left out.
     name : str
-        Name of the system.
-    ids : array_like, shape (N,), optional
-        Ids of the sentences, which pair systems; their places when left out.
-    unit : array_like, shape (N,), optional
-        What sentences share (a document), resampled together.
+        Of the system.
+    ids, unit : array_like, shape (N,), optional
+        Ids of the sentences, which pair systems (their places when left out); what sentences
+        share (a document), resampled together.
     **columns : array_like, shape (N,)
         Further columns, for subsets.
 
     Returns
     -------
     Items
-        For `truecost.score` and `truecost.compare_systems`. Its `problems` say what a reader should
-        know of the data, as the command line prints it.
+        For `truecost.score` and `truecost.compare_systems`; its `problems` hold the warnings.
 
     Raises
     ------
@@ -146,10 +130,8 @@ def count_translations(
         When lengths differ, an entry is no text (None, say), a single text or a dict is given in
         place of a list, there is a list of references for each sentence, or ids repeat.
     UsageError
-        When the tokeniser or a measure is not known, or the name of a column is nearly that of an
-        option.
-    MissingExtraError
-        When sacrebleu is not installed (extra `translation`).
+        When the tokeniser or a measure is not known, the name of a column is nearly that of an
+        option, or sacrebleu (extra `translation`) is not installed.
 
     Examples
     --------
@@ -162,18 +144,17 @@ def count_translations(
     """
     from truecost.outputs.translation import COUNTING, TranslationOptions, count
 
-    item = COUNTING.item
-    further = further_columns(columns, count_translations, item, face_of("translation").map_keys)
-    output = texts_in("hypotheses", hypotheses, item)
-    sets = references_in("references", references, len(output), item)
+    item, further = COUNTING.item, _further(columns, count_translations, COUNTING)
+    output = arguments.texts_in("hypotheses", hypotheses, item)
+    sets = arguments.references_in("references", references, len(output), item)
     several = len(sets) > 1
     sides = {f"references[{k}]" if several else "references": s for k, s in enumerate(sets)}
     *right, said = _tables({**sides, "hypotheses": output}, item, ids, unit, further)
-    checked("name", name, str, "a text")
-    checked("tokenizer", tokenizer, str, "the name of one")
-    checked("lowercase", lowercase, (bool, np.bool_), "True or False")
+    _check_all(str, "a text", name=name)
+    _check_all(str, "the name of one", tokenizer=tokenizer)
+    _check_all((bool, np.bool_), "True or False", lowercase=lowercase)
     options = TranslationOptions(tokenizer, lowercase)
-    return _held(count(right, said, options, name, _parts(measures, COUNTING)), right)
+    return _with_units(count(right, said, options, name, _parts(measures, COUNTING)), right)
 
 
 def count_diarization(
@@ -211,15 +192,14 @@ def count_diarization(
     allow_duplicates : bool
         Take a segment that stands twice as one; it is refused otherwise.
     measures : iterable of str, or str
-        What will be asked for, so that only its parts are counted; those of the task when left out.
+        What will be asked for: only its parts are counted. Those of the task when left out.
     name : str
-        Name of the system.
+        Of the system.
 
     Returns
     -------
     Items
-        For `truecost.score` and `truecost.compare_systems`. Its `problems` say what a reader should
-        know of the data, as the command line prints it.
+        For `truecost.score` and `truecost.compare_systems`; its `problems` hold the warnings.
 
     Raises
     ------
@@ -240,15 +220,10 @@ def count_diarization(
     """
     from truecost.outputs.diarization import COUNTING, DiarizationOptions, count
 
-    checked("name", name, str, "a text")
-    for parameter, choice in {
-        "skip_overlap": skip_overlap,
-        "allow_duplicates": allow_duplicates,
-    }.items():
-        checked(parameter, choice, (bool, np.bool_), "True or False")
-    times = {"collar": collar, "tolerance": tolerance, "merge_gaps": merge_gaps}
-    for parameter, seconds in times.items():
-        checked(parameter, seconds, Real, "seconds")
+    _check_all(str, "a text", name=name)
+    switches = {"skip_overlap": skip_overlap, "allow_duplicates": allow_duplicates}
+    _check_all((bool, np.bool_), "True or False", **switches)
+    _check_all(Real, "seconds", collar=collar, tolerance=tolerance, merge_gaps=merge_gaps)
     options = DiarizationOptions(
         *(collar, skip_overlap, mapping, tolerance, merge_gaps),
         allow_duplicates=bool(allow_duplicates),
@@ -256,11 +231,24 @@ def count_diarization(
     right, said = _segments("reference", reference), _segments("hypothesis", hypothesis)
     regions = None if uem is None else _segments("uem", uem)
     found = count(right, said, options, name, regions, _parts(measures, COUNTING))
-    return _held(found, [right] if regions is None else [right, regions])
+    return _with_units(found, [right] if regions is None else [right, regions])
+
+
+def _check_all(kinds: type | tuple[type, ...], expected: str, **given: object) -> None:
+    for parameter, value in given.items():
+        checked(parameter, value, kinds, expected)
+
+
+def _further(
+    columns: Columns, function: Callable[..., Items], counting: Counting
+) -> Mapping[str, pl.Series]:
+    return arguments.further_columns(
+        columns, function, counting.item, face_of(counting.task).map_keys
+    )
 
 
 def _parts(measures: Iterable[str] | str, counting: Counting) -> frozenset[str]:
-    asked = measures_of(names_in("measures", measures), counting)
+    asked = measures_of(arguments.names_in("measures", measures), counting)
     return frozenset(part for measure in asked for part in measure.parts)
 
 
@@ -273,9 +261,12 @@ def _tables(
 ) -> list[Table]:
     """A table of each side; the first one has the further columns."""
     size = len(next(iter(sides.values())))
-    own = {} if unit is None else {"unit": column_in("unit", unit)}
-    own |= further
-    names = pl.Series(np.arange(1, size + 1)).cast(pl.String) if ids is None else ids_in(ids, item)
+    own = {**({} if unit is None else {"unit": arguments.column_in("unit", unit)}), **further}
+    names = (
+        pl.Series(np.arange(1, size + 1)).cast(pl.String)
+        if ids is None
+        else arguments.ids_in(ids, item)
+    )
     columns: dict[str, Sequence[Any] | pl.Series] = {**sides, "ids": names, **own}
     for what, column in columns.items():
         if len(column) != size:
@@ -289,12 +280,12 @@ def _tables(
 
 
 def _segments(source: str, given: object) -> Table:
-    frame = segments_in(source, given)
+    frame = arguments.segments_in(source, given)
     texts = [c for c in ("recording", "channel", "speaker") if c in frame.columns]
     return Table(source, frame.with_columns(pl.col(texts).cast(pl.String)))
 
 
-def _held(items: Items, references: Sequence[Table]) -> Items:
+def _with_units(items: Items, references: Sequence[Table]) -> Items:
     """The items resampled by their column `unit`, where they have one; what they are held against
     is remembered, so that systems held against other references are not compared.
     """

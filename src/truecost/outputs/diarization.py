@@ -19,27 +19,24 @@ Conventions, where tools differ:
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from math import fsum
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import UsageError, counted, first_five
 from truecost.formats import Table
-from truecost.names import Missing, SpeakerMapping
-from truecost.options import check_fields, check_keys
-from truecost.outputs.aligning import Stretches
-from truecost.outputs.items import Counting, Items
+from truecost.names import SpeakerMapping
+from truecost.outputs.files import FileOptions
+from truecost.outputs.items import Counting, Items, Lines
 from truecost.outputs.options import DiarizationTable
 from truecost.outputs.recordings import Recordings, gather
-from truecost.speech.spans import MICRO, Ints, Pairs, Scene, Speech, Swept, mapped
-from truecost.study.tables import DataTable
+from truecost.speech.spans import MICRO, Ints, Marks, Pairs, Scene, Speech, Swept, mapped
 from truecost.tasks.diarization import MAP_KEYS
 
-DAY = 86_400  # seconds
-WIDEST = 10  # seconds of a collar or tolerance; beyond are milliseconds
 SECONDS = 1 / MICRO
 ONE = np.zeros(1, np.int64)  # voice activity: the only speaker of a side
 Statistics = Mapping[str, npt.NDArray[Any]]
@@ -64,7 +61,7 @@ COUNTING = Counting(
 
 
 @dataclass(frozen=True)
-class DiarizationOptions:
+class DiarizationOptions(FileOptions):
     """Which times are scored, and how speakers are mapped.
 
     Parameters
@@ -82,14 +79,9 @@ class DiarizationOptions:
     merge_gaps : float
         For voice activity: gaps in speech shorter than this, in seconds, count as speech, in the
         reference and in the output; before the tolerance.
-    missing : {"error", "drop", "worst"}
-        What to do with recordings whose speech the output lacks: refuse them, leave them out, or
-        take the output as empty.
-    columns : mapping of str to str
+    columns, reference_columns : mapping of str to str
         Column of `recording`, `channel`, `speaker`, `start` and `end` or `duration` in a table of
-        segments; columns of these names need no mapping.
-    reference_columns : mapping of str to str, optional
-        The same for the reference, where its columns are not those of the output.
+        segments, where they have other names.
     allow_duplicates : bool
         Take a turn that stands twice as one; it is refused otherwise.
 
@@ -104,15 +96,17 @@ class DiarizationOptions:
     mapping: SpeakerMapping = "scored"
     tolerance: float = 0.0
     merge_gaps: float = 0.0
-    missing: Missing = "error"
-    columns: Mapping[str, str] = field(default_factory=dict)
-    reference_columns: Mapping[str, str] | None = None
     allow_duplicates: bool = False
+    known: ClassVar = MAP_KEYS
+    tables: ClassVar[tuple[type, ...]] = (DiarizationTable,)
 
-    def __post_init__(self) -> None:
-        check_keys({**self.columns, **(self.reference_columns or {})}, MAP_KEYS)
-        check_fields(self, DiarizationTable)
-        check_fields(self, DataTable)
+    def check_mapping(self) -> None:
+        """Refuse a mapping where all is scored that is evaluated: UsageError."""
+        if self.mapping == "evaluated" and not (self.collar or self.skip_overlap):
+            raise UsageError(
+                "--mapping evaluated goes with --collar or --skip-overlap, which leave times out: "
+                "add one of them, or leave it out"
+            )
 
     def check(self, parts: Collection[str]) -> None:
         """Refuse choices that enter none of these parts: UsageError."""
@@ -151,7 +145,7 @@ def count(
     uem: Table | None = None,
     parts: Collection[str] = ("speech", "speakers"),
 ) -> Items:
-    """Diarization counted by recording.
+    """Diarization counted by recording, or by channel of one where any recording has several.
 
     Parameters
     ----------
@@ -160,7 +154,7 @@ def count(
         the options map to them; `channel` and `type` where there are any. Only rows of type SPEAKER
         are speech; NOSCORE in the reference is not scored.
     name : str
-        Name of the system.
+        Of the system.
     uem : Table, optional
         What is scored: columns `recording`, `start` and `end`, and `channel` where there is one.
         A recording that only the UEM and the output have is scored: all of its output is false
@@ -171,38 +165,31 @@ def count(
         errors, the sum of their Jaccard errors. `activity`, in microseconds, all speakers as one:
         speech, nonspeech, missed, false_alarm.
 
-    Returns
-    -------
-    Items
-        An item is a recording, or a channel of one where any recording has several.
-
     Raises
     ------
-    UsageError
-        When a column is missing, or a choice enters none of the parts.
-    InputError
-        When a row is invalid or repeated (with its line), a recording is in the output only, or one
-        is missing there and `options.missing` is "error", or nothing is left to score.
+    UsageError, InputError
+        When a column is missing, or a choice enters none of the parts; when a row is invalid or
+        repeated (with its line), a recording is in the output only, or one is missing there and
+        `options.missing` is "error", or nothing is left to score.
     """
     options.check(parts)
-    columns = options.columns, options.reference_columns
     found = gather(
-        *(reference, hypothesis, uem, options.missing, *columns),
+        *(reference, hypothesis, uem, options.missing),
+        *(options.columns, options.reference_columns),
         allow_duplicates=options.allow_duplicates,
     )
     size = len(found.ids)
     spoken, output = Speech.of(*found.reference, size), Speech.of(*found.output, size)
-    scenes, counts = [], dict[str, Statistics]()
+    scenes, counts = list[tuple[Scene, Sequence[Pairs]]](), dict[str, Statistics]()
     problems = list(found.problems)
     if not {"speech", "speakers"}.isdisjoint(parts):
-        scene, pairs, counts["speech"], counts["speakers"] = _diarized(
-            found, spoken, output, options
-        )
-        scenes.append(Stretches(scene, pairs))
+        scene, scored, pairs = scene_of(found, spoken, output, options)
+        counts["speech"], counts["speakers"] = speaker_time(scored, pairs), _speakers(scored)
+        scenes.append((scene, pairs))
         problems += _unspoken(found, counts["speech"]["reference"], options.collar)
     if "activity" in parts:
         scene, counts["activity"] = _active(found, spoken, output, options)
-        scenes.append(Stretches(scene, [(ONE, ONE)] * size))
+        scenes.append((scene, [(ONE, ONE)] * size))
         if uem is None:
             problems.append(_EXTENT)
     return Items(
@@ -213,16 +200,8 @@ def count(
         found.frame,
         {part: options.signature(part, uem is not None) for part in parts},
         tuple(problems),
-        show=scenes[0].lines,
+        show=partial(_lines, *scenes[0]),
     )
-
-
-def _diarized(
-    found: Recordings, reference: Speech, output: Speech, options: DiarizationOptions
-) -> tuple[Scene, list[Pairs], Statistics, Statistics]:
-    """What is swept, who is mapped to whom, and the parts `speech` and `speakers`."""
-    scene, scored, pairs = scene_of(found, reference, output, options)
-    return scene, pairs, speaker_time(scored, pairs), _speakers(scored)
 
 
 def scene_of(
@@ -300,13 +279,90 @@ def _unspoken(found: Recordings, reference: Ints, collar: float) -> list[str]:
     silent = found.ids[reference == 0]
     if len(silent) == 0:
         return []
-    which = (
-        "no recording has"
-        if len(silent) == len(found.ids)
-        else (f"{counted(len(silent), 'recording', 'have')} no")
-    )
+    which = f"{counted(len(silent), 'recording', 'have')} no"
+    if len(silent) == len(found.ids):
+        which = "no recording has"
     wide = f" (the collar is {collar:g} s on each side of a boundary)" if collar else ""
     return [
         f"{which} reference speech that is scored{wide}: {first_five(silent)}; "
         f"shares of it are undefined"
     ]
+
+
+MOST_STRETCHES = 10  # stretches that are shown
+Names = npt.NDArray[Any]
+
+
+def _lines(scene: Scene, pairs: Sequence[Pairs], item: int) -> Lines:
+    """Labelled lines of a recording: the mapping, then the stretches with most error, the worst
+    first; `pairs` are, of each recording, the reference and system speakers that are mapped to each
+    other.
+
+    A stretch is a time in which the same speakers speak in reference and output; its error is
+    T (max(Nref, Nsys) - Ncorrect), paper 004, Eq. 4.
+    """
+    references, systems = (
+        side.names[side.first[item] : side.first[item + 1]]
+        for side in (scene.reference, scene.output)
+    )
+    edges, speaks, systems_speak, scored = scene.states(item)
+    found = _worst(edges, speaks, systems_speak, scored, pairs[item])
+    width = max((len(_seconds(end)) for _, _, end, _ in found), default=0)
+    said = [("mapping", _mapping(references, systems, pairs[item]))]
+    for kind, begin, end, place in found:
+        who = f"reference: {_listed(references[speaks[:, place]])}"
+        other = f"output: {_listed(systems[systems_speak[:, place]])}"
+        times = f"{_seconds(begin):>{width}} - {_seconds(end):>{width}} s"
+        said.append((kind, f"{times}  {who}  {other}"))
+    return tuple(said)
+
+
+def _worst(
+    edges: Ints, reference: Marks, output: Marks, scored: Marks, pairs: Pairs
+) -> list[tuple[str, int, int, int]]:
+    """Kind, begin, end and place of the stretches with most error, the worst first."""
+    if not scored.any():
+        return []
+    state = np.vstack([reference, output, scored])
+    first = np.flatnonzero(np.append(True, (state[:, 1:] != state[:, :-1]).any(axis=0)))
+    last = np.append(first[1:], len(scored))
+    places, last = first[scored[first]], last[scored[first]]
+    begins, ends = edges[places], edges[last]
+    heard, said = (side[:, places].sum(axis=0) for side in (reference, output))
+    correct = (reference[pairs[0]] & output[pairs[1]])[:, places].sum(axis=0)
+    errors = (np.maximum(heard, said) - correct) * (ends - begins)
+    order = np.lexsort((begins, -errors))[:MOST_STRETCHES]
+    wrong = {
+        "missed": heard > said,
+        "false alarm": said > heard,
+        "confusion": np.minimum(heard, said) > correct,
+    }
+    return [
+        (
+            ", ".join(kind for kind, marks in wrong.items() if marks[k]),
+            int(begins[k]),
+            int(ends[k]),
+            int(places[k]),
+        )
+        for k in order[errors[order] > 0]
+    ]
+
+
+def _mapping(references: Names, systems: Names, pairs: Pairs) -> str:
+    """Which speaker of the output each reference speaker is, and who is left over."""
+    said = [f"{references[r]} = {systems[s]}" for r, s in zip(*pairs, strict=True)]
+    for names, taken, side in ((references, pairs[0], "reference"), (systems, pairs[1], "output")):
+        alone = np.delete(names, taken)
+        if len(alone):
+            said.append(f"{side} only: {_listed(alone)}")
+    return ", ".join(said) or "no speech"
+
+
+def _listed(names: Names) -> str:
+    """Names, or a dash where there is none."""
+    return " ".join(names.tolist()) or "-"
+
+
+def _seconds(time: int) -> str:
+    """Microseconds as seconds."""
+    return f"{time / MICRO:.2f}"

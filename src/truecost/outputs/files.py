@@ -6,9 +6,9 @@ of a file is something in it, `Files.rows` gives the rows of both sides and the 
 
 import itertools
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -19,24 +19,45 @@ from truecost.errors import InputError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.table import filled, refuse_rows
 from truecost.names import Missing
+from truecost.options import check_fields, check_keys
 from truecost.outputs.items import Counting, Items, Lines
+from truecost.study.tables import DataTable
 
+Chosen = TypeVar("Chosen")
 MICRO = 1_000_000
 LATEST = 9e12  # seconds: beyond, microseconds are no whole numbers of 64 bits
 
 
+@dataclass(frozen=True, kw_only=True)
+class FileOptions:
+    """How the files of a task are read; UsageError when a choice or a key is not known.
+
+    Parameters
+    ----------
+    missing : {"error", "drop", "worst"}
+        What to do with items that a system lacks: refuse them, leave them out, or take its output
+        as empty.
+    columns, reference_columns : mapping of str to str
+        Columns that have other names than the keys; in the reference those of the output when left
+        out.
+    """
+
+    missing: Missing = "error"
+    columns: Mapping[str, str] = field(default_factory=dict)
+    reference_columns: Mapping[str, str] | None = None
+    known: ClassVar[Collection[str]] = ()  # keys of columns
+    tables: ClassVar[tuple[type, ...]] = ()  # that declare the further choices
+
+    def __post_init__(self) -> None:
+        check_keys({**self.columns, **(self.reference_columns or {})}, self.known)
+        for table in (*self.tables, DataTable):
+            check_fields(self, table)
+
+
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The rows of both sides of the items that are scored.
-
-    Attributes
-    ----------
-    ids : list of str
-        The items, sorted.
-    reference, output : polars.DataFrame
-        A column for each key; times are whole microseconds.
-    problems : tuple of str
-        What a reader should know.
+    """The rows of both sides of the items that are scored, sorted by item: a column for each key,
+    times in whole microseconds.
     """
 
     ids: list[str]
@@ -47,19 +68,9 @@ class Rows:
     def counted(
         self, count: Callable[[pl.DataFrame, pl.DataFrame], Mapping[str, int]], *by: str
     ) -> pl.DataFrame:
-        """What there is of each item, and of each value of further keys.
-
-        Parameters
-        ----------
-        count : callable
-            From the rows of the reference and of the output to statistics.
-        by : str
-            Keys of texts.
-
-        Returns
-        -------
-        polars.DataFrame
-            Columns `item`, those of the keys, and a column for each statistic; sorted.
+        """What `count` finds in the rows of the reference and of the output, for each item and each
+        value of further keys of texts (`by`); columns `item`, those of the keys and of the
+        statistics, sorted.
         """
         keys = [self.reference.columns[0], *by]
         sides = [side.partition_by(keys, as_dict=True) for side in (self.reference, self.output)]
@@ -77,10 +88,6 @@ class Files:
 
     Attributes
     ----------
-    name : str
-        Name of the system.
-    collection : str
-        Where it is scored; empty where there is one collection.
     item : str
         What it is counted by, in the singular.
     columns, reference_columns : mapping of str to str
@@ -89,10 +96,8 @@ class Files:
         What to do with items that the output lacks.
     parts : frozenset of str
         What the measures read.
-    given : mapping of str to object
-        The keys of the task's own table that were given.
-    defaults : mapping of str to object
-        Its defaults.
+    given, defaults : mapping of str to object
+        The keys of the task's own table that were given, and its defaults.
     further : callable
         From a path, and its format, to the table of a further file.
     """
@@ -112,21 +117,11 @@ class Files:
     further: Callable[[str, str | None], Table]
 
     def items(
-        self,
-        counting: Counting,
-        rows: Rows,
-        counts: Mapping[str, pl.DataFrame],
-        *described: object,
+        self, counting: Counting, rows: Rows, counts: Mapping[str, pl.DataFrame], *described: object
     ) -> Items:
-        """The items of the system, from what was counted of each.
-
-        Parameters
-        ----------
-        counts : mapping of str to polars.DataFrame
-            For each part a column `item` and one for each statistic, of which those of an item are
-            added up.
-        *described : Struct
-            What the page draws beside the rows.
+        """The items of the system, from what was counted of each: for each part a column `item` and
+        one for each statistic, of which those of an item are added up. `described` are structs that
+        the page draws beside the rows.
         """
         return Items(
             self.name,
@@ -139,6 +134,11 @@ class Files:
             show=partial(_lines, rows.ids, counts),
             described=described,
         )
+
+    def chosen(self, make: Callable[..., Chosen], **further: Any) -> Chosen:
+        """The choices for these files, as the options of a task hold them."""
+        columns, theirs = self.columns, self.reference_columns
+        return make(missing=self.missing, columns=columns, reference_columns=theirs, **further)
 
     @property
     def title(self) -> str:
@@ -154,7 +154,7 @@ class Files:
     def signature(self) -> str:
         """The choices that decide what is counted, separated by bars."""
         missing = {} if self.missing == "error" else {"missing": self.missing}
-        return "|".join(f"{k}:{_shown(v)}" for k, v in {**self.options, **missing}.items())
+        return "|".join(f"{k}:{_choice_text(v)}" for k, v in {**self.options, **missing}.items())
 
     def rows(self, texts: Sequence[str], times: Sequence[str] = ()) -> Rows:
         """The rows of the reference and of the output, and the items that are scored.
@@ -167,26 +167,15 @@ class Files:
             Keys of columns of texts, the one that names the items first.
         times : sequence of str
             Keys of columns of moments in seconds, none of them before the one that it follows.
-
-        Raises
-        ------
-        UsageError
-            When there is no such column.
-        InputError
-            When a cell is empty or no number, a moment is before the one that it follows, the
-            output has items that the reference lacks, or the reverse and `missing` is "error".
         """
         reference = self.references[0]
         sides = [
             _rows(table, columns, texts, times)
-            for table, columns in (
-                (reference, self.reference_columns),
-                (self.output, self.columns),
-            )
+            for table, columns in ((reference, self.reference_columns), (self.output, self.columns))
         ]
         there, given = ({*side[texts[0]]} for side in sides)
         refuse_unknown(self.output, [reference], given - there, there - given, self.item)
-        said = lacking_said(self.output, reference, there - given, self.missing, self.item)
+        said = lacking_warning(self.output, reference, there - given, self.missing, self.item)
         ids = sorted(there & given if self.missing == "drop" else there)
         if not ids:
             raise InputError(f"{self.output.source}: no {self.item} is left to score")
@@ -238,10 +227,10 @@ def _rows(
     return frame.with_columns((pl.col(times) * MICRO).round().cast(pl.Int64))
 
 
-def _shown(value: Any) -> str:
+def _choice_text(value: Any) -> str:
     """A choice as signatures say it."""
     if isinstance(value, tuple):
-        return "+".join(map(_shown, value))
+        return "+".join(map(_choice_text, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -252,16 +241,8 @@ def refuse_unknown(
     lacking: Collection[str],
     item: str,
 ) -> None:
-    """Refuse items that only the output has: InputError.
-
-    Parameters
-    ----------
-    known : sequence of Table
-        What names items.
-    unknown, lacking : collection of str
-        What the output has too much, and what it lacks.
-    item : str
-        What an item is, in the singular.
+    """Refuse items that only the output has, `unknown` in what names items, with those that it
+    lacks.
     """
     if not unknown:
         return
@@ -273,21 +254,11 @@ def refuse_unknown(
     )
 
 
-def lacking_said(
+def lacking_warning(
     output: Table, reference: Table, lacking: Collection[str], missing: Missing, item: str
 ) -> tuple[str, ...]:
-    """What to say of items without output; InputError when they are an error.
-
-    Parameters
-    ----------
-    missing : {"error", "drop", "worst"}
-    item : str
-        What an item is, in the singular.
-
-    Returns
-    -------
-    tuple of str
-        Empty when nothing is lacking.
+    """What to say of items without output, nothing when none lacks; InputError when they are an
+    error.
     """
     if not lacking:
         return ()

@@ -7,27 +7,25 @@ set of items; two systems are compared on the same items.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from truecost.core.estimates import Context
-from truecost.core.evidence import Evidence, Totals
-from truecost.core.factors import Factor, refuse_divided
+from truecost.core.evidence import Evidence
 from truecost.core.flags import raised
+from truecost.core.item_rules import Parts, each
 from truecost.core.measure import Measure
-from truecost.core.scoring import Batch, Scoring
-from truecost.core.subsets import Masks, masks_of
+from truecost.core.scoring import Batch, Scoring, sides_of_units
 from truecost.core.tally import Tally
 from truecost.errors import InputError, UsageError, counted, first_five, plural
 from truecost.formats.table import is_whole
-from truecost.task import Dims
-from truecost.tasks.measures import find, registry
+from truecost.task import Dims, Rows
+from truecost.tasks.measures import suiting
 
 Array = npt.NDArray[Any]
-Parts = Mapping[str, Mapping[str, Array]]
 Lines = tuple[tuple[str, str], ...]
 
 
@@ -37,10 +35,8 @@ class Counting:
 
     Attributes
     ----------
-    task : str
-        Its name.
-    item : str
-        What it counts by, in the singular.
+    task, item : str
+        Its name; what it counts by, in the singular.
     parts : mapping of str to float
         The parts that it can count, with the factor that turns sums into what readers see:
         microseconds become seconds.
@@ -52,10 +48,9 @@ class Counting:
         Parts whose errors are events that can be few; those of others are spans of time.
     hangs_together : bool
         Whether items that share a unit (a speaker, a document) are to be expected.
-    key : str
-        The key of `--map` that names items in an output.
-    rows : str
-        The key that tells the rows of an item apart, where one has several: speakers, labels.
+    key, rows : str
+        The keys of `--map` that name items in an output, and that tell the rows of an item apart,
+        where one has several: speakers, labels.
     """
 
     task: str
@@ -69,14 +64,14 @@ class Counting:
     rows: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Items:
+@dataclass(frozen=True, eq=False, repr=False)
+class Items(Rows):
     """The counted items of one system.
 
     Attributes
     ----------
     name : str
-        Name of the system.
+        Of the system.
     counting : Counting
         What was counted.
     ids : ndarray of str, shape (N,)
@@ -89,10 +84,10 @@ class Items:
         Choices made while reading and counting that entered a part, separated by bars.
     problems : tuple of str
         What a reader should know.
-    weights, strata : ndarray, shape (N,), optional
-        Weight of each item (inverse inclusion probability), and stratum of its unit.
     units : mapping of str to tuple of ndarray, shape (N,)
         For each factor the unit of each item on each side; each item its own unit when empty.
+    weights, strata : ndarray, shape (N,), optional
+        Weight of each item (inverse inclusion probability), and stratum of its unit.
     reference : str
         Hash of the references, where they came from arrays.
     texts : tuple of str
@@ -125,9 +120,6 @@ class Items:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def __repr__(self) -> str:
-        return f"<Items {self.name!r}: {self.summary}>"
-
     @property
     def task(self) -> str:
         """Name of the task that counted them."""
@@ -157,14 +149,6 @@ class Items:
             show=None,
         )
 
-    def masks(self, subset: str | tuple[str, str]) -> Masks:
-        """Name and rows of each subset that a column or a condition gives (see `masks_of`)."""
-        return masks_of(self.frame, subset, self.name, self.counting.item)
-
-    def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
-        """The columns that subsets are told by, and what a row of them is."""
-        return ((self.frame, self.item),)
-
     def right(self) -> tuple[pl.DataFrame, ...]:
         """Ids and references, as frames whose rows have no order."""
         ids = pl.DataFrame({"id": [str(one) for one in self.ids.tolist()]})
@@ -187,64 +171,14 @@ class Items:
         return np.zeros(len(self))
 
 
-@dataclass(frozen=True)
-class _Each:
-    """Statistics of items in the place of sums: every item a replicate of its own."""
-
-    parts: Parts
-
-    def sums(self, part: str, statistic: str) -> Array:
-        return self.parts[part][statistic]
-
-
-def each(measure: Measure, parts: Parts) -> npt.NDArray[np.float64]:
-    """The value of a measure for each row of statistics alone.
-
-    Parameters
-    ----------
-    measure : Measure
-        Of items: it asks for sums and nothing else.
-    parts : mapping of str to (mapping of str to ndarray, shape (N,))
-        Statistics of items, or sums of units, by part.
-
-    Returns
-    -------
-    ndarray of float64, shape (N,)
-        NaN where undefined.
-    """
-    from truecost.core.application import Application
-
-    return measure(cast("Totals", _Each(parts)), Application()).values
-
-
 def measures_of(asked: Sequence[str], counting: Counting) -> list[Measure]:
-    """The measures asked for, or those of the task.
-
-    Parameters
-    ----------
-    asked : sequence of str
-        `NAME` or `NAME:PARAMETER`.
-
-    Raises
-    ------
-    UsageError
-        When a measure is not known, or belongs to another task.
-    """
-    found = [find(name, counting.task) for name in dict.fromkeys(asked or counting.measures)]
-    for measure in found:
-        if not set(measure.parts) <= set(counting.parts):
-            read = ((m, set(m.parts)) for m in registry(counting.task).values())
-            own = [m.name for m, parts in read if parts and parts <= set(counting.parts)]
-            raise UsageError(
-                f"measure {measure.label!r} is not for {plural(counting.item)}: "
-                f"take {', '.join(own)}"
-            )
-    return found
+    """The measures asked for, `NAME` or `NAME:PARAMETER`, or those of the task."""
+    names, parts = asked or counting.measures, {*counting.parts}
+    return suiting(names, counting.task, plural(counting.item), lambda m: {*m.parts} <= parts)
 
 
-def batches(items: Items, scoring: Scoring, dims: Dims, whole: object) -> Iterator[Batch]:
+def batches(items: Items, scoring: Scoring, dims: Dims, _whole: object) -> Iterator[Batch]:
     """All measures of items share the evidence: sums by unit."""
-    del whole
     measures = measures_of(scoring.measures, items.counting)
     if items.weights is not None:
         scoring.refuse_bca_of_samples()
@@ -258,13 +192,7 @@ def batches(items: Items, scoring: Scoring, dims: Dims, whole: object) -> Iterat
 
 
 def evidence_of_items(items: Items, measures: Sequence[Measure], scoring: Scoring) -> Evidence:
-    """The parts that measures read, as tallies by unit.
-
-    Raises
-    ------
-    UsageError
-        When moving blocks are asked for with several factors.
-    """
+    """The parts that measures read, as tallies by unit."""
     if scoring.plan.scheme == "blocks" and len(items.units) > 1:
         raise UsageError(
             f"moving blocks need one factor in time order; mapped are {', '.join(items.units)}"
@@ -275,15 +203,8 @@ def evidence_of_items(items: Items, measures: Sequence[Measure], scoring: Scorin
             f"{items.name}: {first_five(lacking)} cannot be computed from what was counted "
             f"({', '.join(items.parts)}): name it when counting, measures=({lacking[0]!r},)"
         )
-    sides, strata = [], items.strata  # of the first factor
-    for name, columns in (items.units or {items.counting.item: (_in_order(items.ids),)}).items():
-        if strata is not None and len(columns) > 1:
-            raise UsageError(f"strata and two sides ({name}) cannot be combined")
-        factor, codes = Factor.of(name, np.concatenate(columns), strata)
-        if strata is not None and scoring.plan.scheme_of(name) != "blocks":
-            refuse_divided(name, columns[0], codes)
-        sides += [(factor, side) for side in np.split(codes, len(columns))]
-        strata = None
+    units = items.units or {items.counting.item: (_in_order(items.ids),)}
+    sides = sides_of_units(units, items.strata, scoring.plan)
     return Evidence(
         {part: Tally.count(sides, items.parts[part], weights=items.weights) for part in wanted}
     )
@@ -299,7 +220,9 @@ def context_of_items(items: Items, dims: Mapping[str, str]) -> Context:
     """What rows of items say besides their values: sums of each part, errors, flags, signature."""
     counting = items.counting
     sums = {
-        part: {name: _seen(values.sum(), counting.parts[part]) for name, values in of.items()}
+        part: {
+            name: _readable_sum(values.sum(), counting.parts[part]) for name, values in of.items()
+        }
         for part, of in items.parts.items()
     }
     errors = {
@@ -312,8 +235,7 @@ def context_of_items(items: Items, dims: Mapping[str, str]) -> Context:
         dict(dims),
         len(items),
         flags=raised(
-            items_as_units=alone,
-            crossed=sum(len(sides) for sides in items.units.values()) > 1,
+            items_as_units=alone, crossed=sum(len(sides) for sides in items.units.values()) > 1
         ),
         item=counting.item,
         part_counts=sums,
@@ -323,7 +245,7 @@ def context_of_items(items: Items, dims: Mapping[str, str]) -> Context:
     )
 
 
-def _seen(total: Any, factor: float) -> float:
+def _readable_sum(total: Any, factor: float) -> float:
     """A sum as readers see it: whole where it is."""
     value = float(total) if factor == 1 else float(total) / round(1 / factor)
     return int(value) if value.is_integer() else value
@@ -347,18 +269,7 @@ def _without_missing(signature: str) -> str:
 
 
 def pair_items(systems: Sequence[Items]) -> list[Items]:
-    """The systems, refused unless they are counted by the same items.
-
-    Parameters
-    ----------
-    systems : sequence of Items
-        Their items are sorted by id.
-
-    Raises
-    ------
-    InputError
-        When items, their units, their references or the choices in counting them are not the same.
-    """
+    """The systems, refused unless they are counted by the same items, sorted by id."""
     first = systems[0]
     for other in systems[1:]:
         _refuse_other_counting(first, other)
@@ -367,10 +278,9 @@ def pair_items(systems: Sequence[Items]) -> list[Items]:
             raise InputError(
                 f"{first.name} and {other.name} are not scored on the same "
                 f"{plural(first.counting.item)}: {counted(len(left - right), 'id')} only in "
-                f"{first.name} ({first_five(sorted(left - right)) or 'none'}), "
-                f"{len(right - left)} only in {other.name} "
-                f"({first_five(sorted(right - left)) or 'none'}); --missing worst counts what a "
-                f"system lacks as empty"
+                f"{first.name} ({first_five(sorted(left - right)) or 'none'}), {len(right - left)} "
+                f"only in {other.name} ({first_five(sorted(right - left)) or 'none'}); --missing "
+                f"worst counts what a system lacks as empty"
             )
         for name in {**first.units, **other.units}:
             sides = [system.units.get(name, ()) for system in (first, other)]

@@ -1,16 +1,14 @@
 """Texts before they are compared: their columns, named steps of normalisation, alternatives.
 
 Nothing is changed that was not asked for, but for white space: words are what stands between runs
-of it. Numbers are never spelled out, and no word is ever replaced by another one.
-
-They may be nested; their readers refuse malformed ones. Of all texts that a reference stands for,
-that with the fewest errors is the reference of the utterance; of several, that with the most hits,
-then the first in the order of the text. It is found exactly, without writing out the combinations.
+of it. Numbers are never spelled out, and no word is ever replaced by another one. Alternatives may
+be nested. Of all texts that a reference stands for, that with the fewest errors is the reference of
+the utterance; of several, that with the most hits, then the first in the order of the text. It is
+found exactly, without writing out the combinations.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import numpy as np
 import polars as pl
@@ -20,10 +18,8 @@ from truecost.formats import Table
 from truecost.names import NORMALISATIONS
 
 FIXED = ("kaldi-text", "trn", "lines", "stm", "ctm")  # formats that name their columns themselves
-
-
 FIRST = ("id", "text")
-
+Columns = Mapping[str, str]
 
 # Scripts without blanks between words, and more letters than a word has on average where texts are
 # cut into words all the same: in Chinese and Japanese about two, in Thai about four.
@@ -33,51 +29,28 @@ UNSPACED = {
 }
 
 
-class Mapped(Protocol):
-    """Options that say which columns hold ids and texts."""
-
-    @property
-    def columns(self) -> Mapping[str, str]:
-        """Of the output."""
-
-    @property
-    def reference_columns(self) -> Mapping[str, str] | None:
-        """Of the reference; None where they are those of the output."""
-
-
 def columns_of(
-    options: Mapped, references: Sequence[Table], hypothesis: Table
-) -> list[Mapping[str, str]]:
-    """The columns of each reference, then those of the output.
+    references: Sequence[Table], theirs: Columns | None, hypothesis: Table, own: Columns
+) -> list[Columns]:
+    """The columns of each reference, those of the output where it has none of its own, then those
+    of the output.
 
     Beside a table, a file whose format names its columns keeps their names: the mapping is of the
     table then.
-
-    Returns
-    -------
-    list of mapping of str to str
-        As many as there are tables.
     """
-    theirs = options.columns if options.reference_columns is None else options.reference_columns
     fixed = [table.format in FIXED for table in (*references, hypothesis)]
-    given = [*[theirs] * len(references), options.columns]
+    given = [*[own if theirs is None else theirs] * len(references), own]
     if all(fixed):
         return given
-    return [_own(columns) if own else columns for columns, own in zip(given, fixed, strict=True)]
-
-
-def _own(columns: Mapping[str, str]) -> Mapping[str, str]:
-    """A mapping without ids and texts."""
-    return {key: column for key, column in columns.items() if key not in FIRST}
+    return [
+        {key: column for key, column in columns.items() if not names or key not in FIRST}
+        for columns, names in zip(given, fixed, strict=True)
+    ]
 
 
 def unspaced(texts: pl.Series) -> bool:
-    """Whether texts are of a script without blanks between words, and have few blanks.
-
-    Returns
-    -------
-    bool
-        A whole sentence would count as one word then.
+    """Whether texts are of a script without blanks between words, and have few blanks: a whole
+    sentence would count as one word then.
     """
     letters = _matches(texts, r"\p{L}")
     return any(
@@ -92,36 +65,17 @@ def _matches(texts: pl.Series, pattern: str) -> int:
 
 
 NO_WORDS = "no-words="
-
-
 UNEVEN = r"[^\S ]|  |^ | $"  # white space that is more than single blanks between words
-
 
 # Noncharacters of Unicode, which no text has, keep the place of what stays while the rest goes.
 APOSTROPHE, HYPHEN, POINT, COMMA, COLON = "\ufdd0", "\ufdd1", "\ufdd2", "\ufdd3", "\ufdd4"
-
-
 PLACES = {APOSTROPHE: "'", HYPHEN: "-", POINT: ".", COMMA: ",", COLON: ":"}
 
 
 def checked_steps(steps: Sequence[str]) -> tuple[str, ...]:
-    """The steps of a normalisation, refused when one is not known.
+    """The steps of a normalisation, refused when one is not known; empty for `none` alone.
 
-    Parameters
-    ----------
-    steps : sequence of str
-        Keys of `truecost.names.NORMALISATIONS`; `no-words=` with words behind it, joined by +;
-        or `none` alone.
-
-    Returns
-    -------
-    tuple of str
-        Empty for `none`.
-
-    Raises
-    ------
-    UsageError
-        When a step is not known, or lacks its words.
+    A step is a key of `truecost.names.NORMALISATIONS`, or `no-words=` with words joined by +.
     """
     if tuple(steps) == ("none",):
         return ()
@@ -129,14 +83,11 @@ def checked_steps(steps: Sequence[str]) -> tuple[str, ...]:
         if step.startswith(NO_WORDS):
             _dropped(step)
         elif step not in _STEPS:
-            raise UsageError(f"normalisation {step!r} is not known{_nearest(step)}")
+            said = f"{near(step, NORMALISATIONS)}: choose from none, {', '.join(NORMALISATIONS)}"
+            if step == "none":
+                said = " beside others: 'none' stands alone"
+            raise UsageError(f"normalisation {step!r} is not known{said}")
     return tuple(steps)
-
-
-def _nearest(step: str) -> str:
-    if step == "none":
-        return " beside others: 'none' stands alone"
-    return f"{near(step, NORMALISATIONS)}: choose from none, {', '.join(NORMALISATIONS)}"
 
 
 def _dropped(step: str) -> list[str]:
@@ -158,12 +109,7 @@ def normalise(texts: pl.Series, steps: Sequence[str] = ()) -> pl.Series:
     texts : polars.Series of str
         Without nulls.
     steps : sequence of str
-        As `checked_steps` takes them.
-
-    Raises
-    ------
-    UsageError
-        When a step is not known.
+        As `truecost list normalisations` has them; UsageError when one is not known.
 
     Examples
     --------
@@ -201,27 +147,19 @@ def _without_punctuation(texts: pl.Series) -> pl.Series:
     return texts
 
 
-def _without_marks(texts: pl.Series) -> pl.Series:
-    return texts.str.normalize("NFD").str.replace_all(r"\p{Mn}", "").str.normalize("NFC")
-
-
 _STEPS: dict[str, Callable[[pl.Series], pl.Series]] = {
     "nfc": lambda texts: texts.str.normalize("NFC"),
     "nfkc": lambda texts: texts.str.normalize("NFKC"),
     "lower": lambda texts: texts.str.to_lowercase(),
     "no-punctuation": _without_punctuation,
-    "no-marks": _without_marks,
+    "no-marks": lambda texts: (
+        texts.str.normalize("NFD").str.replace_all(r"\p{Mn}", "").str.normalize("NFC")
+    ),
     "no-tags": lambda texts: texts.str.replace_all(r"<[^<>]*>|\[[^\[\]]*\]", " "),
     "characters": lambda texts: texts.str.replace_all(r"(\S\p{M}*)", "$1 "),
 }
-
-
 OPEN, NEXT, CLOSE, NOTHING = "{", "/", "}", "@"
-
-
 BRACES = r"[{}]"
-
-
 BLOCK = 1 << 13  # references whose graphs are held together
 
 
@@ -237,16 +175,8 @@ def refuse_alternations(table: Table, column: str) -> None:
 
 
 def resolve(references: pl.Series, hypotheses: pl.Series, steps: Sequence[str]) -> pl.Series:
-    """Normalised references, of alternatives the one that is nearest to the hypothesis.
-
-    Parameters
-    ----------
-    references : polars.Series of str
-        As they were read, alternations well formed.
-    hypotheses : polars.Series of str
-        Normalised.
-    steps : sequence of str
-        Steps of the normalisation; each alternative is normalised by itself.
+    """Normalised references, of alternatives (each normalised by itself) the one that is nearest to
+    the normalised hypothesis.
 
     Examples
     --------

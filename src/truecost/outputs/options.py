@@ -1,11 +1,13 @@
-"""`[transcripts]`, `[translation]` and `[diarization]`: how outputs are made comparable with their
-reference.
+"""`[transcripts]`, `[translation]`, `[diarization]`: how outputs and references are made
+comparable.
 """
 
 from typing import Annotated, ClassVar
 
 from truecost.names import Outside, SpeakerMapping
 from truecost.options import Option, PartialTable
+
+OF_FILES = {"outputs": ("files of outputs",)}  # no event logs, which have an output an item
 
 
 class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -16,16 +18,21 @@ class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     normalise: Annotated[
         tuple[str, ...],
         Option(
-            help="Step, or steps separated by commas, in their order: truecost list normalisations",
+            "Step, or steps separated by commas, in their order: truecost list normalisations",
             split=True,
         ),
     ] = ()
     by: Annotated[
-        str | None, Option(help="Columns that name an utterance, joined by +.", shown="the id")
+        str | None,
+        Option("Columns that name an utterance, joined by +.", shown="the id", needs=OF_FILES),
     ] = None
     outside: Annotated[
         Outside | None,
-        Option(help="What to do with CTM words in no segment of the reference.", default="error"),
+        Option(
+            "What to do with CTM words in no segment of the reference.",
+            default="error",
+            needs=OF_FILES,
+        ),
     ] = None
 
 
@@ -35,12 +42,10 @@ class TranslationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     __table__: ClassVar[str] = "translation"
 
     tokenizer: Annotated[
-        str | None,
-        Option(help="One of sacrebleu's.", default="13a", needs={"measure": ("bleu",)}),
+        str | None, Option("One of sacrebleu's.", default="13a", needs={"measure": ("bleu",)})
     ] = None
     lowercase: Annotated[
-        bool | None,
-        Option(help="Ignore case; TER always does.", needs={"measure": ("bleu", "chrf")}),
+        bool | None, Option("Ignore case; TER always does.", needs={"measure": ("bleu", "chrf")})
     ] = None
 
 
@@ -52,7 +57,7 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     collar: Annotated[
         float | None,
         Option(
-            help="Seconds on each side of a reference boundary that are not scored.",
+            "Seconds on each side of a reference boundary that are not scored.",
             shown="0",
             ge=0,
             le=10,
@@ -60,12 +65,12 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
         ),
     ] = None
     skip_overlap: Annotated[
-        bool | None, Option(help="Leave out where several reference speakers speak.")
+        bool | None, Option("Leave out where several reference speakers speak.")
     ] = None
     mapping: Annotated[
         SpeakerMapping | None,
         Option(
-            help="Map speakers by scored time, or (evaluated) with collars and overlap too, as "
+            "Map speakers by scored time, or (evaluated) with collars and overlap too, as "
             "md-eval does.",
             default="scored",
             needs={"measure": ("der", "missed", "false_alarm", "confusion")},
@@ -74,7 +79,7 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     uem: Annotated[
         str | None,
         Option(
-            help="File with the regions that are scored.",
+            "File with the regions that are scored.",
             shown="the extent of reference and output",
             file=True,
         ),
@@ -82,18 +87,19 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     tolerance: Annotated[
         float | None,
         Option(
-            help="Seconds on each side of a boundary of speech that speech measures leave out.",
+            "Seconds on each side of a boundary of speech that speech measures leave out.",
             ge=0,
             le=10,
             thousandths=True,
+            needs=OF_FILES,
         ),
     ] = None
     merge_gaps: Annotated[
         float | None,
         Option(
-            help="Gaps in speech shorter than this many seconds count as speech, for speech "
-            "measures.",
+            "Gaps in speech shorter than this many seconds count as speech, for speech measures.",
             ge=0,
             le=86400,
+            needs=OF_FILES,
         ),
     ] = None

@@ -1,59 +1,47 @@
 """Utterances, sentences and recordings: read and counted for a study, stored one by one."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from truecost.core.intervals import finite
+from truecost.core.intervals.smooth import finite
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table, read_bytes
-from truecost.formats.plain import one_a_line
 from truecost.formats.segments import KEYS
 from truecost.formats.table import optional_texts, unit_columns
+from truecost.formats.transcripts import one_a_line
 from truecost.names import ITEM_MAP_KEYS
 from truecost.options import check_keys, defaults_of
 from truecost.outputs.files import Files
 from truecost.outputs.items import Counting, Items, measures_of
 from truecost.outputs.normalising import FIRST, FIXED
-from truecost.study.columns import weights_of
-from truecost.study.joining import join_metadata
+from truecost.study.columns import join_metadata, weights_of
+from truecost.study.config import Study
 from truecost.study.outcome import Case, Outcome, Part
-from truecost.study.reader import Reader
+from truecost.study.settings import Reader, Source
 from truecost.study.tables import DataTable
 from truecost.tasks import find as face_of
 from truecost.tasks.measures import find, registry
-
-if TYPE_CHECKING:
-    from truecost.study.config import Study
-    from truecost.study.settings import Source
 
 WORST = 5
 _BOTH = "a table of both sides needs --map and --reference-map KEY=COLUMN"
 
 
-def no_faults(table: Table, data: DataTable) -> None:
+def no_faults(_table: Table, _data: DataTable) -> None:
     """Nothing that is wrong with an output by itself."""
-    del table, data
 
 
 @dataclass(frozen=True, kw_only=True)
 class Itemised:
     """How the files of a task of items are counted and checked.
 
-    Attributes
-    ----------
-    count : callable
-        From the files of a system to its items.
-    refuse : callable
-        Refuses what is wrong with an output by itself: InputError.
-    named_by : str
-        Key of the task's table that gives other columns that name an item.
-    checked : tuple of str
-        Measures that a check counts for where none is asked for.
+    `refuse` raises what is wrong with an output by itself; `named_by` is the key of the task's
+    table that gives other columns that name an item; a check counts for the measures `checked`
+    where none is asked for.
     """
 
     counting: Counting
@@ -63,66 +51,42 @@ class Itemised:
     checked: tuple[str, ...] = ()
 
 
-def read_items(of: Itemised, source: "Source", reader: Reader, study: "Study") -> Items:
-    """The counted items of a system, with its units and the columns of metadata.
-
-    Parameters
-    ----------
-    study : Study
-        Of a task that counts items.
-
-    Raises
-    ------
-    UsageError
-        When a key, a column or an option does not go with the task.
-    InputError
-        When files cannot be read or do not belong together.
-    """
-    check_maps(source.data, study.task or "trials")
-    table = read_output(source, reader)
-    references = [_reference(path, source, reader) for path in source.data.reference]
+def read_items(of: Itemised, source: Source, reader: Reader, study: Study) -> Items:
+    """The counted items of a system, with its units and the columns of metadata."""
+    check_maps(source.data, of.counting.task)
+    files = _files(of.counting, source, study, reader)
     reader.note(source.file, source.name, source.collection)
     for path in source.data.reference:
         reader.note(path, collection=source.collection)
-    items = of.count(_files(of.counting, source, study, reader, references, table))
-    items = replace(
-        items,
-        problems=(*_twice(source, reader, table), *items.problems),
-        sources=(
-            *(_told(reference, reference_map(source), reader.task) for reference in references),
-            _told(table, source.data.map, reader.task),
-        ),
-    )
-    return with_columns(items, source, reader)
+    items = of.count(files)
+    problems = (*_twice(source, reader, files.output), *items.problems)
+    tables = [(reference, files.reference_columns) for reference in files.references]
+    tables.append((files.output, files.columns))
+    contents = tuple(_content_of(table, columns, reader.task) for table, columns in tables)
+    return with_columns(replace(items, problems=problems, sources=contents), source, reader)
 
 
-def _told(table: Table, columns: Mapping[str, str], task: str) -> pl.DataFrame:
+def _content_of(table: Table, columns: Mapping[str, str], task: str) -> pl.DataFrame:
     """What a file says of ids, texts and times, whatever it calls them; all of it otherwise."""
     keys = dict.fromkeys((*_own_keys(task), *FIRST, *KEYS))
     names = {key: columns.get(key, key) for key in keys}
     found = {key: name for key, name in names.items() if name in table.frame.columns}
-    return (
-        table.frame.select(pl.col(n).alias(k) for k, n in found.items()) if found else table.frame
-    )
+    named = [pl.col(name).alias(key) for key, name in found.items()]
+    return table.frame.select(named) if found else table.frame
 
 
-def read_output(source: "Source", reader: Reader) -> Table:
-    """The file of a system, which may be empty where what is missing counts as empty.
-
-    Raises
-    ------
-    UsageError, InputError
-        As `truecost.read` says.
-    """
+def read_output(source: Source, reader: Reader) -> Table:
+    """The file of a system, which may be empty where what is missing counts as empty."""
     data = source.data
     return reader.table(source.file, data.input_format, empty=data.missing == "worst")
 
 
-def _reference(path: str, source: "Source", reader: Reader) -> Table:
+def read_reference(path: str, stated: str | None, reader: Reader) -> Table:
+    """A reference, whose columns have an option of their own."""
     try:
-        table = reader.table(path, source.data.reference_format)
+        table = reader.table(path, stated)
     except UsageError as error:  # readers do not know which of the two files they read
-        raise UsageError(str(error).replace("--input-format", "--reference-format")) from error
+        raise UsageError(error.args[0].replace("--input-format", "--reference-format")) from error
     return replace(table, mapped_by="--reference-map")
 
 
@@ -144,12 +108,12 @@ def check_maps(data: DataTable, task: str) -> None:
             )
 
 
-def reference_map(source: "Source") -> dict[str, str]:
+def reference_map(source: Source) -> dict[str, str]:
     """Columns of the reference: the map of a system is of its own file."""
     return source.shared | source.data.reference_map
 
 
-def _twice(source: "Source", reader: Reader, table: Table) -> list[str]:
+def _twice(source: Source, reader: Reader, table: Table) -> list[str]:
     """A hint where a system is its own reference."""
     theirs, own = reference_map(source), source.data.map
     keys = (*_own_keys(reader.task), *FIRST, *KEYS)
@@ -162,17 +126,11 @@ def _twice(source: "Source", reader: Reader, table: Table) -> list[str]:
     return [f"the output {table.source} is the reference {path}, {said}" for path in same]
 
 
-def _files(
-    counting: Counting,
-    source: "Source",
-    study: "Study",
-    reader: Reader,
-    references: Sequence[Table],
-    table: Table,
-) -> Files:
+def _files(counting: Counting, source: Source, study: Study, reader: Reader) -> Files:
     """The files of a system, for what its task counts as far as its measures need it."""
     face = face_of(study.task)
     own = face.table_types()[face.options[0]] if face.options else None
+    stated = source.data.reference_format
 
     def further(path: str, input_format: str | None = None) -> Table:
         found = reader.table(path, input_format)
@@ -183,8 +141,8 @@ def _files(
         name=source.name,
         collection=source.collection,
         item=counting.item,
-        output=table,
-        references=tuple(references),
+        output=read_output(source, reader),
+        references=tuple(read_reference(p, stated, reader) for p in source.data.reference),
         columns=source.data.map,
         reference_columns=reference_map(source),
         missing=source.data.missing or "error",
@@ -196,7 +154,7 @@ def _files(
     )
 
 
-def with_columns(items: Items, source: "Source", reader: Reader) -> Items:
+def with_columns(items: Items, source: Source, reader: Reader) -> Items:
     """Items with the columns of metadata, and the units that are mapped."""
     key = "id" if "id" in items.frame.columns else items.frame.columns[0]
     table = Table(items.name, items.frame, ids=key)
@@ -211,7 +169,10 @@ def with_columns(items: Items, source: "Source", reader: Reader) -> Items:
         raise type(error)(said) from error
     for path in source.data.lines:
         table = join_metadata(table, _by_line(path, reader, source), "id", key)
-    units = unit_columns(_asked(table, source.data.map, items), source.data.map)
+    # Without the texts that counting put in, unless asked for: messages would show them.
+    asked = {s for key in ("unit", "unit2") for s in source.data.map.get(key, "").split("+")}
+    plain = table.frame.drop([name for name in items.texts if name not in asked])
+    units = unit_columns(replace(table, frame=plain), source.data.map)
     for name in units:
         if taken := reserved(name, items):
             raise UsageError(f"--map unit={name}: results have {taken} of that name: rename it")
@@ -221,21 +182,8 @@ def with_columns(items: Items, source: "Source", reader: Reader) -> Items:
                 f"--map unit={name}: every {name} is meant where no unit is: rename it"
             )
     weights = weights_of(table, source.data.map, items.ids)
-    return replace(
-        items,
-        frame=table.frame,
-        units=units,
-        weights=weights,
-        strata=optional_texts(table, source.data.map, "stratum"),
-    )
-
-
-def _asked(table: Table, columns: Mapping[str, str], items: Items) -> Table:
-    """A table without the texts that counting put in, of which messages would tell: unless they
-    are asked for by name.
-    """
-    asked = {side for key in ("unit", "unit2") for side in columns.get(key, "").split("+")}
-    return replace(table, frame=table.frame.drop([c for c in items.texts if c not in asked]))
+    strata = optional_texts(table, source.data.map, "stratum")
+    return replace(items, frame=table.frame, units=units, weights=weights, strata=strata)
 
 
 def reserved(name: str, items: Items) -> str:
@@ -248,7 +196,7 @@ def reserved(name: str, items: Items) -> str:
     return "a measure" if name.partition(":")[0] in registry(items.task) else ""
 
 
-def _with_lines(said: str, source: "Source", reader: Reader) -> str:
+def _with_lines(said: str, source: Source, reader: Reader) -> str:
     """What is wrong with metadata, with a hint where they, or what they describe, have no ids."""
     for given in source.data.metadata:
         path = given.rpartition("=")[2]
@@ -263,7 +211,7 @@ def _with_lines(said: str, source: "Source", reader: Reader) -> str:
     )
 
 
-def _by_line(given: str, reader: Reader, source: "Source") -> Table:
+def _by_line(given: str, reader: Reader, source: Source) -> Table:
     """A column from a file with one value a line, for texts that have one a line."""
     name, mark, path = given.partition("=")
     if not mark or not name or name in ("id", "text"):
@@ -287,12 +235,8 @@ def _by_line(given: str, reader: Reader, source: "Source") -> Table:
 
 
 def worst_of(part: Part, most: int | None) -> list[Case]:
-    """The worst items of each system, those with most errors first.
-
-    Parameters
-    ----------
-    most : int, optional
-        Of each system; 5 unless given.
+    """The worst items of each system, those with most errors first; 5 of each unless `most` is
+    given.
     """
     found: list[Case] = []
     for items in part.systems:
@@ -317,12 +261,9 @@ def worst_of(part: Part, most: int | None) -> list[Case]:
 def frame_of_items(outcome: Outcome) -> pl.DataFrame | None:
     """What `items.parquet` holds: a row for each system and item; None without items.
 
-    Returns
-    -------
-    polars.DataFrame or None
-        Columns `collection` (where there are several), `system`, `item`, the measures of each item
-        alone (null where undefined), the statistics as `part.statistic`, and the columns for units
-        and subsets.
+    Columns `collection` (where there are several), `system`, `item`, the measures of each item
+    alone (null where undefined), the statistics as `part.statistic`, and the columns for units and
+    subsets.
     """
     frames = [
         _frame(items, part)
@@ -354,6 +295,5 @@ def _frame(items: Items, part: Part) -> pl.DataFrame:
         pl.col(c).alias(f"given {c}" if reserved(c, items) else c) for c in others
     )
     return pl.concat(
-        [pl.DataFrame(columns).with_columns(pl.col(*labels).fill_nan(None)), own],
-        how="horizontal",
+        [pl.DataFrame(columns).with_columns(pl.col(*labels).fill_nan(None)), own], how="horizontal"
     )

@@ -8,9 +8,8 @@ md-eval leaves it out; the others of RTTM say nothing of speech.
 Without a UEM (the map of what is to be evaluated) every recording of the reference is scored, from
 the first to the last segment of reference and output together. With one, the recordings and
 regions that it names are: a recording in which nobody speaks is silence, where every output is
-a false alarm, and what it does not name is not scored. A recording that neither reference nor
-output has is silence too, and said: that an output is silent there is right, and two systems have
-to be scored on the same recordings.
+a false alarm, and what it does not name is not scored. A recording that neither side has is
+silence too, and said: an output that is silent there is right.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,36 +25,18 @@ from truecost.formats import Table
 from truecost.formats.segments import FIXED, KEYS, LEFT_OUT, ROWS, segments_of
 from truecost.formats.table import filled, refuse_repeated_rows, refuse_rows
 from truecost.names import Missing
-from truecost.outputs.files import lacking_said, refuse_unknown
+from truecost.outputs.files import lacking_warning, refuse_unknown
 from truecost.speech.spans import MICRO, Ints, Spans
 
 LATEST = 1e10  # seconds; beyond any clock, and sums of such times still fit into 64 bits
-
-
 SPEECH, UNSCORED, NOISES = "SPEAKER", "NOSCORE", "NON-LEX"  # types of RTTM
-
-
 NO_NAME = "<NA>"
-
-
 WHOLE = ("recording", "channel", "speaker", "start", "end")  # what makes two turns the same
 
 
 def turns_of(table: Table, columns: Mapping[str, str]) -> Table:
-    """A reference or an output as segments of speakers, its mapped columns under their names.
-
-    Parameters
-    ----------
-    columns : mapping of str to str
-        Column of each of `truecost.formats.segments.KEYS` that is mapped; RTTM and SegLST have
-        their own.
-
-    Raises
-    ------
-    UsageError
-        When a mapped column is missing.
-    InputError
-        When it is a UEM, or a row is invalid.
+    """A reference or an output as segments of speakers, its mapped columns under their names; RTTM
+    and SegLST have their own.
     """
     if table.format == "uem":
         raise InputError(
@@ -66,26 +47,8 @@ def turns_of(table: Table, columns: Mapping[str, str]) -> Table:
 
 
 def rows_of(table: Table, noun: str = "segment", speaker: bool = True) -> pl.DataFrame:
-    """The checked rows of a table, times in whole microseconds.
-
-    Parameters
-    ----------
-    noun : str
-        What a row is, for messages.
-    speaker : bool
-        Whether rows have a speaker.
-
-    Returns
-    -------
-    polars.DataFrame
-        recording, channel, type, start, end and, if asked for, speaker.
-
-    Raises
-    ------
-    UsageError
-        When a column is missing.
-    InputError
-        When a cell is empty, a time is no number, or a row ends before it starts; with lines.
+    """The checked rows of a table (each is a `noun` in messages), times in whole microseconds:
+    recording, channel, type, start, end and, if asked for, speaker.
     """
     columns = {"recording": filled(table, "recording", "recording")}
     columns["channel"] = _texts(table, "channel", "")
@@ -99,18 +62,11 @@ def rows_of(table: Table, noun: str = "segment", speaker: bool = True) -> pl.Dat
         columns["speaker"] = names
     starts, ends = (table.numbers(name, name) for name in ("start", "end"))
     for times in (starts, ends):
-        bad = ~(np.abs(times) <= LATEST)
-        refuse_rows(
-            table,
-            bad,
-            (noun, "have", "a time that is missing or no number of seconds"),
-            None,
-            times,
-        )
+        said = (noun, "have", "a time that is missing or no number of seconds")
+        refuse_rows(table, ~(np.abs(times) <= LATEST), said, None, times)
     refuse_rows(table, ends < starts, (noun, "end", "before its start"), None)
-    for name, times in (("start", starts), ("end", ends)):
-        columns[name] = pl.Series(np.rint(times * MICRO).astype(np.int64))
-    return pl.DataFrame(columns)
+    micro = {k: np.rint(v * MICRO).astype(np.int64) for k, v in (("start", starts), ("end", ends))}
+    return pl.DataFrame({**columns, **micro})
 
 
 def refuse_repeated_turns(table: Table, rows: pl.DataFrame) -> None:
@@ -143,20 +99,9 @@ DAY = 86_400_000_000  # microseconds
 class Recordings:
     """The recordings that are scored, with what reference and output say of them.
 
-    Attributes
-    ----------
-    ids : ndarray of str, shape (N,)
-        Sorted: the recording, with its channel where any recording has several.
-    frame : polars.DataFrame
-        `recording`, and `channel` where any has several.
-    reference, output : (polars.DataFrame, ndarray of int64)
-        Rows of speech, and the recording of each.
-    regions : Spans
-        What is scored.
-    unscored : Spans
-        What the reference excludes from it (NOSCORE).
-    problems : tuple of str
-        What a reader should know.
+    `ids` are sorted: the recording, with its channel where any recording has several, as in
+    `frame`. `reference` and `output` are rows of speech, and the recording of each; `unscored` is
+    what the reference excludes from the regions (NOSCORE).
     """
 
     ids: npt.NDArray[Any]
@@ -178,34 +123,9 @@ def gather(
     *,
     allow_duplicates: bool = True,
 ) -> Recordings:
-    """The recordings to score.
-
-    Parameters
-    ----------
-    reference, hypothesis : Table
-        With `recording`, `speaker`, `start` and `end` in seconds.
-    uem : Table, optional
-        With `recording`, `start` and `end`.
-    missing : {"error", "drop", "worst"}
-        What to do with recordings whose speech the output lacks: refuse them, leave them out, or
-        take the output as empty.
-    columns : mapping of str to str
-        Column of each key that is mapped, in tables of reference and output.
-    reference_columns : mapping of str to str, optional
-        The same for the reference, where its columns are not those of the output.
-    allow_duplicates : bool
-        Take a turn that stands twice as one.
-
-    Raises
-    ------
-    UsageError
-        When a column is missing, or columns are mapped and neither side is a table of columns.
-    InputError
-        When a row is invalid, the output has recordings that nothing else has, or lacks some, the
-        UEM names none of the reference, or nothing is left to score.
-    """
+    """The recordings to score; the reference has the columns of the output or its own."""
     theirs = columns if reference_columns is None else reference_columns
-    tables = _sides((reference, hypothesis), columns, theirs)
+    tables = _as_segments((reference, hypothesis), columns, theirs)
     tables += [] if uem is None else [uem]
     rows = [rows_of(table) for table in tables[:2]] + [
         rows_of(table, "region", speaker=False) for table in tables[2:]
@@ -221,13 +141,13 @@ def gather(
         problems += said
     spoken = [side.filter(pl.col("type") == SPEECH) for side in kept[:2]]
     ids, said = _chosen(tables, rows, spoken[0], missing)
-    problems += said + _looks_long(tables, rows) + _odd(tables, kept)
+    problems += said + _looks_long(tables, rows) + _odd_turns(tables, kept)
     sides = [_placed(side, ids) for side in spoken]
     excluded = _placed(kept[0].filter(pl.col("type") == UNSCORED), ids)
     regions = _spans(*_placed(kept[2], ids)) if uem is not None else _extents(sides, len(ids))
     return Recordings(
         np.array(ids),
-        _named(rows, ids, several),
+        _recording_names(rows, ids, several),
         sides[0],
         sides[1],
         regions,
@@ -236,7 +156,7 @@ def gather(
     )
 
 
-def _sides(
+def _as_segments(
     sides: Sequence[Table], columns: Mapping[str, str], theirs: Mapping[str, str]
 ) -> list[Table]:
     """Reference and output as segments; refuses a mapping when both have columns of their own."""
@@ -249,7 +169,7 @@ def _sides(
     return [turns_of(table, own) for table, own in zip(sides, (theirs, columns), strict=True)]
 
 
-def _odd(tables: Sequence[Table], rows: Sequence[pl.DataFrame]) -> list[str]:
+def _odd_turns(tables: Sequence[Table], rows: Sequence[pl.DataFrame]) -> list[str]:
     """Turns without a name, and noises of the reference, which other tools treat otherwise."""
     said = []
     if noises := int((rows[0]["type"] == NOISES).sum()):
@@ -278,16 +198,18 @@ def _identified(rows: Sequence[pl.DataFrame]) -> tuple[list[pl.DataFrame], bool]
 
 
 def _chosen(
-    tables: Sequence[Table],
-    rows: Sequence[pl.DataFrame],
-    speech: pl.DataFrame,
-    missing: Missing,
+    tables: Sequence[Table], rows: Sequence[pl.DataFrame], speech: pl.DataFrame, missing: Missing
 ) -> tuple[list[str], list[str]]:
     """Ids of the recordings that are scored, sorted, and what to say about the others."""
     there, given = (set(table["id"].unique()) for table in rows[:2])
     named = set(rows[2]["id"].unique()) if len(rows) > 2 else there
     lacking = (set(speech["id"].unique()) & named) - given
-    _refuse_strangers(tables, there, named)
+    if there and there.isdisjoint(named):
+        raise InputError(
+            f"{tables[2].source}: names no recording of {tables[0].source}; it has "
+            f"{first_five(sorted(named))}, the reference has {first_five(sorted(there))}; names "
+            f"must be the same"
+        )
     known = (tables[0], *tables[2:])
     refuse_unknown(tables[1], known, given - there - named, lacking, "recording")
     problems = []
@@ -301,7 +223,7 @@ def _chosen(
             f"{tables[2].source} names no region of {counted(len(there - named), 'recording')} of "
             f"{tables[0].source}: not scored: {first_five(sorted(there - named))}"
         )
-    problems += lacking_said(tables[1], tables[0], lacking, missing, "recording")
+    problems += lacking_warning(tables[1], tables[0], lacking, missing, "recording")
     scored = named - lacking if missing == "drop" else named
     if not scored:
         raise InputError(
@@ -309,16 +231,6 @@ def _chosen(
             f"{'; '.join(problems) or f'{tables[0].source} has none'}"
         )
     return sorted(scored), problems
-
-
-def _refuse_strangers(tables: Sequence[Table], there: set[str], named: set[str]) -> None:
-    """Refuse a UEM that names no recording of a reference that has any."""
-    if there and there.isdisjoint(named):
-        raise InputError(
-            f"{tables[2].source}: names no recording of {tables[0].source}; it has "
-            f"{first_five(sorted(named))}, the reference has {first_five(sorted(there))}; names "
-            f"must be the same"
-        )
 
 
 def _looks_long(tables: Sequence[Table], rows: Sequence[pl.DataFrame]) -> list[str]:
@@ -357,7 +269,7 @@ def _extents(sides: Sequence[tuple[pl.DataFrame, Ints]], size: int) -> Spans:
     return Spans(spoken, starts[spoken], ends[spoken])
 
 
-def _named(rows: Sequence[pl.DataFrame], ids: list[str], several: bool) -> pl.DataFrame:
+def _recording_names(rows: Sequence[pl.DataFrame], ids: list[str], several: bool) -> pl.DataFrame:
     """The names of the recordings, one row each."""
     columns = ["recording", "channel"] if several else ["recording"]
     every = pl.concat([table.select("id", *columns) for table in rows]).unique("id")

@@ -12,71 +12,31 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.core.factors import encode
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, UsageError, counted
 from truecost.formats import Table
-from truecost.formats.table import refuse_rows
+from truecost.formats.table import examples_of, refuse_rows
+from truecost.outputs import normalising, utterances
 from truecost.outputs.aligning import Counts, alignment_lines, count_characters, count_words
 from truecost.outputs.items import Counting, Items, Lines
-from truecost.outputs.normalising import (
-    checked_steps,
-    columns_of,
-    normalise,
-    refuse_alternations,
-    resolve,
-    unspaced,
-    without_nothing,
-)
-from truecost.outputs.utterances import (
-    ALTERNATIONS,
-    Joined,
-    TextOptions,
-    Texts,
-    join_texts,
-    refuse_repeated_texts,
-    texts_of,
-)
 
 Ints = npt.NDArray[np.int64]
-
-
 LATEST = 10_000_000  # seconds; times of 200,000 channels side by side still fit into 64 bits
-
-
 MICRO = 1_000_000  # microseconds of a second: whole numbers, so that spans meet exactly
-
-
 NONE, SEVERAL = -1, -2  # in place of the row of a segment
 
 
 def words_of_segments(
-    reference: Table, hypothesis: Table, options: TextOptions
-) -> tuple[Texts, Texts, tuple[str, ...]]:
-    """The segments of a reference that are scored, and the words of a system in each.
+    reference: Table, hypothesis: Table, options: utterances.TextOptions
+) -> tuple[utterances.Texts, utterances.Texts, tuple[str, ...]]:
+    """The segments of a reference (STM) that are scored, the words of a system (CTM) in each, and
+    notes on words that were left out.
 
-    Parameters
-    ----------
-    reference : Table
-        STM.
-    hypothesis : Table
-        CTM.
-
-    Returns
-    -------
-    reference, hypothesis : Texts
-        A segment of a recording and channel without any word is missing in the hypothesis; every
-        other segment without words is empty.
-    problems : tuple of str
-        Words that were left out.
-
-    Raises
-    ------
-    InputError
-        When words lie in several segments at once, or in none and `outside` is "error", or stand
-        twice.
+    A segment of a recording and channel without any word is missing in the hypothesis; every other
+    segment without words is empty.
     """
-    scored = texts_of(reference, options)
+    scored = utterances.texts_of(reference, options)
     if not options.allow_duplicates:
-        refuse_repeated_texts(hypothesis, "word")
+        utterances.refuse_repeated_texts(hypothesis, "word")
     times = _Times.of(reference, hypothesis)
     place = _segments(times)
     if (several := place == SEVERAL).any():
@@ -93,19 +53,17 @@ def words_of_segments(
     texts = texts.join(spoken, on="row", how="left", maintain_order="left")
     texts = texts.select("id", pl.col("word").fill_null("").alias("text"), "row")
     unscored = ~lost & ~np.isin(place, rows)
-    return scored, Texts(hypothesis, texts, ()), _notes(int(lost.sum()), int(unscored.sum()))
+    notes = {
+        "no segment: left out (--outside drop)": int(lost.sum()),
+        "segments that are not scored: left out": int(unscored.sum()),
+    }
+    problems = tuple(f"{counted(n, 'word')} in {said}" for said, n in notes.items() if n)
+    return scored, utterances.Texts(hypothesis, texts, ()), problems
 
 
 @dataclass(frozen=True, eq=False)
 class _Times:
-    """Spans of segments and midpoints of words, in half microseconds, with their channels.
-
-    Attributes
-    ----------
-    known, begins, ends : ndarray of int64, shape (segments,)
-        Code of the recording and channel, begin and end.
-    channels, starts, middles : ndarray of int64, shape (words,)
-    """
+    """Spans of segments and midpoints of words, in half microseconds, with their channels."""
 
     known: Ints
     begins: Ints
@@ -158,11 +116,10 @@ def _segments(times: _Times) -> Ints:
     return np.where(many == 1, rows, np.where(many == 0, NONE, SEVERAL))
 
 
-def _said(table: Table, rows: npt.NDArray[np.bool_]) -> str:
+def _first_words(table: Table, rows: npt.NDArray[np.bool_]) -> str:
     """The first words of some, with their places."""
     words = table.texts("word", "word")
-    first = np.flatnonzero(rows)[:6].tolist()
-    return first_five(f"{words[r]!r} at {table.where(r)}" for r in first)
+    return examples_of(table, np.flatnonzero(rows), lambda r: repr(words[r]))
 
 
 def _overlapping(
@@ -175,9 +132,9 @@ def _overlapping(
     where = " and ".join(reference.where(int(r)) for r in np.flatnonzero(holds)[:2])
     return (
         f"{hypothesis.source}: {counted(int(several.sum()), 'word', 'lie')} in several segments of "
-        f"{reference.source} at once: {_said(hypothesis, several)}; the first in the segments of "
-        f"{where}: times do not tell whose word it is: give each speaker a channel, or score "
-        f"utterances that have ids (trn, Kaldi text)"
+        f"{reference.source} at once: {_first_words(hypothesis, several)}; the first in the "
+        f"segments of {where}: times do not tell whose word it is: give each speaker a channel, or "
+        f"score utterances that have ids (trn, Kaldi text)"
     )
 
 
@@ -189,23 +146,12 @@ def _lost(
     of_these = f" ({other} of them of a recording or channel that it lacks)" if other else ""
     return (
         f"{hypothesis.source}: {counted(int(lost.sum()), 'word', 'lie')} in no segment of "
-        f"{reference.source}{of_these}: {_said(hypothesis, lost)}; the midpoint of a word says "
-        f"where it belongs: mend the times or names, or say --outside drop"
+        f"{reference.source}{of_these}: {_first_words(hypothesis, lost)}; the midpoint of a word "
+        "says where it belongs: mend the times or names, or say --outside drop"
     )
 
 
-def _notes(lost: int, unscored: int) -> tuple[str, ...]:
-    notes = []
-    if lost:
-        notes.append(f"{counted(lost, 'word')} in no segment: left out (--outside drop)")
-    if unscored:
-        notes.append(f"{counted(unscored, 'word')} in segments that are not scored: left out")
-    return tuple(notes)
-
-
 PARTS = ("words", "characters")
-
-
 COUNTING = Counting(
     task="transcripts",
     item="utterance",
@@ -232,11 +178,11 @@ MIXED: dict[str, tuple[str, Callable[[pl.Series], bool]]] = {  # what should not
 def count(
     reference: Table,
     hypothesis: Table,
-    options: TextOptions,
+    options: utterances.TextOptions,
     name: str,
     parts: frozenset[str] = frozenset(PARTS),
 ) -> Items:
-    """The counted utterances of one system.
+    """The counted utterances of one system, in the order of the ids.
 
     Parameters
     ----------
@@ -244,30 +190,24 @@ def count(
         As `truecost.read` gives them for transcripts. Words of a CTM file go into the segments of
         an STM reference.
     name : str
-        Name of the system.
+        Of the system.
     parts : frozenset of str
         Of `words` and `characters` those to count. Alternatives in references are settled by words.
 
-    Returns
-    -------
-    Items
-        In the order of the ids, with the other columns of the reference.
-
     Raises
     ------
-    UsageError
-        When a normalisation, an option or a column is not known.
-    InputError
-        When utterances are not the same on both sides or repeat, times do not tell where a word
-        belongs, or alternatives stand in an output.
-    MissingExtraError
-        When rapidfuzz is not installed.
+    UsageError, InputError
+        When a normalisation, an option or a column is not known; when utterances are not the same
+        on both sides or repeat, times do not tell where a word belongs, or alternatives stand in an
+        output.
     """
-    steps = checked_steps(options.normalise)
+    steps = normalising.checked_steps(options.normalise)
     joined = _joined(reference, hypothesis, options)
-    said, texts = joined.reference.frame["text"], normalise(joined.hypothesis, steps)
-    settled = reference.format in ALTERNATIONS
-    right = resolve(said, texts, steps) if settled else normalise(said, steps)
+    said, texts = joined.reference.frame["text"], normalising.normalise(joined.hypothesis, steps)
+    settled = reference.format in utterances.ALTERNATIONS
+    right = (
+        normalising.resolve(said, texts, steps) if settled else normalising.normalise(said, steps)
+    )
 
     def show(k: int) -> Lines:
         return alignment_lines(right[k], texts[k])
@@ -278,24 +218,28 @@ def count(
         joined.reference.frame["id"].to_numpy(),
         {part: counts_of(part, right, texts, steps) for part in PARTS if part in parts},
         joined.columns.with_columns(right.alias("text")),
-        dict.fromkeys(PARTS, "|".join(_signature(joined, options, steps))),
+        dict.fromkeys(PARTS, _signature(joined, options, steps)),
         (*joined.problems, *_problems(right, texts, steps), *_unspaced(right, steps, parts)),
         texts=("text",),
         show=show,
     )
 
 
-def _joined(reference: Table, hypothesis: Table, options: TextOptions) -> Joined:
+def _joined(
+    reference: Table, hypothesis: Table, options: utterances.TextOptions
+) -> utterances.Joined:
     """References with outputs."""
     theirs, own = (
         replace(options, columns=columns)
-        for columns in columns_of(options, [reference], hypothesis)
+        for columns in normalising.columns_of(
+            [reference], options.reference_columns, hypothesis, options.columns
+        )
     )
-    if hypothesis.format in ALTERNATIONS:
-        refuse_alternations(hypothesis, own.columns.get("text", "text"))
+    if hypothesis.format in utterances.ALTERNATIONS:
+        normalising.refuse_alternations(hypothesis, own.columns.get("text", "text"))
     if hypothesis.format == "ctm" and reference.format == "stm" and not options.by:
         right, found, notes = words_of_segments(reference, hypothesis, theirs)
-        joined = join_texts(right, found, options)
+        joined = utterances.join_texts(right, found, options)
         return replace(joined, problems=(*notes, *joined.problems), timed=True)
     if options.outside != "error":
         raise UsageError(
@@ -303,9 +247,11 @@ def _joined(reference: Table, hypothesis: Table, options: TextOptions) -> Joined
             f"reference; {reference.source} and {hypothesis.source} are joined by "
             f"{options.by or 'the ids of utterances'}"
         )
-    joined = join_texts(texts_of(reference, theirs), texts_of(hypothesis, own), options)
-    if hypothesis.format in ALTERNATIONS:
-        return replace(joined, hypothesis=without_nothing(joined.hypothesis))
+    joined = utterances.join_texts(
+        utterances.texts_of(reference, theirs), utterances.texts_of(hypothesis, own), options
+    )
+    if hypothesis.format in utterances.ALTERNATIONS:
+        return replace(joined, hypothesis=normalising.without_nothing(joined.hypothesis))
     return joined
 
 
@@ -322,19 +268,18 @@ def counts_of(
     return count_characters(reference, hypothesis)
 
 
-def _signature(joined: Joined, options: TextOptions, steps: Sequence[str]) -> list[str]:
-    said = [f"normalise:{','.join(steps) or 'none'}"]
-    if joined.reference.by:
-        said.append(f"by:{joined.reference.by}")
-    if joined.timed:
-        said.append("ctm:midpoint")
-    if options.missing != "error":
-        said.append(f"missing:{options.missing}")
-    if options.outside != "error":
-        said.append(f"outside:{options.outside}")
-    if options.allow_duplicates:
-        said.append("duplicates:allowed")
-    return said
+def _signature(
+    joined: utterances.Joined, options: utterances.TextOptions, steps: Sequence[str]
+) -> str:
+    said = {
+        "normalise": ",".join(steps) or "none",
+        "by": joined.reference.by,
+        "ctm": "midpoint" if joined.timed else "",
+        "missing": options.missing.removeprefix("error"),
+        "outside": options.outside.removeprefix("error"),
+        "duplicates": "allowed" if options.allow_duplicates else "",
+    }
+    return "|".join(f"{key}:{text}" for key, text in said.items() if text)
 
 
 def _problems(reference: pl.Series, hypothesis: pl.Series, steps: Sequence[str]) -> list[str]:
@@ -348,7 +293,7 @@ def _problems(reference: pl.Series, hypothesis: pl.Series, steps: Sequence[str])
     for step in [step for step in MIXED if step not in steps]:
         what, found_in = MIXED[step]
         here, there = found_in(reference), found_in(hypothesis)
-        if here != there and not _all_empty(hypothesis if here else reference):
+        if here != there and bool(((hypothesis if here else reference) != "").any()):
             one, other = ("reference", "output") if here else ("output", "reference")
             problems.append(
                 f"the {one} has {what}, the {other} has none: this counts as errors unless you say "
@@ -359,13 +304,9 @@ def _problems(reference: pl.Series, hypothesis: pl.Series, steps: Sequence[str])
 
 def _unspaced(reference: pl.Series, steps: Sequence[str], parts: frozenset[str]) -> list[str]:
     """Whole sentences that would count as one word each."""
-    if "words" not in parts or "characters" in steps or not unspaced(reference):
+    if "words" not in parts or "characters" in steps or not normalising.unspaced(reference):
         return []
     return [
         "the script of the reference has no blanks between words, and few stand there: whole "
         "sentences count as one word; say --normalise characters, or read cer alone"
     ]
-
-
-def _all_empty(texts: pl.Series) -> bool:
-    return bool((texts == "").all())

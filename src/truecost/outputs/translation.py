@@ -2,39 +2,30 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 import polars as pl
 
 from truecost.core.digits import width
-from truecost.errors import InputError, UsageError, counted, first_five
-from truecost.extras import need
+from truecost.errors import InputError, UsageError, counted, need
 from truecost.formats import Table
 from truecost.formats.table import filled, refuse_repeated
-from truecost.names import Missing
-from truecost.options import check_fields, check_keys
+from truecost.outputs import aligning
+from truecost.outputs.files import FileOptions, lacking_warning, refuse_unknown
 from truecost.outputs.items import Counting, Items, Lines
 from truecost.outputs.normalising import columns_of, unspaced
-from truecost.outputs.sentences import (
-    Statistics,
-    Texts,
-    count_characters,
-    count_edits,
-    count_ngrams,
-    in_blocks,
-)
-from truecost.study.tables import DataTable
 from truecost.tasks.translation import MAP_KEYS
 
 WIDTH = 100  # columns of the text that shows a sentence
 TOKENISED = 100  # sentences that end in " .", from which on sacrebleu warns
 WORDS_AS_THEY_ARE = ("none", "char")  # tokenisers that do not mind whether text is tokenised
 BLANKS = ("13a", "intl")  # tokenisers to which what stands between blanks is a word
-COUNTERS: dict[str, Callable[[Texts], Statistics]] = {
-    "ngrams": count_ngrams,
-    "chrf": count_characters,
-    "edits": count_edits,
+COUNTERS: dict[str, Callable[[aligning.Texts], aligning.Statistics]] = {
+    "ngrams": aligning.count_ngrams,
+    "chrf": aligning.count_character_ngrams,
+    "edits": aligning.count_edits,
 }
 COUNTING = Counting(
     task="translation",
@@ -47,8 +38,8 @@ COUNTING = Counting(
 
 
 @dataclass(frozen=True)
-class TranslationOptions:
-    """How to read and count translations.
+class TranslationOptions(FileOptions):
+    """How to read and count translations; UsageError when a choice or a key is not known.
 
     Parameters
     ----------
@@ -58,30 +49,13 @@ class TranslationOptions:
     lowercase : bool
         Whether BLEU and chrF ignore case. TER always does, as Tercom and sacrebleu do unless told
         otherwise.
-    missing : {"error", "drop", "worst"}
-        What to do with sentences that the system lacks: refuse them, leave them out, or count them
-        as empty.
-    columns : mapping of str to str
-        Column for `id` and `text`, those of these names when left out; `unit` and `unit2` belong to
-        the references.
-    reference_columns : mapping of str to str, optional
-        The same for the references, where their columns are not those of the output.
-
-    Raises
-    ------
-    UsageError
-        When a choice or a key is not known.
+    columns, reference_columns : mapping of str to str
+        Column for `id` and `text`, where they have other names, and `unit` and `unit2` too.
     """
 
     tokenizer: str = "13a"
     lowercase: bool = False
-    missing: Missing = "error"
-    columns: Mapping[str, str] = field(default_factory=dict)
-    reference_columns: Mapping[str, str] | None = None
-
-    def __post_init__(self) -> None:
-        check_keys(self.columns, MAP_KEYS)
-        check_fields(self, DataTable)
+    known: ClassVar = MAP_KEYS
 
 
 def count(
@@ -91,7 +65,7 @@ def count(
     name: str,
     parts: frozenset[str] = frozenset({"ngrams"}),
 ) -> Items:
-    """The counted sentences of one system.
+    """The counted sentences of one system, sorted by id.
 
     Parameters
     ----------
@@ -101,47 +75,39 @@ def count(
     hypothesis : Table
         The output of the system.
     name : str
-        Name of the system.
+        Of the system.
     parts : frozenset of str
         What to count: `ngrams` for BLEU, `chrf`, `edits` for TER (which takes many times as long as
         the others).
 
-    Returns
-    -------
-    Items
-        Sentences sorted by id, with the texts in the columns `reference` (`reference2`, ...) and
-        `hypothesis`.
-
     Raises
     ------
-    InputError
+    InputError, UsageError
         When ids repeat, are empty or are not the same, or text files have different numbers of
-        lines.
-    UsageError
-        When a column or the tokeniser is not there, or there is no reference.
-    MissingExtraError
-        When sacrebleu is not installed.
+        lines; when a column or the tokeniser is not there, or there is no reference.
     """
     if not references:
         raise UsageError("a translation is scored against at least one reference")
     frame, lacking = _joined(references, hypothesis, options)
-    texts = Texts(
+    texts = aligning.Texts(
         [frame[_column(r)].to_list() for r in range(len(references))],
         frame["hypothesis"].to_list(),
         options.tokenizer,
         options.lowercase,
     )
-    counts = {part: in_blocks(of, texts) for part, of in COUNTERS.items() if part in parts}
+    numbers = {int(n) for n in texts.given.sum(axis=0)}
+    said = f"references:{numbers.pop() if len(numbers) == 1 else 'var'}"
+    counts = {part: aligning.in_blocks(of, texts) for part, of in COUNTERS.items() if part in parts}
     return Items(
         name,
         COUNTING,
         frame["id"].to_numpy(),
         counts,
         frame,
-        signatures={part: _signature(texts, options, part) for part in counts},
+        signatures={part: signature(options, part, said) for part in counts},
         problems=(*lacking, *_problems(texts, counts)),
         texts=("hypothesis", *map(_column, range(len(references)))),
-        show=partial(_shown, texts),
+        show=partial(_sentence_lines, texts),
     )
 
 
@@ -158,7 +124,8 @@ def _joined(
     if not len(first):
         raise InputError(f"{first.source}: there are no sentences")
     _refuse_lengths([*references, hypothesis])
-    *theirs, columns = columns_of(options, references, hypothesis)
+    mapped = (options.reference_columns, hypothesis, options.columns)
+    *theirs, columns = columns_of(references, *mapped)
     own = [theirs[0].get(key, key) for key in ("id", "text")]
     frame = _sentences(first, theirs[0], _column(0))
     texts = [*(_column(r) for r in range(len(references))), "hypothesis"]
@@ -166,13 +133,21 @@ def _joined(
     frame = pl.concat([frame, kept], how="horizontal")
     for r, table in enumerate(references[1:], 1):
         found = _sentences(table, theirs[r], _column(r))
-        _refuse_others(table, found["id"], first, frame["id"])
-        _refuse_others(first, frame["id"], table, found["id"])
+        here, there = {*found["id"]}, {*frame["id"]}
+        refuse_unknown(table, [first], here - there, (), "sentence")
+        refuse_unknown(first, [table], there - here, (), "sentence")
         frame = frame.join(found, on="id", how="left", maintain_order="left")
     output = _sentences(hypothesis, columns, "hypothesis")
-    _refuse_others(hypothesis, output["id"], first, frame["id"])
+    there, given = {*frame["id"]}, {*output["id"]}
+    refuse_unknown(hypothesis, [first], given - there, there - given, "sentence")
+    said = lacking_warning(hypothesis, first, there - given, options.missing, "sentence")
     frame = frame.join(output, on="id", how="left", maintain_order="left").sort("id")
-    return _without_missing(frame, hypothesis, first, options)
+    if options.missing != "drop":
+        return frame.with_columns(pl.col("hypothesis").fill_null("")), said
+    left = frame.drop_nulls("hypothesis")
+    if not len(left):
+        raise InputError(f"{hypothesis.source}: no sentence of {first.source} is translated")
+    return left, said
 
 
 def _sentences(table: Table, columns: Mapping[str, str], name: str) -> pl.DataFrame:
@@ -195,45 +170,6 @@ def _refuse_lengths(tables: Sequence[Table]) -> None:
         )
 
 
-def _refuse_others(table: Table, ids: pl.Series, known: Table, there: pl.Series) -> None:
-    """Refuse ids that another table has not."""
-    extra = ids.filter(~ids.is_in(there.implode()))
-    if len(extra):
-        raise InputError(
-            f"{table.source}: {counted(len(extra), 'sentence', 'are')} not in {known.source}: "
-            f"{first_five(extra.sort())}; both need the same ids"
-        )
-
-
-def _without_missing(
-    frame: pl.DataFrame, hypothesis: Table, reference: Table, options: TranslationOptions
-) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """The sentences with those that the system lacks refused, left out or empty."""
-    absent = frame.filter(pl.col("hypothesis").is_null())["id"]
-    if not len(absent):
-        return frame, ()
-    if options.missing == "error":
-        raise InputError(
-            f"{hypothesis.source}: {counted(len(absent), 'sentence')} of {reference.source} "
-            f"without a translation: {first_five(absent)}; translate them, or say "
-            f"--missing drop|worst"
-        )
-    said = f"{len(absent)} of {counted(len(frame), 'sentence')} had no translation"
-    if options.missing == "worst":
-        filled_in = frame.with_columns(pl.col("hypothesis").fill_null(""))
-        return filled_in, (f"{said}: counted as empty (--missing worst)",)
-    left = frame.drop_nulls("hypothesis")
-    if not len(left):
-        raise InputError(f"{hypothesis.source}: no sentence of {reference.source} is translated")
-    return left, (f"{said}: left out (--missing drop)",)
-
-
-def _signature(texts: Texts, options: TranslationOptions, part: str) -> str:
-    """The choices that decide the counts of a part, with the number of references."""
-    numbers = {int(n) for n in texts.given.sum(axis=0)}
-    return signature(options, part, f"references:{numbers.pop() if len(numbers) == 1 else 'var'}")
-
-
 def signature(options: TranslationOptions, part: str, references: str = "") -> str:
     """The choices that decide the counts of a part, and who cuts the words."""
     said = [
@@ -247,7 +183,7 @@ def signature(options: TranslationOptions, part: str, references: str = "") -> s
     return "|".join(filter(None, said))
 
 
-def _problems(texts: Texts, counts: Mapping[str, Statistics]) -> tuple[str, ...]:
+def _problems(texts: aligning.Texts, counts: Mapping[str, aligning.Statistics]) -> tuple[str, ...]:
     """What a reader should know of the texts."""
     several = len(texts.references) > 1
     names = [f"reference {r + 1}" if several else "reference" for r in range(len(texts.references))]
@@ -264,11 +200,8 @@ def _problems(texts: Texts, counts: Mapping[str, Statistics]) -> tuple[str, ...]
                 f"are tokenised alike, say --tokenizer none)"
             )
     ngrams = counts.get("ngrams")
-    if (
-        ngrams is not None
-        and texts.tokenizer in BLANKS
-        and unspaced(pl.Series(texts.references[0]))
-    ):
+    cut_at_blanks = ngrams is not None and texts.tokenizer in BLANKS
+    if cut_at_blanks and unspaced(pl.Series(texts.references[0])):
         said.append(
             f"the script of the reference has no blanks between words, and tokenizer "
             f"{texts.tokenizer} cuts at blanks: whole sentences count as one word; say --tokenizer "
@@ -279,9 +212,9 @@ def _problems(texts: Texts, counts: Mapping[str, Statistics]) -> tuple[str, ...]
     return tuple(said)
 
 
-def _shown(texts: Texts, k: int) -> Lines:
-    """A sentence: its references, the output, in which words without a match stand in brackets,
-    and how many of its n-grams match.
+def _sentence_lines(texts: aligning.Texts, k: int) -> Lines:
+    """A sentence: its references, the output, in which words without a match stand in brackets, and
+    how many of its n-grams match.
     """
     output = texts.words([texts.hypothesis[k]])[0]
     references = texts.words(texts.references_of(k))
@@ -320,14 +253,11 @@ def _pieces(word: str) -> Iterator[str]:
     yield piece
 
 
-def _matching(texts: Texts, k: int) -> str:
+def _matching(texts: aligning.Texts, k: int) -> str:
     """How many n-grams of a sentence match, and both lengths."""
-    alone = Texts(
-        [[side[k]] for side in texts.references],
-        [texts.hypothesis[k]],
-        texts.tokenizer,
-        texts.lowercase,
-    )
-    found = {name: int(counts[0]) for name, counts in count_ngrams(alone).items()}
+    found = {
+        n: int(counts[0])
+        for n, counts in aligning.count_ngrams(texts.rows(slice(k, k + 1))).items()
+    }
     shares = ", ".join(f"{found[f'matches{n}']} of {found[f'totals{n}']}" for n in (1, 2, 3, 4))
     return f"{shares} match; {found['hypothesis']} words for {found['reference']}"

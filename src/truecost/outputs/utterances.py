@@ -2,21 +2,21 @@
 
 An utterance is named by its id, or by columns (a recording and a speaker, say): then all its texts
 are put together in the order of time. Both sides must have the same utterances; words that carry
-times (CTM) are put into the segments of their reference (`timed_words`).
+times (CTM) are put into the segments of their reference (`transcripts`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
 from truecost.formats.table import filled, mapped_column, refuse_repeated, refuse_repeated_rows
-from truecost.names import Missing, Outside
-from truecost.options import check_fields, check_keys
+from truecost.names import Outside
+from truecost.outputs.files import FileOptions
 from truecost.outputs.options import TranscriptsTable
-from truecost.study.tables import DataTable
 from truecost.tasks.transcripts import MAP_KEYS
 
 UNSCORED = "IGNORE_TIME_SEGMENT_IN_SCORING"  # STM: nothing in this segment counts
@@ -26,21 +26,16 @@ SEPARATOR = "+"  # between the columns that name an utterance, and between their
 
 
 @dataclass(frozen=True)
-class TextOptions:
-    """How to read transcripts.
+class TextOptions(FileOptions):
+    """How to read transcripts; UsageError when a choice or a key is not known.
 
     Parameters
     ----------
     normalise : tuple of str
         Steps of the normalisation in their order (`truecost.names.NORMALISATIONS`); texts stay as
         they are when empty.
-    missing : {"error", "drop", "worst"}
-        What to do with utterances that a system lacks: refuse them, leave them out, or count their
-        output as empty.
-    columns : mapping of str to str
-        Column of `id` and of `text`; columns of these names need no mapping.
-    reference_columns : mapping of str to str, optional
-        The same for the reference, where its columns are not those of the output.
+    columns, reference_columns : mapping of str to str
+        Column of `id` and of `text`, where they have other names.
     by : str, optional
         Columns that name an utterance in place of the id, joined by +; texts of the same utterance
         are put together in the order of time. SegLST goes by recording unless told otherwise.
@@ -49,43 +44,21 @@ class TextOptions:
     allow_duplicates : bool
         Count words or texts that stand twice at the same time in one recording, each of them; they
         are refused otherwise.
-
-    Raises
-    ------
-    UsageError
-        When a choice or a key is not known.
     """
 
     normalise: tuple[str, ...] = ()
-    missing: Missing = "error"
-    columns: Mapping[str, str] = field(default_factory=dict)
-    reference_columns: Mapping[str, str] | None = None
     by: str | None = None
     outside: Outside = "error"
     allow_duplicates: bool = False
-
-    def __post_init__(self) -> None:
-        check_keys(self.columns, MAP_KEYS)
-        check_fields(self, TranscriptsTable)
-        check_fields(self, DataTable)
+    known: ClassVar = MAP_KEYS
+    tables: ClassVar[tuple[type, ...]] = (TranscriptsTable,)
 
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """The texts of one side.
-
-    Attributes
-    ----------
-    table : Table
-        Where they come from.
-    frame : polars.DataFrame
-        `id`, `text` and `row`, the (first) row of the table, for messages.
-    kept : tuple of str
-        Columns of the table that have one value an utterance.
-    by : str
-        The columns that name an utterance; empty for its id.
-    unscored : polars.Series of str
-        Ids of the rows that are not to be scored.
+    """The texts of one side: `id`, `text` and `row`, the (first) row of the table, for messages;
+    the columns of the table that have one value an utterance (`kept`); the columns that name an
+    utterance, if not its id (`by`); ids of the rows that are not to be scored.
     """
 
     table: Table
@@ -94,26 +67,11 @@ class Texts:
     by: str = ""
     unscored: pl.Series = field(default_factory=lambda: pl.Series(dtype=pl.String))
 
-    def first(self, ids: pl.Series) -> str:
-        """Where the first of some utterances stands."""
-        row = self.frame.filter(pl.col("id").is_in(ids.implode()))["row"][0]
-        return self.table.where(row)
-
 
 @dataclass(frozen=True, eq=False)
 class Joined:
-    """References with outputs, sorted by id.
-
-    Attributes
-    ----------
-    reference : Texts
-        In the order of the other columns.
-    hypothesis : polars.Series of str
-        What the system put out; empty where it lacks the utterance and this is to count.
-    problems : tuple of str
-        What a reader should know.
-    timed : bool
-        Whether the times of words said where they belong.
+    """References with outputs, sorted by id; an output is empty where it lacks the utterance and
+    this is to count. `timed` says that the times of words said where they belong.
     """
 
     reference: Texts
@@ -130,16 +88,7 @@ class Joined:
 
 
 def texts_of(table: Table, options: TextOptions) -> Texts:
-    """The texts of a table, one for each row or for each value of the columns `by`.
-
-    Raises
-    ------
-    UsageError
-        When a column is not there.
-    InputError
-        When ids are empty or repeat, a text stands twice at the same time, or a recording has
-        several speakers and nothing says how to take them apart.
-    """
+    """The texts of a table, one for each row or for each value of the columns `by`."""
     by = options.by or ("recording" if table.format == "seglst" else "")
     column = options.columns.get("text", "word" if table.format == "ctm" else "text")
     frame = pl.DataFrame({"text": table.texts(column, "text").fill_null("")}).with_row_index("row")
@@ -166,14 +115,8 @@ def texts_of(table: Table, options: TextOptions) -> Texts:
 
 
 def refuse_repeated_texts(table: Table, column: str) -> None:
-    """Refuse a text that stands twice at the same time: InputError.
-
-    Without times a word may follow itself.
-
-    Parameters
-    ----------
-    column : str
-        That of the texts.
+    """Refuse a text, in a column, that stands twice at the same time; without times a word may
+    follow itself.
     """
     if "start" in table.columns:
         names = [name for name in WHOLE if name in table.frame.columns]
@@ -238,13 +181,7 @@ def _put_together(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def join_texts(reference: Texts, hypothesis: Texts, options: TextOptions) -> Joined:
-    """References with the outputs of the same ids.
-
-    Raises
-    ------
-    InputError
-        When the utterances are not the same; counts and the first five ids.
-    """
+    """References with the outputs of the same ids."""
     _refuse_other_lengths(reference.table, hypothesis.table)
     if not len(reference.frame):
         raise InputError(f"{reference.table.source}: there is no utterance to score")
@@ -298,11 +235,7 @@ def _refuse_other_lengths(reference: Table, hypothesis: Table) -> None:
 
 
 def _mismatch(
-    reference: Texts,
-    hypothesis: Texts,
-    absent: pl.Series,
-    extra: pl.Series,
-    options: TextOptions,
+    reference: Texts, hypothesis: Texts, absent: pl.Series, extra: pl.Series, options: TextOptions
 ) -> str:
     """What is missing, what is too much, and what may help."""
     here, there = reference.table, hypothesis.table
@@ -312,10 +245,8 @@ def _mismatch(
         said.append(f"{have} no output in {there.source} ({first_five(absent)})")
     if len(extra):
         are = counted(len(extra), "utterance", "are")
-        said.append(
-            f"{are} only in {there.source} ({first_five(extra)}; the first at "
-            f"{hypothesis.first(extra)})"
-        )
+        first = there.where(hypothesis.frame.filter(pl.col("id").is_in(extra.implode()))["row"][0])
+        said.append(f"{are} only in {there.source} ({first_five(extra)}; the first at {first})")
     advice = "both need the same ids" if len(extra) else "add them, or say --missing drop|worst"
     if there.format == "ctm":
         advice += " (a recording and channel without any word is missing, not silent)"

@@ -1,129 +1,78 @@
-"""What tasks of items do alike: every file checked as scoring would read it, read, counted and
-scored.
-"""
+"""What tasks of items do alike: every file checked as scoring would, read, counted and scored."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import msgspec
 import numpy as np
 import polars as pl
 
-from truecost.core.measure import Measure
-from truecost.core.scoring import Scoring
 from truecost.errors import InputError, TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
-from truecost.formats.plain import read_ids
 from truecost.formats.table import refuse_repeated
-from truecost.names import Missing
+from truecost.formats.transcripts import read_ids
+from truecost.outputs import read as reading
 from truecost.outputs.files import Files
 from truecost.outputs.items import Counting, Items, batches, measures_of, pair_items
 from truecost.outputs.normalising import columns_of
-from truecost.outputs.read import (
-    Itemised,
-    check_maps,
-    no_faults,
-    read_items,
-    read_output,
-    reference_map,
-    worst_of,
-)
 from truecost.outputs.utterances import SEPARATOR, UNSCORED
-from truecost.study.checks import Check, State
 from truecost.study.config import Study
 from truecost.study.outcome import Part
-from truecost.study.reader import Reader
-from truecost.study.settings import Source
+from truecost.study.settings import Reader, Source
 from truecost.study.tables import DataTable
+from truecost.study.validation import Check, State
 from truecost.task import Work
 
 _MISSING = {False: "missing", True: "missing, which is right where nobody speaks"}
 
 
-@dataclass(frozen=True)
-class Naming:
-    """What names the items of a task.
-
-    Parameters
-    ----------
-    item : str
-        In the singular, for messages.
-    columns, reference_columns : mapping of str to str
-        Column of each key in an output, and in what is wanted.
-    key : str
-        The key of the names of items: `id`, or `recording` of a diarization.
-    rows : str
-        The key that tells the rows of an item apart, where one has several.
-    by : str, optional
-        Columns that name an utterance in place of the id, joined by +.
-    missing : {"error", "drop", "worst"}
-        Whether an output may lack some.
+def _item_column(
+    of: reading.Itemised, by: str | None, table: Table, columns: Mapping[str, str]
+) -> str:
+    """The column, or columns joined by +, that name the items of an output; `by` in place of the
+    id.
     """
-
-    item: str
-    columns: Mapping[str, str]
-    reference_columns: Mapping[str, str]
-    key: str = "id"
-    rows: str = ""
-    by: str | None = None
-    missing: Missing = "error"
-
-    def column(self, table: Table, columns: Mapping[str, str]) -> str:
-        """The column, or columns joined by +, that name the items of an output."""
-        if self.by:
-            return self.by
-        if self.key != "id":
-            return columns.get(self.key, self.key)
-        return "recording" if table.format in ("ctm", "seglst") else columns.get("id", "id")
+    if by or (key := of.counting.key) != "id":
+        return by or columns.get(key, key)
+    return "recording" if table.format in ("ctm", "seglst") else columns.get("id", "id")
 
 
-def check_ids(table: Table, wanted: Table | None, naming: Naming) -> list[Check]:
-    """All that is wrong with the ids of an output.
+def _checked_ids(
+    of: reading.Itemised, source: Source, by: str | None, table: Table, wanted: Table | None
+) -> list[Check]:
+    """All that is wrong with the ids of an output, or one check that is "ok".
 
-    Parameters
-    ----------
-    table : Table
-        The output.
-    wanted : Table, optional
-        What it has to hold: ids, or the columns that name items.
-
-    Returns
-    -------
-    list of Check
-        One that is "ok" when nothing is wrong.
-
-    Raises
-    ------
-    UsageError
-        When the output or what is wanted has no such column.
+    `wanted` is what it has to hold: ids, or the columns that name items.
     """
+    item = of.counting.item
     if table.format == "lines":
-        return [] if wanted is None else [_as_many(table, wanted, naming)]
-    *theirs, columns = columns_of(naming, [wanted] if wanted is not None else [], table)
-    column = naming.column(table, columns)
+        return [] if wanted is None else [_line_check(table, wanted, item)]
+    known = [] if wanted is None else [wanted]
+    *theirs, columns = columns_of(known, reading.reference_map(source), table, source.data.map)
+    column = _item_column(of, by, table, columns)
     own = _names(table, column)
     if own is None:
         table.require(column.split(SEPARATOR)[0], "id")
         raise UsageError(f"{table.source}: {column} needs columns that it lacks; {table.listed}")
-    once = not naming.rows and column == columns.get("id", "id")
+    once = not of.counting.rows and column == columns.get("id", "id")
     found = _own_faults(table, own, once=once)
-    if wanted is not None:
-        names = (naming.column(table, theirs[0]), theirs[0].get("id", "id"), "id")
-        found += _other_faults(table, own.drop_nulls(), wanted, _wanted(wanted, names), naming)
     what = ", none empty" + (", none repeated" if once else "")
     if wanted is not None:
+        names = (_item_column(of, by, table, theirs[0]), theirs[0].get("id", "id"), "id")
+        ids = own.drop_nulls(), _wanted_ids(wanted, names)
+        found += _other_faults(of, source, table, wanted, ids)
         what = f", all that {wanted.source} names and no other"
-    said = f"{table.source}: {counted(own.n_unique(), naming.item)}{what}"
+    said = f"{table.source}: {counted(own.n_unique(), item)}{what}"
     return found or [Check("ids", "ok", said)]
 
 
-def _as_many(table: Table, wanted: Table, naming: Naming) -> Check:
+def _line_check(table: Table, wanted: Table, item: str) -> Check:
     """Texts without ids correspond line by line."""
     many = f"{table.source}: {counted(len(table), 'line')}"
     if len(table) == len(wanted):
-        return Check("ids", "ok", f"{many}, one for each {naming.item} of {wanted.source}")
-    said = f"{many} for the {counted(len(wanted), naming.item)} of {wanted.source}: one for each"
+        return Check("ids", "ok", f"{many}, one for each {item} of {wanted.source}")
+    said = f"{many} for the {counted(len(wanted), item)} of {wanted.source}: one for each"
     return Check("ids", "error", said)
 
 
@@ -155,29 +104,38 @@ def _own_faults(table: Table, own: pl.Series, *, once: bool) -> list[Check]:
 
 
 def _other_faults(
-    table: Table, own: pl.Series, wanted: Table, known: pl.Series, naming: Naming
+    of: reading.Itemised,
+    source: Source,
+    table: Table,
+    wanted: Table,
+    ids: tuple[pl.Series, pl.Series],
 ) -> list[Check]:
-    """Ids that are not wanted, and those that are and are not there."""
+    """Ids that are not wanted, and those that are and are not there, of those that a file has and
+    those that are known.
+    """
+    own, known = ids
     needed = known
     if wanted.format == "stm":  # what is not scored may be there or not
         needed = known.filter(wanted.frame["text"].str.to_uppercase() != UNSCORED)
     known, needed = known.drop_nulls(), needed.drop_nulls()
+    item, rows = of.counting.item, of.counting.rows
     extra = own.filter(~own.is_in(known.implode())).unique().sort()
     absent = needed.filter(~needed.is_in(own.implode())).unique().sort()
     found = []
     if len(extra):
-        said = f"{counted(len(extra), naming.item, 'are')} not in {wanted.source}"
+        said = f"{counted(len(extra), item, 'are')} not in {wanted.source}"
         found.append(Check("ids", "error", f"{table.source}: {said}: {first_five(extra)}"))
     if len(absent):
-        rows = naming.reference_columns.get(naming.rows, naming.rows)
+        rows = reading.reference_map(source).get(rows, rows)
         silent = bool(rows) and rows not in wanted.columns
-        state: State = "warning" if silent or naming.missing != "error" else "error"
-        said = f"{counted(len(absent), naming.item)} of {wanted.source} {_MISSING[silent]}"
+        may_lack = silent or source.data.missing not in (None, "error")
+        state: State = "warning" if may_lack else "error"
+        said = f"{counted(len(absent), item)} of {wanted.source} {_MISSING[silent]}"
         found.append(Check("ids", state, f"{table.source}: {said}: {first_five(absent)}"))
     return found
 
 
-def _wanted(wanted: Table, columns: Sequence[str]) -> pl.Series:
+def _wanted_ids(wanted: Table, columns: Sequence[str]) -> pl.Series:
     """The ids that are wanted: those of the first column there is."""
     for column in columns:
         if (names := _names(wanted, column)) is not None:
@@ -199,24 +157,33 @@ def _lacks_reference(study: Study) -> bool:
 
 
 def checks_of_items(
-    of: Itemised, source: Source, reader: Reader, study: Study, ids: str | None
+    of: reading.Itemised, source: Source, reader: Reader, study: Study, ids: str | None
 ) -> list[Check]:
     """All checks of an output; without a reference it is read, and held against ids."""
-    if not _lacks_reference(study):
-        return _with_reference(of, source, reader, study)
-    wanted = None
-    if ids is not None:
+    alone, wanted = _lacks_reference(study), None
+    if alone and ids is not None:
         form = study.data.reference_format
         wanted = reader.held.get(ids) or reader.once(
             ("ids", ids), lambda: read_ids(ids, form, reader.task)
         )
-    return _alone(of, source, reader, study, wanted)
+    if alone:
+        reading.check_maps(source.data, of.counting.task)
+    table, found = _read(of, source, reader)
+    if table is None:
+        return found
+    if not alone:
+        return [*found, *_with_reference(of, table, source, reader, study)]
+    found += _ids(of, table, wanted, source, study)
+    if column := source.data.map.get("unit"):  # it stands in the reference, or beside it
+        said = f"{source.file}: --map unit={column} is not checked: no reference is given"
+        found.append(Check("units", "ok", said))
+    return found
 
 
-def _read(of: Itemised, source: Source, reader: Reader) -> tuple[Table | None, list[Check]]:
+def _read(of: reading.Itemised, source: Source, reader: Reader) -> tuple[Table | None, list[Check]]:
     """The file of a system, and what is to be said of it."""
     try:
-        table = read_output(source, reader)
+        table = reading.read_output(source, reader)
         of.refuse(table, source.data)
     except TruecostError as error:
         return None, [Check("file", "error", str(error))]
@@ -224,43 +191,24 @@ def _read(of: Itemised, source: Source, reader: Reader) -> tuple[Table | None, l
     return table, [Check("file", "ok", f"{read} as {table.layout}" if table.layout else read)]
 
 
-def _alone(
-    of: Itemised, source: Source, reader: Reader, study: Study, wanted: Table | None
+def _with_reference(
+    of: reading.Itemised, table: Table, source: Source, reader: Reader, study: Study
 ) -> list[Check]:
-    """The file on its own, or held against the ids that are wanted."""
-    check_maps(source.data, of.counting.task)
-    table, found = _read(of, source, reader)
-    if table is None:
-        return found
-    return [*found, *_ids(of, table, wanted, source, study), *_units(source)]
-
-
-def _units(source: Source) -> list[Check]:
-    """That a column of units is not looked for: it stands in the reference, or beside it."""
-    column = source.data.map.get("unit")
-    said = f"{source.file}: --map unit={column} is not checked: no reference is given"
-    return [Check("units", "ok", said)] if column else []
-
-
-def _with_reference(of: Itemised, source: Source, reader: Reader, study: Study) -> list[Check]:
     """The file held against the reference of a study, as scoring holds it."""
-    table, found = _read(of, source, reader)
-    if table is None:
-        return found
     if of.checked and not study.measures:  # which are asked for is not known yet
         study = msgspec.structs.replace(study, measures=of.checked)
     try:
-        items = read_items(of, source, reader, study)
+        items = reading.read_items(of, source, reader, study)
     except TruecostError as error:
         faults = _faults(of, table, source, reader, study)
-        return [*found, *(faults if len(faults) > 1 else [Check("reference", "error", str(error))])]
+        return faults if len(faults) > 1 else [Check("reference", "error", str(error))]
     said = f"{table.source}: {counted(len(items), items.counting.item)} as in the reference"
     notes = [Check("reference", "warning", f"{table.source}: {text}") for text in items.problems]
-    return [*found, Check("reference", "ok", said), *notes]
+    return [Check("reference", "ok", said), *notes]
 
 
 def _faults(
-    of: Itemised, table: Table, source: Source, reader: Reader, study: Study
+    of: reading.Itemised, table: Table, source: Source, reader: Reader, study: Study
 ) -> list[Check]:
     """All that is wrong with the ids, where scoring stops at the first of it."""
     if of.counting.rows:
@@ -273,21 +221,12 @@ def _faults(
 
 
 def _ids(
-    of: Itemised, table: Table, wanted: Table | None, source: Source, study: Study
+    of: reading.Itemised, table: Table, wanted: Table | None, source: Source, study: Study
 ) -> list[Check]:
     """The ids of a file, held against those that are wanted."""
-    counting = of.counting
-    naming = Naming(
-        counting.item,
-        source.data.map,
-        reference_map(source),
-        key=counting.key,
-        rows=counting.rows,
-        by=study.given(counting.task).get(of.named_by),
-        missing=source.data.missing or "error",
-    )
+    by = study.given(of.counting.task).get(of.named_by)
     try:
-        return check_ids(table, wanted, naming)
+        return _checked_ids(of, source, by, table, wanted)
     except TruecostError as error:
         return [Check("ids", "error", str(error))]
 
@@ -298,42 +237,38 @@ def item_work(
     *,
     page: str,
     several: bool = False,
-    refuse: Callable[[Table, DataTable], None] = no_faults,
+    refuse: Callable[[Table, DataTable], None] = reading.no_faults,
     named_by: str = "",
     checked: tuple[str, ...] = (),
     descriptions: tuple[str, ...] = (),
-    check: Callable[["Study"], None] | None = None,
+    check: Callable[[Study], None] | None = None,
 ) -> Work[Items]:
-    """The work of a task of items.
+    """The work of a task of items; `refuse`, `named_by` and `checked` are those of `Itemised`.
 
     Parameters
     ----------
-    counting : Counting
-        What it counts, and what of it is measured when nothing is asked for.
-    count : callable
-        From the files of a system to its items.
     page : str
         Where its page is: `module:NAME`.
     several : bool
         Whether an output may have several references.
-    refuse, named_by, checked
-        As `Itemised` has them.
     descriptions : tuple of str
         Where the types are that items are described by (`Items.described`): `module:NAME`.
     check : callable, optional
         Refuses words of the options of a study that are none: UsageError.
     """
-    of = Itemised(counting=counting, count=count, refuse=refuse, named_by=named_by, checked=checked)
+    of = reading.Itemised(
+        counting=counting, count=count, refuse=refuse, named_by=named_by, checked=checked
+    )
     return Work(
         check=partial(check_references, several=several, own=check),
-        read=partial(read_items, of),
+        read=partial(reading.read_items, of),
         pair=pair_items,
-        measures=asked_of,
-        defaults=partial(_defaults, counting),
+        measures=lambda items, scoring: measures_of(scoring.measures, items.counting),
+        defaults=lambda _: counting.measures,
         count=batches,
         same=same_counts,
         advise=True,
-        cases=worst_of,
+        cases=reading.worst_of,
         unjudged=unjudged_items,
         checks=partial(checks_of_items, of),
         describe=_described,
@@ -342,25 +277,14 @@ def item_work(
     )
 
 
-def _described(part: Part, study: "Study") -> Part:
+def _described(part: Part, _study: Study) -> Part:
     """A part with what its items are described by."""
-    del study
     found = (d for items in part.systems if isinstance(items, Items) for d in items.described)
     return replace(part, described=(*part.described, *found))
 
 
-def _defaults(counting: Counting, kind: str | None) -> tuple[str, ...]:
-    del kind
-    return counting.measures
-
-
-def asked_of(items: Items, scoring: Scoring) -> list[Measure]:
-    """The measures asked for, or those of what was counted."""
-    return measures_of(scoring.measures, items.counting)
-
-
 def check_references(
-    study: "Study", *, several: bool, own: Callable[["Study"], None] | None = None
+    study: Study, *, several: bool, own: Callable[[Study], None] | None = None
 ) -> None:
     """A reference for each collection, and only one unless several are known: UsageError.
 
@@ -385,6 +309,7 @@ def check_references(
 
 def same_counts(a: Items, b: Items) -> str:
     """What two systems have in common to the last of their items; empty for nothing."""
-    parts: Sequence[str] = [*a.parts]
-    alike = all(np.array_equal(a.parts[p][k], b.parts[p][k]) for p in parts for k in a.parts[p])
+    alike = all(
+        np.array_equal(v, b.parts[p][k]) for p, of in a.parts.items() for k, v in of.items()
+    )
     return "counts everywhere" if alike else ""

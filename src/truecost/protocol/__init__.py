@@ -16,13 +16,13 @@ from truecost.lazy import attach
 if TYPE_CHECKING:
     from truecost.protocol.checking import check as check
     from truecost.protocol.dealing import Balance as Balance
+    from truecost.protocol.dealing import Note as Note
     from truecost.protocol.findings import Checked as Checked
     from truecost.protocol.findings import Finding as Finding
     from truecost.protocol.ledger import Ledger as Ledger
+    from truecost.protocol.ledger import evaluation_sets as evaluation_sets
     from truecost.protocol.ledger import read_ledger as read_ledger
-    from truecost.protocol.ledger_sets import evaluation_sets as evaluation_sets
-    from truecost.protocol.planning import Note as Note
-    from truecost.protocol.planning import SplitPlan as SplitPlan
+    from truecost.protocol.options import SplitPlan as SplitPlan
     from truecost.protocol.predicting import Predicting as Predicting
     from truecost.protocol.predicting import Predictions as Predictions
     from truecost.protocol.predicting import predict as predict
@@ -31,20 +31,6 @@ if TYPE_CHECKING:
     from truecost.protocol.samples import samples_of as samples_of
     from truecost.protocol.splitting import Split as Split
     from truecost.protocol.splitting import split as split
-    from truecost.protocol.writing import write_split as write_split
+    from truecost.protocol.splitting import write_split as write_split
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            ".checking": ("check",),
-            ".dealing": ("Balance",),
-            ".findings": ("Checked", "Finding"),
-            ".ledger": ("Ledger", "read_ledger"),
-            ".ledger_sets": ("evaluation_sets",),
-            ".planning": ("Note", "SplitPlan"),
-            ".predicting": ("Predicting", "Predictions", "predict"),
-            ".samples": ("Samples", "read_samples", "samples_of"),
-            ".splitting": ("Split", "split"),
-            ".writing": ("write_split",),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,24 +1,25 @@
-"""`check`: whether a split can be believed, before any system is scored on it.
-
-It looks for what is in several sets (groups, exact and near copies, what was made of one
-recording), for what a set lacks, for classes that come more or less often than in use, for a
-development set made by other rules than the evaluation set, and for too few units. It says, too,
-what it could not look for.
+"""`check`: whether a split can be believed, before any system is scored on it; samples of several
+files as one, and what copies are told by.
 """
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from truecost.core.factors import encode
 from truecost.core.weights import Plan
-from truecost.errors import UsageError, near
+from truecost.errors import InputError, UsageError, counted, first_five, near, of_windows
+from truecost.formats.table import Table
 from truecost.options import check as check_ranges
-from truecost.protocol.copies import NEAR, near_copies, shared_audio
-from truecost.protocol.coverage import axes, few_units, missing, unlike
+from truecost.protocol import coverage, sharing
+from truecost.protocol.copies import NEAR, Scaled, near_copies
 from truecost.protocol.findings import (
     Checked,
     Division,
@@ -28,16 +29,188 @@ from truecost.protocol.findings import (
     inner_divisions,
     sets_of,
 )
+from truecost.protocol.grouping import axes_of
 from truecost.protocol.options import CheckTable
-from truecost.protocol.prevalence import against_use, deployment, dev_against_eval
-from truecost.protocol.samples import Samples
-from truecost.protocol.sharing import copies_within, exact_copies, shared_groups, shared_sources
-from truecost.protocol.telling import Evidence, gather, join
+from truecost.protocol.samples import Floats, Samples, Texts, equal_rows, equal_texts, features_of
+from truecost.speech.clips import file_features
 from truecost.version import __version__
 
-Ints = npt.NDArray[np.int64]
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """Samples, and the folders that their paths are from, each with the first row of its file."""
+
+    samples: Samples
+    folders: tuple[tuple[int, Path], ...]
+
+    def paths(self, column: str, option: str) -> list[str]:
+        """The files that a column, given by an option, names, relative to the table's folder."""
+        table = replace(self.samples.table, mapped_by=option)
+        texts = table.texts(column, "file").to_list()
+        ends = [first for first, _ in self.folders[1:]] + [len(texts)]
+        found = [
+            "" if texts[row] is None else str(folder / texts[row])
+            for (first, folder), end in zip(self.folders, ends, strict=True)
+            for row in range(first, end)
+        ]
+        lacking = [row for row, path in enumerate(found) if not path or not Path(path).is_file()]
+        if lacking:
+            places = first_five(f"{found[r] or 'empty'} ({table.where(r)})" for r in lacking[:6])
+            raise InputError(
+                f"{table.source}: {counted(len(lacking), 'file')} of {option} {column} cannot be "
+                f"found: {places}; paths are relative to the table's folder"
+                f"{of_windows(found[row] for row in lacking)}"
+            )
+        return found
+
+
+def join(samples: Samples | Mapping[str, Samples]) -> Joined:
+    """One table of samples: as it is, or of several, each of which is a set."""
+    if isinstance(samples, Samples):
+        return Joined(samples, ((0, Path(samples.table.source).parent),))
+    parts = [*samples.values()]
+    if len(parts) < 2:
+        raise UsageError(
+            f"there is one file ({first_five(samples)}): several sets are needed, one file each "
+            f"(train=FILE eval=FILE), or a column of them (--map set=COLUMN)"
+        )
+    if any(part.sets is not None for part in parts):
+        raise UsageError(
+            "each file is a set of its own, named NAME=FILE: leave set out of the map, or give one "
+            "table"
+        )
+    first = parts[0]
+    for part in parts[1:]:
+        if dict(part.columns) != dict(first.columns) or [*part.conditions] != [*first.conditions]:
+            raise InputError(
+                f"{part.table.source}: other columns are mapped than in {first.table.source}: "
+                f"{dict(part.columns)} and {dict(first.columns)}"
+            )
+    starts = [*accumulate((len(part) for part in parts[:-1]), initial=0)]
+    joined = Samples(
+        _table([part.table for part in parts], starts),
+        np.concatenate([part.ids for part in parts]),
+        _joined_column([part.labels for part in parts]),
+        {c: np.concatenate([part.groups[c] for part in parts]) for c in first.groups},
+        np.repeat(np.array([*samples], object), [len(part) for part in parts]),
+        _joined_column([part.origins for part in parts]),
+        _joined_column([part.contents for part in parts]),
+        {c: np.concatenate([part.conditions[c] for part in parts]) for c in first.conditions},
+        first.columns,
+    )
+    folders = [Path(part.table.source).parent for part in parts]
+    return Joined(joined, tuple(zip(starts, folders, strict=True)))
+
+
+def _joined_column(columns: list[Texts | None]) -> Texts | None:
+    given = [column for column in columns if column is not None]
+    return np.concatenate(given) if len(given) == len(columns) else None
+
+
+def _table(tables: list[Table], starts: list[int]) -> Table:
+    """The tables as one, each row with its file and line."""
+    lined = all(table.lines is not None or table.first_line >= 0 for table in tables)
+    lines = [
+        table.lines
+        if lined and table.lines is not None
+        else np.arange(len(table)) + (table.first_line if lined else 0)
+        for table in tables
+    ]
+    shared = set.intersection(*(set(table.matrices) for table in tables))
+    return Table(
+        ", ".join(table.source for table in tables),
+        pl.concat([table.frame for table in tables], how="diagonal_relaxed"),
+        {name: np.concatenate([t.matrices[name] for t in tables]) for name in sorted(shared)},
+        lines=np.concatenate(lines).astype(np.int64),
+        files=[(at, Path(t.source).name) for at, t in zip(starts, tables, strict=True)],
+        noun=tables[0].noun if lined else "row",
+    )
+
+
+FEWEST_FEATURES = 8  # with fewer, unrelated samples may be equal
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What copies can be told by."""
+
+    keys: tuple[sharing.Keys, ...]
+    scaled: Scaled | None = None
+    recordings: Sequence[sharing.Landmarks] = ()
+    notes: tuple[Finding, ...] = ()
+    looked: tuple[str, ...] = ()
+
+
+def gather(
+    joined: Joined,
+    features: str | npt.ArrayLike | None,
+    files: str | None,
+    audio: str | None,
+    near: float,
+    jobs: int | None,
+) -> Evidence:
+    """Read what copies can be told by."""
+    samples = joined.samples
+    keys, looked = [], []
+    recordings: list[sharing.Landmarks] = []
+    if samples.table.files:
+        doubt = " (ids that are numbered anew in each file? make them differ)"
+        keys.append(sharing.Keys(equal_texts(samples.ids), "id", doubt=doubt))
+    if samples.contents is not None:
+        column = samples.columns.get("content", "content")
+        keys.append(sharing.Keys(equal_texts(samples.contents), column))
+        looked.append(f"exact copies ({column})")
+    hashed = files or audio
+    if hashed is not None:
+        paths = joined.paths(hashed, "--files" if files else "--audio")
+        hashes = np.array(sharing.each(sharing.sample_hash, paths, jobs), object)
+        keys.append(sharing.Keys(equal_texts(hashes), f"the content of their files ({hashed})"))
+        looked.append(f"files ({hashed})")
+    if audio is not None:
+        paths = joined.paths(audio, "--audio")
+        recordings = sharing.each(sharing.Landmarks.of_file, paths, jobs)
+        looked.append(f"shared stretches of audio ({audio})")
+    given, scaled = _features(joined, features, audio, jobs), None
+    notes: list[Finding] = []
+    if given is not None:
+        scaled = Scaled.of(given)
+        number = scaled.values.shape[1]
+        few = number < FEWEST_FEATURES
+        doubt = f" (of {number}: too few to tell copies from others)" if few else ""
+        keys.append(
+            sharing.Keys(equal_rows(given), "features", "warning" if few else "leak", doubt)
+        )
+        looked.append(f"copies by {number} features" + (f", near up to {near:g}" if near else ""))
+        if constant := scaled.constant:
+            same = f"{counted(constant, 'feature', 'are')} the same in all samples and"
+            said = f"{same} {'was' if constant == 1 else 'were'} left out"
+            notes.append(Finding("near-copies", "note", said, count=constant))
+    return Evidence(tuple(keys), scaled, recordings, tuple(notes), tuple(looked))
+
+
+def _features(
+    joined: Joined, given: str | npt.ArrayLike | None, audio: str | None, jobs: int | None
+) -> Floats | None:
+    """The features that near copies are told by, if any."""
+    if isinstance(given, str):
+        return features_of(joined.samples, given)
+    if given is not None:
+        values = np.asarray(given, np.float64)
+        size = len(joined.samples)
+        if values.ndim != 2 or len(values) != size:
+            said = f"features have shape {values.shape}"
+            raise InputError(f"{said}: one row for each of {size} samples is expected")
+        return values
+    if audio is None:
+        return None
+    return np.array(sharing.each(file_features, joined.paths(audio, "--audio"), jobs))
+
 
 PLAN = Plan()
+NO_GROUPS = (
+    "no groups are named, so that nobody can see whether a speaker, session or recording is in "
+    "several sets: say --map group=COLUMN"
+)
 
 
 def check(
@@ -55,7 +228,7 @@ def check(
     plan: Plan = PLAN,
     jobs: int | None = None,
 ) -> Checked:
-    """Check a split.
+    """Check a split; UsageError or InputError where an option, column or file does not fit it.
 
     Parameters
     ----------
@@ -73,26 +246,16 @@ def check(
     near : float
         Largest distance of a near copy, where unrelated samples are about 1 apart (see `Scaled`);
         0 looks for exact copies alone.
-    files : str, optional
-        Column of paths whose files are compared: wav files by their samples.
-    audio : str, optional
-        Column of paths of wav files in which shared stretches are looked for, and whose features
-        are those of near copies unless others are given.
+    files, audio : str, optional
+        Columns of paths: of files that are compared (wav files by their samples), and of wav files
+        in which shared stretches are looked for, whose features are those of near copies unless
+        others are given.
     shared : sequence of str
         Group columns that several sets may share, because they are known in use.
     nested : bool, optional
         Whether inner folds are checked too; where left out, they are when they are there.
-    plan : Plan
-        How shares of classes are resampled.
-    jobs : int, optional
-        Threads; the result does not depend on them.
-
-    Raises
-    ------
-    UsageError
-        When an option or column is not known, or does not fit the samples.
-    InputError
-        When a file cannot be read, or does not match the samples.
+    plan, jobs : Plan, int, optional
+        How shares of classes are resampled; threads, on which the result does not depend.
     """
     check_ranges(CheckTable(near=near))
     joined = join(samples)
@@ -100,30 +263,28 @@ def check(
     sets = sets_of(found)
     inner = inner_divisions(found, sets, nested)
     _refuse_unknown(shared, found)
-    use = deployment(found, prior, dict(priors or {}), target)
+    use = coverage.deployment(found, prior, dict(priors or {}), target)
     evidence = gather(joined, features, files, audio, near, jobs)
-    findings: list[Finding] = [*evidence.notes, *_no_groups(found, sets)]
+    findings = [*evidence.notes]
+    if not found.groups:
+        findings.append(Finding("no-groups-named", "warning", NO_GROUPS, sets.names))
     for division in (sets, *inner):
         findings += _crossing(found, division, evidence, near, shared, jobs)
-        for axis in axes(found):
-            findings += missing(axis, division)
+        for axis in axes_of(found)[1:]:  # the first is the samples themselves
+            findings += coverage.missing(axis, division)
     known = np.zeros(len(found), bool)
     for keys in evidence.keys:
-        findings += (within := copies_within(found, sets, keys.codes, keys.by, known))
-        _mark(known, within)
-    findings += few_units(found, sets)
-    findings += against_use(found, sets, use, plan)
-    findings += unlike(found, sets)
-    findings += dev_against_eval(found, sets, plan)
-    looked, not_looked = _looked(found, evidence, inner, use)
-    return Checked(
-        _summaries(found, sets),
-        in_order(findings),
-        looked,
-        not_looked,
-        _signature(found, looked, near if evidence.scaled is not None else None, shared, plan),
-        found.ids,
-    )
+        findings += sharing.copies_within(found, sets, keys, known)
+    findings += coverage.few_units(found, sets)
+    findings += coverage.against_use(found, sets, use, plan)
+    findings += coverage.unlike(found, sets)
+    findings += coverage.dev_against_eval(found, sets, plan)
+    looked, not_looked = _what_was_checked(found, evidence, inner, use)
+    limit = near if evidence.scaled is not None else None
+    signature = _signature(found, looked, limit, shared, plan)
+    summaries, ordered = _summaries(found, sets), in_order(findings)
+    set_of = np.array([*sets.names, ""], object)[sets.codes]  # -1 is the last
+    return Checked(summaries, ordered, looked, not_looked, signature, found.ids, set_of, use)
 
 
 def _crossing(
@@ -135,36 +296,17 @@ def _crossing(
     jobs: int | None,
 ) -> list[Finding]:
     """What is in several sets of a division."""
-    findings = shared_groups(samples, division, shared)
+    findings = sharing.shared_groups(samples, division, shared)
     known = np.zeros(len(samples), bool)  # so that copies by two keys are told once
     for keys in evidence.keys:
-        more = (keys.by, keys.kind, keys.doubt, known)
-        findings += (across := exact_copies(samples, division, keys.codes, *more))
-        _mark(known, across)
+        findings += sharing.exact_copies(samples, division, keys, known)
     same = [keys.codes for keys in evidence.keys]
     if evidence.scaled is not None and near > 0:
         findings += near_copies(samples, division, evidence.scaled, near, same, jobs)
-    findings += shared_sources(samples, division)
+    findings += sharing.shared_sources(samples, division)
     if evidence.recordings:
-        findings += shared_audio(samples, division, evidence.recordings, same)
+        findings += sharing.shared_audio(samples, division, evidence.recordings, same)
     return findings
-
-
-def _mark(known: npt.NDArray[np.bool_], findings: Sequence[Finding]) -> None:
-    """Mark the rows that findings are about."""
-    for finding in findings:
-        known[finding.rows] = True
-
-
-def _no_groups(samples: Samples, sets: Division) -> list[Finding]:
-    """That nobody said what samples share."""
-    if samples.groups:
-        return []
-    message = (
-        "no groups are named, so that nobody can see whether a speaker, session or recording is in "
-        "several sets: say --map group=COLUMN"
-    )
-    return [Finding("no-groups-named", "warning", message, sets.names)]
 
 
 def _refuse_unknown(shared: Sequence[str], samples: Samples) -> None:
@@ -178,7 +320,7 @@ def _refuse_unknown(shared: Sequence[str], samples: Samples) -> None:
             )
 
 
-def _looked(
+def _what_was_checked(
     samples: Samples, evidence: Evidence, inner: Sequence[Division], use: Mapping[str, float]
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What was looked at, and what was not, with what to give."""

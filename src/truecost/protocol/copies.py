@@ -1,14 +1,11 @@
-"""Near copies: samples whose features are nearly those of another set's, and shared stretches of
-audio.
+"""Near copies: samples whose features are nearly those of another set's.
 
 The distance of two samples is Euclid's in features scaled by their standard deviations, divided by
 sqrt(2 d) for d features: two unrelated samples are about 1 apart, whatever d is, and a copy 0.
-Constant features say nothing and are left out. What is found is exact for the limit.
+Constant features are left out. What is found is exact for the limit.
 """
 
-import os
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,44 +17,21 @@ from truecost.errors import InputError, counted
 from truecost.options import check, defaults_of
 from truecost.protocol.findings import Division, Finding, Kind
 from truecost.protocol.options import CheckTable
-from truecost.protocol.samples import Samples
-from truecost.protocol.sharing import SHOWN, Crossing, place, told
-from truecost.protocol.sounds import Landmarks, shared_stretches
-
-Floats = npt.NDArray[np.float64]
-
+from truecost.protocol.samples import Floats, Ints, Marks, Samples
+from truecost.protocol.sharing import SHOWN, Crossing, each, listed, sample_at
 
 Singles = npt.NDArray[np.float32]
-
-
-Ints = npt.NDArray[np.int64]
-
-
-Marks = npt.NDArray[np.bool_]
-
-
 NEAR: float = defaults_of(CheckTable)["near"]  # docs/protocol-checks.md says what it finds
-
-
 BOXED = 16  # first coordinates that the box of a leaf has
-
-
 MOST_TURNED = 2000  # features: for more, finding the principal axes costs more than it saves
-
-
 PART = 32  # leaves that a thread takes at a time
 
 
 @dataclass(frozen=True, eq=False)
 class Scaled:
-    """Features in units of their standard deviations, divided by sqrt(2 d).
-
-    Attributes
-    ----------
-    values : ndarray of float64, shape (rows, d)
-        Euclid's distance of two rows is the distance that is meant.
-    constant : int
-        How many features were left out because all rows have the same value.
+    """Features in units of their standard deviations, divided by sqrt(2 d): Euclid's distance of
+    two rows of `values`, shape (rows, d), is the distance that is meant. `constant` features, the
+    same in all rows, were left out.
     """
 
     values: Floats
@@ -65,12 +39,7 @@ class Scaled:
 
     @staticmethod
     def of(features: npt.ArrayLike) -> "Scaled":
-        """Scale features.
-
-        Parameters
-        ----------
-        features : array_like, shape (rows, features)
-            Finite numbers.
+        """Scale features, shape (rows, features).
 
         Raises
         ------
@@ -140,28 +109,19 @@ class Scaled:
 def close_to_another(
     scaled: Scaled, codes: Ints, limit: float, passed: Marks | None = None, jobs: int | None = None
 ) -> Marks:
-    """Which rows have a row of another code within the limit.
+    """Which rows have a row of another code within the limit, itself included; bool, shape (rows,).
+
+    Exact: no pair within the limit is missed, and none beyond it is found. UsageError when the
+    limit is not from 0 up to below 1.
 
     Parameters
     ----------
     codes : ndarray of int64, shape (rows,)
         Set of each row; -1 for rows that are left out.
-    limit : float
-        Largest distance, itself included.
     passed : ndarray of bool, shape (rows,), optional
         Rows that are not asked about, though others may lie close to them.
     jobs : int, optional
         Threads; the result does not depend on them.
-
-    Returns
-    -------
-    ndarray of bool, shape (rows,)
-        Exact: no pair within the limit is missed, and none beyond it is found.
-
-    Raises
-    ------
-    UsageError
-        When the limit is not from 0 up to below 1.
     """
     from truecost.kernels.points import mark
 
@@ -180,9 +140,7 @@ def close_to_another(
         last = min(first + PART, len(leaves.codes))
         mark(*arrays, scaled.values, bound, limit**2, skipped, first, last, found)
 
-    starts = range(0, len(leaves.codes), PART)
-    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
-        list(pool.map(work, starts))
+    each(work, range(0, len(leaves.codes), PART), jobs)
     return found
 
 
@@ -214,14 +172,12 @@ class _Leaves:
         of_code: list[int] = []
         sizes = np.bincount(codes[codes >= 0], minlength=int(present[-1]) + 1)
         few = np.flatnonzero((codes >= 0) & (sizes[codes] < LANES))  # they share leaves
-        for code in present[sizes[present] >= LANES]:
-            cut = _cut(first, np.flatnonzero(codes == code), LANES)
+        many = present[sizes[present] >= LANES].tolist()
+        groups = [(code, np.flatnonzero(codes == code)) for code in many]
+        for code, own in [*groups, (-1, few)] if len(few) else groups:
+            cut = _cut(first, own, LANES)
             parts += cut
-            of_code += [int(code)] * len(cut)
-        if len(few):
-            cut = _cut(first, few, LANES)
-            parts += cut
-            of_code += [-1] * len(cut)
+            of_code += [code] * len(cut)
         points = np.full((len(parts), turned.shape[1], LANES), np.inf, np.float32)
         rows = np.full((len(parts), LANES), -1, np.int64)
         lows, highs = np.empty((2, len(parts), boxed), np.float32)
@@ -261,23 +217,8 @@ def near_copies(
     same: Sequence[Ints] = (),
     jobs: int | None = None,
 ) -> list[Finding]:
-    """Samples with a near copy in another set, but for those that have an exact one there.
-
-    Parameters
-    ----------
-    scaled : Scaled
-        Features.
-    limit : float
-        Largest distance of a near copy.
-    same : sequence of ndarray of int64, shape (N,)
-        Keys that exact copies share.
-    jobs : int, optional
-        Threads.
-
-    Returns
-    -------
-    list of Finding
-        One or none.
+    """A finding, or none: samples with a near copy in another set, but for those that have an exact
+    one there. `same` holds keys, shape (N,), that exact copies share.
     """
     exact = np.zeros(len(samples), bool)
     for keys in same:
@@ -288,13 +229,15 @@ def near_copies(
         return []
     examples, more = _pairs(samples, division, scaled, rows)
     sets = division.named(_sets(division, scaled, limit, near, exact, jobs))
-    chance = scaled.by_chance(_crossing_pairs(division), limit)
+    sizes = np.bincount(division.codes[division.codes >= 0]).astype(np.float64)
+    pairs = float((sizes.sum() ** 2 - np.square(sizes).sum()) / 2)  # of samples of different sets
+    chance = scaled.by_chance(pairs, limit)
     kind: Kind = "leak" if chance < BY_CHANCE else "warning"
     doubt = "" if kind == "leak" else f"; up to {figure(chance)} unrelated pairs may be as near"
     message = (
         f"{division.prefix}{counted(len(rows), 'sample', 'have')} a near copy in another set "
         f"({division.listed(sets)}; distance up to {limit:g}, where unrelated samples are about 1 "
-        f"apart{doubt}): {told(examples, len(examples) + more)}; keep "
+        f"apart{doubt}): {listed(examples, len(examples) + more)}; keep "
         f"copies in one set, or leave them out"
     )
     return [Finding("near-copies", kind, message, sets, len(rows), examples, rows)]
@@ -329,42 +272,6 @@ def _pairs(
         if len(said) == SHOWN:
             return tuple(said), True
         seen.add(pair)
-        first, second = (place(samples, division, row) for row in pair)
-        said.append(
-            f"{samples.ids[pair[0]]} ({first}) and {samples.ids[pair[1]]} ({second}; "
-            f"{distance:.3f} apart)"
-        )
+        first, second = (sample_at(samples, division, row) for row in pair)
+        said.append(f"{first} and {second[:-1]}; {distance:.3f} apart)")
     return tuple(said), False
-
-
-def _crossing_pairs(division: Division) -> float:
-    """How many pairs of samples lie in different sets."""
-    sizes = np.bincount(division.codes[division.codes >= 0]).astype(np.float64)
-    return float((sizes.sum() ** 2 - np.square(sizes).sum()) / 2)
-
-
-def shared_audio(
-    samples: Samples, division: Division, recordings: Sequence[Landmarks], same: Sequence[Ints]
-) -> list[Finding]:
-    """Recordings that share a stretch of sound with one in another set, but for exact copies."""
-    stretches = shared_stretches(recordings, division.codes)
-    pairs = [p for p in stretches if not any(keys[p[0]] == keys[p[1]] for keys in same)]
-    if not pairs:
-        return []
-    pairs.sort()
-    examples = []
-    for one, other in pairs[:SHOWN]:
-        marks, start, begin = stretches[one, other]
-        examples.append(
-            f"{samples.ids[one]} ({place(samples, division, one)}) at {start:.2f} s and "
-            f"{samples.ids[other]} ({place(samples, division, other)}) at {begin:.2f} s "
-            f"({counted(marks, 'landmark')})"
-        )
-    rows = np.unique(np.array(pairs, np.int64))
-    sets = division.named(np.unique(division.codes[rows]))
-    message = (
-        f"{division.prefix}{counted(len(pairs), 'pair')} of recordings in different sets share a "
-        f"stretch of sound ({division.listed(sets)}): {told(examples, len(pairs))}; they are cut "
-        f"from one recording, or one is mixed into the other: split recordings first, then cut them"
-    )
-    return [Finding("shared-sources", "leak", message, sets, len(pairs), tuple(examples), rows)]

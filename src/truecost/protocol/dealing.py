@@ -1,4 +1,5 @@
-"""Dealing units to sets so that every cell is spread as the shares say, and how well it is.
+"""Dealing units to sets so that every cell is spread as the shares say; how well it is, and what a
+reader should know of it.
 
 Of the samples n_c of a cell (a class, a level of a condition, all samples), set f with share s_f
 should have s_f n_c; it has n_fc. What is made small is the *imbalance*, the mean over axes of the
@@ -16,30 +17,21 @@ assignments, the more the fewer units there are, and the best is kept. Where the
 units, every assignment is tried, and the imbalance is the least possible.
 """
 
-import hashlib
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from truecost.protocol.grouping import Axis
-
-Ints = npt.NDArray[np.int64]
-
-
-Floats = npt.NDArray[np.float64]
-
+from truecost.core.digits import figure
+from truecost.core.factors import generator
+from truecost.errors import counted, first_five
+from truecost.protocol.grouping import Axis, Units
+from truecost.protocol.samples import Floats, Ints, Marks, Samples
 
 TRIED = 100_000  # assignments: as many as this are tried one by one
-
-
 PAIRS = 4_000_000  # of units that are tried as swaps in a pass
-
-
 PASSES = 20
-
-
 STARTS, STARTED = 50, 4_000  # random assignments that are improved; with all their units at most
 
 
@@ -47,14 +39,9 @@ STARTS, STARTED = 50, 4_000  # random assignments that are improved; with all th
 class Profiles:
     """How many samples each unit has in each cell: a sparse matrix of units by cells.
 
-    Attributes
-    ----------
-    starts : ndarray of int64, shape (units + 1,)
-        Where the entries of each unit begin.
-    cells, counts : ndarray of int64, shape (entries,)
-        Cell and number of samples of each entry; cells ascend within a unit.
-    axes : ndarray of int64, shape (cells,)
-        Axis of each cell; the first axis has one cell, which counts all samples.
+    `starts`, shape (units + 1,), says where the entries of each unit begin; `cells` and `counts`,
+    shape (entries,), ascend within a unit; `axes`, shape (cells,), is the axis of each cell, the
+    first of which has one cell, which counts all samples.
     """
 
     starts: Ints
@@ -80,7 +67,7 @@ class Profiles:
         """Samples of each unit."""
         return self.counts[self.starts[:-1]]  # cell 0, which every unit has, comes first
 
-    def of(self, units: npt.NDArray[np.bool_]) -> "Profiles":
+    def of(self, units: Marks) -> "Profiles":
         """The profiles of some units."""
         kept = np.repeat(units, np.diff(self.starts))
         starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[units])])
@@ -119,7 +106,7 @@ def profiles_of(units: Ints, axes: tuple[Axis, ...]) -> Profiles:
 def deal_shares(
     profiles: Profiles, shares: Floats, seed: int, purpose: str, tried: int = TRIED
 ) -> Ints:
-    """The set of each unit.
+    """The set of each unit, shape (units,).
 
     Parameters
     ----------
@@ -133,15 +120,11 @@ def deal_shares(
         What is dealt; draws of different purposes are independent.
     tried : int
         As many assignments are tried one by one, if there are no more.
-
-    Returns
-    -------
-    ndarray of int64, shape (units,)
     """
     from truecost.kernels.dealing import deal, improve, try_all
 
     units, sets = len(profiles), len(shares)
-    drawn = _generator(seed, purpose).permutation(units)
+    drawn = generator("truecost split", str(seed), purpose).permutation(units)
     order = drawn[np.argsort(-profiles.sizes[drawn], kind="stable")].astype(np.int64)
     totals, weights = profiles.totals, profiles.weights()
     parts = profiles.starts, profiles.cells, profiles.counts, order
@@ -151,7 +134,8 @@ def deal_shares(
     window = max(8, PAIRS // max(units, 1))
     improve(*parts, weights, shares, off, places, window, PASSES)
     least = imbalance(profiles, places, shares)
-    starts = _generator(0, f"starts of {purpose}")  # not by the seed, which decides among equals
+    # Not by the seed, which decides among equals.
+    starts = generator("truecost split", "0", f"starts of {purpose}")
     for _ in range(min(STARTS, STARTED // units)):
         other = starts.permutation(np.arange(units) % sets)
         beyond = profiles.placed(other, sets) - shares[:, None] * totals
@@ -166,16 +150,7 @@ def deal_shares(
 def imbalance(profiles: Profiles, places: Ints, shares: Floats) -> float:
     """The imbalance of an assignment; see the head of this module. NaN for one set.
 
-    Parameters
-    ----------
-    places : ndarray of int64, shape (units,)
-        Set of each unit.
-    shares : ndarray of float64, shape (sets,)
-
-    Returns
-    -------
-    float
-        Lower is better; 0 for a perfect split.
+    `places`, shape (units,), is the set of each unit. Lower is better; 0 for a perfect split.
     """
     off = profiles.placed(places, len(shares)) - shares[:, None] * profiles.totals
     squares = (off**2 / shares[:, None]).sum(axis=0)
@@ -185,24 +160,9 @@ def imbalance(profiles: Profiles, places: Ints, shares: Floats) -> float:
     return float((squares * profiles.weights()).sum() / (axes * (len(shares) - 1)))
 
 
-def _generator(seed: int, purpose: str) -> np.random.Generator:
-    """Random numbers that depend on the seed and on what they are for."""
-    text = f"truecost split\0{seed}\0{purpose}"
-    key = np.frombuffer(hashlib.sha256(text.encode()).digest()[:16], np.uint64)
-    return np.random.Generator(np.random.Philox(key=key))
-
-
 @dataclass(frozen=True)
 class Part:
-    """One set of a split.
-
-    Attributes
-    ----------
-    target : float
-        Share of the samples that it was to have.
-    samples, units : int
-        What it has.
-    """
+    """One set of a split: the share of samples that it was to have, and what it has."""
 
     name: str
     target: float
@@ -239,11 +199,6 @@ class Level:
     largest_unit: int
 
     @property
-    def within_one_unit(self) -> bool:
-        """Whether no set is further from its share than one unit can bring it."""
-        return self.deviation <= self.largest_unit
-
-    @property
     def title(self) -> str:
         """What it is called in messages."""
         return "all samples" if self.axis == "samples" else f"{self.axis} {self.level}"
@@ -258,7 +213,7 @@ class Balance:
     levels : tuple of Level
         By axis: the sizes, the classes, the conditions.
     imbalance : float
-        0 for a perfect split, 1 for what random dealing gives on average (`dealing.py`).
+        0 for a perfect split, 1 for what random dealing gives on average.
     """
 
     parts: tuple[Part, ...]
@@ -286,39 +241,26 @@ class Balance:
                 }
                 for part in self.parts
             ],
-            "levels": [self._level(level) for level in self.levels],
-        }
-
-    def _level(self, level: Level) -> dict[str, Any]:
-        return {
-            "axis": level.axis,
-            "level": level.level,
-            "samples": sum(level.counts),
-            "units": level.units,
-            "counts": {p.name: n for p, n in zip(self.parts, level.counts, strict=True)},
-            "largest_deviation": level.deviation,
-            "in": level.part,
-            "largest_unit": level.largest_unit,
+            "levels": [
+                {
+                    "axis": level.axis,
+                    "level": level.level,
+                    "samples": sum(level.counts),
+                    "units": level.units,
+                    "counts": {p.name: n for p, n in zip(self.parts, level.counts, strict=True)},
+                    "largest_deviation": level.deviation,
+                    "in": level.part,
+                    "largest_unit": level.largest_unit,
+                }
+                for level in self.levels
+            ],
         }
 
 
 def balance_of(
-    profiles: Profiles,
-    places: Ints,
-    shares: npt.NDArray[np.float64],
-    names: tuple[str, ...],
-    axes: tuple[Axis, ...],
+    profiles: Profiles, places: Ints, shares: Floats, names: tuple[str, ...], axes: tuple[Axis, ...]
 ) -> Balance:
-    """How well units are spread.
-
-    Parameters
-    ----------
-    places : ndarray of int64, shape (units,)
-        Set of each unit.
-    shares : ndarray of float64, shape (sets,)
-    names : tuple of str
-        Of the sets.
-    """
+    """How well units are spread; `places`, shape (units,), is the set of each."""
     held, totals = profiles.placed(places, len(shares)), profiles.totals
     off = np.abs(held - shares[:, None] * totals)
     largest = np.zeros(len(totals), np.int64)
@@ -344,3 +286,99 @@ def balance_of(
         for f, (name, share) in enumerate(zip(names, shares, strict=True))
     )
     return Balance(parts, levels, imbalance(profiles, places, shares))
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something that a reader of a split should know: "advice" on a choice, or something odd about
+    the "data" (`kind`); `rule` is the id of its rule of `truecost.advice`, or empty.
+    """
+
+    rule: str
+    message: str
+    kind: str = "advice"
+
+    def to_dict(self) -> dict[str, str]:
+        """As it is stored."""
+        return {"rule": self.rule, "kind": self.kind, "message": self.message}
+
+
+def notes_on_units(
+    samples: Samples, units: Units, profiles: Profiles, first: Balance, odd: Sequence[str]
+) -> list[Note]:
+    """What there is to say of what is kept whole."""
+    found = [Note("", text, "data") for text in odd]
+    if not units.columns:
+        found.append(
+            Note(
+                "no-groups-named",
+                "no groups are named, so each sample is dealt by itself: samples of one speaker, "
+                "session or recording will lie on both sides; name the column, --map group=COLUMN",
+            )
+        )
+    if units.chained:
+        found.append(Note("", units.joined, "data"))
+    largest = int(np.argmax(profiles.sizes))
+    share = profiles.sizes[largest] / len(samples)
+    most = max(part.target for part in first.parts)
+    if share > most:
+        found.append(
+            Note(
+                "too-few-units",
+                f"{units.noun} {units.title(largest)} has {figure(share, '%')} of the samples, "
+                f"more than the share of any set ({figure(most, '%')}): no split can be even",
+                "data",
+            )
+        )
+    return found
+
+
+def notes_on(column: str, balance: Balance, units: Units) -> list[Note]:
+    """What there is to say of how one column is spread."""
+    if column.startswith("inner_"):
+        return []  # what holds of the rest of a fold was said of the whole
+    sets = "folds" if column == "fold" else "sets"
+    lone: dict[str, list[str]] = {}
+    few: dict[str, list[str]] = {}
+    for level in balance.levels:
+        if level.units == 1:
+            lone.setdefault(level.axis, []).append(level.level)
+        elif not all(level.counts):
+            few.setdefault(level.axis, []).append(level.level)
+    alone = f"all in one {units.noun}, and so in one of the {sets} only; collect more"
+    lacking = f"not in every one of the {sets}, as too few have any; collect more"
+    if not units.columns:
+        alone = f"one sample only, and so in one of the {sets}; collect more"
+    return [
+        Note(
+            "missing-classes" if axis == "label" else "missing-conditions",
+            f"{axis} {first_five(levels)}: {said}",
+        )
+        for by_axis, said in ((lone, alone), (few, lacking))
+        for axis, levels in by_axis.items()
+    ]
+
+
+def deviation_sentence(column: str, balance: Balance, units: Units) -> str:
+    """The largest deviation of a column, in one sentence, and what one unit amounts to there."""
+    worst = balance.worst
+    if worst.deviation < 1:
+        return "every share is met to within one sample"
+    where = worst.part if column == "set" else f"{column} {worst.part}"
+    most = f"; one {units.noun} has up to {worst.largest_unit} of it" if units.columns else ""
+    of = counted(sum(worst.counts), "sample")
+    off = figure(worst.deviation)
+    return f"furthest from its share by {off} of {of}: {worst.title} in {where}{most}"
+
+
+def balance_sentences(balances: Mapping[str, Balance], units: Units) -> list[str]:
+    """The largest deviation of each column, and of all inner folds together; the imbalance."""
+    inner = {c: b for c, b in balances.items() if c.startswith("inner_")}
+    said = [
+        f"{c}: {deviation_sentence(c, b, units)}" for c, b in balances.items() if c not in inner
+    ]
+    if inner:
+        column = max(inner, key=lambda name: inner[name].worst.deviation)
+        said.append(f"inner folds: {deviation_sentence(column, inner[column], units)}")
+    worst = max(balance.imbalance for balance in balances.values())
+    return [*said, f"imbalance {figure(worst)} (dealt at random: 1 on average)"]

@@ -1,10 +1,9 @@
 """What a check of a split found, and how samples are divided: sets, folds, nested plans.
 
-A *leak* is what makes the figures of a split wrong: something of one set is in another one. A
-*warning* is what makes them say less than they seem to; a *note* is what a reader should know.
-
-A set called train, dev or eval, or one of their usual synonyms, has that role. Any other name is a
-fold: all folds are used alike, each of them once to be judged on.
+A *leak* makes the figures of a split wrong: something of one set is in another one. A *warning*
+makes them say less than they seem to; a *note* is what a reader should know. A set called train,
+dev or eval, or one of their usual synonyms, has that role. Any other name is a fold: all folds are
+used alike, each of them once to be judged on.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,25 +11,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
+import polars as pl
 
 from truecost.core.factors import encode
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats.table import is_whole
-from truecost.protocol.samples import Samples
-
-Ints = npt.NDArray[np.int64]
-
+from truecost.protocol.samples import Ints, Marks, Samples, Texts
 
 Kind = Literal["leak", "warning", "note"]
-
-
 ORDER: tuple[Kind, ...] = ("leak", "warning", "note")
-
-
 NO_ROWS = np.zeros(0, np.int64)
-
-
 MOST_NAMED = 6  # sets that a message names
 
 
@@ -65,30 +55,13 @@ class Finding:
 
     def to_dict(self) -> dict[str, Any]:
         """What JSON says of it."""
-        return {
-            "rule": self.rule,
-            "kind": self.kind,
-            "message": self.message,
-            "sets": [*self.sets],
-            "count": self.count,
-            "examples": [*self.examples],
-        }
+        return {name: value for name, value in vars(self).items() if name != "rows"}
 
 
 @dataclass(frozen=True, eq=False)
 class SetSummary:
-    """One set in figures.
-
-    Attributes
-    ----------
-    name : str
-        As the table has it.
-    role : {"train", "dev", "eval", "fold"}
-        What it is used for; folds are all used alike.
-    groups : mapping of str to int
-        Number of groups, by column.
-    classes : mapping of str to int
-        Number of samples of each class.
+    """One set in figures: its role ("train", "dev", "eval" or "fold"), its number of samples, of
+    groups by column, and of samples of each class.
     """
 
     name: str
@@ -96,16 +69,6 @@ class SetSummary:
     samples: int
     groups: Mapping[str, int] = field(default_factory=dict)
     classes: Mapping[str, int] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What JSON says of it."""
-        return {
-            "name": self.name,
-            "role": self.role,
-            "samples": self.samples,
-            "groups": dict(self.groups),
-            "classes": dict(self.classes),
-        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +83,10 @@ class Checked:
         Leaks first, then warnings, then notes.
     looked_at, not_looked_at : tuple of str
         What can hide a leak, and whether it was looked at; for the latter, what to give.
-    ids : ndarray of str
-        Of all rows, so that `ids[finding.rows]` names them.
+    ids, set_of : ndarray of str
+        Of all rows, so that `ids[finding.rows]` names them; the set of each, empty where none.
+    use : mapping of str to float
+        How often each class comes in use; empty where nobody said.
     """
 
     sets: tuple[SetSummary, ...]
@@ -129,7 +94,9 @@ class Checked:
     looked_at: tuple[str, ...]
     not_looked_at: tuple[str, ...]
     signature: str
-    ids: npt.NDArray[Any] = field(default_factory=lambda: np.zeros(0, object), repr=False)
+    ids: Texts = field(default_factory=lambda: np.zeros(0, object), repr=False)
+    set_of: Texts = field(default_factory=lambda: np.zeros(0, object), repr=False)
+    use: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def leaks(self) -> tuple[Finding, ...]:
@@ -140,7 +107,7 @@ class Checked:
         """What `truecost protocol check --json` prints, but for the inputs."""
         return {
             "schema_version": 1,
-            "sets": [found.to_dict() for found in self.sets],
+            "sets": [vars(found) for found in self.sets],
             "findings": [found.to_dict() for found in self.findings],
             "looked_at": [*self.looked_at],
             "not_looked_at": [*self.not_looked_at],
@@ -166,29 +133,16 @@ ROLES: Mapping[str, tuple[str, ...]] = {
     "dev": ("dev", "development", "valid", "validation", "val"),
     "eval": ("eval", "evaluation", "test", "testing"),
 }
-
-
 FOLD = "fold"
-
-
 INNER = "inner_"
-
-
 _ROLE_OF = {word: role for role, words in ROLES.items() for word in words}
 
 
 @dataclass(frozen=True, eq=False)
 class Division:
-    """One way in which samples are divided.
-
-    Attributes
-    ----------
-    title : str
-        Empty for the sets; what else it is, for messages.
-    names : tuple of str
-        Of the sets: train, dev and eval first, then the others, numbers in their order.
-    codes : ndarray of int64, shape (N,)
-        Set of each sample; -1 where it is in none.
+    """One way in which samples are divided: the names of the sets (train, dev and eval first, then
+    the others, numbers in their order), their roles, and the set of each sample, shape (N,), -1
+    where it is in none. `title` is empty for the sets, and says in messages what else it is.
     """
 
     title: str
@@ -197,10 +151,8 @@ class Division:
     codes: Ints
 
     @staticmethod
-    def of(labels: npt.NDArray[Any], title: str = "") -> "Division":
+    def of(labels: Texts, title: str = "") -> "Division":
         """The division that labels make; None is in no set."""
-        import polars as pl
-
         column = pl.Series(labels.tolist(), dtype=pl.String)
         inside = column.is_not_null().to_numpy()
         found = column.drop_nulls().unique()
@@ -262,15 +214,7 @@ def role_of(name: str) -> str:
 
 
 def sets_of(samples: Samples) -> Division:
-    """The sets of samples.
-
-    Raises
-    ------
-    UsageError
-        When no column of sets is mapped.
-    InputError
-        When all samples are in one set.
-    """
+    """The sets of samples."""
     table = samples.table
     if samples.sets is None:
         raise UsageError(
@@ -288,19 +232,8 @@ def sets_of(samples: Samples) -> Division:
 
 
 def inner_divisions(samples: Samples, sets: Division, nested: bool | None) -> list[Division]:
-    """The inner folds of a nested plan: columns inner_F for each fold F.
-
-    Parameters
-    ----------
-    nested : bool, optional
-        Whether there are any; where left out, there are when every fold has its column.
-
-    Raises
-    ------
-    UsageError
-        When it is said to be nested, and a column is missing.
-    InputError
-        When a sample has an inner fold where it is in the outer one, or none where it is not.
+    """The inner folds of a nested plan, columns inner_F for each fold F; where `nested` is left
+    out, there are some when every fold has its column.
     """
     held, outer = [], sets
     if not sets.having(FOLD) and (folds := _folds_of_rest(samples, sets, nested)) is not None:
@@ -324,15 +257,13 @@ def _folds_of_rest(samples: Samples, sets: Division, nested: bool | None) -> Div
     """The column `fold` of a plan with a held-out set: a fold for all that is not held out."""
     if nested is False or FOLD not in samples.table.columns:
         return None
-    texts, given = _given(samples, sets, FOLD)
+    texts, given = _fold_column(samples, sets, FOLD)
     if not given.any() or (given & np.isin(sets.codes, sets.having("eval"))).any():
         return None
     return Division.of(texts, "folds")
 
 
-def _given(
-    samples: Samples, sets: Division, column: str
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.bool_]]:
+def _fold_column(samples: Samples, sets: Division, column: str) -> tuple[Texts, Marks]:
     """A column of folds, None where it is empty or says the sample's own set: it is held out."""
     texts = samples.table.texts(column, "fold").to_numpy().copy()
     for place in sets.having("eval", "dev"):
@@ -342,7 +273,7 @@ def _given(
 
 def _inner(samples: Samples, sets: Division, fold: str, column: str) -> Division:
     """The inner folds of one fold."""
-    texts, given = _given(samples, sets, column)
+    texts, given = _fold_column(samples, sets, column)
     inside = sets.codes == sets.names.index(fold)
     held = (sets.codes < 0) | np.isin(sets.codes, sets.having("eval", "dev"))
     wrong = np.flatnonzero((given & (inside | held)) | (~given & ~inside & ~held))

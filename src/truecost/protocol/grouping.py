@@ -1,27 +1,38 @@
-"""`Units`: what a split keeps whole; and what it spreads evenly.
+"""What a split keeps whole (`Units`) and what it spreads evenly (`Axis`); columns of samples as
+numbers for a predictor (`Levels`, `Numbers`).
 
 Samples that share a level of any group column, that are copies (`content`) or that were made of one
 another (`source`) hang together, directly or over others: a unit is a connected component of them.
-
-Each of these is an *axis*; its levels are *cells*. A condition with more than 10 different numbers
+What is spread is an *axis*; its levels are *cells*. A condition with more than 10 different numbers
 is cut at its quartiles over the samples; an empty cell of a condition is a level of its own.
+
+For a predictor a column of text is one number a level, 1 where the sample has it. A column of
+numbers is the number itself, standardised, and one number for each fifth of the training samples,
+so that a predictor that only weighs and adds can follow a bend. What is missing is a level of its
+own. Means, deviations, fifths and levels are those of the training samples: a level that did not
+occur there tells nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from truecost.core.factors import encode
 from truecost.errors import InputError, UsageError, counted, near, plural
 from truecost.names import NO_NUMBER
-from truecost.protocol.samples import Samples
+from truecost.protocol.samples import Floats, Ints, Marks, Samples, Texts
 
-Ints = npt.NDArray[np.int64]
+MOST_NUMBERS = 10  # different ones that are levels of their own: a session of 1, 2 or 3
+PADDED = r"^0[0-9]+$"  # 007 is a name: what counts or measures has no zeros in front
+EMPTY = "(empty)"
+ALL = "samples"  # the axis of the sizes themselves
+BINS = 5  # parts of equal size of a column of numbers
+MOST = 200  # levels of a column that are told apart, the most frequent ones
+FARTHEST = 4.0  # deviations from the mean beyond which a number is no farther away
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,10 +44,8 @@ class Units:
     codes : ndarray of int64, shape (N,)
         Unit of each sample: from 0, in the order of the smallest id of each, so that the order of
         the rows means nothing.
-    columns : tuple of str
-        Columns whose levels stay whole.
-    levels : tuple of int
-        Number of levels of each of them.
+    columns, levels : tuple of str, tuple of int
+        Columns whose levels stay whole, and the number of levels of each.
     first : ndarray of int64, shape (units,)
         Row of the smallest id of each unit.
     titles : ndarray of str, shape (N,)
@@ -47,7 +56,7 @@ class Units:
     columns: tuple[str, ...]
     levels: tuple[int, ...]
     first: Ints
-    titles: npt.NDArray[Any]
+    titles: Texts
 
     def __len__(self) -> int:
         return len(self.first)
@@ -78,16 +87,14 @@ class Units:
 
 
 def units_of(samples: Samples) -> Units:
-    """The units of samples: components of all group columns, and of `source` and `content`.
-
-    Returns
-    -------
-    Units
-    """
+    """The units of samples: components of all group columns, and of `source` and `content`."""
     from truecost.kernels.points import unite
 
     columns, nodes, levels, base = [], [], [], 0
-    for name, texts in _shared(samples):
+    shared = [*samples.groups.items()]
+    if samples.contents is not None:
+        shared.append((samples.columns.get("content", "content"), samples.contents))
+    for name, texts in shared:
         labels, codes = encode(texts)
         columns.append(name)
         levels.append(len(labels))
@@ -113,25 +120,13 @@ def units_of(samples: Samples) -> Units:
 
 def odd_groups(samples: Samples) -> list[str]:
     """What looks like a missing value in group columns, one sentence each."""
-    found = []
-    for column, texts in samples.groups.items():
-        labels, codes = encode(texts)
-        sizes = np.bincount(codes)
-        for k, label in enumerate(labels):
-            if str(label).lower() in NO_NUMBER:
-                found.append(
-                    f"{counted(int(sizes[k]), 'sample')} with {column} {str(label)!r}, which are "
-                    f"kept together: if it says that nothing is known, give each a name of its own"
-                )
-    return found
-
-
-def _shared(samples: Samples) -> Sequence[tuple[str, npt.NDArray[Any]]]:
-    """The columns whose equal values hang together."""
-    found = [*samples.groups.items()]
-    if samples.contents is not None:
-        found.append((samples.columns.get("content", "content"), samples.contents))
-    return found
+    return [
+        f"{counted(int(size), 'sample')} with {column} {str(label)!r}, which are kept together: if "
+        f"it says that nothing is known, give each a name of its own"
+        for column, texts in samples.groups.items()
+        for label, size in zip(*np.unique(texts, return_counts=True), strict=True)
+        if str(label).lower() in NO_NUMBER
+    ]
 
 
 def people(units: Units, number: int) -> str:
@@ -140,26 +135,10 @@ def people(units: Units, number: int) -> str:
     return f"{number} {noun if number == 1 or noun not in ('sample', 'unit') else plural(noun)}"
 
 
-MOST_NUMBERS = 10  # different ones that are levels of their own
-
-
-PADDED = r"^0[0-9]+$"  # 007 is a name: what counts or measures has no zeros in front
-
-
-EMPTY = "(empty)"
-
-
-ALL = "samples"  # the axis of the sizes themselves
-
-
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """What is spread evenly: `label`, a condition, or the samples themselves.
-
-    Attributes
-    ----------
-    codes : ndarray of int64, shape (N,)
-        Level of each sample.
+    """What is spread evenly: `label`, a condition, or the samples themselves; the level of each
+    sample.
     """
 
     name: str
@@ -168,19 +147,8 @@ class Axis:
 
 
 def axes_of(samples: Samples, strata: Sequence[str] | None = None) -> tuple[Axis, ...]:
-    """The axes of samples: their number, their classes where there are some, and conditions.
-
-    Parameters
-    ----------
-    strata : sequence of str, optional
-        Conditions; all of them when left out.
-
-    Raises
-    ------
-    UsageError
-        When a condition is not known.
-    InputError
-        When every sample has another class, or another text of a condition.
+    """The axes of samples: their number, their classes where there are some, and conditions
+    (`strata`, or all of them).
     """
     found = [Axis(ALL, ("all",), np.zeros(len(samples), np.int64))]
     if samples.labels is not None:
@@ -197,12 +165,10 @@ def axes_of(samples: Samples, strata: Sequence[str] | None = None) -> tuple[Axis
     return tuple(found)
 
 
-def condition_axis(name: str, texts: npt.NDArray[Any], source: str = "samples") -> Axis:
+def condition_axis(name: str, texts: Texts, source: str = "samples") -> Axis:
     """The levels of a condition; quartiles where it has more than 10 different numbers."""
-    column = pl.Series(texts, dtype=pl.String).str.strip_chars()
-    column = column.set(column == "", None)
-    numbers = _numbers(column)
-    if numbers is not None and numbers.drop_nans().n_unique() > MOST_NUMBERS:
+    column, numbers = _read(texts)
+    if numbers is not None:
         return _quartiles(name, numbers.to_numpy())
     if len(column) > MOST_NUMBERS and column.null_count() == 0 and column.is_unique().all():
         raise InputError(
@@ -226,18 +192,22 @@ def _classes(samples: Samples) -> Axis:
     return Axis("label", tuple(map(str, labels)), codes.astype(np.int64))
 
 
-def _numbers(column: pl.Series) -> pl.Series | None:
-    """A column as numbers, NaN where there is none; None where any is a name, such as 007."""
+def _read(texts: Sequence[Any] | Texts) -> tuple[pl.Series, pl.Series | None]:
+    """Texts, null where empty; as numbers, NaN where there is none, where more than ten differ and
+    none is a name, such as 007.
+    """
+    column = pl.Series(texts, dtype=pl.String).str.strip_chars()
+    column = column.set(column == "", None)
     parsed = column.cast(pl.Float64, strict=False)
     others = column.filter(parsed.is_null() & column.is_not_null()).str.to_lowercase()
-    if not others.is_in([*NO_NUMBER]).all() or parsed.is_infinite().any():
-        return None
-    if column.str.contains(PADDED).any():
-        return None
-    return parsed.fill_null(float("nan"))
+    named = not others.is_in([*NO_NUMBER]).all() or column.str.contains(PADDED).any()
+    if named or parsed.is_infinite().any():
+        return column, None
+    numbers = parsed.fill_null(float("nan"))
+    return column, numbers if numbers.drop_nans().n_unique() > MOST_NUMBERS else None
 
 
-def _quartiles(name: str, values: npt.NDArray[np.float64]) -> Axis:
+def _quartiles(name: str, values: Floats) -> Axis:
     """Numbers cut at their quartiles; a cut belongs to the part below it."""
     given = values[~np.isnan(values)]
     cuts = np.unique(np.quantile(given, (0.25, 0.5, 0.75), method="inverted_cdf"))
@@ -251,3 +221,113 @@ def _quartiles(name: str, values: npt.NDArray[np.float64]) -> Axis:
         codes = np.where(missing, len(levels), codes)
         levels.append(EMPTY)
     return Axis(name, tuple(levels), codes.astype(np.int64))
+
+
+@dataclass(frozen=True, eq=False)
+class Levels(Axis):
+    """A column of text: the level of each sample, (N,), and the levels, "" where missing."""
+
+    @property
+    def reading(self) -> str:
+        """How it was read."""
+        return f"{self.name} ({counted(len(self.levels), 'level')})"
+
+    def encoded(self, train: Marks) -> Floats:
+        """One number a level of the training samples, shape (N, levels)."""
+        sizes = np.bincount(self.codes[train], minlength=len(self.levels))
+        ranked = np.argsort(-sizes, kind="stable")[:MOST]
+        kept = np.sort(ranked[sizes[ranked] > 0])
+        return np.asarray(self.codes[:, None] == kept, np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """Columns of numbers, shape (N, columns), NaN where missing; of a clip's non-speech part, all
+    of one kind. `bins` are parts of equal size, each with a number of its own; none below 2.
+    """
+
+    name: str
+    values: Floats
+    bins: int = BINS
+
+    @property
+    def reading(self) -> str:
+        """How it was read."""
+        return f"{self.name} (numbers)"
+
+    def encoded(self, train: Marks) -> Floats:
+        """Standardised numbers, parts, and what is missing, shape (N, numbers)."""
+        return np.concatenate([self._column(v, train) for v in self.values.T], axis=1)
+
+    def _column(self, values: Floats, train: Marks) -> Floats:
+        known = ~np.isnan(values)
+        seen = np.sort(values[known & train])  # sorted: sums in one order for any order of rows
+        missing = (~known).astype(np.float64)[:, None]
+        if not len(seen):
+            return missing
+        # By a power of two, which rounds nothing: squares and sums of huge numbers stay finite.
+        power = -np.frexp(np.abs(seen).max())[1]
+        with np.errstate(over="ignore"):
+            values, seen = np.ldexp(values, power), np.ldexp(seen, power)
+        spread = seen.std() or 1.0
+        standard = np.clip((values - seen.mean()) / spread, -FARTHEST, FARTHEST)
+        parts = [np.where(known, standard, 0.0)[:, None]]
+        if not known[train].all():
+            parts.append(missing)
+        if self.bins >= 2:
+            edges = np.unique(np.quantile(seen, np.arange(1, self.bins) / self.bins))
+            place = np.searchsorted(edges, values, side="right")
+            of_bins = place[:, None] == np.arange(len(edges) + 1)
+            parts.append((of_bins & known[:, None]).astype(np.float64))
+        return np.concatenate(parts, axis=1)
+
+
+Column = Levels | Numbers
+
+
+def column_of(name: str, texts: Sequence[Any] | Texts) -> Column:
+    """A column of characteristics: numbers where all are and more than ten differ, else levels.
+
+    `texts` are "" where missing; where all others are numbers, so are NA, NaN, null and none.
+    """
+    column, numbers = _read([str(text) for text in texts])
+    if numbers is not None:
+        return Numbers(name, numbers.to_numpy()[:, None])
+    levels, codes = encode(column.fill_null("").to_numpy())
+    return Levels(name, tuple(map(str, levels)), codes.astype(np.int64))
+
+
+def by_text(ids: Texts) -> Ints:
+    """The order of ids as texts; no array of their full width is made, as one may be very long."""
+    texts = np.array([str(one) for one in ids.tolist()], dtype=object)
+    return np.argsort(encode(texts)[1], kind="stable")
+
+
+def alike(columns: Sequence[Column]) -> Ints | None:
+    """Which samples are the same in all columns: a number for each kind, in the order of their
+    values; shape (N,).
+
+    None when there are more kinds than half the samples, or a column of several numbers, so that
+    telling them apart does not pay.
+    """
+    kinds = np.zeros(1, np.int64)
+    for column in columns:
+        if isinstance(column, Numbers):
+            if column.values.shape[1] > 1:
+                return None
+            levels, codes = np.unique(column.values[:, 0], return_inverse=True)
+            count = len(levels)
+        else:
+            codes, count = column.codes, len(column.levels)
+        kinds = np.unique(kinds * count + codes, return_inverse=True)[1].astype(np.int64)
+        if 2 * (kinds.max(initial=0) + 1) > len(kinds):
+            return None
+    return kinds
+
+
+def encoded(columns: Iterable[Column], train: Marks) -> Floats:
+    """All columns side by side, as the marked training samples say; float64 (N, numbers)."""
+    parts = [column.encoded(train) for column in columns]
+    if not parts:
+        raise UsageError("there are no characteristics to predict from: name at least one column")
+    return np.ascontiguousarray(np.concatenate(parts, axis=1))

@@ -1,41 +1,35 @@
-"""The results ledger: an append-only file that says how often an evaluation set was scored.
+"""The results ledger: an append-only file that says how often an evaluation set was scored,
+and what the best of each measure was.
 
 Who looks at a figure of the evaluation data and chooses by it makes that figure optimistic (paper
 003, section 2.3: the golden rule). So every scoring leaves a line: what was scored (a hash of ids
 and labels), which systems (hashes of their scores) and what came out. A line holds the hash of the
-line before, so that a changed or removed one is found; the last ones can be removed unseen.
-
-A scoring that gives the same systems the same figures again adds no line.
+line before, so that a changed or removed one is found; the last ones can be removed unseen. A
+scoring that gives the same systems the same figures again adds no line.
 """
 
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 import msgspec
+from msgspec import structs
 
 from truecost.errors import InputError
+from truecost.formats.opening import opened
 
 SCHEMA_VERSION = 1
-
-
 Purpose = Literal["evaluation", "development"]
-
-
 Seen = tuple[str, str]  # a figure, and the hash of the system that has it
 
 
 class Scored(msgspec.Struct, frozen=True, kw_only=True):
-    """A system that was scored.
-
-    Attributes
-    ----------
-    sha256 : str
-        Of what it put out, whatever its file and the order of its rows.
+    """A system that was scored, and the hash of what it put out, whatever its file and order of
+    rows.
     """
 
     name: str
@@ -43,22 +37,12 @@ class Scored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A measure of all systems on the whole evaluation set.
+    """A measure (`NAME` or `NAME:VARIANT`) of all systems on the whole evaluation set.
 
-    Attributes
-    ----------
-    measure : str
-        `NAME` or `NAME:VARIANT`.
-    parameters : dict
-        Costs and priors that enter it.
-    dims : dict of str to str
-        What it is about besides: application, phase, estimator, version, policy.
-    choices : str
-        Choices made while reading and counting, of tasks where they are no part of the system.
-    direction : {"lower", "higher"}
-        Which values are better.
-    values : dict of str to float or None
-        By name of the system; None where undefined or infinite.
+    `parameters` are costs and priors that enter it; `dims` what it is about besides: application,
+    phase, estimator, version, policy; `choices` those made while reading and counting, of tasks
+    where they are no part of the system; `values` stand by system, None where undefined or
+    infinite.
     """
 
     measure: str
@@ -76,30 +60,13 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One scoring.
+    """One scoring. `number` is 1 for the first line, and `previous` the sha256 of the line before,
+    without its line break.
 
-    Attributes
-    ----------
-    schema_version : int
-        Of this layout.
-    number : int
-        1 for the first line.
-    previous : str
-        Sha256 of the line before, without its line break; empty for the first.
-    evaluation : str
-        Sha256 of what was scored: sorted ids with their labels or references.
-    task, collection : str
-        What the systems do, and how the study calls this evaluation set.
-    items : int
-        Trials, utterances or whatever was scored.
-    item : str
-        What they are called.
-    purpose : {"evaluation", "development"}
-        Choices may be made on development data.
-    configuration : str
-        Sha256 of the study that was run first of all that give these figures.
-    truecost : str
-        Version that wrote it.
+    `evaluation` is the sha256 of what was scored: sorted ids with their labels or references;
+    `collection` how the study calls it; `items` how many trials, utterances or whatever `item` says
+    were scored. Choices may be made on data whose `purpose` is development. `configuration` is the
+    sha256 of the study that was run first of all that give these figures.
     """
 
     schema_version: int
@@ -143,18 +110,8 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class Ledger:
-    """What a file holds.
-
-    Attributes
-    ----------
-    name : str
-        Of the file, for messages.
-    faults : tuple of str
-        Where the chain is broken.
-    torn : bytes
-        A last line that was not written to its end.
-    last : str
-        Sha256 of the last whole line; empty when there is none.
+    """What a file holds: its lines, where the chain is broken (`faults`), a last line that was not
+    written to its end (`torn`), and the sha256 of the last whole line, empty when there is none.
     """
 
     name: str
@@ -170,20 +127,13 @@ class Ledger:
 
 
 def read_ledger(path: str | Path) -> Ledger:
-    """What a ledger holds, its chain verified.
-
-    Returns
-    -------
-    Ledger
-        Its `faults` name the lines at which the chain is broken.
+    """What a ledger holds, its chain verified: its `faults` name the lines at which it is broken.
 
     Raises
     ------
     InputError
         When it cannot be read, or a line is none of a ledger.
     """
-    from truecost.formats.streams import opened
-
     try:
         with opened(path) as file:
             content = file.read()
@@ -246,43 +196,26 @@ def encoded(line: Line) -> bytes:
 
 
 def keep(path: str | Path, scorings: Sequence[Line]) -> tuple[Ledger, list[int], list[str]]:
-    """Write scorings down, those that are not there yet.
+    """Write scorings down, those that are not there yet; `said` is what was mended, and where the
+    chain is broken, and `places` the number of the line of each scoring.
 
-    One process writes at a time (`flock`); lines are written whole, and one that a crash cut off
-    is taken away first.
-
-    Parameters
-    ----------
-    path : str or Path
-        The ledger; it is made where there is none.
-    scorings : sequence of Line
-        Without number and hash of the line before, which they get here.
-
-    Returns
-    -------
-    ledger : Ledger
-        With the new lines.
-    places : list of int
-        Number of the line of each scoring.
-    said : list of str
-        What was mended, and where the chain is broken.
-
-    Raises
-    ------
-    InputError
-        When the file cannot be read or written, or is no ledger.
+    One process writes at a time (`flock`); lines are written whole, and one that a crash cut off is
+    taken away first. Scorings come without number and hash of the line before.
     """
     try:
-        with _alone(Path(path)) as file:
-            found = parsed(file.read(), str(path))
-            said = [*found.faults, *_mended(file, found)]
-            found = _whole(found)
+        with _locked_file(Path(path)) as file:
+            content = file.read()
+            found = parsed(content, str(path))
+            content, mended = _mended(file, content, found)
+            said, found = [*found.faults, *mended], parsed(content, str(path))
             known = {line.scoring: place for place, line in reversed([*enumerate(found.lines, 1)])}
-            places, new = [], b""
+            places, lines, last, new = [], [*found.lines], found.last, b""
             for scoring in scorings:
                 if scoring.scoring not in known:
-                    found, text = _with(found, scoring)
-                    known[scoring.scoring], new = len(found.lines), new + text
+                    known[scoring.scoring] = place = len(lines) + 1
+                    lines.append(structs.replace(scoring, number=place, previous=last))
+                    text = encoded(lines[-1])
+                    last, new = hashlib.sha256(text[:-1]).hexdigest(), new + text
                 places.append(known[scoring.scoring])
             if new:
                 file.write(new)
@@ -290,61 +223,147 @@ def keep(path: str | Path, scorings: Sequence[Line]) -> tuple[Ledger, list[int],
                 os.fsync(file.fileno())
     except OSError as error:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
-    return found, places, said
+    return replace(found, lines=tuple(lines), last=last), places, said
 
 
-def _with(ledger: Ledger, scoring: Line) -> tuple[Ledger, bytes]:
-    """The ledger with one more line, and its bytes."""
-    number = len(ledger.lines) + 1
-    line = msgspec.structs.replace(scoring, number=number, previous=ledger.last)
-    text = encoded(line)
-    last = hashlib.sha256(text[:-1]).hexdigest()
-    return Ledger(ledger.name, (*ledger.lines, line), ledger.faults, b"", last), text
-
-
-def _mended(file: BinaryIO, ledger: Ledger) -> list[str]:
+def _mended(file: BinaryIO, content: bytes, ledger: Ledger) -> tuple[bytes, list[str]]:
     """Take away a last line that was cut off, or end it where only its line break is lacking."""
     if not ledger.torn:
-        return []
-    place = len(ledger.lines) + 1
-    if _complete(ledger.torn):
-        file.write(b"\n")
-        return [f"{ledger.name}, line {place}: its line break was missing and is there again"]
-    file.truncate(file.tell() - len(ledger.torn))
-    file.seek(0, os.SEEK_END)
-    return [f"{ledger.name}, line {place}: it was cut off while it was written, and is taken away"]
-
-
-def _whole(ledger: Ledger) -> Ledger:
-    """The ledger after mending."""
-    if not ledger.torn or not _complete(ledger.torn):
-        return Ledger(ledger.name, ledger.lines, ledger.faults, b"", ledger.last)
-    place = len(ledger.lines) + 1
-    line = line_of(ledger.torn, ledger.name)
-    ok = line.previous == ledger.last and line.number == place
-    faults = ledger.faults if ok else (*ledger.faults, broken(ledger.name, place, line))
-    last = hashlib.sha256(ledger.torn).hexdigest()
-    return Ledger(ledger.name, (*ledger.lines, line), faults, b"", last)
-
-
-def _complete(text: bytes) -> bool:
-    """Whether a last line without line break is one."""
+        return content, []
+    where = f"{ledger.name}, line {len(ledger.lines) + 1}"
     try:
-        msgspec.json.decode(text, type=Line)
+        msgspec.json.decode(ledger.torn, type=Line)
     except (msgspec.DecodeError, UnicodeDecodeError):
-        return False
-    return True
+        whole = content[: -len(ledger.torn)]
+        file.truncate(len(whole))
+        file.seek(0, os.SEEK_END)
+        return whole, [f"{where}: it was cut off while it was written, and is taken away"]
+    file.write(b"\n")
+    return content + b"\n", [f"{where}: its line break was missing and is there again"]
 
 
 @contextmanager
-def _alone(path: Path) -> Iterator[BinaryIO]:
+def _locked_file(path: Path) -> Iterator[BinaryIO]:
     """The file, opened to read and to append, while no other process writes to it."""
     import fcntl
 
     with path.open("a+b") as file:
-        with suppress(
-            OSError
-        ):  # a file system without locks: lines are appended whole all the same
+        # A file system may have no locks: lines are appended whole all the same.
+        with suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         yield file
+
+
+class Best(msgspec.Struct, frozen=True, kw_only=True):
+    """The best value of a measure on an evaluation set: the system by the name in its first line,
+    and the number of that line; `of` systems have a value.
+    """
+
+    measure: str
+    parameters: dict[str, Any]
+    dims: dict[str, str]
+    value: float
+    system: str
+    line: int
+    of: int
+
+
+class EvaluationSet(msgspec.Struct, frozen=True, kw_only=True):
+    """What a ledger says of one evaluation set: how many different scorings there are, how many of
+    them of development data, the systems, each once by the hash of what it put out, the best of
+    each measure, and the numbers of its first and last line.
+    """
+
+    evaluation: str
+    task: str
+    collection: str
+    items: int
+    item: str
+    scored: int
+    as_development: int
+    systems: tuple[Scored, ...]
+    best: tuple[Best, ...]
+    first: int
+    last: int
+
+
+def evaluation_sets(ledger: Ledger) -> list[EvaluationSet]:
+    """The evaluation sets of a ledger in the order of their first lines."""
+    found = dict.fromkeys(line.evaluation for line in ledger.lines)
+    return [_set(ledger.of(evaluation)) for evaluation in found]
+
+
+def _set(lines: list[Line]) -> EvaluationSet:
+    """What lines of one evaluation set say."""
+    first, last = lines[0], lines[-1]
+    systems: dict[str, Scored] = {}
+    for system in (system for line in lines for system in line.systems):
+        systems.setdefault(system.sha256, system)
+    return EvaluationSet(
+        evaluation=first.evaluation,
+        task=first.task,
+        collection=first.collection,
+        items=first.items,
+        item=first.item,
+        scored=len(lines),
+        as_development=sum(line.purpose == "development" for line in lines),
+        systems=tuple(systems.values()),
+        best=_best(lines),
+        first=first.number,
+        last=last.number,
+    )
+
+
+def by_figure(lines: Sequence[Line]) -> dict[str, list[tuple[Line, Figure]]]:
+    """The lines that have a figure, with it, by its key."""
+    found: dict[str, list[tuple[Line, Figure]]] = {}
+    for line in lines:
+        for figure in line.figures:
+            found.setdefault(figure.key, []).append((line, figure))
+    return found
+
+
+def _best(lines: Sequence[Line]) -> tuple[Best, ...]:
+    """The best value of each figure: the first of those that tie."""
+    told = [
+        [
+            (value, name, *both)
+            for both in of
+            for name, value in both[1].values.items()
+            if value is not None
+        ]
+        for of in by_figure(lines).values()
+    ]
+    return tuple(map(_best_of, filter(None, told)))
+
+
+def _best_of(values: list[tuple[float, str, Line, Figure]]) -> Best:
+    """The best of the values of one figure."""
+    choose = min if values[0][3].direction == "lower" else max
+    value, name, line, figure = choose(values, key=lambda told: told[0])
+    return Best(
+        measure=figure.measure,
+        parameters=figure.parameters,
+        dims=figure.dims,
+        value=value,
+        system=name,
+        line=line.number,
+        of=len({own.hashes[system] for _, system, own, _ in values}),
+    )
+
+
+def chosen(lines: Sequence[Line]) -> bool:
+    """Whether scorings of one evaluation set may have decided something.
+
+    There are two of them at least, and several systems, or one in several ways, or choices were
+    made on the same data when they were development data.
+    """
+    if len(lines) < 2:
+        return False
+    if any(line.purpose == "development" for line in lines[:-1]):
+        return True
+    if len({sha for line in lines for sha in line.hashes.values()}) > 1:
+        return True
+    values: dict[object, object] = {}
+    return any(values.setdefault(k, v) != v for line in lines for k, v in line.seen.items())

@@ -1,16 +1,31 @@
-"""What the data protocol leaves open: splits, checks, spurious correlations, trainings, ledger."""
+"""What the data protocol leaves open: splits, checks, spurious correlations, trainings, ledger; and
+`SplitPlan`, what a split is to be, checked.
+"""
 
-from collections.abc import Callable
-from dataclasses import replace
-from typing import Annotated, ClassVar, Literal, Self
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import msgspec
 
-from truecost.names import number_pairs, pairs, words
-from truecost.options import FOLDS, PRIOR, SEED, Option, PartialTable
+from truecost.errors import UsageError, counted
+from truecost.names import Estimator, joined, number_pairs, pairs, words
+from truecost.options import FOLDS, PRIOR, SEED, Option, PartialTable, check
 
 Model = Literal["logistic", "boosting"]
 Vad = Literal["energy", "silero"]
+SHARES: Mapping[str, float] = {"train": 0.8, "dev": 0.1, "eval": 0.1}  # unless anything is given
+
+
+def keys_of(keys: str, whose: str = "", group: str = "Data") -> Option:
+    """The columns of samples by their keys."""
+    return Option(f"Columns{whose}, as KEY=COLUMN,...: {keys}.", read=pairs, group=group)
+
+
+def conditions_of(which: str, group: str = "Data") -> Option:
+    """Columns of conditions."""
+    return Option(f"Columns {which}", read=words, group=group)
 
 
 class SpuriousTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -19,43 +34,34 @@ class SpuriousTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     __table__: ClassVar[str] = "spurious"
     __group__: ClassVar[str] = "Samples"
 
-    samples: Annotated[str | None, Option(help="Table of samples with their ids.", file=True)] = (
-        None
-    )
+    samples: Annotated[str | None, Option("Table of samples with their ids.", file=True)] = None
     map: Annotated[
         dict[str, str],
-        Option(
-            help="Columns of the samples, as KEY=COLUMN,...: id, label, group (a+b for several).",
-            read=pairs,
-        ),
+        keys_of("id, label, group (a+b for several)", " of the samples", group=""),
     ] = msgspec.field(default_factory=dict)
     conditions: Annotated[
         tuple[str, ...],
-        Option(
-            help="Columns that should not tell the class, comma-separated: "
-            "device,session,sex,duration.",
-            read=words,
+        conditions_of(
+            "that should not tell the class, comma-separated: device,session,sex,duration.", ""
         ),
     ] = ()
     audio: Annotated[
         str | None,
         Option(
-            help="Column with the path of the wav file of each sample, from the folder of the "
+            "Column with the path of the wav file of each sample, from the folder of the "
             "samples; its non-speech part is listened to."
         ),
     ] = None
     vad: Annotated[
         Vad | None,
         Option(
-            help="What finds speech; silero needs the extra vad.",
-            default="energy",
-            needs={"audio": ()},
+            "What finds speech; silero needs the extra vad.", default="energy", needs={"audio": ()}
         ),
     ] = None
     model: Annotated[
         Model | None,
         Option(
-            help="What predicts; boosting follows interactions, and needs the extra learn.",
+            "What predicts; boosting follows interactions, and needs the extra learn.",
             default="logistic",
         ),
     ] = None
@@ -77,41 +83,38 @@ class TrainingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     commands: Annotated[
         dict[str, tuple[str, ...]],
         Option(
-            help="Program and arguments of each method, by name, with the placeholders {train}, "
+            "Program and arguments of each method, by name, with the placeholders {train}, "
             "{seed} and {out}."
         ),
     ] = msgspec.field(default_factory=dict)
     list: Annotated[
-        str | None,
-        Option(help="Training list: one row for each sample, with a header.", file=True),
+        str | None, Option("Training list: one row for each sample, with a header.", file=True)
     ] = None
     group: Annotated[
         str | None,
-        Option(help="Column of the list whose groups are drawn whole (speaker).", shown="rows"),
+        Option("Column of the list whose groups are drawn whole (speaker).", shown="rows"),
     ] = None
     seeds: Annotated[
-        int | tuple[int, ...] | None, Option(help="Number of seeds, or the seeds.", default=1)
+        int | tuple[int, ...] | None, Option("Number of seeds, or the seeds.", default=1)
     ] = None
     bootstraps: Annotated[
         int | None,
         Option(
-            help="Number of training sets that are drawn with replacement from the list.",
+            "Number of training sets that are drawn with replacement from the list.",
             shown="the list itself",
             ge=2,
         ),
     ] = None
     seed: Annotated[
-        int | None,
-        Option(help="Seed of the draws of training sets.", default=0, shown="0", ge=0),
+        int | None, Option("Seed of the draws of training sets.", default=0, shown="0", ge=0)
     ] = None
     workers: Annotated[
-        int | None,
-        Option(help="Trainings that run at the same time.", shown="all cores", ge=1),
+        int | None, Option("Trainings that run at the same time.", shown="all cores", ge=1)
     ] = None
     timeout: Annotated[
         float | None,
         Option(
-            help="Seconds after which a training is ended.",
+            "Seconds after which a training is ended.",
             shown="never",
             gt=0,
             le=1e8,  # three years; systems cannot wait for 1e10
@@ -120,7 +123,7 @@ class TrainingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     folder: Annotated[
         str | None,
         Option(
-            help="Folder where the commands run; not part of a result.",
+            "Folder where the commands run; not part of a result.",
             shown="that of the study",
             file=True,
         ),
@@ -134,22 +137,54 @@ class TrainingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         return found
 
 
+class MethodsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[methods]`: files of runs over seeds and training sets, in place of `[systems]`."""
+
+    __table__: ClassVar[str] = "methods"
+
+    files: Annotated[
+        tuple[str, ...],
+        Option(
+            "Files of runs: PATH, a pattern such as runs/*.csv, or NAME= either of these.",
+            file=True,
+            sided=True,
+        ),
+    ] = ()
+    runs: Annotated[
+        tuple[str, ...],
+        Option(
+            "Column that tells runs apart, or two: seed, or seed+training. Name the training "
+            "sets last: shares of variance take the first as nested in them. file when each file "
+            "is a run. --hold COLUMN holds one of them fixed in the mean.",
+            read=joined,
+        ),
+    ] = ()
+    column: Annotated[
+        str | None,
+        Option("Column that names the method of each row, in place of NAME=.", flag="methods"),
+    ] = None
+    compare: Annotated[bool | None, Option("Compare each later method with the first.")] = None
+    estimator: Annotated[
+        Estimator | None,
+        Option("Compare the means of the methods, or one run of each.", default="mean"),
+    ] = None
+
+
 class LedgerTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """`[ledger]`: how often an evaluation set was scored (paper 003, section 2.1)."""
 
     __table__: ClassVar[str] = "ledger"
 
     file: Annotated[
-        str | None,
-        Option(help="File of the ledger.", shown="ledger.jsonl beside the study", file=True),
+        str | None, Option("File of the ledger.", shown="ledger.jsonl beside the study", file=True)
     ] = None
-    kept: Annotated[
-        bool | None, Option(help="Keep a ledger.", shown="yes for studies from files")
-    ] = None
+    kept: Annotated[bool | None, Option("Keep a ledger.", shown="yes for studies from files")] = (
+        None
+    )
     purpose: Annotated[
         Literal["evaluation", "development"] | None,
         Option(
-            help="Purpose of the data; choices may be made on development data, without a warning.",
+            "Purpose of the data; choices may be made on development data, without a warning.",
             default="evaluation",
         ),
     ] = None
@@ -161,38 +196,30 @@ class SplitTable(PartialTable, frozen=True, kw_only=True):
     __group__: ClassVar[str] = "Split"
 
     map: Annotated[
-        dict[str, str],
-        Option(
-            help="Columns, as KEY=COLUMN,...: id, label, group (a+b for several), source, content.",
-            group="Data",
-            read=pairs,
-        ),
+        dict[str, str], keys_of("id, label, group (a+b for several), source, content")
     ] = msgspec.field(default_factory=dict)
     conditions: Annotated[
         tuple[str, ...],
-        Option(
-            help="Columns of conditions to spread evenly too, comma-separated; numbers by their "
-            "quartiles.",
-            group="Data",
-            read=words,
+        conditions_of(
+            "of conditions to spread evenly too, comma-separated; numbers by their quartiles."
         ),
     ] = ()
     shares: Annotated[
         dict[str, float] | None,
         Option(
-            help="Share of each set, as NAME=SHARE,...; they sum to 1.",
+            "Share of each set, as NAME=SHARE,...; they sum to 1.",
             shown="train=0.8,dev=0.1,eval=0.1",
             read=number_pairs,
             gt=0,
         ),
     ] = None
     folds: Annotated[
-        int | None, Option(help="Number of folds for cross-validation, in place of sets.", ge=2)
+        int | None, Option("Number of folds for cross-validation, in place of sets.", ge=2)
     ] = None
     inner: Annotated[
         int | None,
         Option(
-            help="Number of inner folds of the rest of each fold, for choices (nested "
+            "Number of inner folds of the rest of each fold, for choices (nested "
             "cross-validation).",
             ge=2,
         ),
@@ -200,7 +227,7 @@ class SplitTable(PartialTable, frozen=True, kw_only=True):
     eval: Annotated[
         float | None,
         Option(
-            help="Share of an evaluation set that is held out before the rest is dealt to folds.",
+            "Share of an evaluation set that is held out before the rest is dealt to folds.",
             gt=0,
             lt=1,
         ),
@@ -216,26 +243,16 @@ class CheckTable(PartialTable, frozen=True, kw_only=True):
     __group__: ClassVar[str] = "Copies"
 
     map: Annotated[
-        dict[str, str],
-        Option(
-            help="Columns, as KEY=COLUMN,...: id, label, set, group (a+b for several), source, "
-            "content.",
-            group="Data",
-            read=pairs,
-        ),
+        dict[str, str], keys_of("id, label, set, group (a+b for several), source, content")
     ] = msgspec.field(default_factory=dict)
     conditions: Annotated[
         tuple[str, ...],
-        Option(
-            help="Columns of conditions that every set should have, comma-separated.",
-            group="Data",
-            read=words,
-        ),
+        conditions_of("of conditions that every set should have, comma-separated."),
     ] = ()
     nested: Annotated[
         bool | None,
         Option(
-            help="Check the inner folds of a nested plan too.",
+            "Check the inner folds of a nested plan too.",
             shown="where they are there",
             group="Data",
             negative="--no-nested",
@@ -243,34 +260,31 @@ class CheckTable(PartialTable, frozen=True, kw_only=True):
     ] = None
     features: Annotated[
         str | None,
-        Option(
-            help="Columns (f* for all that begin with f), or a file with a row for each sample."
-        ),
+        Option("Columns (f* for all that begin with f), or a file with a row for each sample."),
     ] = None
     near: Annotated[
         float | None,
         Option(
-            help="Largest distance of a near copy; unrelated samples are about 1 apart.",
+            "Largest distance of a near copy; unrelated samples are about 1 apart.",
             default=0.1,
             ge=0,
             lt=1,
         ),
     ] = None
     files: Annotated[
-        str | None,
-        Option(help="Column of paths of files to compare; wav files by their samples."),
+        str | None, Option("Column of paths of files to compare; wav files by their samples.")
     ] = None
     audio: Annotated[
         str | None,
         Option(
-            help="Column of paths of wav files, of which shared stretches and near copies are "
+            "Column of paths of wav files, of which shared stretches and near copies are "
             "looked for."
         ),
     ] = None
     shared: Annotated[
         tuple[str, ...],
         Option(
-            help="Group column that sets may share, because it is known in use; may be repeated.",
+            "Group column that sets may share, because it is known in use; may be repeated.",
             split=True,
         ),
     ] = ()
@@ -280,10 +294,97 @@ class CheckTable(PartialTable, frozen=True, kw_only=True):
     priors: Annotated[
         dict[str, float] | None,
         Option(
-            help="Prior of each class in use, as CLASS=P,...",
-            group="Use",
-            read=number_pairs,
-            ge=0,
-            le=1,
+            "Prior of each class in use, as CLASS=P,...", group="Use", read=number_pairs, ge=0, le=1
         ),
     ] = None
+
+
+@dataclass(frozen=True)
+class SplitPlan:
+    """What a split is to be.
+
+    Attributes
+    ----------
+    shares : mapping of str to float
+        Share of each set; empty for folds.
+    folds, inner : int
+        Numbers of folds and inner folds; 0 for none.
+    held_out : float, optional
+        Share of the evaluation set that is held out of the folds.
+    strata : tuple of str
+        Conditions that are spread besides the classes.
+    """
+
+    shares: Mapping[str, float] = field(default_factory=dict)
+    folds: int = 0
+    inner: int = 0
+    held_out: float | None = None
+    seed: int = 0
+    strata: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that it writes."""
+        sets = ("set",) if self.shares or self.held_out is not None else ()
+        inner = (f"inner_{k}" for k in range(1, self.folds + 1) if self.inner)
+        return (*sets, *(("fold",) if self.folds else ()), *inner)
+
+    @property
+    def signature(self) -> tuple[str, ...]:
+        """Its part of the signature."""
+        sets = "+".join(f"{name}={share:g}" for name, share in self.shares.items())
+        parts = {
+            "sets": sets,
+            "eval": "" if self.held_out is None else f"{self.held_out:g}",
+            "folds": str(self.folds or ""),
+            "inner": str(self.inner or ""),
+        }
+        return tuple(f"{key}:{value}" for key, value in parts.items() if value)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every option that is given."""
+        found = {key: getattr(self, key) for key in ("shares", "folds", "inner", "held_out")}
+        given = {key: value for key, value in found.items() if value}
+        return {**given, "seed": self.seed, "strata": [*self.strata]}
+
+
+def plan_of(asked: SplitTable, strata: Sequence[str]) -> SplitPlan:
+    """A plan, refused (UsageError) where it makes no sense; see `split`."""
+    check(asked)
+    common: dict[str, Any] = {"seed": asked.seed or 0, "strata": tuple(strata)}
+    if asked.folds is None:
+        _refuse_without_folds(asked.inner, asked.eval)
+        return SplitPlan(_checked(SHARES if asked.shares is None else asked.shares), **common)
+    if asked.shares is not None:
+        raise UsageError(
+            "shares of sets and folds exclude each other: give --shares or --folds; a held-out "
+            "evaluation set beside folds is --eval SHARE"
+        )
+    return SplitPlan({}, int(asked.folds), int(asked.inner or 0), asked.eval, **common)
+
+
+def _refuse_without_folds(inner: int | None, held_out: float | None) -> None:
+    """Refuse what goes with folds only."""
+    if inner is not None:
+        raise UsageError(
+            "--inner goes with --folds: inner folds are folds of each outer one's rest"
+        )
+    if held_out is not None:
+        raise UsageError(
+            f"--eval goes with --folds; for sets say its share: "
+            f"--shares train={1 - held_out:.6g},eval={held_out:g}"
+        )
+
+
+def _checked(shares: Mapping[str, float]) -> dict[str, float]:
+    """Shares that are above 0 and sum to 1."""
+    if len(shares) < 2:
+        raise UsageError(f"{counted(len(shares), 'set')}: a split has at least 2")
+    for name in shares:
+        if not name or name != name.strip():
+            raise UsageError(f"set name {name!r}: write a word, such as train")
+    total = math.fsum(shares.values())
+    if abs(total - 1) > 1e-9:
+        right = ",".join(f"{name}={share / total:.6g}" for name, share in shares.items())
+        raise UsageError(f"the shares sum to {total:.6g}, not to 1: {right} would do")
+    return {name: float(share) for name, share in shares.items()}

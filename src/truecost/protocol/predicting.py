@@ -1,44 +1,29 @@
-"""What characteristics say of the class: predictors, and predictions across folds of whole
-units.
+"""Predictors, and predictions of the class across folds of whole units.
 
 The first candidate knows the class shares of the training samples and nothing else, so that where
 nothing is to be learnt the choice among candidates can say so. Sums have a fixed order and nothing
-runs in several threads: the same samples give the same bytes.
-
-Each sample is predicted by what was trained on the units of other folds, and how strongly the
-predictor is held back is chosen by folds of whole units within these (nested, paper 003, section
-2.3): no unit has a say in what is predicted for it, neither in the training nor in the choice.
+runs in several threads: the same samples give the same bytes. Each sample is predicted by what was
+trained on the units of other folds, and the strength of its regularisation is chosen by folds
+of whole units within these (nested, paper 003, section 2.3): no unit has a say in what is predicted
+for it, neither in the training nor in the choice.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from truecost.core.subsets import folds as deal
-from truecost.errors import InputError, counted, first_five
-from truecost.extras import need
+from truecost.errors import InputError, counted, first_five, need
 from truecost.options import check_fields
-from truecost.protocol.encoding import Bools, Column, Levels, alike, encoded
+from truecost.protocol.grouping import Column, Levels, alike, encoded
 from truecost.protocol.options import SpuriousTable
-
-Floats = npt.NDArray[np.float64]
-
-
-Ints = npt.NDArray[np.int64]
-
+from truecost.protocol.samples import Floats, Ints, Marks
 
 Path = Callable[[Floats, Ints, Floats, Floats, int], list[Floats]]
-
-
 PENALTIES = (3.0, 1.0, 0.3, 0.1, 0.03, 0.01, 0.003, 0.001)  # of squared weights, strong to weak
-
-
 TREES = (3, 6, 12, 25, 50, 100)  # of a boosting
-
-
 STEPS = 300  # of the optimiser
 
 
@@ -53,13 +38,7 @@ def logistic(
 ) -> list[Floats]:
     """Multinomial logistic regression with ridge: minimises mean -ln p(truth) + penalty/2 sum A^2.
 
-    Parameters
-    ----------
-    train : ndarray of float64, shape (N, features)
-    labels : ndarray of int64, shape (N,)
-        At least two classes occur.
-    weights : ndarray of float64, shape (N,)
-    test : ndarray of float64, shape (M, features)
+    `train` has the shape (N, features), `test` (M, features); at least two classes occur.
 
     Returns
     -------
@@ -100,22 +79,13 @@ def logistic(
 def boosting(
     train: Floats, labels: Ints, weights: Floats, test: Floats, classes: int
 ) -> list[Floats]:
-    """Boosted trees of scikit-learn, which follow interactions; the training shares first.
-
-    Parameters
-    ----------
-    train, labels, weights, test, classes
-        As of `logistic`.
+    """Boosted trees of scikit-learn (extra `learn`), which follow interactions; arguments of
+    `logistic`.
 
     Returns
     -------
     list of ndarray of float64, shape (M, classes)
-        Posteriors, by number of trees from few to many.
-
-    Raises
-    ------
-    MissingExtraError
-        Without scikit-learn.
+        Posteriors: the training shares, then by number of trees from few to many.
     """
     from threadpoolctl import threadpool_limits
 
@@ -137,7 +107,7 @@ def boosting(
     return [_spread(part, known, classes) for part in found]
 
 
-def _spread(posteriors: Floats, known: npt.NDArray[Any], classes: int) -> Floats:
+def _spread(posteriors: Floats, known: Ints, classes: int) -> Floats:
     """Posteriors of all classes, of those that were trained on."""
     found = np.zeros((len(posteriors), classes))
     found[:, known] = posteriors
@@ -150,29 +120,20 @@ def _softmax(logits: Floats) -> Floats:
 
 
 MODELS: dict[str, Path] = {"logistic": logistic, "boosting": boosting}
-
-
 WEIGHED = ("logistic",)  # these take several alike samples as one; leaves of trees count samples
 
 
 @dataclass(frozen=True)
 class Predicting:
-    """How predictions are made.
+    """How predictions are made; UsageError when one of the choices cannot be.
 
     Attributes
     ----------
     model : {"logistic", "boosting"}
         Multinomial logistic regression with ridge, or boosted trees (extra `learn`), which follow
         interactions.
-    folds : int
-        Folds of whole units, at least 2.
-    seed : int
-        Of the folds, from 0 up.
-
-    Raises
-    ------
-    UsageError
-        When one of them cannot be.
+    folds, seed : int
+        Folds of whole units, at least 2, and their seed, from 0 up.
     """
 
     model: str = "logistic"
@@ -234,8 +195,6 @@ def predict(
     ------
     InputError
         When there are fewer units than twice the folds.
-    MissingExtraError
-        When the model needs a package that is not installed.
     """
     how = how or Predicting()
     found = np.asarray(labels, np.int64)
@@ -260,7 +219,7 @@ def predict(
         for k in np.flatnonzero(naive == 0):
             lacking.setdefault(int(k), []).append(int(number) + 1)
         posteriors[test] = _floored(posteriors[test], int(train.sum()))
-    return Predictions(posteriors, tuple(chosen), (*_lacking(lacking, classes),))
+    return Predictions(posteriors, tuple(chosen), (*_lacking_classes(lacking, classes),))
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,7 +234,7 @@ class _Case:
     how: Predicting
     kinds: Ints | None  # of alike samples, which are trained on as one of their weight
 
-    def candidates(self, train: Bools, test: Bools) -> list[Floats]:
+    def candidates(self, train: Marks, test: Marks) -> list[Floats]:
         """Posteriors of the test samples by each candidate."""
         matrix, model = encoded(self.columns, train), MODELS[self.how.model]
         places, asked = np.flatnonzero(train), np.flatnonzero(test)
@@ -290,7 +249,7 @@ class _Case:
         said = model(matrix[kept], self.labels[kept], weights, matrix[asked[once]], self.classes)
         return [part[back] for part in said]
 
-    def choice(self, rows: Bools) -> int:
+    def choice(self, rows: Marks) -> int:
         """The candidate of least cross entropy over inner folds; of equal ones the first."""
         places = np.flatnonzero(rows)
         units = self.units[places]
@@ -308,7 +267,7 @@ class _Case:
             losses = loss if losses is None else losses + loss
         return 0 if losses is None else int(np.argmin(losses))
 
-    def _loss(self, posteriors: Floats, train: Bools, test: Bools) -> float:
+    def _loss(self, posteriors: Floats, train: Marks, test: Marks) -> float:
         """Sum of -ln p(truth) over the test samples."""
         said = _floored(posteriors, int(train.sum()))
         truth = said[np.arange(len(said)), self.labels[test]]
@@ -337,7 +296,7 @@ def _refuse_few(units: Ints, how: Predicting) -> None:
     )
 
 
-def _lacking(lacking: dict[int, list[int]], classes: Sequence[str]) -> list[str]:
+def _lacking_classes(lacking: dict[int, list[int]], classes: Sequence[str]) -> list[str]:
     """Which classes were not there to be trained on."""
     return [
         f"class {classes[k]} is in no group but those of fold {first_five(numbers)}: there it is "
@@ -347,12 +306,7 @@ def _lacking(lacking: dict[int, list[int]], classes: Sequence[str]) -> list[str]
 
 
 def alone_in_units(column: Column, units: npt.ArrayLike) -> bool:
-    """Whether each of several levels occurs in one unit only, so that it is never seen twice.
-
-    Parameters
-    ----------
-    units : array_like, shape (N,)
-    """
+    """Whether each of several levels occurs in one unit only, so that it is never seen twice."""
     if not isinstance(column, Levels) or len(column.levels) < 2:
         return False
     of_units = np.unique(np.asarray(units), return_inverse=True)[1]

@@ -1,8 +1,11 @@
-"""`Samples`: one table of samples, with its mapped columns read and checked, and their
-features.
+"""`Samples`: one table of samples, with its mapped columns read and checked, and their features;
+`TrainingList`, a table from which training sets are drawn with replacement.
 
 A sample is what a system is trained or judged on: an utterance, a clip, a document. `group` names
 what samples share (a speaker, a session); several group columns are several such ways at once.
+
+A training set depends on the seed, its number and which groups the list has, not on the order of
+the list nor on how many sets are drawn (paper 003, section 4.2).
 """
 
 import re
@@ -16,13 +19,19 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.core.factors import encode
+from truecost.core.factors import encode, generator
 from truecost.errors import InputError, UsageError, counted, first_five, near
-from truecost.formats import read
+from truecost.formats import read, sha256
+from truecost.formats.publishing import publish
 from truecost.formats.table import Table, filled, mapped_column, refuse_repeated
+from truecost.formats.tables import SEPARATORS
+from truecost.formats.writers import content_of
 from truecost.names import PROTOCOL_MAP_KEYS
 
 Texts = npt.NDArray[Any]  # of Python strings
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Marks = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,19 +42,14 @@ class Samples:
     ----------
     table : Table
         As it was read, with every column.
-    ids : ndarray of str, shape (N,)
-    labels : ndarray of str, shape (N,), optional
-        Class of each sample.
-    groups : mapping of str to ndarray of str, shape (N,)
-        By column.
-    sets : ndarray of str, shape (N,), optional
-        Set or fold of each sample.
+    ids, labels, sets : ndarray of str, shape (N,)
+        Id, class, and set or fold of each sample; the last two are optional.
+    groups, conditions : mapping of str to ndarray of str, shape (N,)
+        By column; conditions are "" where empty.
     origins : ndarray of str, shape (N,), optional
         Sample or recording that it was made from; its own id where that is empty.
     contents : ndarray of str, shape (N,), optional
         What is the same for copies.
-    conditions : mapping of str to ndarray of str, shape (N,)
-        By column, as text; "" where it is empty.
     columns : mapping of str to str
         Column of each key.
     """
@@ -71,24 +75,14 @@ class Samples:
         ids: npt.ArrayLike | None = None,
         **others: npt.ArrayLike,
     ) -> "Samples":
-        """Samples from arrays.
-
-        Parameters
-        ----------
-        labels : array_like, shape (N,), optional
-        groups, conditions : mapping of str to array_like, optional
-            By column.
-        ids : array_like, shape (N,), optional
-            1, 2, ... when left out.
-        **others : array_like, shape (N,)
-            `set`, `source` or `content`.
+        """Samples from arrays, each of shape (N,): `groups` and `conditions` by column, `others`
+        `set`, `source` or `content`; ids are 1, 2, ... when left out.
 
         Raises
         ------
-        UsageError
-            When anything else is given, or two columns have one name.
-        InputError
-            When lengths differ, a value is missing or an id repeats.
+        UsageError, InputError
+            When anything else is given, or two columns have one name; when lengths differ, a value
+            is missing or an id repeats.
         """
         given = {"id": ids, "label": labels, **others}
         single = {key: np.asarray(v) for key, v in given.items() if v is not None}
@@ -132,10 +126,9 @@ def read_samples(
 
     Raises
     ------
-    UsageError
-        When a key or column is not known, or one that is needed is not mapped.
-    InputError
-        When the file cannot be read, a cell is empty or an id repeats.
+    UsageError, InputError
+        When a key or column is not known, or one that is needed is not mapped; when the file
+        cannot be read, a cell is empty or an id repeats.
     """
     return samples_of(read(path, input_format), columns, conditions, need)
 
@@ -165,6 +158,7 @@ def samples_of(
     ids = filled(table, found["id"], "id")
     refuse_repeated(table.source, ids, "each sample stands once", table.where)
     own = ids.to_numpy()
+    groups = dict.fromkeys(filter(None, found.get("group", "").split("+")))
 
     def texts(key: str) -> Texts | None:
         return filled(table, found[key], key).to_numpy() if key in found else None
@@ -173,17 +167,13 @@ def samples_of(
         table,
         own,
         texts("label"),
-        {c: filled(table, c, "group").to_numpy() for c in _listed(found.get("group", ""))},
+        {c: filled(table, c, "group").to_numpy() for c in groups},
         texts("set"),
         _origins(table, found, own),
         texts("content"),
         {c: table.texts(c, "condition").fill_null("").to_numpy() for c in conditions},
         found,
     )
-
-
-def _listed(columns: str) -> list[str]:
-    return [*dict.fromkeys(filter(None, columns.split("+")))]
 
 
 def _origins(table: Table, found: Mapping[str, str], ids: Texts) -> Texts | None:
@@ -194,48 +184,19 @@ def _origins(table: Table, found: Mapping[str, str], ids: Texts) -> Texts | None
     return np.where([t is None for t in texts], ids, texts)
 
 
-Floats = npt.NDArray[np.float64]
-
-
 _OF_SPLITS = re.compile(r"set|fold|inner_\d+")  # columns that `protocol split` writes
 
 
-@dataclass(frozen=True, eq=False)
-class Features:
-    """One row of finite numbers for each sample.
+def features_of(samples: Samples, given: str) -> Floats:
+    """The features that an option names, (N, features); InputError with cells that hold no number.
 
-    Attributes
-    ----------
-    values : ndarray of float64, shape (N, features)
-    source : str
-        File they are from, empty for columns of the samples' own table.
-    """
-
-    values: Floats
-    names: tuple[str, ...]
-    source: str = ""
-
-
-def features_of(samples: Samples, given: str) -> Features:
-    """The features that an option names.
-
-    Parameters
-    ----------
-    given : str
-        Columns of the samples, separated by commas, `*` and `?` standing for anything but what is
-        no feature: mapped columns and those of a split (f* is not meant to be `fold`, which would
-        keep copies in several folds apart); or a file: a matrix in .npz or .npy whose rows are
-        those of the samples, or a table with their ids.
-
-    Raises
-    ------
-    UsageError
-        When no column has such a name.
-    InputError
-        When a cell holds no finite number, or rows do not match; with the first five places.
+    `given` are columns of the samples, separated by commas, `*` and `?` standing for anything but
+    what is no feature: mapped columns and those of a split (f* is not meant to be `fold`, which
+    would keep copies in several folds apart); or a file: a matrix in .npz or .npy whose rows are
+    those of the samples, or a table with their ids.
     """
     if Path(given).is_file() or Path(given).is_dir():
-        return _of_file(samples, given)
+        return _features_of_file(samples, given)
     if Path(given).suffix in (".npz", ".npy", ".csv", ".tsv", ".parquet", ".ndjson"):
         raise InputError(f"{given}: there is no such file for --features")
     table = samples.table
@@ -249,14 +210,12 @@ def features_of(samples: Samples, given: str) -> Features:
         if not matched:
             raise UsageError(
                 f"--features {pattern!r} is neither a file nor a column of "
-                f"{table.source}{near(pattern, table.columns)}; "
-                f"{table.listed}"
+                f"{table.source}{near(pattern, table.columns)}; {table.listed}"
             )
         names += matched
     if not names:
         raise UsageError("--features names nothing: give columns, such as f*, or a file")
-    names = [*dict.fromkeys(names)]
-    return Features(_feature_numbers(table, names), tuple(names))
+    return _feature_numbers(table, [*dict.fromkeys(names)])
 
 
 def _aside(samples: Samples, name: str) -> bool:
@@ -285,7 +244,7 @@ def _feature_numbers(table: Table, names: Sequence[str]) -> Floats:
     return values
 
 
-def _of_file(samples: Samples, path: str) -> Features:
+def _features_of_file(samples: Samples, path: str) -> Floats:
     """Features out of a file of their own."""
     table = read(path)
     column = next((c for c in (samples.columns["id"], "id") if c in table.frame.columns), None)
@@ -304,7 +263,7 @@ def _of_file(samples: Samples, path: str) -> Features:
         raise InputError(f"{path}: there are no numbers in it; {table.listed}")
     values = _feature_numbers(table, names)
     if column is not None:
-        return Features(values[_joined(samples, table, column)], tuple(names), path)
+        return np.asarray(values[_joined(samples, table, column)])
     if not table.ordered:
         raise UsageError(
             f"{path}: there is no column {samples.columns['id']!r} or 'id' that says which sample "
@@ -321,7 +280,7 @@ def _of_file(samples: Samples, path: str) -> Features:
             f"{counted(len(samples), 'sample')} of {samples.table.source}: rows match by position "
             f"unless there is an array id"
         )
-    return Features(values, tuple(names), path)
+    return values
 
 
 def _parses(table: Table, column: str) -> bool:
@@ -333,7 +292,7 @@ def _parses(table: Table, column: str) -> bool:
     return True
 
 
-def _joined(samples: Samples, table: Table, column: str) -> npt.NDArray[Any]:
+def _joined(samples: Samples, table: Table, column: str) -> Ints:
     """For each sample its row in the table of features."""
     ids = filled(table, column, "id")
     refuse_repeated(table.source, ids, "each sample has one row of features", table.where)
@@ -347,13 +306,95 @@ def _joined(samples: Samples, table: Table, column: str) -> npt.NDArray[Any]:
     return np.array([rows[i] for i in samples.ids], np.int64)
 
 
-def equal_rows(values: Floats) -> npt.NDArray[np.int64]:
+def equal_rows(values: Floats) -> Ints:
     """A code for each row that equal rows share."""
     whole = np.ascontiguousarray(values + 0.0)  # -0.0 becomes 0.0
     packed = whole.view(np.dtype((np.void, whole.shape[1] * whole.itemsize)))[:, 0]
     return np.unique(packed, return_inverse=True)[1].astype(np.int64)
 
 
-def equal_texts(texts: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def equal_texts(texts: Texts) -> Ints:
     """A code for each text that equal texts share."""
     return encode(texts)[1].astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingList:
+    """A training list, all columns as text; groups of a column, or rows, are drawn whole."""
+
+    path: Path
+    table: Table
+    sha256: str
+    group: str
+
+    @property
+    def units(self) -> int:
+        """Number of groups, or of rows."""
+        return len(set(self._names()))
+
+    def _names(self) -> list[str]:
+        """The group of each row; a row is its own, however the list is ordered."""
+        if self.group:
+            return [str(g) for g in filled(self.table, self.group, "group").to_list()]
+        rows = ["\x1f".join("" if c is None else c for c in row) for row in self.table.frame.rows()]
+        seen: dict[str, int] = {}
+        names = []
+        for row in rows:  # rows that are equal are told apart by number
+            seen[row] = seen.get(row, 0) + 1
+            names.append(f"{row}\x1e{seen[row]:09d}")
+        return names
+
+    def counts(self, number: int, seed: int) -> Ints:
+        """How often each row of the list stands in a set, numbered from 1; int64 (rows,). As many
+        groups are drawn as there are.
+        """
+        groups, codes = np.unique(np.array(self._names()), return_inverse=True)
+        random = generator("truecost training set", str(seed), str(number))
+        drawn = np.bincount(random.integers(0, len(groups), len(groups)), minlength=len(groups))
+        return np.asarray(drawn[codes], np.int64)
+
+    def drawn(self, number: int, seed: int) -> bytes:
+        """The file of a set: header, columns and order of the list, all rows once more for each
+        further time that they were drawn, so that copies do not stand side by side.
+        """
+        counts = self.counts(number, seed)
+        passes = [np.flatnonzero(counts > k) for k in range(int(counts.max()))]
+        frame = self.table.frame[np.concatenate(passes)]
+        return content_of(Table(self.table.source, frame), str(self.path))
+
+
+def read_list(path: str, group: str | None = None) -> TrainingList:
+    """Read a training list, CSV or TSV with a header; the groups of a column are drawn whole."""
+    if Path(path).suffix.lower().lstrip(".") not in SEPARATORS:
+        raise UsageError(
+            f"{path}: training sets are drawn from a list in CSV or TSV with a header (.csv, .tsv)"
+        )
+    table = read(path)
+    if group is not None:
+        table.require(group, "group of [training]")
+    found = TrainingList(Path(path), table, sha256(path), group or "")
+    if found.units < 2:
+        raise UsageError(
+            f"{path}: {counted(found.units, 'group')} of {group}: sets are drawn from two or more"
+            if group
+            else f"{path}: one row only: sets are drawn from two or more"
+        )
+    return found
+
+
+def write_sets(found: TrainingList, numbers: range, seed: int, folder: Path) -> Mapping[int, Path]:
+    """Write the sets that are not there yet, and give the place of each."""
+    places = {}
+    for number in numbers:
+        place = folder / f"set-{number:02d}" / f"train{found.path.suffix.lower()}"
+        content = found.drawn(number, seed)
+        if not place.exists():
+            publish({place: content})
+        elif place.read_bytes() != content:
+            raise UsageError(
+                f"{place}: this training set was drawn from another list, group or seed than "
+                f"{found.path} with seed {seed} now gives: choose another --output, or put back "
+                f"what changed"
+            )
+        places[number] = place
+    return places

@@ -1,37 +1,63 @@
-"""What several sets share: groups, copies, and what was made of the same recording."""
+"""What several sets share: groups, copies, and what was made of the same recording,
+found in the sound itself.
 
-from collections.abc import Sequence
+A file's hash is that of its samples, so that another header, width or container of the same sound
+does not hide it; what is no uncompressed wav file is hashed byte by byte.
+
+A stretch is found by landmarks. A landmark is the largest |sample| within 5 ms on either side; its
+print says which of 32 pairs of samples around it is larger, on the sign and scale of the peak. So
+it does not depend on where a clip was cut, how loud it is, or which way round it is wired. Two
+recordings share a stretch when at least 8 landmarks with equal prints, all different, lie equally
+far apart in both. Where many samples are equal (silence in few bits) there are no landmarks.
+Noise, resampling and lossy codecs change the prints: docs/protocol-checks.md says how much.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from truecost.core.factors import encode
-from truecost.errors import counted
+from truecost.errors import InputError, counted
+from truecost.formats import sha256
 from truecost.protocol.findings import Division, Finding, Kind
-from truecost.protocol.samples import Samples
-
-Ints = npt.NDArray[np.int64]
-Marks = npt.NDArray[np.bool_]
-Texts = npt.NDArray[Any]
+from truecost.protocol.samples import Ints, Marks, Samples, Texts
+from truecost.speech.clips import read_wave
 
 SHOWN = 5  # examples of a finding
 PLACES = 3  # sets that an example names
+S = TypeVar("S")
+T = TypeVar("T")
+REACH = 0.005  # seconds on either side within which a landmark is the largest
+AROUND = 0.008  # seconds on either side that a print looks at
+BITS = 32
+SHARED = 8  # landmarks in step that make a shared stretch
+COMMONEST = 200  # landmarks with one print: a hum repeats, and tells nothing
+QUIETEST = 0.02  # of the loudest sample: landmarks below are noise
+TIED = 8  # of the pairs of a print may be equal: more of them are silence
+
+
+@dataclass(frozen=True, eq=False)
+class Keys:
+    """What copies have in common: a code for each sample, and what it is called."""
+
+    codes: Ints
+    by: str
+    kind: Kind = "leak"
+    doubt: str = ""
 
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """Keys that stand in several sets of a division.
-
-    Attributes
-    ----------
-    first : list of ndarray
-        For each such key, in the order of the rows: its first row in each set that it is in.
-    rows : ndarray of int64
-        All rows of these keys that are in a set.
-    sets : tuple of str
-        The sets that share any.
+    """Keys that stand in several sets of a division: of each such key, in the order of the rows,
+    its first row in each set that it is in; all rows of these keys in a set; the sets that share
+    any.
     """
 
     first: list[Ints]
@@ -40,14 +66,8 @@ class Crossing:
 
     @staticmethod
     def of(codes: Ints, division: Division, known: Marks | None = None) -> "Crossing":
-        """What crosses a division.
-
-        Parameters
-        ----------
-        codes : ndarray of int64, shape (N,)
-            Key of each sample; -1 where it has none.
-        known : ndarray of bool, shape (N,), optional
-            Rows of which it has been said already: a key of which nothing else crosses is left out.
+        """What crosses a division. `codes`, shape (N,), is the key of each sample, -1 for none; a
+        key of which nothing else crosses than `known` rows, said already, is left out.
         """
         inside = np.flatnonzero((division.codes >= 0) & (codes >= 0))
         pairs = codes[inside].astype(np.int64) * len(division) + division.codes[inside]
@@ -76,30 +96,46 @@ def place(samples: Samples, division: Division, row: int) -> str:
     return f"{division.called(int(division.codes[row]))}, {samples.table.where(int(row))}"
 
 
+def sample_at(samples: Samples, division: Division, row: int) -> str:
+    """A sample and where it stands: `u7 (train, line 7)`."""
+    return f"{samples.ids[row]} ({place(samples, division, row)})"
+
+
 def places(samples: Samples, division: Division, rows: Ints) -> str:
     """Where the first of a key stand, set by set."""
     said = [place(samples, division, int(row)) for row in rows[:PLACES]]
     return "; ".join([*said, "..."] if len(rows) > PLACES else said)
 
 
-def told(examples: Sequence[str], count: int) -> str:
+def listed(examples: Sequence[str], count: int) -> str:
     """Examples in a message, and whether there are more."""
     return ", ".join([*examples, "..."] if count > len(examples) else examples)
 
 
-def found(
+def about_crossing(
     rule: str,
-    kind: Kind,
-    what: str,
+    division: Division,
     crossing: Crossing,
+    words: tuple[str, str, str],
     examples: Sequence[str],
-    remedy: str,
-    count: int | None = None,
-) -> Finding:
-    """A finding about what crosses: what and how many, examples, what to do."""
-    number = len(crossing) if count is None else count
-    message = f"{what}: {told(examples, number)}; {remedy}"
-    return Finding(rule, kind, message, crossing.sets, number, tuple(examples), crossing.rows)
+    kind: Kind = "leak",
+) -> list[Finding]:
+    """The finding about what crosses, none where nothing does: in words what it is, what else to
+    say of it, and what to do.
+    """
+    number, (what, more, remedy) = len(crossing), words
+    if not number:
+        return []
+    message = (
+        f"{division.prefix}{what} in several sets ({division.listed(crossing.sets)}{more}: "
+        f"{listed(examples, number)}; {remedy}"
+    )
+    return [Finding(rule, kind, message, crossing.sets, number, tuple(examples), crossing.rows)]
+
+
+def warning(rule: str, message: str, sets: tuple[str, ...], about: Sequence[object]) -> Finding:
+    """A warning about levels, groups or classes, the first five as examples."""
+    return Finding(rule, "warning", message, sets, len(about), tuple(map(str, about[:SHOWN])))
 
 
 def shared_groups(samples: Samples, division: Division, allowed: Sequence[str]) -> list[Finding]:
@@ -107,18 +143,9 @@ def shared_groups(samples: Samples, division: Division, allowed: Sequence[str]) 
     findings = []
     for column, texts in samples.groups.items():
         crossing = Crossing.of(encode(texts)[1].astype(np.int64), division)
-        if not len(crossing):
-            continue
-        examples = [
-            f"{texts[rows[0]]} ({places(samples, division, rows)})"
-            for rows in crossing.first[:SHOWN]
-        ]
+        number, first = len(crossing), crossing.first[:SHOWN]
+        examples = [f"{texts[rows[0]]} ({places(samples, division, rows)})" for rows in first]
         known = column in allowed
-        what = (
-            f"{division.prefix}{counted(len(crossing), 'group')} of {column} "
-            f"{'is' if len(crossing) == 1 else 'are'} in several sets "
-            f"({division.listed(crossing.sets)}; {counted(len(crossing.rows), 'sample')})"
-        )
         remedy = (
             f"allowed by --shared {column}: the figure holds for {column} that was trained on"
             if known
@@ -126,104 +153,224 @@ def shared_groups(samples: Samples, division: Division, allowed: Sequence[str]) 
             f"split --map group={column}), or say --shared {column} where {column} of use is known "
             f"in training"
         )
+        what = f"{counted(number, 'group')} of {column} {'is' if number == 1 else 'are'}"
+        said = (what, f"; {counted(len(crossing.rows), 'sample')})", remedy)
         kind: Kind = "note" if known else "leak"
-        findings.append(found("shared-groups", kind, what, crossing, examples, remedy))
+        findings += about_crossing("shared-groups", division, crossing, said, examples, kind)
     return findings
 
 
-def exact_copies(
-    samples: Samples,
-    division: Division,
-    keys: Ints,
-    by: str,
-    kind: Kind = "leak",
-    doubt: str = "",
-    known: Marks | None = None,
-) -> list[Finding]:
-    """Samples that are the same by a key (a text, a hash, equal features), across sets."""
-    crossing = Crossing.of(keys, division, known)
-    if not len(crossing):
-        return []
-    examples = [
-        " = ".join(f"{samples.ids[row]} ({place(samples, division, row)})" for row in rows[:2])
-        for rows in crossing.first[:SHOWN]
-    ]
-    what = (
-        f"{division.prefix}{counted(len(crossing), 'sample', 'are')} in several sets "
-        f"({division.listed(crossing.sets)}), the same by {by}{doubt}"
+def exact_copies(samples: Samples, division: Division, keys: Keys, known: Marks) -> list[Finding]:
+    """Samples that are the same by a key (a text, a hash, equal features), across sets; their rows
+    are `known` then.
+    """
+    crossing = Crossing.of(keys.codes, division, known)
+    known[crossing.rows] = True
+    first = crossing.first[:SHOWN]
+    examples = [" = ".join(sample_at(samples, division, r) for r in rows[:2]) for rows in first]
+    said = (
+        counted(len(crossing), "sample", "are"),
+        f"), the same by {keys.by}{keys.doubt}",
+        "the system has seen the answer: keep each in one set",
     )
-    remedy = "the system has seen the answer: keep each in one set"
-    return [found("exact-copies", kind, what, crossing, examples, remedy)]
+    return about_crossing("exact-copies", division, crossing, said, examples, keys.kind)
 
 
-def copies_within(
-    samples: Samples, division: Division, keys: Ints, by: str, known: Marks | None = None
-) -> list[Finding]:
+def copies_within(samples: Samples, division: Division, keys: Keys, known: Marks) -> list[Finding]:
     """Samples of one set that are the same by a key: a note, for they weigh more than once."""
-    inside = np.flatnonzero((division.codes >= 0) & (keys >= 0))
-    pairs = keys[inside] * len(division) + division.codes[inside]
+    inside = np.flatnonzero((division.codes >= 0) & (keys.codes >= 0))
+    pairs = keys.codes[inside] * len(division) + division.codes[inside]
     _, first, own = np.unique(pairs, return_index=True, return_inverse=True)
-    later = np.ones(len(inside), bool)
+    later = ~known[inside]
     later[first] = False
-    if known is not None:
-        later &= ~known[inside]
     rows = inside[later]
     if not len(rows):
         return []
+    known[rows] = True
     originals = inside[first[own[later]]]
     examples = [
-        f"{samples.ids[r]} ({place(samples, division, int(r))}) = {samples.ids[o]} "
-        f"({samples.table.where(int(o))})"
+        f"{sample_at(samples, division, r)} = {samples.ids[o]} ({samples.table.where(int(o))})"
         for r, o in zip(rows[:SHOWN], originals[:SHOWN], strict=True)
     ]
     sets = division.named(np.unique(division.codes[rows]))
     message = (
         f"{division.prefix}{counted(len(rows), 'sample', 'repeat')} another of the same set, the "
-        f"same by {by}: {told(examples, len(rows))}; they count more than once: leave them out, "
-        f"unless use has them so often"
+        f"same by {keys.by}: {listed(examples, len(rows))}; they count more than once: leave them "
+        f"out, unless use has them so often"
     )
     return [Finding("exact-copies", "note", message, sets, len(rows), tuple(examples), rows)]
 
 
 def shared_sources(samples: Samples, division: Division) -> list[Finding]:
-    """Chunks and augmented copies of which the origin, or another one, is in another set.
-
-    A sample and its source hang together, and so on over sources of sources.
+    """Chunks and augmented copies of which the origin, or another one, is in another set; over
+    sources of sources too.
     """
     if samples.origins is None:
         return []
-    codes = families(samples.ids, samples.origins)
-    crossing = Crossing.of(codes, division)
-    if not len(crossing):
-        return []
-    column = samples.columns.get("source", "source")
+    crossing = Crossing.of(families(samples.ids, samples.origins), division)
     examples = [
         " and ".join(
             f"{samples.ids[row]} of {samples.origins[row]} ({place(samples, division, row)})"
             if samples.origins[row] != samples.ids[row]
-            else f"{samples.ids[row]} ({place(samples, division, row)})"
+            else sample_at(samples, division, row)
             for row in rows[:2]
         )
         for rows in crossing.first[:SHOWN]
     ]
-    what = (
-        f"{division.prefix}{counted(len(crossing), 'origin', 'have')} chunks or augmented copies "
-        f"in several sets ({division.listed(crossing.sets)}; column {column}; "
-        f"{counted(len(crossing.rows), 'sample')})"
-    )
-    remedy = (
+    column = samples.columns.get("source", "source")
+    said = (
+        f"{counted(len(crossing), 'origin', 'have')} chunks or augmented copies",
+        f"; column {column}; {counted(len(crossing.rows), 'sample')})",
         "the evaluation is optimistic: split first, then cut and augment, or split with "
-        f"--map source={column}"
+        f"--map source={column}",
     )
-    return [found("shared-sources", "leak", what, crossing, examples, remedy)]
+    return about_crossing("shared-sources", division, crossing, said, examples)
 
 
 def families(ids: Texts, origins: Texts) -> Ints:
     """What hangs together over sources: one code for a sample, its source and all made of it."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    from truecost.kernels.points import unite
 
     names, nodes = encode(np.concatenate([ids, origins]))
-    one, other = nodes[: len(ids)], nodes[len(ids) :]
-    graph = coo_array((np.ones(len(ids), np.int8), (one, other)), shape=(len(names), len(names)))
-    return np.asarray(connected_components(graph, directed=False)[1][one], np.int64)
+    found = np.empty(len(ids), np.int64)
+    unite(nodes.reshape(2, -1).astype(np.int64), found, np.arange(len(names), dtype=np.int64))
+    return found
+
+
+def sample_hash(path: str | Path) -> str:
+    """SHA-256 of the samples of a wav file, or of the bytes of any other file."""
+    try:
+        samples = read_wave(path)[0]
+    except InputError:
+        return sha256(str(path))
+    return hashlib.sha256(b"samples" + samples.tobytes()).hexdigest()
+
+
+def each(work: Callable[[S], T], given: Sequence[S], jobs: int | None = None) -> list[T]:
+    """What `work` gives for each of several (paths), in their order, made in threads."""
+    with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
+        return list(pool.map(work, given))
+
+
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """The landmarks of one recording: times in samples and prints, shape (landmarks,); samples a
+    second.
+    """
+
+    times: Ints
+    prints: Ints
+    rate: int
+
+    @staticmethod
+    def of_file(path: str | Path) -> "Landmarks":
+        """Those of a wav file; InputError when it cannot be read."""
+        return Landmarks.of(*read_wave(path))
+
+    @staticmethod
+    def of(samples: npt.ArrayLike, rate: int) -> "Landmarks":
+        """Those of samples at so many a second."""
+        from scipy.ndimage import maximum_filter1d
+
+        sound = np.asarray(samples, np.float64)
+        around, reach = max(4, round(AROUND * rate)), max(2, round(REACH * rate))
+        loud = np.abs(sound)
+        if len(sound) <= 2 * around or not loud.any():
+            return Landmarks(np.zeros(0, np.int64), np.zeros(0, np.int64), rate)
+        peaks = (loud == maximum_filter1d(loud, 2 * reach + 1)) & (loud >= QUIETEST * loud.max())
+        times = np.flatnonzero(peaks)
+        times = times[(times >= around) & (times < len(sound) - around)]
+        one, other = _pairs(around)
+        differences = sound[times[:, None] + one] - sound[times[:, None] + other]
+        told = (differences == 0).sum(axis=1) <= TIED
+        larger = differences * np.sign(sound[times])[:, None] > 0
+        prints = (larger.astype(np.int64) << np.arange(BITS)).sum(axis=1)
+        return Landmarks(times[told], prints[told], rate)
+
+
+def _pairs(around: int) -> tuple[Ints, Ints]:
+    """Places, from the landmark, of the two samples that each bit compares."""
+    rng = np.random.Generator(np.random.Philox(key=[around, 0x70726F74]))
+    one = rng.integers(-around, around + 1, BITS)
+    step = rng.integers(around // 2, around + 1, BITS)  # far apart, so that they seldom tie
+    other = np.where(one > 0, one - step, one + step)
+    return one, other
+
+
+def shared_stretches(recordings: Sequence[Landmarks], codes: Ints) -> dict[tuple[int, int], Any]:
+    """Pairs of recordings of different codes that share a stretch.
+
+    `codes` is the set of each recording, -1 for those that are left out. By pair, the first the
+    smaller: landmarks in step, and the seconds in each recording at which the first of them stands.
+    """
+    sizes = [len(r.times) for r in recordings]
+    owner = np.repeat(np.arange(len(recordings)), sizes)
+    if not len(owner):
+        return {}
+    times = np.concatenate([r.times for r in recordings])
+    prints = np.concatenate([r.prints for r in recordings])
+    rates = np.array([r.rate for r in recordings])
+    order = np.lexsort((times, owner, prints))
+    owner, times, prints = owner[order], times[order], prints[order]
+    starts = np.flatnonzero(np.append(True, prints[1:] != prints[:-1]))
+    counts = np.diff(np.append(starts, len(prints)))
+    kept = np.repeat(counts <= COMMONEST, counts)
+    owner, times, prints = owner[kept], times[kept], prints[kept]
+    found: list[Ints] = []
+    for shift in range(1, min(COMMONEST, len(prints))):
+        same = np.flatnonzero(prints[shift:] == prints[:-shift])
+        if not len(same):
+            break
+        one, other = owner[same], owner[same + shift]
+        apart = (codes[one] != codes[other]) & (rates[one] == rates[other])
+        apart &= (codes[one] >= 0) & (codes[other] >= 0)
+        here = same[apart]
+        lag = times[here + shift] - times[here]
+        pairs = (owner[here], owner[here + shift], lag, prints[here], times[here])
+        found.append(np.stack(pairs, axis=1))
+    return _in_step(np.concatenate(found), rates) if found else {}
+
+
+def _in_step(matches: Ints, rates: Ints) -> dict[tuple[int, int], Any]:
+    """Pairs with enough prints of one lag; of several lags the one with most, then the least."""
+    if not len(matches):
+        return {}
+    matches = matches[np.lexsort(matches.T[::-1])]
+    again = (matches[1:, :4] == matches[:-1, :4]).all(axis=1)
+    matches = matches[np.append(True, ~again)]  # a print that repeats counts once
+    lags, first, counts = np.unique(matches[:, :3], axis=0, return_index=True, return_counts=True)
+    best: dict[tuple[int, int], Any] = {}
+    for k in np.flatnonzero(counts >= SHARED):
+        one, other, lag = (int(value) for value in lags[k])
+        start = int(matches[first[k] : first[k] + counts[k], 4].min())
+        known = best.get((one, other))
+        if known is None or counts[k] > known[0]:
+            rate = int(rates[one])
+            best[one, other] = (int(counts[k]), start / rate, (start + lag) / rate)
+    return best
+
+
+def shared_audio(
+    samples: Samples, division: Division, recordings: Sequence[Landmarks], same: Sequence[Ints]
+) -> list[Finding]:
+    """Recordings that share a stretch of sound with one in another set, but for exact copies."""
+    stretches = shared_stretches(recordings, division.codes)
+    pairs = [p for p in stretches if not any(keys[p[0]] == keys[p[1]] for keys in same)]
+    if not pairs:
+        return []
+    pairs.sort()
+    examples = []
+    for one, other in pairs[:SHOWN]:
+        marks, start, begin = stretches[one, other]
+        examples.append(
+            f"{sample_at(samples, division, one)} at {start:.2f} s and "
+            f"{sample_at(samples, division, other)} at {begin:.2f} s ({counted(marks, 'landmark')})"
+        )
+    rows = np.unique(np.array(pairs, np.int64))
+    sets = division.named(np.unique(division.codes[rows]))
+    message = (
+        f"{division.prefix}{counted(len(pairs), 'pair')} of recordings in different sets share a "
+        f"stretch of sound ({division.listed(sets)}): {listed(examples, len(pairs))}; they are cut "
+        f"from one recording, or one is mixed into the other: split recordings first, then cut them"
+    )
+    return [Finding("shared-sources", "leak", message, sets, len(pairs), tuple(examples), rows)]

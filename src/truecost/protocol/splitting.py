@@ -1,39 +1,41 @@
-"""`split`: samples into sets or folds, groups whole, classes and conditions spread evenly.
+"""`split`: samples into sets or folds, groups whole, classes and conditions spread evenly;
+its file with the plan beside it, and whether a split is still the file that was written.
 
 Four plans: sets with shares (train, dev, eval); folds for cross-validation; a held-out evaluation
 set and folds of the rest; and, with either kind of folds, inner folds for the choices that are made
 within each outer fold. `dealing.py` says what is made small and how.
+
+Beside `split.csv` lies `split.csv.json`: the signature, what was asked for, how well it is spread,
+and the hashes of what was read and written. Both are written, or none.
 """
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, UsageError
+from truecost.formats import sha256
+from truecost.formats.publishing import publish
 from truecost.formats.table import Table
-from truecost.protocol.dealing import Balance, Profiles, balance_of, deal_shares, profiles_of
+from truecost.formats.writers import check_target, content_of, format_of
+from truecost.protocol import dealing
+from truecost.protocol.dealing import Balance, Note, Profiles
+from truecost.protocol.findings import Finding
 from truecost.protocol.grouping import Axis, Units, axes_of, odd_groups, people, units_of
-from truecost.protocol.planning import (
-    HELD_OUT,
-    REST,
-    SHARES,
-    Note,
-    SplitPlan,
-    notes_on,
-    notes_on_units,
-    plan_of,
-)
-from truecost.protocol.samples import Samples
+from truecost.protocol.options import SplitPlan, SplitTable, plan_of
+from truecost.protocol.samples import Marks, Samples, Texts
 from truecost.version import __version__
 
-__all__ = ["SHARES", "Note", "Split", "SplitPlan", "split"]
-Texts = npt.NDArray[Any]
-Ints = npt.NDArray[np.int64]
+HELD_OUT, REST = "eval", "train"  # sets of a plan with a held-out evaluation set and folds
+KINDS = {"set": "sets", "inner": "inner folds"}  # of what is dealt; folds otherwise
+FORMATS = ("csv", "tsv", "parquet", "ndjson", "npz")  # those that have room for any column
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +98,6 @@ class Split:
         }
 
 
-KINDS = {"set": "sets", "inner": "inner folds"}  # of what is dealt; folds otherwise
-
-
 @dataclass
 class _Work:
     """What is dealt, and what has been."""
@@ -111,23 +110,21 @@ class _Work:
     assignments: dict[str, Texts] = field(default_factory=dict)
     balances: dict[str, Balance] = field(default_factory=dict)
 
-    def deal(
-        self, column: str, shares: Mapping[str, float], among: npt.NDArray[np.bool_], purpose: str
-    ) -> Texts:
+    def deal(self, column: str, shares: Mapping[str, float], among: Marks, purpose: str) -> Texts:
         """Deal some of the units to named sets; the set of each unit, "" for the others."""
         # Sets in an order of their own, so that the order in which they are named means nothing.
         names = tuple(sorted(shares, key=lambda name: -shares[name]))
         wanted = np.array([shares[name] for name in names])
         own = self.profiles if among.all() else self.profiles.of(among)
         self.refuse_few(len(own), len(names), column)
-        places = deal_shares(own, wanted, self.seed, purpose)
+        places = dealing.deal_shares(own, wanted, self.seed, purpose)
         place = {name: k for k, name in enumerate(names)}
         back = np.array([place[name] for name in shares])  # as they were named
         ranks = np.argsort(back)
         found = np.full(len(self.units), "", object)
         found[among] = np.array(names, object)[places]
         self.assignments[column] = found[self.units.codes]
-        self.balances[column] = balance_of(
+        self.balances[column] = dealing.balance_of(
             own, ranks[places], wanted[back], tuple(shares), self.axes
         )
         return found
@@ -200,9 +197,11 @@ def split(
     [(4, 2), (4, 2), (4, 2)]
     """
     names = [*samples.conditions] if strata is None else [*dict.fromkeys(strata)]
-    plan = plan_of(shares, folds, inner, held_out, seed, names)
+    named = None if shares is None else dict(shares)
+    asked = SplitTable(shares=named, folds=folds, inner=inner, eval=held_out, seed=seed)
+    plan = plan_of(asked, names)
     axes, units = axes_of(samples, names), units_of(samples)
-    work = _Work(samples, units, axes, profiles_of(units.codes, axes), seed)
+    work = _Work(samples, units, axes, dealing.profiles_of(units.codes, axes), seed)
     for sets, column in ((plan.folds, "fold"), (plan.inner, "inner")):
         work.refuse_few(len(units), sets, column)  # before anything is made for each of them
     _refuse_columns(samples, plan)
@@ -213,17 +212,17 @@ def split(
         _deal_folds(work, plan, everyone)
     first = next(iter(work.balances.values()))
     notes = (
-        *notes_on_units(samples, units, work.profiles, first, odd_groups(samples)),
+        *dealing.notes_on_units(samples, units, work.profiles, first, odd_groups(samples)),
         *(
             note
             for column, found in work.balances.items()
-            for note in notes_on(column, found, units)
+            for note in dealing.notes_on(column, found, units)
         ),
     )
     return Split(samples, plan, work.assignments, work.balances, units, notes)
 
 
-def _deal_folds(work: _Work, plan: SplitPlan, everyone: npt.NDArray[np.bool_]) -> None:
+def _deal_folds(work: _Work, plan: SplitPlan, everyone: Marks) -> None:
     """The held-out set if there is one, the folds of the rest, and the inner folds of each."""
     rest = everyone
     if plan.held_out is not None:
@@ -252,3 +251,95 @@ def _refuse_columns(samples: Samples, plan: SplitPlan) -> None:
             f"{samples.table.source}: there is a column {there[0]!r} already, and a split writes "
             f"one: give it another name (truecost convert --map old_{there[0]}={there[0]})"
         )
+
+
+def plan_path(path: str) -> str:
+    """Where the plan of a split lies."""
+    return f"{path}.json"
+
+
+def check_split_target(
+    path: str, output_format: str | None, sources: tuple[str, ...] = (), *, force: bool = False
+) -> str:
+    """The format of a split's file, once nothing stands against it."""
+    kind = format_of(path, output_format)
+    if kind not in FORMATS:
+        raise UsageError(
+            f"{path}: {kind} has no place for the columns of a split: choose one of "
+            f"{', '.join(FORMATS)}"
+        )
+    for place in (path, plan_path(path)):
+        check_target(place, sources, force=force)
+    if Path(path).is_dir():
+        raise UsageError(f"{path}: a folder is there: name a file")
+    return kind
+
+
+def write_split(
+    split: Split, path: str, output_format: str | None = None, *, force: bool = False
+) -> None:
+    """Write a split and its plan: every column of the table that was read, in the same order of
+    rows, and those of the split.
+
+    Parameters
+    ----------
+    path : str
+        File of the table; an ending .gz compresses. The plan is written to this name with .json
+        behind it.
+    output_format : str, optional
+        csv, tsv, parquet, ndjson or npz; from the path's ending when left out.
+    force : bool
+        Replace what is there.
+
+    Raises
+    ------
+    UsageError, InputError
+        See `check_split_target`; when the format cannot hold a value, or a file cannot be written.
+    """
+    source = split.samples.table.source
+    check_split_target(path, output_format, (source,), force=force)
+    content = content_of(split.table, path, output_format)
+    plan = plan_text(split, (Path(path).name, content))
+    # A link stays, and what it points to is replaced.
+    publish({Path(path).resolve(): content, Path(plan_path(path)).resolve(): plan})
+
+
+def plan_text(split: Split, written: tuple[str, bytes] | None = None) -> str:
+    """The plan of a split as JSON; `written` is the name of its file and what is in it."""
+    said: dict[str, Any] = {"truecost": __version__, **split.to_dict()}
+    source = Path(split.samples.table.source)
+    if source.is_file():
+        said["input"] = {"file": source.name, "sha256": sha256(str(source))}
+    if written is not None:
+        said["output"] = {"file": written[0], "sha256": hashlib.sha256(written[1]).hexdigest()}
+    return msgspec.json.format(msgspec.json.encode(said), indent=2).decode() + "\n"
+
+
+def changed(path: str) -> tuple[Finding | None, str]:
+    """Whether a file is still the split that was written, by the plan PATH.json that lies beside
+    it: a warning when its hash is another one, and the signature of the plan, empty where there is
+    none.
+
+    Raises
+    ------
+    InputError
+        When the plan cannot be read.
+    """
+    beside = Path(plan_path(path))
+    if not beside.is_file() or not Path(path).is_file():
+        return None, ""
+    try:
+        plan = msgspec.json.decode(beside.read_bytes())
+        wanted, signature = plan["output"]["sha256"], str(plan["signature"])
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{beside}: is not the plan of a split ({type(error).__name__}: {error}); move it "
+            f"away, or write the split again"
+        ) from error
+    if wanted == sha256(path):
+        return None, signature
+    message = (
+        f"{path} is not the file that truecost protocol split wrote: its hash is not the one in "
+        f"{beside.name}; split again with the plan there, or remove it and say who made the split"
+    )
+    return Finding("split-changed", "warning", message), signature

@@ -1,8 +1,8 @@
-"""Trainings of methods over seeds and training sets: their commands, what each left, what is left
-to run.
+"""Trainings of methods over seeds and training sets: the command of a method, how one is run, and
+what it leaves.
 
-`{train}` is the training list, `{seed}` the seed, `{out}` the file into which the program writes
-the scores of the test. `{{` and `}}` are braces. No shell sees the words.
+In a command `{train}` is the training list, `{seed}` the seed, `{out}` the file into which the
+program writes the scores of the test. `{{` and `}}` are braces. No shell sees the words.
 
 A run has a folder, `METHOD/set-03/seed-7` below that of all runs (without the set where there is
 one training list)::
@@ -15,46 +15,134 @@ The program writes into a folder of its attempt, from where its file is moved wh
 well. So nothing half-written counts, whenever anything is killed.
 """
 
+import os
 import re
+import select
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from truecost.errors import InputError, TruecostError, UsageError
+from truecost.errors import InputError, TruecostError, UsageError, near
 from truecost.formats import sha256
 from truecost.formats.publishing import aside
-from truecost.protocol.training_processes import Ended
+from truecost.resources.recording import LAUNCHER
+
+PATIENCE = 2.0  # seconds between asking a program to end and ending it
+FAREWELL = 0.2  # the same where we are interrupted
+# One thread each for BLAS and OpenMP, unless the user says how many: sums of several threads differ
+# in their last digits, and so would scores.
+ONE_THREAD = (
+    *("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS"),
+    *("VECLIB_MAXIMUM_THREADS", "BLIS_NUM_THREADS", "NUMBA_NUM_THREADS"),
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended: its exit code (below 0 the signal that ended it), whether its time was
+    over, why it could not be started (0 when it was); CPU seconds of all its processes, in programs
+    and in the system, seconds on the clock, and bytes of the largest process.
+    """
+
+    status: int = 127
+    late: bool = False
+    errno: int = 0
+    user: float = 0.0
+    system: float = 0.0
+    wall: float = 0.0
+    peak: int = 0
+
+
+def run_program(
+    command: Sequence[str],
+    logs: tuple[Path, Path],
+    folder: str,
+    timeout: float | None,
+    variables: Mapping[str, str],
+) -> Ended:
+    """Run a program in a folder until it ends, its time (seconds) is over, or we are interrupted.
+
+    It has a process group of its own, of which nothing is left when it has ended. What it takes is
+    added up by the launcher of `truecost.resources`, with all processes that it started. `logs`
+    take standard output and standard error.
+    """
+    reading, writing = os.pipe()
+    try:
+        with logs[0].open("wb") as out, logs[1].open("wb") as err:
+            process = subprocess.Popen(
+                [
+                    *(sys.executable, "-I", "-S", str(LAUNCHER), str(writing)),
+                    *(str(int(signal.SIGTERM)), "", *command),
+                ],
+                cwd=folder,
+                env=variables,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                pass_fds=(writing,),
+                start_new_session=True,
+            )
+        os.close(writing)
+        writing = -1
+        return _followed(process, reading, timeout)
+    finally:
+        os.close(reading)
+        if writing >= 0:
+            os.close(writing)
+
+
+def _followed(process: "subprocess.Popen[bytes]", reading: int, timeout: float | None) -> Ended:
+    """How a program ended, as the launcher writes then: nothing when it was ended itself."""
+    late = False
+    try:
+        if late := not select.select([reading], [], [], timeout)[0]:
+            signal_group(process, signal.SIGTERM)
+            select.select([reading], [], [], PATIENCE)
+            signal_group(process, signal.SIGKILL)
+        said = os.read(reading, 1 << 16)
+    except BaseException:
+        signal_group(process, signal.SIGTERM)
+        select.select([reading], [], [], FAREWELL)
+        raise
+    finally:
+        signal_group(process, signal.SIGKILL)  # what the program left behind
+        process.wait()
+    found: dict[str, Any] = msgspec.json.decode(said) if said else {"status": -signal.SIGKILL}
+    return msgspec.convert({**found, "late": late}, Ended)
+
+
+def signal_group(process: "subprocess.Popen[bytes]", number: int) -> None:
+    """Send a signal to a process that nobody waited for yet, and to its whole group."""
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):  # macOS refuses where only a zombie is left
+        return
+
+
+def check_platform() -> None:
+    """Refuse where there are no process groups: UsageError."""
+    if sys.platform not in ("linux", "darwin"):
+        raise UsageError(f"trainings are run on Linux and macOS, and this is {sys.platform}")
+
 
 PLACEHOLDERS = {
     "train": "the training list",
     "seed": "the seed of the run",
     "out": "the file that the program writes the scores of the test into",
 }
-
-
 PIECE = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
 @dataclass(frozen=True)
 class Command:
-    """The command of a method.
-
-    Parameters
-    ----------
-    method : str
-        Name, for messages.
-    words : tuple of str
-        Program and arguments.
-
-    Raises
-    ------
-    UsageError
-        When there is no program, a brace stands alone or a placeholder is not known.
+    """The command of a method: program and arguments.
 
     Examples
     --------
@@ -69,13 +157,14 @@ class Command:
 
     def __post_init__(self) -> None:
         if not self.words or not self.words[0]:
-            raise UsageError(f"{self._place}: there is no program: give it as a list of words")
+            raise UsageError(f"{self.place}: there is no program: give it as a list of words")
         for word in self.words:
             for piece in PIECE.finditer(word):
                 self._check(word, piece)
 
     @property
-    def _place(self) -> str:
+    def place(self) -> str:
+        """Where it stands in a study."""
         return f"[training] commands.{self.method}"
 
     def _check(self, word: str, piece: re.Match[str]) -> None:
@@ -84,15 +173,13 @@ class Command:
             return
         if name is None:
             raise UsageError(
-                f"{self._place}: {word!r} has a {piece[0]} that opens or closes nothing: write "
+                f"{self.place}: {word!r} has a {piece[0]} that opens or closes nothing: write "
                 f"{piece[0] * 2} for the brace itself"
             )
-        close = get_close_matches(name, PLACEHOLDERS, n=1)
-        hint = f" (did you mean {{{close[0]}}}?)" if close else ""
         known = ", ".join(f"{{{k}}} {v}" for k, v in PLACEHOLDERS.items())
         raise UsageError(
-            f"{self._place}: {{{name}}} is no placeholder{hint}: there are {known}; write "
-            f"{{{{{name}}}}} for the text itself"
+            f"{self.place}: {{{name}}} is no placeholder{near(name, PLACEHOLDERS)}: there are "
+            f"{known}; write {{{{{name}}}}} for the text itself"
         )
 
     @property
@@ -109,80 +196,18 @@ class Command:
         return tuple(PIECE.sub(put, word) for word in self.words)
 
 
-def commands_of(
-    commands: Mapping[str, Sequence[str]], *, listed: bool, seeds: int
-) -> tuple[Command, ...]:
-    """The commands of all methods, checked against what there is to put in.
-
-    Parameters
-    ----------
-    commands : mapping of str to sequence of str
-        Words by method.
-    listed : bool
-        Whether there is a training list.
-    seeds : int
-        Number of seeds.
-
-    Raises
-    ------
-    UsageError
-        When a placeholder is not known, or is lacking: {out} always, {seed} for several seeds,
-        {train} where there is a list; or is there without a list.
-    """
-    found = tuple(Command(name, tuple(words)) for name, words in commands.items())
-    for command in found:
-        place, has = f"[training] commands.{command.method}", command.placeholders
-        if "out" not in has:
-            raise UsageError(
-                f"{place} has no {{out}}: say where the program takes the file that it writes its "
-                f'scores into, such as "--out", "{{out}}"'
-            )
-        if seeds > 1 and "seed" not in has:
-            raise UsageError(
-                f"{place} has no {{seed}}, and there are {seeds} seeds: all runs would be the "
-                f"same; tell the program its seed, or leave out seeds"
-            )
-        if listed and "train" not in has:
-            raise UsageError(
-                f"{place} has no {{train}}, and [training] names a list: the program would never "
-                f"see it"
-            )
-        if "train" in has and not listed:
-            raise UsageError(f"{place} has {{train}}: say which list = FILE under [training]")
-    return found
-
-
 RUN = "run.json"
-
-
 LOGS = ("stdout.log", "stderr.log")
-
-
 LAST_LINES = 5  # of standard error, in a message
-
-
 LONGEST = 500  # letters of each
 
 
 class Made(msgspec.Struct, frozen=True, kw_only=True):
     """`run.json`: how a run was made, and what it took.
 
-    Attributes
-    ----------
-    command : tuple of str
-        With its placeholders.
-    training : int
-        Number of the training set; 0 for the list itself.
-    train : str
-        SHA-256 of the training file; empty when there is none.
-    programs : dict of str to str
-        SHA-256 of each word of the command that is a file.
-    scores : str
-        SHA-256 of what it wrote.
-    cpu_s, wall_s : float
-        CPU seconds of all its processes, seconds on the clock.
-    peak_bytes : int
-        Memory of the largest process.
+    `command` has its placeholders; `training` is the number of the training set, 0 for the list
+    itself; `train`, `programs` (each word of the command that is a file) and `scores` are SHA-256
+    hashes; CPU seconds are those of all its processes, `peak_bytes` the memory of the largest.
     """
 
     method: str
@@ -197,55 +222,40 @@ class Made(msgspec.Struct, frozen=True, kw_only=True):
     peak_bytes: int
 
 
-@dataclass(frozen=True)
-class Training:
-    """One run of a method.
-
-    Attributes
-    ----------
-    number : int
-        Of the training set; 0 for the list itself, or none.
-    train : Path, optional
-        The training file.
-    train_sha256 : str
-        Its hash; empty for none.
-    programs : mapping of str to str
-        Hash of each word of the command that is a file.
-    folder : Path
-        Of the run.
-    name : str
-        Of the file of scores.
+class Training(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a method, a job: `number` of the training set (0 for the list itself, or none),
+    the training file (empty where there is none) and its hash, the hash of each word of the command
+    that is a file, the folder of the run, and the name of its file of scores.
     """
 
     command: Command
     seed: int
     number: int
-    train: Path | None
+    train: str
     train_sha256: str
-    programs: Mapping[str, str]
-    folder: Path
+    programs: dict[str, str]
+    place: str
     name: str
 
-    @property
-    def about(self) -> str:
+    def __str__(self) -> str:
         """`network, set 3, seed 7`."""
         words = [self.command.method, f"set {self.number}" if self.number else ""]
         return ", ".join([*filter(None, words), f"seed {self.seed}"])
+
+    @property
+    def folder(self) -> Path:
+        """Where it leaves what it made."""
+        return Path(self.place)
 
     @property
     def scores(self) -> Path:
         """Where its scores lie when it is done."""
         return self.folder / self.name
 
-    def done(self) -> bool:
-        """Whether it was run, exactly as it would be now.
-
-        Raises
-        ------
-        InputError
-            When it was made otherwise, or its scores are not those that it wrote.
-        """
-        made = self._made()
+    def done(self, folder: Path) -> bool:
+        """Whether it was run, exactly as it would be now."""
+        del folder  # it knows its own
+        made = self._recorded()
         if made is None or not self.scores.exists():
             return False
         if said := self._changed(made):
@@ -260,7 +270,7 @@ class Training:
             )
         return True
 
-    def _made(self) -> Made | None:
+    def _recorded(self) -> Made | None:
         """What run.json says; None where there is none."""
         place = self.folder / RUN
         try:
@@ -290,43 +300,34 @@ class Training:
         self,
         run: Callable[[tuple[str, ...], tuple[Path, Path]], Ended],
         check: Callable[[str], Any],
-    ) -> str:
-        """Run it; gives what went wrong, empty when nothing did.
-
-        Parameters
-        ----------
-        run : callable
-            Runs a command with the files for standard output and error.
-        check : callable
-            Reads the scores; raises what is wrong with them.
+    ) -> None:
+        """Run it. `run` runs a command with the files for standard output and error; `check` reads
+        the scores and raises what is wrong with them. InputError when the run does not count.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with aside(self.folder.absolute()) as made:
             out, logs = made / self.name, (made / LOGS[0], made / LOGS[1])
-            values = {"seed": str(self.seed), "out": str(out), "train": str(self.train or "")}
-            ended = run(self.command.filled(values), logs)
+            values = {"seed": str(self.seed), "out": str(out), "train": self.train}
+            words = self.command.filled(values)
+            ended = run(words, logs)
+            if ended.errno:
+                raise UsageError(
+                    f"{self.command.place}: {words[0]}: cannot be run "
+                    f"({os.strerror(ended.errno)}): name a program that is there, or its "
+                    f"interpreter before it"
+                )
             for log in logs:
                 log.replace(self.folder / log.name)
-            return self._failed(ended, out, check) or self._kept(ended, out)
-
-    def _failed(self, ended: Ended, out: Path, check: Callable[[str], Any]) -> str:
-        """Why the run does not count; empty when it does."""
-        if ended.late:
-            return "its time was over" + self._last()
-        if ended.status:
-            code = ended.status
-            how = f"exit code {code}" if code > 0 else f"signal {-code}"
-            return f"the program ended with {how}" + self._last()
-        if not out.is_file() or not out.stat().st_size:
-            what = "an empty file" if out.is_file() else "a folder" if out.is_dir() else "no file"
-            said = f"the program ended well but left {what} at {{out}}, the file for its scores"
-            return said + self._last()
-        try:
-            check(str(out))
-        except TruecostError as error:
-            said = str(error).replace(str(out), out.name)
-            return f"what the program wrote into {{out}} cannot be scored: {said}"
-        return ""
+            if said := _fault(ended, out):
+                raise InputError(said + self._last())
+            try:
+                check(str(out))
+            except TruecostError as error:
+                said = str(error).replace(str(out), out.name)
+                raise InputError(
+                    f"what the program wrote into {{out}} cannot be scored: {said}"
+                ) from error
+            self._keep(ended, out)
 
     def _last(self) -> str:
         """The last lines of standard error, and where all are."""
@@ -334,11 +335,12 @@ class Training:
         with log.open("rb") as file:
             file.seek(max(0, log.stat().st_size - 4000))
             lines = file.read().decode("utf-8", "replace").split("\n")
-        kept = [line for line in lines if line.strip()][-LAST_LINES:]
-        said = [f"\n    {_short(line.rstrip())}" for line in kept]
+        kept = [line.rstrip() for line in lines if line.strip()][-LAST_LINES:]
+        # The end of a long line tells what went wrong.
+        said = [f"\n    {'...' * (len(line) > LONGEST)}{line[-LONGEST:]}" for line in kept]
         return f" (its messages: {log})" + "".join(said)
 
-    def _kept(self, ended: Ended, out: Path) -> str:
+    def _keep(self, ended: Ended, out: Path) -> None:
         """Move the scores to their place and write run.json, in this order."""
         made = Made(
             method=self.command.method,
@@ -346,11 +348,11 @@ class Training:
             seed=self.seed,
             training=self.number,
             train=self.train_sha256,
-            programs=dict(self.programs),
+            programs=self.programs,
             scores=sha256(str(out)),
-            cpu_s=round(ended.cpu_s, 3),
-            wall_s=round(ended.wall_s, 3),
-            peak_bytes=ended.peak_bytes,
+            cpu_s=round(ended.user + ended.system, 3),
+            wall_s=round(ended.wall, 3),
+            peak_bytes=ended.peak,
         )
         (self.folder / RUN).unlink(missing_ok=True)
         if out.is_symlink():  # what it points to may go with the folder of the attempt, or change
@@ -361,9 +363,16 @@ class Training:
         draft = out.with_name(RUN)
         draft.write_bytes(text)
         draft.replace(self.folder / RUN)
+
+
+def _fault(ended: Ended, out: Path) -> str:
+    """Why a run does not count, by how its program ended; empty when it does."""
+    if ended.late:
+        return "its time was over"
+    if code := ended.status:
+        how = f"exit code {code}" if code > 0 else f"signal {-code}"
+        return f"the program ended with {how}"
+    if out.is_file() and out.stat().st_size:
         return ""
-
-
-def _short(line: str) -> str:
-    """A line for a message: its end tells what went wrong."""
-    return line if len(line) <= LONGEST else "..." + line[-LONGEST:]
+    what = "an empty file" if out.is_file() else "a folder" if out.is_dir() else "no file"
+    return f"the program ended well but left {what} at {{out}}, the file for its scores"

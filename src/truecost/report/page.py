@@ -1,29 +1,35 @@
-"""`report.html`: one file, no network, no script; every picture has its table.
+"""`report.html`: one file, no network; every picture has its table.
 
 The page is drawn from what a result directory holds and nothing else. In order: the verdict, the
-leaderboard, what to beware of, the pictures (`Page.sections`), all values, and how they were
+first picture, the warnings, the other pictures (`Page.sections`), all values, and how they were
 computed.
 """
 
+import base64
+import hashlib
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from truecost.core.digits import counted
-from truecost.core.results import Row, shown
+from truecost.core.results import Row, shown_value
+from truecost.pictures.frame import Frame
+from truecost.pictures.lettering import cut
+from truecost.pictures.look import SYSTEMS, sheet
+from truecost.pictures.picture import Picture
+from truecost.pictures.scales import NORMAL, PROBIT_TICKS
+from truecost.pictures.svg import inline
+from truecost.pictures.tables import Table, of_values, without_empty_columns
 from truecost.report.citations import authors, bibtex
-from truecost.report.curves import Curves
-from truecost.report.section import Drawing, Section
-from truecost.report.sections import MOST_ROWS, leaderboard
+from truecost.report.items import widths
+from truecost.report.section import Section
 from truecost.report.story import LEFT_OUT, Story
-from truecost.report.tables import Table, of_values, used
-from truecost.report.verdict import OPEN_ROWS as OPEN_LINES
-from truecost.report.verdict import verdict
+from truecost.report.verdict import Verdict, headline, verdict
 from truecost.report.words import (
     at_best,
     listed,
@@ -39,8 +45,7 @@ if TYPE_CHECKING:
 
     from truecost.study import Problem, ResultFile
 
-Case = tuple[str, str, str]  # measure, system and collection of a choice
-APART = ((0,), (1,), (2,), (1, 2), (0, 1, 2))  # by what choices are told apart, the first that does
+REFERENCES = ("key", "reference", "labels")  # of a study: what is right
 APPLIED = ("preset", "costs", "prior", "policy")  # of signatures: the verdict says them
 RESAMPLED = ("resampled", "block-length")  # of signatures: what was resampled says them
 EXPLAINED = {  # words of signatures that say too little alone
@@ -54,118 +59,120 @@ EXPLAINED = {  # words of signatures that say too little alone
     "last": "last (a last batch that is short)",
     "tolerance": "tolerance (error that costs an annotation)",
 }
-OPEN = 2  # pictures of a section that stand open where there are more than twice as many
+WIDE, CURVES, HALF, SMALL = 960.0, 800.0, 560.0, 344.0  # pixels: alone, one of two, on a phone
+SHOWN_ROWS, MOST_ROWS_OPEN = 12, 16  # of a picture; more are folded
 MOST = 12  # pictures of a section in all
-OPEN_ROWS = 30  # of a table; longer ones are folded
-OPEN_INPUTS = 4
-CONTENTS = 5  # sections from which on there is a table of contents
-MOST_PROBLEMS = 6  # that stand open
-
-
-class _Data(msgspec.Struct):
-    """Of the data of a study what outputs were held against."""
-
-    reference: tuple[str, ...] = ()
-
-
-class _Study(msgspec.Struct):
-    """Of the configuration of a study its data."""
-
-    data: _Data = msgspec.field(default_factory=_Data)
-    collections: dict[str, _Data] = {}
-
-
-@dataclass(frozen=True)
-class Shown:
-    """A picture as the template wants it: its drawing made, its words and its table."""
-
-    drawing: Drawing
-    picture: str
-
-
-@dataclass(frozen=True)
-class Spread:
-    """A section with its pictures made: those that stand open, those that are folded away.
-
-    Attributes
-    ----------
-    left_out : int
-        Pictures beyond what a page holds.
-    """
-
-    section: Section
-    open: tuple[Shown, ...]
-    folded: tuple[Shown, ...]
-    left_out: int
 
 
 def render(
-    result: "ResultFile", curves: Sequence[Curves], items: "pl.DataFrame | None" = None
+    result: "ResultFile",
+    curves: "pl.DataFrame | None" = None,
+    items: "pl.DataFrame | None" = None,
 ) -> str:
-    """The whole page.
+    """The whole page: the same HTML for the same result and curves.
 
-    Parameters
-    ----------
-    curves : sequence of Curves
-        Those of each part, as they were computed or as curves.parquet holds them.
-    items : polars.DataFrame, optional
-        What items.parquet holds.
-
-    Returns
-    -------
-    str
-        HTML; the same for the same result and curves.
+    `curves`, `items`: what curves.parquet and items.parquet hold.
     """
-    story = Story(result, tuple(curves), items)
-    board = leaderboard(story)
-    found = [section for make in story.page.sections if (section := make(story)) is not None]
+    story = Story(result, curves, items)
     title, heading = _titles(story)
-    page = _template().render(
+    return _html(
+        story.sections,
+        story.systems,
         title=title,
         heading=heading,
+        headline=headline(story),
         verdict=verdict(story),
-        board=None if board is None else _spread(board, "board"),
         problems=_problems(story),
-        contents=_contents([s.title for s in found], board=board is not None),
-        most_problems=MOST_PROBLEMS,
-        sections=[_spread(section, f"p{k}") for k, section in enumerate(found)],
         tables=_all_values(story),
-        most_rows=OPEN_ROWS,
         measures=_measures(story),
-        how=_how(story),
+        how=_resampling_lines(story),
         inputs=_inputs(result),
-        most_inputs=OPEN_INPUTS,
-        most_lines=OPEN_LINES,
         signatures=tuple(dict.fromkeys(r.signature for r in story.values)),
         bibtex=_sources(result.rows),
-        result=result,
+        configuration=result.configuration,
         stored=story.page.stored,
+    )
+
+
+def render_sections(
+    sections: Sequence[Section],
+    *,
+    heading: str,
+    headline: str,
+    said: Verdict,
+    problems: "Sequence[Problem]" = (),
+    how: Sequence[tuple[str, str]] = (),
+    inputs: Table | None = None,
+) -> str:
+    """A page of what is no result: a verdict in one sentence with its lines, and sections."""
+    return _html(
+        sections,
+        title=heading,
+        heading=heading,
+        headline=headline,
+        verdict=said,
+        problems=problems,
+        how=how,
+        inputs=inputs,
+    )
+
+
+def _html(sections: Sequence[Section], systems: Sequence[str] = (), **fields: Any) -> str:
+    """The template filled in: style and script, contents, switches, sliders, and the fields."""
+    sliders = next((s.sliders for s in sections if s.sliders is not None), None)
+    cases = [case for section in sections for case in section.cases]
+    style, script = f"{sheet()}\n{_part('page.css')}{widths(cases)}", _part("live.js")
+    switched = systems[:SYSTEMS] if len(systems) > 1 else ()
+    page = _template().render(
+        style=style,
+        script=script,
+        policy=_policy(style, script),
+        numbers=_json({"sliders": sliders, "normal": NORMAL, "rates": PROBIT_TICKS}),
+        sliders=sliders,
+        switches=switched if any(s.pictures for s in sections) else (),
+        more_systems=systems[SYSTEMS:],
+        sections=[(f"s{k}", s, _shown(s, f"p{k}", systems)) for k, s in enumerate(sections)],
+        **fields,
     )
     return str(page)
 
 
-def _contents(titles: Sequence[str], *, board: bool) -> list[tuple[str, str]]:
-    """Names of sections with their anchors; nothing on a page that is seen at a glance."""
-    if len(titles) < CONTENTS:
-        return []
-    found = [("board", "Leaderboard")] if board else []
-    found += [(f"s{k}", title) for k, title in enumerate(titles)]
-    return [*found, ("values", "All values"), ("how", "How it was computed")]
+@cache
+def _part(name: str) -> str:
+    """The style or the script of the page."""
+    return (files("truecost.report") / name).read_text(encoding="utf-8")
+
+
+def _policy(style: str, script: str) -> str:
+    """What a browser may do on the page: run this script and use this style, nothing else."""
+    style_hash, script_hash = (
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in (style, script)
+    )
+    return (
+        f"default-src 'none'; img-src data: blob:; style-src 'sha256-{style_hash}'; "
+        f"script-src 'sha256-{script_hash}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _json(value: object) -> str:
+    """JSON that no name can end: `<`, `>` and `&` as escapes."""
+    text = msgspec.json.encode(value).decode()
+    return re.sub(r"[<>&\u2028\u2029]", lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
 def _problems(story: Story) -> list["Problem"]:
     """What to beware of: without what was left out, which has its table, and nothing twice."""
     from truecost.study import Problem
 
-    silent = {LEFT_OUT} if story.left_out else set()
-    found = [p for p in story.problems if not p.message.startswith(tuple(silent))]
+    silent = (LEFT_OUT,) if story.left_out else ()
+    found = [p for p in story.problems if not p.message.startswith(silent)]
     if story.page.problems is not None:
         found = story.page.problems(story, found)
     measure = measure_of(story.main, story.result.task)
     if at_best(story.main) and measure is not None and measure.advice:
-        remark = Problem(
-            kind="advice", message=f"{story.main}: {measure.advice}", rule=measure.rule
-        )
+        text = f"{story.main}: {measure.advice}"
+        remark = Problem(kind="advice", message=text, rule=measure.rule)
         found = [remark, *(p for p in found if p.message != remark.message)]
         found.sort(key=lambda p: p.kind != "data")
     return found
@@ -177,6 +184,8 @@ def _titles(story: Story) -> tuple[str, str]:
         every = len(story.systems) + len(story.left_out)
         said = counted(every, "submission")
         return titles_of(f"{said}, {len(story.left_out)} left out" if story.left_out else said)
+    if not story.rows:
+        return "Data checks", "Data checks"
     own = None if story.page.titles is None else story.page.titles(story)
     return own or titles_of(listed(story.systems, 3))
 
@@ -187,35 +196,44 @@ def _template() -> Any:
 
     source = (files("truecost.report") / "page.html.j2").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["whole"] = whole
+    environment.filters["whole"] = unbroken_intervals
+    environment.filters["short_name"] = lambda name: cut(name, 160)
     return environment.from_string(source)
 
 
-def whole(text: str) -> str:
+def unbroken_intervals(text: str) -> str:
     """Text in which no line ends inside the brackets of an interval."""
     text = re.sub(r"(?<=[\d\]]) pp\b", "\N{NO-BREAK SPACE}pp", text)
     return re.sub(r"(\[-?[\d.e+%-]+,) (?=[^\[\]]*\])", "\\1\N{NO-BREAK SPACE}", text)
 
 
-def _spread(section: Section, key: str) -> Spread:
-    """The pictures of a section: one large, or several small ones of which the first are open."""
-    drawings = section.drawings[:MOST]
-    alone = len(section.drawings) == 1
-    shown = tuple(
-        Shown(d, d.both(f"{key}-{k}") if alone else d.small(f"{key}-{k}"))
-        for k, d in enumerate(drawings)
-    )
-    first = len(shown) if len(shown) <= 2 * OPEN else OPEN
-    return Spread(section, shown[:first], shown[first:], len(section.drawings) - len(drawings))
+def _shown(section: Section, key: str, order: Sequence[str]) -> list[dict[str, Any]]:
+    """The pictures of a section: of many rows the first, and all of them as the `whole`."""
+    found, alone = [], len(section.pictures) == 1
+    for k, picture in enumerate(section.pictures[:MOST]):
+        in_rows = picture.y.kind == "rows" and picture.x.kind != "columns"
+        many, name = in_rows and len(picture.y.names) > MOST_ROWS_OPEN, f"{key}-{k}"
+        first = picture.first(SHOWN_ROWS) if many else picture
+        svg = _both(first, name, order, alone=alone)
+        whole = _both(picture, f"{name}w", order, alone=alone) if many else ""
+        found.append({"picture": picture, "key": name, "svg": svg, "whole": whole})
+    return found
+
+
+def _both(picture: Picture, key: str, order: Sequence[str], *, alone: bool) -> str:
+    """A picture drawn for wide screens, and for narrow ones."""
+    most = WIDE if picture.y.kind == "rows" else CURVES
+    wide = Frame(picture, most if alone else HALF, order)
+    small = Frame(picture, SMALL, order)
+    return inline(wide, "full", key) + inline(small, "small", f"{key}s")
 
 
 def _all_values(story: Story) -> list[Table]:
     """Values of the whole data, then those of subsets."""
     some = [r for r in story.values if "subset" in r.dims]
-    whole = story.whole
-    named = {"Values of the whole data": whole, "Values by subset": some}
+    named = {"Values of the whole data": story.whole, "Values by subset": some}
     reference = story.page.naive.column
-    return [of_values(name, rows, MOST_ROWS, reference) for name, rows in named.items() if rows]
+    return [of_values(name, rows, reference=reference) for name, rows in named.items() if rows]
 
 
 def _measures(story: Story) -> list[tuple[str, str]]:
@@ -223,35 +241,30 @@ def _measures(story: Story) -> list[tuple[str, str]]:
     said = []
     rows: dict[str, list[Row]] = {}
     for row in story.values:  # the rule that chose a threshold is no parameter of a ratio
-        rows.setdefault(_known(row), []).append(row)
+        known = row.label if measure_of(row.label, row.task) else row.measure
+        rows.setdefault(known, []).append(row)
     for label, every in rows.items():
         measure = measure_of(label, story.result.task)
         if measure is not None:
-            known = {shown(r, r.naive): r for r in every if "subset" not in r.dims}
-            naive = [text for text, r in known.items() if r.naive is not None]
+            of = {shown_value(r, r.naive): r for r in every if "subset" not in r.dims}
+            naive = [text for text, r in of.items() if r.naive is not None]
             what = f"{measure.title}; {measure.direction} is better"
             if len(naive) == 1 and (text := story.page.naive.said):
-                what += f"; {text.format(naive[0])}{shortest(known[naive[0]])}"
+                what += f"; {text.format(naive[0])}{shortest(of[naive[0]])}"
             said.append((label, f"{what}. {authors(measure.source)}."))
     return said
 
 
-def _known(row: Row) -> str:
-    """The label of a row; its measure where the label adds what is no parameter of it."""
-    return row.label if measure_of(row.label, row.task) else row.measure
-
-
-def _how(story: Story) -> list[tuple[str, str]]:
+def _resampling_lines(story: Story) -> list[tuple[str, str]]:
     """What was resampled and how; of collections that differ, each."""
     rows = {dict(r.dims).get("collection", ""): r for r in reversed(story.whole or story.rows)}
     units = {
         name: story.page.resampled(r) or units_of(r) or counted(r.n_units, r.item)
         for name, r in reversed(rows.items())
     }
-    if len(set(units.values())) == 1:
-        said = next(iter(units.values()))
-    else:
-        said = "; ".join(f"{name}: {text}" for name, text in units.items())
+    several = len(set(units.values())) > 1
+    told = [f"{name}: {text}" if several else text for name, text in units.items()]
+    said = "; ".join(told if several else told[:1])
     if runs := [*dict.fromkeys(text for r in story.rows for text in runs_of(r))]:
         said = f"{listed(runs, 12)}, and {said}"
     if not story.rows:
@@ -272,65 +285,60 @@ def _how(story: Story) -> list[tuple[str, str]]:
 
 
 def _conventions(story: Story) -> dict[str, str]:
-    """How items were read and counted, by signatures; what differs is told apart.
+    """How items were read and counted, by signatures; choices that differ name what has them.
 
     A signature is the measure, its parameters, these choices, and from `resample` on the interval.
     """
-    found: dict[str, dict[str, dict[Case, None]]] = {}
-    rows = story.whole if story.page.conventions else []
-    for row in rows:
+    found: dict[str, dict[str, dict[tuple[str, str], None]]] = {}
+    for row in story.whole if story.page.conventions else []:
         choices, _, _ = row.signature.partition("|resample:")
         for name, colon, said in (text.partition(":") for text in choices.split("|")[1:]):
             if colon and name not in {*story.result.versions, *APPLIED, *RESAMPLED}:
-                found.setdefault(name, {}).setdefault(said, {})[_case(row)] = None
-    systems = {_case(row)[1:] for row in rows}
-    return {EXPLAINED.get(name, name): _told_apart(said, systems) for name, said in found.items()}
+                own = row.dims["system"], row.label
+                found.setdefault(name, {}).setdefault(said, {})[own] = None
+    systems = {*story.systems}
+    return {EXPLAINED.get(name, name): _choices(said, systems) for name, said in found.items()}
 
 
-def _case(row: Row) -> Case:
-    return row.label, row.dims["system"], row.dims.get("collection", "")
-
-
-def _told_apart(said: Mapping[str, Collection[Case]], systems: Collection[tuple[str, ...]]) -> str:
-    """`mixed (bleu:exp, chrf); lc (ter)`, `0.8 (new); 0 (old)`; the choice of all systems alone."""
-    if len(said) == 1 and {case[1:] for cases in said.values() for case in cases} == {*systems}:
-        return next(iter(said))
-    for places in APART[len(said) == 1 :]:
+def _choices(found: Mapping[str, Collection[tuple[str, str]]], systems: Collection[str]) -> str:
+    """`0.8 (new); 0 (old)`, `mixed (bleu:exp); lc (ter)`; the choice of all systems alone."""
+    if len(found) == 1 and {system for of in found.values() for system, _ in of} == {*systems}:
+        return next(iter(found))
+    for places in ((0,), (1,), (1, 0)):  # the first that tells the choices apart
         named = {
-            choice: dict.fromkeys(
-                " of ".join(filter(None, (case[k] for k in places))) for case in of
-            )
-            for choice, of in said.items()
+            said: dict.fromkeys(" of ".join(one[k] for k in places) for one in of)
+            for said, of in found.items()
         }
         if sum(map(len, named.values())) == len({name for of in named.values() for name in of}):
-            break  # no name has two choices
-    return "; ".join(f"{choice} ({listed([*names])})" for choice, names in named.items())
+            break
+    return "; ".join(f"{said} ({listed([*of])})" for said, of in named.items())
 
 
 def _inputs(result: "ResultFile") -> Table | None:
-    references = _references(result)
+    """The files that were read: whose they are, or what the study calls them."""
+    import tomllib
+
+    uses = dict[str, str]()
+    _named_files(tomllib.loads(result.configuration), "", uses)
     cells = [
-        (
-            i.system or ("reference" if i.file in references else "all"),
-            i.collection,
-            i.file,
-            i.sha256,
-        )
+        (i.file, i.system, "" if i.system else uses.get(i.file, "input"), i.collection, i.sha256)
         for i in result.inputs
     ]
-    if not cells:
-        return None
-    header = ("file", "system", "collection", "SHA-256")
-    return used("Inputs", header, [(file, s, c, sha) for s, c, file, sha in cells])
+    header = ("file", "system", "what it is", "collection", "SHA-256")
+    return without_empty_columns("Inputs", header, cells) if cells else None
 
 
-def _references(result: "ResultFile") -> set[str]:
-    """Names of the files that outputs were held against."""
-    try:
-        study = msgspec.toml.decode(result.configuration, type=_Study)
-    except msgspec.MsgspecError:  # of another version
-        return set()
-    return {name for data in (study.data, *study.collections.values()) for name in data.reference}
+def _named_files(value: object, key: str, uses: dict[str, str]) -> None:
+    """Put the keys under which a study names files into `uses`, by their base names."""
+    if isinstance(value, dict):
+        for name, below in value.items():
+            _named_files(below, name, uses)
+    elif isinstance(value, list):
+        for one in value:
+            _named_files(one, key, uses)
+    elif isinstance(value, str):
+        called = "reference" if key in REFERENCES else key.replace("_", " ")
+        uses.setdefault(Path(value.rpartition("=")[2]).name, called)
 
 
 def _sources(rows: Sequence[Row]) -> str:

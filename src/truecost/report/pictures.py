@@ -1,103 +1,107 @@
-"""Single pictures of an outcome, for notebooks and other documents."""
+"""Single pictures and the table of a result, for notebooks, papers and other documents."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from truecost.core.results import Row
 from truecost.errors import InputError, UsageError
-from truecost.report.curves import from_frame
-from truecost.report.declared import page_of
-from truecost.report.sections import leaderboard
-from truecost.report.story import Story
+from truecost.pictures.picture import Picture
+from truecost.pictures.tables import of_values
+from truecost.report.story import Story, page_of
 
 if TYPE_CHECKING:
-    from truecost.report.section import Drawing
+    import polars as pl
+
     from truecost.study.outcome import Outcome
 
-
-@dataclass(frozen=True, repr=False)
-class Picture:
-    """A picture of an outcome.
-
-    Attributes
-    ----------
-    name : str
-        The heading above it on the page.
-    alternative : str
-        The picture in words.
-    """
-
-    name: str
-    alternative: str
-    svg: str
-
-    def __repr__(self) -> str:
-        return f"<Picture {self.name!r}: {self.alternative}>"
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-    def save(self, path: str | Path) -> Path:
-        """Write the picture as SVG.
-
-        Raises
-        ------
-        UsageError
-            When the name does not end in `.svg`.
-        InputError
-            When the file cannot be written.
-        """
-        target = Path(path)
-        if target.suffix != ".svg":
-            raise UsageError(
-                f"{target}: a picture is written as SVG: name a file that ends in .svg"
-            )
-        try:
-            target.write_text(self.svg, encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"{target}: cannot be written ({error.strerror})") from error
-        return target
+TABLES = (".tex", ".md", ".csv", ".parquet")
 
 
 def plot(outcome: "Outcome", name: str = "") -> Picture:
-    """A picture of the page of an outcome.
-
-    Parameters
-    ----------
-    name : str
-        Its heading, or how that begins, in any case; the first picture of the page when empty.
+    """A picture of the page of an outcome, by its name or heading; the first one when empty.
 
     Raises
     ------
     UsageError
-        When the page has no such picture; the message names those that it has.
+        When the page has no such picture; the message lists those that it has.
     """
-    every = _drawings(outcome)
-    if not every:
-        raise UsageError("the page of this outcome has no picture")
-    wanted = name.casefold()
-    exact = [key for key in every if key.casefold() == wanted]
-    found = exact or [key for key in every if key.casefold().startswith(wanted)]
-    if not found:
-        raise UsageError(f"there is no picture {name!r}: the page has {', '.join(every)}")
-    drawing = every[found[0]]
-    return Picture(found[0], drawing.alternative, drawing.alone())
+    return chosen(_story_of(outcome), name)
 
 
 def first_picture(outcome: "Outcome") -> str:
     """The SVG of the first picture of the page; empty where it has none."""
-    return next((drawing.alone() for drawing in _drawings(outcome).values()), "")
+    return next((picture.svg() for _, picture in drawn(_story_of(outcome))), "")
 
 
-def _drawings(outcome: "Outcome") -> dict[str, "Drawing"]:
-    """The pictures of the page of an outcome by their headings, none of them made yet."""
+def _story_of(outcome: "Outcome") -> Story | None:
+    if not outcome.parts:
+        return None
     page = page_of(outcome.task)
-    curves = page.curves(outcome) if page.draws else None
-    story = Story(outcome.result, tuple(from_frame(curves)), page.items(outcome))
-    sections = [leaderboard(story), *(make(story) for make in page.sections)]
-    return {
-        ": ".join(filter(None, (section.title, drawing.title))): drawing
-        for section in sections
-        if section is not None
-        for drawing in section.drawings
-    }
+    return Story(outcome.result, page.curves(outcome), page.items(outcome))
+
+
+def drawn(story: Story | None) -> list[tuple[str, Picture]]:
+    """The pictures of a page in their order, each with its heading."""
+    if story is None:
+        return []
+    return [
+        (": ".join(filter(None, (section.title, picture.title))), picture)
+        for section in story.sections
+        for picture in section.pictures
+    ]
+
+
+def chosen(story: Story | None, name: str) -> Picture:
+    """The picture of a name, or whose heading begins so, in any case; as `plot`."""
+    every = drawn(story)
+    if not every:
+        raise UsageError(
+            "there is no picture of checks: score, compare, plan, leaderboard and run have some"
+        )
+    wanted = name.casefold()
+    exact = [p for heading, p in every if wanted in ("", p.name, heading.casefold())]
+    found = exact or [p for heading, p in every if heading.casefold().startswith(wanted)]
+    if not found:
+        known = ", ".join(dict.fromkeys(p.name for _, p in every))
+        raise UsageError(f"there is no picture {name!r}: this result has {known}")
+    return found[0]
+
+
+def write_rows(rows: Sequence[Row], target: Path, naive: str = "naive") -> Path:
+    """Write the rows of a result: as they are shown (.tex, .md), or in full (.csv, .parquet).
+
+    Raises
+    ------
+    UsageError
+        When the ending is another.
+    InputError
+        When the file cannot be written.
+    """
+    kind = target.suffix.lower()
+    if kind not in TABLES:
+        raise UsageError(
+            f"{target}: name a file for the table of rows that ends in {', '.join(TABLES)}"
+        )
+    values = [r for r in rows if r.kind == "value"]
+    try:
+        if kind in (".tex", ".md"):
+            table = of_values("Values", values, len(values), naive)
+            target.write_text(table.text(kind[1:]), encoding="utf-8")
+        elif kind == ".csv":
+            _frame_of(rows).write_csv(target)
+        else:
+            _frame_of(rows).write_parquet(target, statistics=False)
+    except OSError as error:
+        raise InputError(f"{target}: cannot be written ({error.strerror})") from error
+    return target
+
+
+def _frame_of(rows: Sequence[Row]) -> "pl.DataFrame":
+    """The rows of a result in full."""
+    import polars as pl
+
+    from truecost.study.printing import record_of
+
+    dims = dict.fromkeys(name for row in rows for name in row.dims)
+    return pl.DataFrame([record_of(row, dims) for row in rows], infer_schema_length=None)

@@ -4,62 +4,49 @@ A section function takes a `Story` and gives a `Section`, or None when the resul
 it. The `Page` of a task names its sections in their order.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
-from truecost.core.digits import between, counted, figure, scale_of
-from truecost.core.results import Row, shown, verdict_of
+from truecost.core.digits import counted
+from truecost.core.results import Row
+from truecost.errors import plural
 from truecost.gates import Verdict
 from truecost.names import PARTS
-from truecost.report import plots
-from truecost.report.cases import about_worst, worst_of
-from truecost.report.declared import Page
-from truecost.report.plots.limits import is_difference
-from truecost.report.plots.rows import WEAK
-from truecost.report.section import MOST_LINES, Drawing, Section, comma, drawing_of, told
-from truecost.report.story import Story, bare, goodness, means, part_of
-from truecost.report.tables import (
-    of_differences,
-    of_gates,
-    of_numbers,
-    of_pairs,
-    of_rows,
-    of_standings,
-    slot_of,
-    used,
-)
-from truecost.report.words import listed, measure_of, system_of, value
+from truecost.pictures import boards, rows
+from truecost.pictures.boards import is_difference
+from truecost.pictures.picture import Picture
+from truecost.pictures.rows import WEAK
+from truecost.pictures.tables import of_pairs, slot_of, without_empty_columns
+from truecost.report.items import worst_of
+from truecost.report.section import MOST_LINES, Section, joined
+from truecost.report.story import Page, Story, goodness, mean_rows, part_of, without_dims
+from truecost.report.sums import size_words
+from truecost.report.words import listed, measure_of
 
 ABOUT_PARTS = (*PARTS, "strategy", "budget", "phase")  # what pictures of subsets leave out
-MOST_ROWS = 400  # of one table
+
+
+def of_each(draw: Callable[..., Picture], found: Mapping[str, Any]) -> tuple[Picture, ...]:
+    """A picture of each part or system that has something to show, named where there are several.
+
+    `found`: by title what is drawn; nothing where that is empty.
+    """
+    several = len(found) > 1
+    return tuple(draw(one, title=name * several) for name, one in found.items() if one)
 
 
 def leaderboard(story: Story) -> Section | None:
     """Submissions by rank, with the intervals of their values and the places left open."""
     board = story.result.leaderboard
-    if not board:
+    row = next((r for part in story.parts for r in story.mains(part)), None)
+    if not board or row is None:
         return None
-    row = next(iter(story.mains(story.parts[0])), None) if story.parts else None
-    if row is None:
-        return None
-    drawing = drawing_of(
-        plots.leaderboard,
-        board,
-        plots.leaderboard_height,
-        "Values with intervals by rank: "
-        + told(f"{s.rank} {s.system} {figure(s.value, scale_of(s.shown_in))}" for s in board),
-        None,
-        naive=row.naive,
-    )
-    text = (
-        f"{story.title} ({story.main}) of each submission with its interval. Submissions of one "
-        f"rank are tied; hollow ones are worse than the first."
-    )
-    tables = [of_standings("Submissions by rank", board, row.level)]
-    if story.left_out:
-        caption = f"{counted(len(story.left_out), 'submission')} left out: not scored"
-        tables.append(used(caption, ("submission", "why"), story.left_out))
-    return Section("Leaderboard", text, (drawing,), tuple(tables))
+    caption = f"{counted(len(story.left_out), 'submission')} left out: not scored"
+    table = without_empty_columns(caption, ("submission", "why"), story.left_out)
+    picture = boards.leaderboard(board, naive=row.naive, level=row.level)
+    text = f"{story.title} of each submission; those of one rank are tied. Data: {_size(row)}."
+    return Section("Leaderboard", text, (picture,), (table,))
 
 
 def subsets(story: Story) -> Section | None:
@@ -68,26 +55,31 @@ def subsets(story: Story) -> Section | None:
     if not labels:
         return None
     main = story.main if story.main in labels else next(iter(labels))
-    drawings = []
-    for part in story.parts:
-        rows = [r for r in story.values if r.label == main and part_of(r) == part]
-        rows = [r for r in rows if story.in_phase(r)]
-        of = [bare(r, (*ABOUT_PARTS, "estimator")) for r in means(rows)]
-        shown, said = chosen_slots(of)
-        table = of_numbers(f"Subsets{comma(part.name)}: numbers", [of_rows(shown)])
-        words = in_words("Values by subset with intervals", shown)
-        title = ": ".join(filter(None, (part.name, said)))
-        drawings.append(
-            drawing_of(plots.forest, shown, plots.forest_height, words, table, title=title)
-        )
+    pictures = []
+    for name, own in _by_part(story, mean_rows(r for r in story.values if r.label == main)):
+        shown, said = chosen_slots(own)
+        title = ": ".join(filter(None, (name, said)))
+        pictures.append(rows.forest(shown, title=title, size=_size))
     measure = measure_of(main, story.result.task)
-    text = f"{measure.title if measure else main} ({main}) of each subset, with its own counts"
-    some = [r for r in story.values if "subset" in r.dims and r.value is not None]
-    weak = any(WEAK & {*r.flags} for r in some)
-    text += ". Hollow marks rest on too few units or errors to say anything." if weak else "."
+    text = f"{measure.title if measure else main} of each subset."
     if any("estimator" in r.dims for r in story.values):
         text += " Means over runs; what one run gives stands under All values."
-    return Section("Subsets", text, tuple(drawings))
+    return Section("Subsets", text, tuple(pictures))
+
+
+def _by_part(story: Story, rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:
+    """Each part that has rows in the phase of the verdict: its name and these rows."""
+    for part in story.parts:
+        own = [r for r in rows if part_of(r) == part and story.in_phase(r)]
+        if own:
+            yield part.name, [without_dims(r, (*ABOUT_PARTS, "estimator")) for r in own]
+
+
+def _size(row: Row) -> str:
+    """How much reference a row of items has; what it counts where the sums do not tell."""
+    measure = measure_of(row.label, row.task) if row.item != "trial" else None
+    said = "" if measure is None else size_words(measure, row.counts)
+    return f"{counted(row.n_trials, row.item)}, {said}" if said else rows.rests_on(row)
 
 
 def chosen_slots(rows: Sequence[Row], most: int = MOST_LINES) -> tuple[list[Row], str]:
@@ -113,31 +105,11 @@ def chosen_slots(rows: Sequence[Row], most: int = MOST_LINES) -> tuple[list[Row]
 
 def runs(story: Story) -> Section | None:
     """How far single runs of methods lie apart, for the main measure."""
-    rows = [r for r in story.whole if r.label == story.main]
-    drawn = plots.having_runs(rows)
+    drawn = boards.having_runs([r for r in story.whole if r.label == story.main])
     if not drawn:
         return None
-    words = "Ranges of runs: " + told(
-        f"{system_of(r)} {shown(r, r.counts['lowest_run'])} to {shown(r, r.counts['highest_run'])}"
-        for r in drawn
-    )
-    header = ("method", "of", story.main, "lower", "upper", "runs", "lowest run", "highest run")
-    cells = [
-        (
-            *(r.dims["system"], part_of(r).name or "all", shown(r, r.value)),
-            *(shown(r, r.lower), shown(r, r.upper), str(int(r.counts["runs"]))),
-            *(shown(r, r.counts["lowest_run"]), shown(r, r.counts["highest_run"])),
-        )
-        for r in drawn
-    ]
-    text = (
-        "The interval of the mean says how well a method does over runs and data; the range of the "
-        "single runs how much chance in training decides."
-    )
-    table = used("Runs: numbers", header, cells)
-    return Section(
-        "Single runs", text, (drawing_of(plots.runs, drawn, plots.runs_height, words, table),)
-    )
+    text = "The range of the single runs says how much chance in training decides."
+    return Section("Single runs", text, (boards.runs(drawn),))
 
 
 def comparison(story: Story) -> Section | None:
@@ -145,131 +117,66 @@ def comparison(story: Story) -> Section | None:
     if not story.pairs:
         return None
     parts = len(story.parts) > 1
-    shown = [story.main] if parts else [*_drawn(story), story.main]
+    shown = [story.main] if parts else [*_drawn_measures(story), story.main]
     labels = list(dict.fromkeys(p[0].label for p in story.pairs))
     pairs = sorted(story.pairs, key=lambda p: labels.index(p[0].label))  # stable
     whole = [p for p in pairs if "subset" not in p[0].dims]
     last = story.page.newest([p[0] for p in whole])
-    some = [bare(row, story.page.named) for row in last if row.label in shown]
+    some = [without_dims(row, story.page.named) for row in last if row.label in shown]
     of_measures = {r.label: [s for s in some if s.label == r.label] for r in some}
     apart = len(of_measures) > 1 and len({r.dims["system"] for r in some}) > 1
     groups = of_measures if apart else _by_scale(some)
-    several = len(groups) > 1
-    drawings = [_differences(rows, name if several else "") for name, rows in groups.items()]
-    for part in story.parts:
-        of = [
-            bare(p[0], (*ABOUT_PARTS, "estimator"))
-            for p in story.pairs
-            if p[0].label == story.main and part_of(p[0]) == part and "subset" in p[0].dims
-            if story.in_phase(p[0])
-        ]
-        if of:
-            of, said = chosen_slots(of, MOST_LINES // len({r.dims["system"] for r in of}))
-            title = f"subsets{comma(part.name)}"
-            drawings.append(
-                _differences(of, f"{title}: {said[:1].lower()}{said[1:]}" if said else title)
-            )
-    if len(drawings) > 1 and groups and not several:
-        drawings[0] = _differences(some, "whole data")
-    by_subset = [p for p in pairs if "subset" in p[0].dims]
-    tables = [of_pairs("Differences and ratios", whole, MOST_ROWS)] if whole else []
-    if by_subset:
-        tables.append(of_pairs("Differences and ratios by subset", by_subset, MOST_ROWS))
-    text = (
-        "The same resampled units weigh both systems: an interval of the difference that holds 0 "
-        "decides nothing."
-    )
+    pictures = [*of_each(rows.differences, groups)]
+    of_subsets = [p[0] for p in pairs if p[0].label == story.main and "subset" in p[0].dims]
+    for name, of in _by_part(story, of_subsets):
+        chosen, said = chosen_slots(of, MOST_LINES // len({r.dims["system"] for r in of}))
+        title = joined("subsets", name)
+        title += f": {said[:1].lower()}{said[1:]}" if said else ""
+        pictures.append(rows.differences(chosen, title=title))
+    if len(pictures) > 1 and len(groups) == 1:
+        pictures[0] = replace(pictures[0], title="whole data")
+    tables = (of_pairs("Differences and ratios", pairs),)
+    text = "An interval of the paired difference that holds 0 decides nothing."
     if left := [name for name in labels if whole and name not in of_measures]:
         text += f" Not drawn, but in the table: {listed(left)}."
-    estimators = {p[0].dims["estimator"] for p in story.pairs if "estimator" in p[0].dims}
-    if estimators:
-        text += f" Of each method {_ESTIMATED[min(estimators)]} is compared."
-    return Section("Paired comparison", text, tuple(drawings), tuple(tables))
+    return Section("Paired comparison", text, tuple(pictures), tables)
 
 
-def _drawn(story: Story) -> Sequence[str]:
+def _drawn_measures(story: Story) -> Sequence[str]:
     """The measures whose differences are drawn: all, unless the page of the task chooses."""
     if story.page.drawn is not None:
         return story.page.drawn(story)
     return list(dict.fromkeys(r.label for r in story.whole))
 
 
-def _by_scale(rows: Sequence[Row]) -> dict[str, list[Row]]:
+def _by_scale(found: Sequence[Row]) -> dict[str, list[Row]]:
     """Differences that share an axis, by the names of their measures."""
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(row.scale, []).append(row)
-    return {listed([*dict.fromkeys(r.label for r in of)]): of for of in found.values()}
-
-
-_ESTIMATED = {"mean": "the mean over runs", "run": "one run"}
-
-
-def _differences(every: Sequence[Row], title: str) -> Drawing:
-    rows = every[:MOST_LINES]
-    if len(every) > len(rows):
-        title = ", ".join(
-            filter(None, (title, f"the first {len(rows)} of {len(every)} differences"))
-        )
-    words = "Differences with intervals: " + told(
-        f"{r.dims['system']} against {r.baseline}{_about(r)} {r.label} {value(r)} {verdict_of(r)}"
-        for r in rows
-    )
-    caption = f"Differences{comma(title)}: numbers"
-    return drawing_of(
-        plots.differences,
-        rows,
-        plots.differences_height,
-        words,
-        of_numbers(caption, [of_differences(rows)]),
-        title=title,
-    )
+    alike: dict[tuple[str, str], list[Row]] = {}
+    for row in found:
+        alike.setdefault((row.scale, row.direction), []).append(row)
+    return {listed([*dict.fromkeys(r.label for r in own)]): own for own in alike.values()}
 
 
 def gates(story: Story) -> Section | None:
     """Values with their intervals against the limits of the gates."""
-    verdicts = story.result.gates
-    if not verdicts:
+    if not story.result.gates:
         return None
-    found: dict[tuple[bool, str], list[Verdict]] = {}
-    for v in verdicts:
-        found.setdefault((is_difference(v), v.measure), []).append(v)
-    drawings = tuple(_gates(of, name, difference) for (difference, name), of in found.items())
-    if len(drawings) == 1:
-        drawings = (replace(drawings[0], title=""),)
-    text = "Each interval against its limit; a gate whose interval holds the limit is undecided."
-    return Section("Gates", text, drawings)
+    found: dict[str, list[Verdict]] = {}
+    for v in story.result.gates:
+        what = "Differences in" if is_difference(v) else "Values of"
+        found.setdefault(f"{what} {v.measure}", []).append(v)
+    first = {name: sorted(own, key=lambda v: v.state == "pass") for name, own in found.items()}
+    text = "A gate whose interval holds the limit is undecided."
+    return Section("Gates", text, of_each(boards.gates, first))
 
 
-def _gates(verdicts: Sequence[Verdict], measure: str, difference: bool) -> Drawing:
-    """The gates on one measure, or on differences in it; those that did not pass before others."""
-    shown = sorted(verdicts, key=lambda v: v.state == "pass")[:MOST_LINES]
-    title = f"Differences in {measure}" if difference else f"Values of {measure}"
-    if len(verdicts) > len(shown):
-        title += f", {len(shown)} of {counted(len(verdicts), 'gate')}"
-    words = f"{title}: " + told(f"{v.about} {v.found} {v.bound} {v.state}" for v in shown)
-    table = of_numbers(f"Gates, {title[:1].lower()}{title[1:]}: numbers", [of_gates(shown)])
-    return drawing_of(plots.gates, shown, plots.gates_height, words, table, title=title)
-
-
-def worst(story: Story) -> Section | None:
+def worst_items(story: Story) -> Section:
     """How the worst items were aligned."""
-    cases = worst_of(story)
-    return Section(*about_worst(story), cases=cases) if cases else None
+    item = plural(next((r.item for r in story.whole), "item"))
+    text = f"The worst first. {story.page.reading.text}".strip()
+    return Section(f"Worst {item}", text, cases=worst_of(story))
 
 
-def in_words(what: str, rows: Sequence[Row]) -> str:
-    """A picture of rows in words: whose values they are, and their intervals."""
-    return f"{what}: " + told(
-        f"{r.dims['system']}{_about(r)} {r.label} {shown(r, r.value)} "
-        f"{between(r.lower, r.upper, r.scale)}"
-        for r in rows
-    )
-
-
-def _about(row: Row) -> str:
-    slot = slot_of(row)
-    return "" if slot == "all" else f" ({slot})"
-
-
-PAGE = Page(sections=(subsets, comparison, gates, worst))  # of tasks that have none of their own
+PAGE = Page(
+    sections=(subsets, comparison, gates, worst_items)
+)  # of tasks that have none of their own

@@ -1,27 +1,143 @@
-"""What a page tells of: a stored result by collection and application, and its main measure."""
+"""What a page tells of: a stored result by collection and application, and its main measure; and
+what a task says of its page (`Page`).
+"""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import msgspec
 
-from truecost.core.captions import title_of
+from truecost.core.digits import title_of
 from truecost.core.results import Row
+from truecost.face import at
 from truecost.names import PARTS
-from truecost.report.curves import Curves
-from truecost.report.declared import Page, page_of
+from truecost.pictures.look import SYSTEMS
 from truecost.report.words import measure_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from truecost.study import Problem, ResultFile
+    from truecost.report.section import Group, Line, Section
+    from truecost.study import ResultFile
+    from truecost.study.outcome import Outcome, Problem
 
 Kind = TypeVar("Kind")
 BESIDE = ("run", "test_set")  # rows that stand beside the one that tells of a system
 LEFT_OUT = "left out: "  # how the problem of a submission begins that was not scored
+
+
+def _nothing_stored(outcome: "Outcome") -> "pl.DataFrame | None":
+    del outcome
+    return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Naive:
+    """What pages call the value that systems are held against.
+
+    `column`: head of its column. `said`: how the list of measures says it, `{}` in place of the
+    value; empty where it does not. `output`: what the naive baseline puts out, by the measure.
+    """
+
+    column: str = "naive"
+    said: str = "the naive baseline has {}"
+    output: Callable[[str], str] = lambda _: "an empty output"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How the worst items are shown.
+
+    `parts`: what they are the worst by: parts of measures, the first that there is. `text`: how to
+    read their lines. `columns`: whether the words of their lines stand in columns; else each line
+    is text as a whole.
+    """
+
+    parts: tuple[str, ...] = ()
+    text: str = ""
+    columns: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """What the page of a task shows; what is left out is as for all tasks.
+
+    Attributes
+    ----------
+    sections : tuple of callable
+        In the order of the page: from a `Story` to a `Section`; None, or an empty one, is left out.
+    main : callable, optional
+        Label of the measure that the verdict speaks of; the first one when left out.
+    titles : callable, optional
+        Title and heading; None where systems are named there.
+    headline : callable, optional
+        The verdict in one sentence, where no system is ranked.
+    lead : callable, optional
+        What the figures of the verdict are, from the story and the first of them.
+    verdict : callable, optional
+        Groups of lines below the gates.
+    line : callable, optional
+        The line of a value in the verdict.
+    remarks : callable, optional
+        What of the remarks of a result stands in no other place.
+    problems : callable, optional
+        What to beware of, where sections say some of it.
+    rows : callable
+        All rows, in the order in which systems are told of.
+    newest : callable
+        Of rows of several versions of a system those that the verdict speaks of.
+    judged : callable
+        Whether a row is of a system that is judged.
+    drawn : callable, optional
+        Labels of the measures whose differences are drawn; all when left out.
+    named : tuple of str
+        Dims that the names of systems say already, in pictures of differences.
+    resampled : callable
+        What was resampled, by a row; empty where its units tell.
+    conventions : bool
+        Whether the choices in signatures are listed.
+    curves : callable
+        What curves.parquet holds of an outcome.
+    items : callable
+        What items.parquet holds of an outcome.
+    """
+
+    sections: "tuple[Callable[[Story], Section | None], ...]"
+    main: "Callable[[Story], str] | None" = None
+    titles: "Callable[[Story], tuple[str, str] | None] | None" = None
+    headline: "Callable[[Story], str] | None" = None
+    lead: "Callable[[Story, Row], str] | None" = None
+    verdict: "Callable[[Story], Sequence[Group]] | None" = None
+    line: "Callable[[Story, Row], Line] | None" = None
+    remarks: "Callable[[Story], Sequence[str]] | None" = None
+    problems: "Callable[[Story, Sequence[Problem]], list[Problem]] | None" = None
+    rows: "Callable[[Sequence[Row]], Sequence[Row]]" = lambda rows: rows
+    newest: "Callable[[Sequence[Row]], Sequence[Row]]" = lambda rows: rows
+    judged: "Callable[[Row], bool]" = lambda _: True
+    drawn: "Callable[[Story], Sequence[str]] | None" = None
+    named: tuple[str, ...] = ()
+    resampled: "Callable[[Row], str]" = lambda _: ""
+    conventions: bool = True
+    naive: Naive = Naive()
+    reading: Reading = Reading()
+    curves: "Callable[[Outcome], pl.DataFrame | None]" = _nothing_stored
+    items: "Callable[[Outcome], pl.DataFrame | None]" = _nothing_stored
+
+    @property
+    def stored(self) -> str:
+        """The file of the numbers of its pictures that the result has not; empty for none."""
+        files = {"curves.parquet": self.curves, "items.parquet": self.items}
+        return next((name for name, made in files.items() if made is not _nothing_stored), "")
+
+
+def page_of(task: str) -> "Page":
+    """The page of a task, imported now: UsageError when there is no such task."""
+    from truecost.tasks import find
+
+    page: Page = at(find(task).load().page)
+    return page
 
 
 @dataclass(frozen=True)
@@ -56,21 +172,27 @@ class Part:
 class Story:
     """A stored result with its curves, as the sections of a page want them.
 
-    Attributes
-    ----------
-    curves : tuple of Curves
-        By part.
-    items : polars.DataFrame, optional
-        Utterances, sentences or recordings one by one (`study.itemised.frame_of_items`).
+    `curves`: the numbers of curves (curves.parquet). `items`: utterances, sentences or recordings
+    one by one (items.parquet).
     """
 
     result: "ResultFile"
-    curves: tuple[Curves, ...]
+    curves: "pl.DataFrame | None" = None
     items: "pl.DataFrame | None" = None
 
     def described_as(self, kind: type[Kind]) -> tuple[Kind, ...]:
         """The descriptions of one type."""
         return self.result.described_as(kind)
+
+    @cached_property
+    def _typed(self) -> dict[Any, Any]:
+        return {}
+
+    def read(self, reader: "Callable[[pl.DataFrame | None], Kind]") -> Kind:
+        """The stored curves as a task types them; read once."""
+        if reader not in self._typed:
+            self._typed[reader] = reader(self.curves)
+        return cast("Kind", self._typed[reader])
 
     @cached_property
     def rows(self) -> tuple[Row, ...]:
@@ -96,14 +218,14 @@ class Story:
     @cached_property
     def pairs(self) -> tuple[tuple[Row, Row | None], ...]:
         """Each difference with its ratio, where there is one."""
-        ratios = {_about(r): r for r in self.rows if r.kind == "ratio"}
-        return tuple((r, ratios.get(_about(r))) for r in self.rows if r.kind == "difference")
+        ratios = {_row_key(r): r for r in self.rows if r.kind == "ratio"}
+        return tuple((r, ratios.get(_row_key(r))) for r in self.rows if r.kind == "difference")
 
     @cached_property
     def left_out(self) -> tuple[tuple[str, str], ...]:
         """Submissions of a leaderboard that could not be scored, and why."""
-        said = [p.message.removeprefix(LEFT_OUT) for p in self.problems if _is_left_out(p)]
-        found = (text.partition(": ") for text in said)
+        said = [p.message.partition(LEFT_OUT) for p in self.problems if p.kind == "data"]
+        found = (text.partition(": ") for before, of, text in said if of and not before)
         return tuple((name, why) for name, _, why in found)
 
     @cached_property
@@ -120,13 +242,25 @@ class Story:
 
     @cached_property
     def systems(self) -> tuple[str, ...]:
-        """Names of systems in their order."""
-        return tuple(dict.fromkeys(r.dims["system"] for r in self.values or self.rows))
+        """Names of systems in their order; of more than have a colour the best first."""
+        names = tuple(dict.fromkeys(r.dims["system"] for r in self.values or self.rows))
+        if len(names) <= SYSTEMS:
+            return names
+        best = [r.dims["system"] for r in self.ranked(self.parts[0])]
+        return tuple(dict.fromkeys([*best, *names]))
 
     @cached_property
     def page(self) -> Page:
         """What the page of its task shows."""
         return page_of(self.result.task)
+
+    @cached_property
+    def sections(self) -> "list[Section]":
+        """The sections of the page that have something to show."""
+        from truecost.report.sections import leaderboard
+
+        found = (make(self) for make in (leaderboard, *self.page.sections))
+        return [section for section in found if section is not None and section.filled]
 
     @cached_property
     def main(self) -> str:
@@ -161,27 +295,29 @@ class Story:
         measure = measure_of(self.main, self.result.task)
         return self.main if measure is None else measure.title
 
+    @property
+    def called(self) -> str:
+        """The main measure within a sentence: `actual detection cost`, `BLEU`."""
+        title = self.title.removesuffix(" (normalised)")
+        return f"{title[:1].lower()}{title[1:]}" if title[1:2].islower() else title
+
     def mains(self, part: Part) -> list[Row]:
         """The main measure of each system, whole data; of several versions the newest."""
-        found = [
-            r for r in self.page.newest(self.whole) if r.label == self.main and part_of(r) == part
-        ]
-        return [r for r in found if self.in_phase(r)]
+        return [r for r in self.page.newest(self.whole) if self._is_main(r, part)]
 
     def ranked(self, part: Part) -> list[Row]:
         """The main measure of each system, best first, undefined ones last."""
-        return sorted(means(self.mains(part)), key=goodness)
+        return sorted(mean_rows(self.mains(part)), key=goodness)
 
     def main_pairs(self, part: Part) -> list[tuple[Row, Row | None]]:
         """The comparisons by the main measure, whole data; of several versions the newest."""
-        last = {id(r) for r in self.page.newest([p[0] for p in self.pairs])}
-        return [
-            p
-            for p in self.pairs
-            if id(p[0]) in last
-            if p[0].label == self.main and "subset" not in p[0].dims and part_of(p[0]) == part
-            if self.in_phase(p[0])
-        ]
+        last = self.page.newest([p[0] for p in self.pairs])
+        kept = {id(r) for r in last if self._is_main(r, part) and "subset" not in r.dims}
+        return [p for p in self.pairs if id(p[0]) in kept]
+
+    def _is_main(self, row: Row, part: Part) -> bool:
+        """Whether a row is of the main measure, in a part and in the phase of the verdict."""
+        return row.label == self.main and part_of(row) == part and self.in_phase(row)
 
 
 def goodness(row: Row) -> tuple[bool, float]:
@@ -190,12 +326,8 @@ def goodness(row: Row) -> tuple[bool, float]:
     return row.value is None, value if row.direction == "lower" else -value
 
 
-def _about(row: Row) -> tuple[object, ...]:
+def _row_key(row: Row) -> tuple[object, ...]:
     return row.label, row.baseline, *sorted(row.dims.items())
-
-
-def _is_left_out(problem: "Problem") -> bool:
-    return problem.kind == "data" and problem.message.startswith(LEFT_OUT)
 
 
 def part_of(row: Row) -> Part:
@@ -203,13 +335,13 @@ def part_of(row: Row) -> Part:
     return Part(tuple((name, row.dims[name]) for name in PARTS if name in row.dims))
 
 
-def bare(row: Row, names: Sequence[str] = PARTS) -> Row:
+def without_dims(row: Row, names: Sequence[str] = PARTS) -> Row:
     """A row without some dimensions, for a picture whose heading says them."""
     kept = {key: name for key, name in row.dims.items() if key not in names}
     return msgspec.structs.replace(row, dims=kept)
 
 
-def means(rows: Iterable[Row]) -> list[Row]:
+def mean_rows(rows: Iterable[Row]) -> list[Row]:
     """Of methods the means over runs only, of AB/BA the estimator to trust; every row of systems.
 
     That to trust is the one of the whole data, where they have a row.

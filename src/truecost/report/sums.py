@@ -10,6 +10,7 @@ from truecost.core.digits import amount, counted, figure
 from truecost.core.measure import Measure
 
 Counts = Mapping[str, float]
+Said = Callable[[Counts, str], str]  # of sums, and the noun of what is counted
 EDITS = ("substitutions", "deletions", "insertions")
 TIMES = ("missed", "false_alarm", "confusion")
 ORDERS = range(1, 5)  # of the n-grams of BLEU
@@ -32,57 +33,49 @@ def clock(seconds: float) -> str:
     return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
 
 
-def errors_said(measure: Measure, counts: Counts) -> str:
+def error_words(measure: Measure, counts: Counts) -> str:
     """Errors of each kind and out of how much; empty where the sums do not tell.
 
-    Parameters
-    ----------
-    counts : mapping of str to float
-        Sums of the part that it reads, times in seconds.
+    `counts`: sums of the part that it reads, times in seconds.
 
     Examples
     --------
     >>> import truecost as tc
-    >>> from truecost.report.sums import errors_said
+    >>> from truecost.report.sums import error_words
     >>> counts = {"substitutions": 12, "deletions": 1, "insertions": 0, "reference": 200}
-    >>> errors_said(tc.find("wer"), counts)
+    >>> error_words(tc.find("wer"), counts)
     '12 substitutions, 1 deletion, 0 insertions in 200 words'
     """
-    return _say(_ERRORS, measure, counts, _any)
+    return _phrase(_ERRORS, measure, counts, _every_sum)
 
 
-def worst_said(measure: Measure, counts: Counts) -> str:
+def worst_words(measure: Measure, counts: Counts) -> str:
     """What makes an item one of the worst, the sum before its kinds; empty where it is not known.
 
-    Examples
-    --------
-    >>> import truecost as tc
-    >>> from truecost.report.sums import worst_said
-    >>> counts = {"substitutions": 12, "deletions": 1, "insertions": 0, "reference": 200}
-    >>> worst_said(tc.find("wer"), counts)
-    '13 errors: 12 substitutions, 1 deletion, 0 insertions in 200 words'
+    For `wer` `13 errors: 12 substitutions, 1 deletion, 0 insertions in 200 words`.
     """
-    return _say(_WORST, measure, counts, _any) or errors_said(measure, counts)
+    return _phrase(_WORST, measure, counts, _every_sum) or error_words(measure, counts)
 
 
-def size_said(measure: Measure, counts: Counts) -> str:
+def size_words(measure: Measure, counts: Counts) -> str:
     """How much reference there is: `200 words`, `9:25:53 of speaker time`; empty when not known."""
-    return _say(_SIZES, measure, counts, _of_reference)
+    return _phrase(
+        _SIZES, measure, counts, lambda n, _: f"{amount(n['reference'])} in the reference"
+    )
 
 
 def sizes_of(measure: Measure) -> tuple[str, ...]:
     """The sums that add up to how much reference there is, as `part.statistic`."""
-    part = measure.parts[0] if measure.parts else ""
+    part = _part(measure)
     return tuple(f"{part}.{name}" for name in _AMOUNTS.get(part, ("reference",)))
 
 
-def _say(
-    table: "Mapping[str, Callable[[Counts, str], str]]",
-    measure: Measure,
-    counts: Counts,
-    otherwise: "Callable[[Counts, str], str]",
-) -> str:
-    part = measure.parts[0] if measure.parts else ""
+def _part(measure: Measure) -> str:
+    return measure.parts[0] if measure.parts else ""
+
+
+def _phrase(table: Mapping[str, Said], measure: Measure, counts: Counts, otherwise: Said) -> str:
+    part = _part(measure)
     noun = "phone" if measure.name == "per" else NOUNS.get(part, part)
     try:
         return table.get(part, otherwise)(counts, noun)
@@ -90,25 +83,11 @@ def _say(
         return ""
 
 
-def _any(counts: Counts, noun: str) -> str:
+def _every_sum(counts: Counts, _: str) -> str:
     """Every sum of a part of other distributions, out of how much reference there is."""
-    del noun
     others = (f"{amount(n)} {name.replace('_', ' ')}" for name, n in counts.items())
     said = ", ".join(text for text in others if not text.endswith(" reference"))
     return f"{said}; {amount(counts['reference'])} in the reference"
-
-
-def _of_reference(counts: Counts, noun: str) -> str:
-    del noun
-    return f"{amount(counts['reference'])} in the reference"
-
-
-def _errors(counts: Counts) -> str:
-    return counted(sum(counts[name] for name in EDITS), "error")
-
-
-def _in_error(counts: Counts, kinds: Sequence[str]) -> str:
-    return f"{clock(sum(counts[name] for name in kinds))} in error"
 
 
 def _edits(counts: Counts, noun: str) -> str:
@@ -116,17 +95,12 @@ def _edits(counts: Counts, noun: str) -> str:
     return f"{errors} in {counted(counts['reference'], noun)}"
 
 
-def _speech(counts: Counts, noun: str) -> str:
-    del noun
-    errors = ", ".join(f"{clock(counts[name])} {_TITLES[name]}" for name in TIMES)
+def _speech(counts: Counts, _: str) -> str:
+    errors = ", ".join(f"{clock(counts[name])} {name.replace('_', ' ')}" for name in TIMES)
     return f"{errors} in {clock(counts['reference'])} of speaker time"
 
 
-_TITLES = {"missed": "missed", "false_alarm": "false alarm", "confusion": "confusion"}
-
-
-def _ngrams(counts: Counts, noun: str) -> str:
-    del noun
+def _ngrams(counts: Counts, _: str) -> str:
     shares = ", ".join(figure(share, "%") for share in precisions(counts))
     tokens = f"{counted(counts['hypothesis'], 'token')} against {amount(counts['reference'])}"
     return f"{shares} of the 1- to 4-grams match, {tokens} of the references"
@@ -140,14 +114,12 @@ def precisions(counts: Counts) -> list[float]:
     ]
 
 
-def _speakers(counts: Counts, noun: str) -> str:
-    del noun
+def _speakers(counts: Counts, _: str) -> str:
     speakers = counted(counts["speakers"], "speaker")
     return f"Jaccard errors of {speakers} add up to {figure(counts['errors'])}"
 
 
-def _activity(counts: Counts, noun: str) -> str:
-    del noun
+def _activity(counts: Counts, _: str) -> str:
     return (
         f"{clock(counts['missed'])} of {clock(counts['speech'])} of speech missed, "
         f"{clock(counts['false_alarm'])} of {clock(counts['nonspeech'])} without speech taken for "
@@ -155,12 +127,27 @@ def _activity(counts: Counts, noun: str) -> str:
     )
 
 
-def _words_edited(counts: Counts, noun: str) -> str:
-    del noun
+def _words_edited(counts: Counts, _: str) -> str:
     return f"{counted(counts['edits'], 'edit')} in {counted(counts['reference'], 'word')}"
 
 
-_ERRORS: Mapping[str, Callable[[Counts, str], str]] = {
+def _summed(kinds: Sequence[str], said: Said) -> Said:
+    """The errors added up, in number or in time, before what is said of each kind."""
+
+    def both(counts: Counts, noun: str) -> str:
+        total = sum(counts[name] for name in kinds)
+        first = counted(total, "error") if kinds is EDITS else f"{clock(total)} in error"
+        return f"{first}: {said(counts, noun)}"
+
+    return both
+
+
+def _count(statistic: str, noun: str = "", more: str = "") -> Said:
+    """How many there are of a statistic."""
+    return lambda counts, own: f"{counted(counts[statistic], noun or own)}{more}"
+
+
+_ERRORS: Mapping[str, Said] = {
     "words": _edits,
     "characters": _edits,
     "speech": _speech,
@@ -169,26 +156,23 @@ _ERRORS: Mapping[str, Callable[[Counts, str], str]] = {
     "activity": _activity,
     "edits": _words_edited,
 }
-_WORST: Mapping[str, Callable[[Counts, str], str]] = {
-    "words": lambda counts, noun: f"{_errors(counts)}: {_edits(counts, noun)}",
-    "characters": lambda counts, noun: f"{_errors(counts)}: {_edits(counts, noun)}",
-    "ngrams": lambda counts, _: f"{counted(counts['unmatched'], 'word')} without a match",
-    "chrf": lambda counts, _: f"{counted(counts['unmatched'], 'character')} without a match",
-    "speech": lambda counts, noun: f"{_in_error(counts, TIMES)}: {_speech(counts, noun)}",
-    "activity": lambda counts, noun: f"{_in_error(counts, TIMES[:2])}: {_activity(counts, noun)}",
+_WORST: Mapping[str, Said] = {
+    **dict.fromkeys(("words", "characters"), _summed(EDITS, _edits)),
+    "ngrams": _count("unmatched", "word", " without a match"),
+    "chrf": _count("unmatched", "character", " without a match"),
+    "speech": _summed(TIMES, _speech),
+    "activity": _summed(TIMES[:2], _activity),
 }
-_SIZES: Mapping[str, Callable[[Counts, str], str]] = {
-    "words": lambda counts, noun: counted(counts["reference"], noun),
-    "characters": lambda counts, noun: counted(counts["reference"], noun),
+_SIZES: Mapping[str, Said] = {
+    **dict.fromkeys(("words", "characters"), _count("reference")),
     "speech": lambda counts, _: f"{clock(counts['reference'])} of speaker time",
-    "ngrams": lambda counts, _: counted(counts["reference"], "token"),
-    "chrf": lambda counts, _: counted(counts["reference1"], "character"),
-    "speakers": lambda counts, _: counted(counts["speakers"], "speaker"),
+    "ngrams": _count("reference", "token"),
+    "chrf": _count("reference1", "character"),
+    "speakers": _count("speakers", "speaker"),
     "activity": lambda counts, _: f"{clock(counts['speech'])} of speech",
-    "edits": lambda counts, _: counted(counts["reference"], "word"),
+    "edits": _count("reference", "word"),
 }
-_AMOUNTS: Mapping[str, tuple[str, ...]] = {
-    **dict.fromkeys(("words", "characters", "speech", "ngrams", "edits"), ("reference",)),
+_AMOUNTS: Mapping[str, tuple[str, ...]] = {  # of others `reference`
     "chrf": ("reference1",),
     "speakers": ("speakers",),
     "activity": ("speech", "nonspeech"),

@@ -1,17 +1,18 @@
 """The verdict: what a reader learns in ten seconds. Gates, then costs, then comparisons."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from truecost.core.captions import assumed
-from truecost.core.digits import between, counted, figure, percent, scale_of, signed
-from truecost.core.results import Row, shown, verdict_of
+from truecost.core.digits import assumed, counted, percent, uncertain
+from truecost.core.results import Row, shown_value, verdict_of
+from truecost.errors import plural
+from truecost.gates import Gate
 from truecost.gates import Verdict as Gated
-from truecost.report.plots.look import short
-from truecost.report.plots.rows import WEAK
+from truecost.gates.checking import needed
+from truecost.pictures.rows import WEAK, figures_of
 from truecost.report.section import Group, Line
-from truecost.report.story import Part, Story, goodness, means, part_of
-from truecost.report.tables import of_pairs, of_systems
+from truecost.report.story import Part, Story, goodness, mean_rows, part_of
 from truecost.report.words import (
     against_naive,
     at_best,
@@ -20,16 +21,16 @@ from truecost.report.words import (
     isolated,
     listed,
     phase_of,
-    searched_of,
     shortest,
     system_of,
     value,
 )
 
-MOST = 14  # lines; more are summed up by system and folded
+MOST = 14  # lines; of more none
+MOST_NEEDED = 100  # times the units of the data; nobody collects more
 FEW = 3  # gates that all passed stand open up to so many
 MOST_CHIP = 16  # letters of a name on a chip
-OPEN_ROWS = 12  # of a table in the verdict
+MOST_NAMES = 4  # in a sentence
 NAIVE = {
     "better": "better than naive",
     "worse": "worse than naive",
@@ -43,25 +44,19 @@ BEST = (
     "scores come out no worse than the naive baseline, so nothing is said to be better than naive. "
 )
 NONE_MADE = "the scores came without a threshold and are no probabilities, so none was made"
-Case = tuple[str, str, Row]  # how it turned out, where, and the row
+OPEN = ("inconclusive", "same")
+Pair = tuple[Row, Row | None]  # a difference and its ratio
 GOOD = {"pass": "good", "better": "good", "fail": "bad", "worse": "bad"}
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """All of it.
-
-    Attributes
-    ----------
-    lead : str
-        What the figures are.
-    """
+    """All of it."""
 
     lead: str
     groups: tuple[Group, ...]
     assumed: tuple[str, ...]
     remarks: tuple[str, ...]
-    signatures: tuple[str, ...]
 
 
 def verdict(story: Story) -> Verdict:
@@ -70,7 +65,7 @@ def verdict(story: Story) -> Verdict:
     mains = [r for part in story.parts for r in story.mains(part)]
     groups = [_gates(story.result.gates)] if story.result.gates else []
     if story.result.leaderboard and mains:
-        groups += [_first(story), *worst(story)]
+        groups += worst_subset(story)
     else:
         groups += (page.verdict or groups_of)(story)
     return Verdict(
@@ -78,31 +73,166 @@ def verdict(story: Story) -> Verdict:
         tuple(groups),
         _assumed(story),
         tuple(story.result.remarks if page.remarks is None else page.remarks(story)),
-        tuple(dict.fromkeys(r.signature for r in mains)),
     )
+
+
+def headline(story: Story) -> str:
+    """The verdict in one sentence: how systems compare, and against the naive baseline."""
+    ranked = {part: rows for part in story.parts if (rows := _comparable(story, part))}
+    if not ranked or not story.whole:
+        return ""
+    if story.page.headline is not None and not story.result.leaderboard:
+        return story.page.headline(story)
+    if len(ranked) > 1:
+        return _over_parts(story, ranked)
+    [(part, rows)] = ranked.items()
+    pairs = story.main_pairs(part)
+    if story.result.leaderboard:
+        first = [s.system for s in story.result.leaderboard if s.rank == 1]
+        share = "comes" if len(first) == 1 else "share"
+        of = counted(len(story.result.leaderboard), "submission")
+        what = "first of" if len(first) == 1 else "the first rank of"
+        return f"{_names(first)} {share} {what} {of}."
+    if len(rows) > 2:
+        return _at_the_top(story, rows, pairs)
+    if len(rows) == 2 and pairs:
+        return _against(story, *pairs[0])
+    return (
+        f"{isolated(rows[0].dims['system'])}: {_figures(story, rows[0])}{_naive(story, rows[0])}."
+    )
+
+
+def _comparable(story: Story, part: Part) -> list[Row]:
+    """The main measure of what is judged, best first; under the first policy, say, of several."""
+    rows = [r for r in story.ranked(part) if story.page.judged(r) and r.value is not None]
+    mains = [r for r in story.mains(part) if story.page.judged(r)]
+    said = dict(mains[0].dims) if mains else {}
+    first = {k: v for k, v in said.items() if k not in ("system", "strategy", "budget")}
+    return [r for r in rows if first.items() <= r.dims.items()]
+
+
+def _names(names: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`; of many the first."""
+    every = list(map(isolated, names))
+    if len(every) > MOST_NAMES:
+        every = [*every[:MOST_NAMES], f"{len(every) - MOST_NAMES} more"]
+    return " and ".join(filter(None, (", ".join(every[:-1]), every[-1])))
+
+
+def _figures(story: Story, row: Row) -> str:
+    """`actual detection cost 0.51 [0.38, 0.67]`."""
+    shown = uncertain(row.value, row.lower, row.upper, row.scale)
+    return f"{story.called} {' '.join(shown)}".strip()
+
+
+def _over_parts(story: Story, ranked: Mapping[Part, Sequence[Row]]) -> str:
+    """Of several collections and applications who is best in most, or from where to where."""
+    firsts = Counter(rows[0].dims["system"] for rows in ranked.values() if len(rows) > 1)
+    if not firsts:
+        rows = sorted((r for rows in ranked.values() for r in rows), key=goodness)
+        ends = (shown_value(row, row.value) for row in (rows[0], rows[-1]))
+        name = isolated(rows[0].dims["system"])
+        return f"{name}: {story.called} {' to '.join(ends)} in {_cases([*ranked])}."
+    name, number = firsts.most_common(1)[0]
+    best = "lowest" if story.mains(story.parts[0])[0].direction == "lower" else "highest"
+    return (
+        f"{isolated(name)} has the {best} {story.called} in {number} of {firsts.total()} cases: "
+        f"{_cases([*ranked])}."
+    )
+
+
+def _naive(story: Story, row: Row) -> str:
+    """After a comma how a value compares with the naive baseline's."""
+    state = against_naive(row)
+    if state in ("better", "worse"):
+        return f", {_naive_share(story, row) or f'{state} than the naive baseline'}"
+    others = {"same": ", the same as the naive baseline"}
+    others["inconclusive"] = "; inconclusive against the naive baseline"
+    return others.get(state, "")
+
+
+def _naive_share(story: Story, row: Row) -> str:
+    """`51 % of what the best constant answer costs`, where the interval excludes that."""
+    if row.value is None or not _is_cost(row) or against_naive(row) not in ("better", "worse"):
+        return ""
+    much = f"{row.value:.1f} times"
+    if row.value < 2:
+        much = f"{100 * row.value:.0f}\N{NO-BREAK SPACE}% of"
+    return f"{much} what {story.page.naive.output(row.label)} costs"
+
+
+def _is_cost(row: Row) -> bool:
+    return (row.naive, row.direction, row.scale) == (1, "lower", "")
+
+
+def _against(story: Story, row: Row, ratio: Row | None) -> str:
+    """How a system compares with another one."""
+    system, other = isolated(row.dims["system"]), isolated(row.baseline or "")
+    said = verdict_of(row)
+    if said == "same":
+        return f"{system} and {other} are the same by {story.called}."
+    if said == "inconclusive":
+        return f"{system} and {other} cannot be told apart by {story.called}.{_units_needed(row)}"
+    own, beside = (
+        next((r for r in story.whole if r.dims == dims and r.label == row.label), None)
+        for dims in (row.dims, {**row.dims, "system": row.baseline})
+    )
+    if own is not None and _is_cost(own) and ratio is not None and ratio.value is not None:
+        word = "less" if ratio.value < 1 else "more"
+        much = f"{abs(1 - ratio.value) * 100:.0f}\N{NO-BREAK SPACE}% {word} than {other}"
+        if ratio.value >= 2:
+            much = f"{ratio.value:.1f} times what {other} costs"
+        share = _naive_share(story, own)
+        return f"{system} costs {much}{', and ' if share else ''}{share}."
+    if own is None or beside is None:
+        return f"{system} is {said} than {other} by {story.called}: {value(row)}."
+    figures = f"{_figures(story, own)} against {shown_value(beside, beside.value)}"
+    return f"{system} is {said} than {other}: {figures}."
+
+
+def _units_needed(row: Row) -> str:
+    """How many more units would decide with 80 % power, if the difference stayed as it is."""
+    wanted = needed(Gate(measure=row.measure, max_upper=0.0), row).if_value
+    if wanted is None or wanted > MOST_NEEDED * row.n_units:
+        return ""
+    units = plural(row.factors[0] if row.factors else "unit")
+    more = wanted - row.n_units
+    return f" About {more:,} more {units} would decide a difference like this one."
+
+
+def _at_the_top(story: Story, rows: Sequence[Row], pairs: Sequence[Pair]) -> str:
+    """Who is best of many, and who is not told apart from it: known of the baseline of all, with
+    which alone the others were compared.
+    """
+    best = rows[0].dims["system"]
+    own = next((d for d, _ in pairs if d.dims["system"] == best), None)
+    if own is not None:
+        word = "lowest" if rows[0].direction == "lower" else "highest"
+        beside = isolated(own.baseline or "")
+        apart = f", and cannot be told apart from {beside}" * (verdict_of(own) in OPEN)
+        return (
+            f"{isolated(best)} has the {word} {_figures(story, rows[0])} of {len(rows)} systems"
+            f"{apart}. Each was compared with {beside} alone: a leaderboard tells ties."
+        )
+    ties = [r.dims["system"] for r in rows[1:] if r.value == rows[0].value]
+    ties += [d.dims["system"] for d, _ in pairs if d.baseline == best and verdict_of(d) in OPEN]
+    said = f"{_names([best, *dict.fromkeys(ties)])} {'are' if ties else 'is'} best of {len(rows)}"
+    said += f" systems: {_figures(story, rows[0])}"
+    return f"{said}{', and cannot be told apart' * bool(ties)}."
 
 
 def groups_of(story: Story) -> list[Group]:
     """What each system costs, how they compare, and the worst subset."""
-    return [*costs(story), *worst(story)]
+    return [*costs(story), *worst_subset(story)]
 
 
 def lead_of(story: Story, row: Row, more: str = "", *, decided: bool = False) -> str:
     """Which measure, which way is better, what naive means.
 
-    Parameters
-    ----------
-    row : Row
-        Of the main measure.
-    more : str
-        What else the figures are.
-    decided : bool
-        Whether nothing is to be said of measures that judge no decision.
+    `row` is of the main measure, `more` what else the figures are; with `decided` nothing is said
+    of measures that judge no decision.
     """
-    title = story.title.removesuffix(" (normalised)")
-    if not title[1:2].isupper():  # but BLEU stays as it is
-        title = f"{title[:1].lower()}{title[1:]}"
-    said = f"{story.main}" + (f" ({title})" if differs(title, story) else "")
+    said = story.main + (f" ({story.called})" if story.called.lower() != story.main else "")
     said += f": {row.direction} is better. "
     best = at_best(story.main, story.result.task)
     if best and not decided:
@@ -110,15 +240,10 @@ def lead_of(story: Story, row: Row, more: str = "", *, decided: bool = False) ->
         said += f"No decision is judged{'' if judged else f' ({NONE_MADE})'}: {BEST}"
     references = {r.naive for part in story.parts for r in story.mains(part)} - {None}
     if len(references) == 1 and not best:
-        naive = shown(row, next(iter(references)))
+        naive = shown_value(row, next(iter(references)))
         what = story.page.naive.output(story.main)
         said += f"{naive} is the naive baseline: {what}{shortest(row)}. "
     return f"{said}{more}In brackets the {percent(row.level)} interval."
-
-
-def differs(title: str, story: Story) -> bool:
-    """Whether the title of the main measure says more than its name."""
-    return title.lower() != story.main.lower()
 
 
 def _gates(gates: Sequence[Gated]) -> Group:
@@ -146,115 +271,27 @@ def _gate(gate: Gated) -> Line:
     name = gate.gate.name or about
     of = f"{about} " if gate.gate.name else ""
     bound = gate.bound.replace(" ", "\N{NO-BREAK SPACE}")
-    text = f"{of}{gate.found}, wanted {bound}"
+    text = f"{of}{figures_of(gate)}, wanted {bound}"
     return Line(GOOD.get(gate.state, "open"), chip, name, text, gate.message)
 
 
-def _first(story: Story) -> Group:
-    """The first of a leaderboard, and who is not told apart from it."""
-    board = story.result.leaderboard
-    row = story.mains(story.parts[0])[0]
-    ties = [s.system for s in board[1:] if s.rank == 1]
-    more = f"the first of {counted(len(board), 'submission')}"
-    if ties:
-        more += f"; {listed(ties)} {'shares' if len(ties) == 1 else 'share'} its rank"
-    if (able := sum(s.may_be_best is True for s in board)) > 1:
-        more += f"; {able} may be the best"
-    more += f". Each was scored on {_size(row)}."
-    if story.left_out:
-        more += f" {counted(len(story.left_out), 'further one')} could not be scored: see below."
-    said = NAIVE[against_naive(row)]
-    best = board[0]
-    scale = scale_of(best.shown_in)
-    text = f"{figure(best.value, scale)} {between(best.lower, best.upper, scale)}"
-    text += f", {said}" if said else ""
-    return Group("", (Line("good", "rank 1", best.system, text, more),))
-
-
-def _size(row: Row) -> str:
-    """How much data each submission was scored on."""
-    found = row.counts
-    if "trials_of_a_query" in found:
-        return searched_of(row)
-    if "targets" not in found:
-        return counted(row.n_trials, row.item)
-    return f"{counted(found['targets'], 'target')} and {counted(found['nontargets'], 'nontarget')}"
-
-
 def costs(story: Story) -> list[Group]:
-    """Lines by part; of many systems a table, of many parts how often each system is better."""
-    groups = []
+    """A line a system and a comparison, by part; of many none: the pictures have them all."""
+    groups, line = [], story.page.line or (lambda _, row: line_of(row))
     for part in story.parts:
-        lines = [_line(story, r) for r in story.mains(part)]
-        lines += [_difference(*pair) for pair in story.main_pairs(part)]
+        lines = [line(story, r) for r in story.mains(part)]
+        lines += [difference_line(*pair) for pair in story.main_pairs(part)]
         groups.append(Group(part.title, tuple(lines)))
-    if sum(len(g.lines) for g in groups) <= MOST:
-        best = _best(story)
-        return [Group("", (best,)), *groups] if best else groups
-    if len(groups) == 1:
-        return [_tabled(story, story.parts[0])]
-    every = [
-        Line(x.look, x.chip, f"{g.title}: {x.name}", x.text, x.more)
-        for g in groups
-        for x in g.lines
-    ]
-    best = _best(story)
-    sums = ([best] if best else []) + _sums(story)
-    folded = tuple(sums[MOST:] + every)
-    title = f"In {_cases(story.parts)}"
-    return [Group(title, tuple(sums[:MOST]), folded, f"Each of the {len(every)}")]
+    return groups if sum(len(g.lines) for g in groups) <= MOST else []
 
 
-def _tabled(story: Story, part: Part) -> Group:
-    """Value and interval of each of many systems, best first, and its difference."""
-    rows = story.ranked(part)
-    said = [_line(story, r).chip for r in rows]
-    tables = [of_systems(f"{story.main} of each system, best first", rows, said)]
-    pairs = sorted(story.main_pairs(part), key=lambda pair: goodness(pair[0]))
-    if pairs:
-        tables.append(of_pairs(f"Differences in {story.main}, best first", pairs, len(pairs)))
-    return Group("", tables=tuple(tables))
-
-
-def _best(story: Story) -> Line | None:
-    """Which system has the best value, and in how many of several cases."""
-    firsts: dict[str, list[str]] = {}
-    for part in story.parts:
-        ranked = [r for r in story.ranked(part) if r.value is not None and story.page.judged(r)]
-        if len(ranked) > 1:
-            firsts.setdefault(ranked[0].dims["system"], []).append(part.name)
-    total = sum(map(len, firsts.values()))
-    if total < 2:
-        return None
-    ordered = sorted(firsts.items(), key=lambda item: -len(item[1]))
-    said = [
-        f"{isolated(name)} in "
-        + (f"all {total}" if len(places) == total else f"{len(places)} of {total}")
-        + (f" ({'; '.join(places)})" if len(places) < total and len(places) <= 2 else "")
-        for name, places in ordered[:3]
-    ]
-    more = "This is the order of the values; what the data tell apart stands below."
-    direction = story.mains(story.parts[0])[0].direction
-    end = "Lowest" if direction == "lower" else "Highest"
-    return Line("open", "", f"{end} {story.main}", ", ".join(said), more)
-
-
-def worst(story: Story, before: str = "") -> list[Group]:
+def worst_subset(story: Story, before: str = "") -> list[Group]:
     """The subset that fares worst, of those that rest on enough; nothing without subsets.
 
-    Parameters
-    ----------
-    before : str
-        What stands before its value.
+    `before` stands before its value.
     """
-    rows = [
-        r
-        for r in means(story.values)
-        if "subset" in r.dims
-        and r.label == story.main
-        and r.value is not None
-        and story.in_phase(r)
-    ]
+    rows = [r for r in mean_rows(story.values) if "subset" in r.dims and story.in_phase(r)]
+    rows = [r for r in rows if r.label == story.main and r.value is not None]
     strong = [r for r in rows if not WEAK & {*r.flags}]
     if len(strong) < 2:
         return []
@@ -265,7 +302,7 @@ def worst(story: Story, before: str = "") -> list[Group]:
     text = f"{isolated(row.dims['subset'])} ({system_of(row)}{where}): "
     text += before + value(row)
     if whole is not None and whole.value is not None:
-        text += f"; on all data {shown(whole, whole.value)}"
+        text += f"; on all data {shown_value(whole, whole.value)}"
     more = f"{counts(row)}. Of {counted(len(strong), 'subset value')} that rest on enough."
     return [Group("", (Line("open", "", "Worst subset", text, more),))]
 
@@ -279,49 +316,6 @@ def _cases(parts: Sequence[Part]) -> str:
     return " and ".join(f"{counted(len(n), key)} ({listed([*n])})" for key, n in names.items())
 
 
-def _sums(story: Story) -> list[Line]:
-    """A line for each system and each comparison, over all parts."""
-    found: dict[tuple[str, str], list[Case]] = {}
-    for part in story.parts:
-        for row in filter(story.page.judged, story.mains(part)):
-            key = (system_of(row), " than naive")
-            found.setdefault(key, []).append((against_naive(row), part.name, row))
-        for row, _ in story.main_pairs(part):
-            key = (
-                f"{system_of(row)} against {row.baseline}",
-                f" than {short(row.baseline or '', MOST_CHIP)}",
-            )
-            found.setdefault(key, []).append((verdict_of(row), part.name, row))
-    return [_sum(name, than, cases) for (name, than), cases in found.items()]
-
-
-def _sum(name: str, than: str, cases: Sequence[Case]) -> Line:
-    """How often better, worse and inconclusive, and where it is what it seldom is."""
-    found: dict[str, list[str]] = {}
-    for state, place, _ in cases:
-        found.setdefault(state or "inconclusive", []).append(place)
-    said = []
-    for state in (s for s in ("better", "worse", "same", "inconclusive", "best") if s in found):
-        places = found[state]
-        where = f" ({'; '.join(places[:3])})" if len(places) < min(4, len(cases) / 2) else ""
-        said.append(f"{state} in {len(places)} of {len(cases)}{where}")
-    values = [row.value for *_, row in cases if row.value is not None]
-    kind = "difference " if cases[0][2].kind == "difference" else ""
-    row = cases[0][2]
-    text = f"{kind}{shown(row, min(values))} to {shown(row, max(values))}; " if values else ""
-    better = len(found.get("better", ()))
-    if len(found) == 1:
-        [state] = found
-        chip = f"{state}{than}" if state in ("better", "worse") else NAIVE.get(state, state)
-        return Line(GOOD.get(state, "open"), chip, name, f"{text}in all {len(cases)}")
-    return Line("open", f"{better} of {len(cases)} better{than}", name, text + ", ".join(said))
-
-
-def _line(story: Story, row: Row) -> Line:
-    """The verdict on one system, as the page of the task has it."""
-    return line_of(row) if story.page.line is None else story.page.line(story, row)
-
-
 def line_of(row: Row, text: str = "", more: str = "") -> Line:
     """The verdict on one system: its value, and what that rests on unless more is said."""
     state = against_naive(row)
@@ -332,10 +326,11 @@ def line_of(row: Row, text: str = "", more: str = "") -> Line:
     return Line(look, NAIVE[state], system_of(row), text or value(row), more)
 
 
-def _difference(row: Row, ratio: Row | None) -> Line:
+def difference_line(row: Row, ratio: Row | None) -> Line:
+    """The verdict on two systems: how they differ."""
     said = verdict_of(row)
     chip = (
-        f"{said} than {short(row.baseline or '', MOST_CHIP)}"
+        f"{said} than {_short(row.baseline or '')}"
         if said in ("better", "worse")
         else {"same": "the same"}.get(said, said)
     )
@@ -344,18 +339,20 @@ def _difference(row: Row, ratio: Row | None) -> Line:
     of = f" in {phased}" if (phased := phase_of(row)) else ""
     if row.value is None:
         return Line("open", chip, name, f"difference{of} {value(row)}")
-    text = (
-        f"difference{of} {signed(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}"
-    )
+    text = f"difference{of} {value(row)}"
     if ratio is not None and ratio.value is not None:
-        text += f", ratio {figure(ratio.value)} {between(ratio.lower, ratio.upper)}"
+        text += f", ratio {' '.join(uncertain(ratio.value, ratio.lower, ratio.upper))}"
     return Line(GOOD.get(said, "open"), chip, name, text, more)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= MOST_CHIP else f"{name[: MOST_CHIP - 1]}…"
 
 
 def _assumed(story: Story) -> tuple[str, ...]:
     """What the values rest on, for each application."""
     found: dict[str, list[Row]] = {}
     for row in story.values:
-        found.setdefault(dict(part_of(row).dims).get("application", ""), []).append(row)
+        found.setdefault(part_of(row).application, []).append(row)
     said = [(name, assumed(rows)) for name, rows in found.items()]
     return tuple(f"{name}: {text}" if name else text for name, text in said if text)

@@ -1,18 +1,18 @@
 """Sentences and phrases of the page: what a value, a comparison or a count says."""
 
 import math
+import re
 from collections.abc import Sequence
 from functools import cache
 from typing import Literal
 from unicodedata import bidirectional
 
-from truecost.core.captions import units_shown
-from truecost.core.digits import amount, counted
-from truecost.core.flags import FLAGS, notes, telling
+from truecost.core.digits import amount, counted, uncertain, units_shown
+from truecost.core.flags import FLAGS, telling
 from truecost.core.measure import Measure
-from truecost.core.results import Row, figures, shown
+from truecost.core.results import Row, figures, shown_value
 from truecost.errors import UsageError
-from truecost.report.sums import clock, errors_said
+from truecost.report.sums import clock, error_words
 from truecost.tasks.measures import find_of_any_task
 
 State = Literal["better", "worse", "same", "inconclusive", "best", ""]
@@ -114,8 +114,12 @@ def value(row: Row) -> str:
     """The value with its interval."""
     if row.value is None:
         return row.reason or "undefined"
-    ends = figures(row)[1] or row.reason or ""
-    return f"{shown(row, row.value)} {ends}".strip()
+    shown, ends = uncertain(
+        row.value, row.lower, row.upper, row.scale, sign=row.kind == "difference"
+    )
+    if row.lower is None or row.upper is None:
+        ends = figures(row)[1] or row.reason or ""
+    return f"{shown} {ends}".strip()
 
 
 def units_of(row: Row) -> str:
@@ -124,8 +128,8 @@ def units_of(row: Row) -> str:
         return ""
     units = row.units_by_factor or dict.fromkeys(row.factors[:1], row.n_units)
     # `seed of a` counts runs, which are told of in their own words
-    said = [_units(n, name) for name, n in units.items() if " of " not in name]
-    return " and ".join(said)
+    said = {name: counted(n, "unit") for name, n in units.items() if " of " not in name}
+    return " and ".join(n + f" ({f})" * (f not in ("", "unit")) for f, n in said.items())
 
 
 def phase_of(row: Row) -> str:
@@ -136,16 +140,8 @@ def phase_of(row: Row) -> str:
 
 def runs_of(row: Row) -> tuple[str, ...]:
     """The runs that were resampled: `5 runs (file) of base`, each method apart."""
-    said = []
-    for factor, n in row.units_by_factor.items():
-        column, of, method = factor.partition(" of ")
-        if of:
-            said.append(f"{counted(n, 'run')} ({column}) of {method}")
-    return tuple(said)
-
-
-def _units(count: int, factor: str) -> str:
-    return counted(count, "unit") + (f" ({factor})" if factor not in ("", "unit") else "")
+    named = ((n, factor.partition(" of ")) for factor, n in row.units_by_factor.items())
+    return tuple(f"{counted(n, 'run')} ({c}) of {method}" for n, (c, of, method) in named if of)
 
 
 def counts(row: Row) -> str:
@@ -153,7 +149,10 @@ def counts(row: Row) -> str:
     found = row.counts
     said = [_errors(row)]
     if "lowest_run" in found:
-        ends = f"from {shown(row, found['lowest_run'])} to {shown(row, found['highest_run'])}"
+        ends = (
+            f"from {shown_value(row, found['lowest_run'])} to "
+            f"{shown_value(row, found['highest_run'])}"
+        )
         said.insert(0, f"{counted(found['runs'], 'run')}, {ends}" if found["runs"] > 1 else "1 run")
     return "; ".join(text for text in (*said, units_of(row)) if text)
 
@@ -161,7 +160,7 @@ def counts(row: Row) -> str:
 def errors_of(row: Row) -> str:
     """Of a row of items the sums that its measure divides; empty where they do not tell."""
     measure = measure_of(row.label, row.task)
-    return "" if measure is None or row.item == "trial" else errors_said(measure, row.counts)
+    return "" if measure is None or row.item == "trial" else error_words(measure, row.counts)
 
 
 def _errors(row: Row) -> str:
@@ -198,12 +197,7 @@ def caveats(row: Row) -> str:
     return ", ".join(filter(None, found))
 
 
-def note(row: Row) -> str:
-    """Why there is no value, and the flags."""
-    return ", ".join([*([] if row.reason is None else [row.reason]), *notes(row.flags)])
-
-
-def rule_said(rule: str, by: str) -> str:
+def rule_words(rule: str, by: str) -> str:
     """`max-rfpr=1` in words: most recall with rfpr at most 1."""
     name, _, limit = rule.partition("=")
     upper = by == "upper"
@@ -212,3 +206,22 @@ def rule_said(rule: str, by: str) -> str:
         return f"highest rrecall with {what} at most {limit}"
     what = "the lower end of rrecall" if upper else "rrecall"
     return f"lowest rfpr with {what} at least {limit}"
+
+
+def resampled_of(row: Row) -> str:
+    """What the interval resamples, in words: `4 runs`, `blocks of 3 batches within each stream`."""
+    what = re.search(r"\|resampled:([^|]+)", row.signature)
+    length = re.search(r"\|block-length:([^|]+)", row.signature)
+    if what is None:
+        return ""
+    runs = counted(row.counts.get("runs", row.n_units), "run")
+    blocks = "batches"
+    if length is not None:
+        blocks = f"blocks of {counted(int(length[1]), 'batch')} within each stream"
+    said = {
+        "batch": blocks,
+        "seed": runs,
+        "stream": counted(row.counts.get("streams", row.n_units), "stream"),
+        "both": f"{runs} and {blocks}",
+    }
+    return said.get(what[1], what[1])

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from truecost.lazy import attach
 
 if TYPE_CHECKING:
-    from truecost.resources.load import Load as Load
-    from truecost.resources.load import load_of as load_of
-    from truecost.resources.load import rows_of as rows_of
+    from truecost.resources.measures import Load as Load
+    from truecost.resources.measures import load_of as load_of
+    from truecost.resources.measures import rows_of as rows_of
     from truecost.resources.recording import record as record
     from truecost.resources.records import Machine as Machine
     from truecost.resources.records import Resources as Resources
@@ -23,11 +23,4 @@ if TYPE_CHECKING:
     from truecost.resources.records import phase_of as phase_of
     from truecost.resources.records import read_resources as read_resources
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            ".load": ("Load", "load_of", "rows_of"),
-            ".recording": ("record",),
-            ".records": ("Machine", "Resources", "merge", "phase_of", "read_resources"),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -41,16 +41,10 @@ class Tally:
 
 
 def main(pipe: int, passed: list[int], forget: str, command: list[str]) -> None:
-    """Run the command, and write what it took into the pipe.
+    """Run the command, and write what it took into the pipe, a file descriptor.
 
-    Parameters
-    ----------
-    pipe : int
-        File descriptor.
-    passed : list of int
-        Signals that are blocked now and that the program shall get.
-    forget : str
-        Variable of the environment that the program shall not see; empty for none.
+    The signals passed are blocked now, and the program shall get them; it shall not see the
+    variable of the environment to forget, which is empty for none.
     """
     os.set_inheritable(pipe, False)
     wait, go = os.pipe()  # nothing runs before orphans are adopted
@@ -69,8 +63,9 @@ def main(pipe: int, passed: list[int], forget: str, command: list[str]) -> None:
     if said := os.read(fault, 16):
         report(pipe, {"errno": int(said)})
         return
-    tally = Tally()
-    status = follow(program, tally)
+    tally, child, status = Tally(), 0, 0
+    while child != program:  # count what ends before it
+        child, status = tally.reap()
     wall = time.perf_counter() - start
     signal.pthread_sigmask(signal.SIG_BLOCK, passed)  # its id may belong to another one by now
     finish(tally)
@@ -119,14 +114,6 @@ def pass_on(program: int, passed: list[int]) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, passed)
 
 
-def follow(program: int, tally: Tally) -> int:
-    """Count what ends until the program does; its status."""
-    while True:
-        child, status = tally.reap()
-        if child == program:
-            return status
-
-
 def finish(tally: Tally) -> None:
     """Count what ended with the program or soon after, and what is running still."""
     end = time.monotonic() + PATIENCE
@@ -164,10 +151,9 @@ def peak_of(process: int) -> int:
     """Largest resident memory of a running process so far, in bytes; 0 when it has just ended."""
     try:
         with open(f"/proc/{process}/status", "rb") as file:  # noqa: PTH123
-            found = [line.split()[1] for line in file if line.startswith(b"VmHWM:")]
+            return sum(int(line.split()[1]) * 1024 for line in file if line.startswith(b"VmHWM:"))
     except OSError:
         return 0
-    return int(found[0]) * 1024 if found else 0
 
 
 def report(pipe: int, found: dict[str, float]) -> None:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -21,24 +21,20 @@ from truecost.errors import InputError, UsageError
 from truecost.resources.records import Machine, Resources
 
 BRANDS = ("sys_vendor", "product_name")  # of /sys/class/dmi/id
-
-
 NO_BRAND = re.compile(
     r"to be filled|default string|system manufacturer|system product|^none$", re.I
 )
-
-
 CLOCKS = ("base_frequency", "cpuinfo_max_freq")  # in kHz; the first one is the nominal clock
+LAUNCHER = Path(__file__).with_name("launcher.py")
+PASSED = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP")
+KEYBOARD = (signal.SIGINT, signal.SIGQUIT)
+COERCED = "LC_CTYPE"  # what Python adds to an environment without a locale (PEP 538)
+COERCIONS = ("C.UTF-8", "C.utf8", "UTF-8")
+STANDARD_ERROR = 2
 
 
 def describe() -> Machine:
-    """The machine that this runs on.
-
-    Returns
-    -------
-    Machine
-        What the system does not tell is None.
-    """
+    """The machine that this runs on; what the system does not tell is None."""
     return _mac() if sys.platform == "darwin" else _linux(Path("/"))
 
 
@@ -123,24 +119,6 @@ def _text(path: Path) -> str:
         return ""
 
 
-LAUNCHER = Path(__file__).with_name("launcher.py")
-
-
-PASSED = ("SIGINT", "SIGQUIT", "SIGTERM", "SIGHUP")
-
-
-KEYBOARD = (signal.SIGINT, signal.SIGQUIT)
-
-
-COERCED = "LC_CTYPE"  # what Python adds to an environment without a locale (PEP 538)
-
-
-COERCIONS = ("C.UTF-8", "C.utf8", "UTF-8")
-
-
-STANDARD_ERROR = 2
-
-
 def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> Resources:
     """Run a program and measure what it takes, with all processes that it starts.
 
@@ -159,11 +137,6 @@ def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> R
         What it does: indexing, searching.
     aside : bool
         Send the program's standard output to standard error.
-
-    Returns
-    -------
-    Resources
-        `status` says how the program ended.
 
     Raises
     ------
@@ -209,7 +182,7 @@ def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> R
 
 def _measured(command: Sequence[str], aside: bool) -> tuple[dict[str, Any], bool]:
     """What the launcher found, nothing if it was ended; and whether the keyboard interrupted it."""
-    passed = [number for name in PASSED if not _ignored(number := getattr(signal, name))]
+    passed = [number for name in PASSED if not ignored(number := getattr(signal, name))]
     reading, writing = os.pipe()
     os.set_inheritable(writing, True)
     before = signal.pthread_sigmask(signal.SIG_BLOCK, passed)
@@ -229,7 +202,7 @@ def _measured(command: Sequence[str], aside: bool) -> tuple[dict[str, Any], bool
     return (msgspec.json.decode(said) if said else {}), bool(seen)
 
 
-def _ignored(number: int) -> bool:
+def ignored(number: int) -> bool:
     """Whether a signal is ignored, as by nohup: so it stays for the program."""
     return signal.getsignal(number) is signal.SIG_IGN
 
@@ -245,10 +218,19 @@ def _handing(passed: Sequence[int], process: "subprocess.Popen[bytes]") -> Itera
         else:
             process.send_signal(number)
 
-    main = threading.current_thread() is threading.main_thread()  # no other may have handlers
-    before = {number: signal.signal(number, hand) for number in passed if main}
-    try:
+    with handled(passed, hand):
         yield seen
+
+
+@contextmanager
+def handled(
+    numbers: Sequence[int], hand: Callable[[int, FrameType | None], None]
+) -> Iterator[None]:
+    """Have signals handled within, as far as this thread may: only the main one can."""
+    main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, hand) for number in numbers if main}
+    try:
+        yield
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

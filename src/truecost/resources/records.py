@@ -9,18 +9,14 @@ from typing import Annotated
 import msgspec
 
 from truecost.errors import InputError, UsageError, first_five
-from truecost.formats import STANDARD_INPUT, read_bytes
+from truecost.formats import read_bytes
+from truecost.formats.opening import decoded
+from truecost.formats.opening import source_name as shown_path
 from truecost.version import __version__
 
 SCHEMA_VERSION = 1
-
-
 Amount = Annotated[float, msgspec.Meta(ge=0)]
-
-
 Count = Annotated[int, msgspec.Meta(ge=1)]
-
-
 Bytes = Annotated[int, msgspec.Meta(ge=0)]
 
 
@@ -29,16 +25,14 @@ class Machine(
 ):
     """A type of computing node, as paper 002, section 4.3, wants it described; no name of a host.
 
-    Fields that the system does not tell are left out of the file.
+    Fields that the system does not tell are None, and left out of the file.
 
     Attributes
     ----------
     count : int
         Nodes of this type.
-    brand : str or None
-        Maker and model of the computer.
-    cpu : str or None
-        Model of the processor.
+    brand, cpu : str or None
+        Maker and model of the computer, model of the processor.
     cores : int or None
         Physical cores.
     clock_ghz : float or None
@@ -65,10 +59,8 @@ class Resources(
 
     Attributes
     ----------
-    schema_version : int
-        Version of this layout.
-    truecost : str
-        Version that measured it.
+    schema_version, truecost
+        Versions of this layout, and of what measured it.
     phase : str
         What the program did: indexing, searching, training; empty when nobody said.
     command : tuple of str
@@ -135,12 +127,7 @@ class _Head(msgspec.Struct):
 
 
 def read_resources(path: str) -> Resources:
-    """A record that `truecost resources` wrote.
-
-    Parameters
-    ----------
-    path : str
-        A file, or `-` for standard input.
+    """A record that `truecost resources` wrote, of a file, or of standard input for `-`.
 
     Raises
     ------
@@ -148,39 +135,26 @@ def read_resources(path: str) -> Resources:
         When there is none, it is no record of this layout, or the program had failed: a part of
         the work tells nothing of the whole.
     """
-    shown = "standard input" if path in STANDARD_INPUT else path
-    data = read_bytes(path)
+    shown, data = shown_path(path), read_bytes(path)
     if not data.strip():
         raise InputError(f"{shown}: the file is empty; {WROTE}")
-    try:
-        data.decode("utf-8")
-        version = msgspec.json.decode(data, type=_Head).schema_version
-        if version != SCHEMA_VERSION:
-            raise InputError(
-                f"{shown}: its schema_version is {version}, but this version of truecost reads "
-                f"{SCHEMA_VERSION}: measure again, or use the version that wrote it"
-            )
-        found = msgspec.json.decode(data, type=Resources)
-    except msgspec.ValidationError as error:
-        said = str(error).replace("`", "").replace(" - at $.", ", at ")
-        raise InputError(f"{shown}: is no record of resources ({said}); {WROTE}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{shown}: is no JSON ({error}); {WROTE}") from error
+    none = "is no record of resources"
+    version = decoded(data, _Head, shown, none, WROTE).schema_version
+    if version != SCHEMA_VERSION:
+        raise InputError(
+            f"{shown}: its schema_version is {version}, but this version of truecost reads "
+            f"{SCHEMA_VERSION}: measure again, or use the version that wrote it"
+        )
+    found = decoded(data, Resources, shown, none, WROTE)
     if found.status:
         raise InputError(f"{shown}: the program failed ({ending(found.status)}): measure it again")
     return found
 
 
 def phase_of(paths: Sequence[str], phase: str) -> Resources:
-    """The records of the nodes of one phase, merged.
+    """The records of the nodes of one phase (indexing, searching), a file each, merged.
 
-    Parameters
-    ----------
-    paths : sequence of str
-        One file for each node.
-    phase : str
-        What they must have measured: indexing, searching. A record that says no phase is taken as
-        it is.
+    A record that says no phase is taken as it is.
 
     Raises
     ------
@@ -209,11 +183,6 @@ def merge(records: Iterable[Resources]) -> Resources:
     CPU seconds add up; peak memory and passed time are the largest ones; nodes are counted by type
     (paper 002, section 4.3). Steps that follow one another on a node are measured as one command,
     such as `sh -c 'first && second'`.
-
-    Returns
-    -------
-    Resources
-        It depends on no order.
 
     Raises
     ------

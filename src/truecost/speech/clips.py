@@ -42,41 +42,20 @@ WIDTHS = {1: (np.uint8, 128.0), 2: (np.int16, 0.0), 4: (np.int32, 0.0)}  # type,
 
 
 def file_features(path: str | Path) -> Floats:
-    """The 102 features of a wav file.
+    """The 102 features of a wav file: uncompressed, of any rate, 8, 16, 24 or 32 bits."""
+    return clip_features(*read_samples(path))
 
-    Parameters
-    ----------
-    path : str or Path
-        Uncompressed wav of any rate, 8, 16, 24 or 32 bits; channels are averaged.
 
-    Returns
-    -------
-    ndarray of float64, shape (102,)
-        In the order of `NAMES`.
-
-    Raises
-    ------
-    InputError
-        When it is no such file, or holds no samples.
-    """
+def read_samples(path: str | Path) -> tuple[Floats, int]:
+    """What `read_wave` gives, at least one sample: InputError otherwise."""
     samples, rate = read_wave(path)
     if not len(samples):
         raise InputError(f"{path}: the clip holds no samples; remove it from the list")
-    return clip_features(samples, rate)
+    return samples, rate
 
 
 def read_wave(path: str | Path) -> tuple[Floats, int]:
-    """Samples between -1 and 1, channels averaged, and how many there are a second.
-
-    Returns
-    -------
-    samples : ndarray of float64
-
-    Raises
-    ------
-    InputError
-        When it is no uncompressed wav file.
-    """
+    """Samples between -1 and 1, channels averaged, and how many there are a second."""
     import wave
 
     try:
@@ -109,18 +88,9 @@ def _numbers(data: bytes, width: int) -> Floats:
 
 
 def clip_features(samples: Array, rate: int) -> Floats:
-    """The 102 features of a clip; how loud it was recorded does not matter.
+    """The 102 features of a clip of at least one sample, in the order of `NAMES`.
 
-    Parameters
-    ----------
-    samples : ndarray, shape (samples,)
-        At least one.
-    rate : int
-        Samples a second.
-
-    Returns
-    -------
-    ndarray of float64, shape (102,)
+    How loud it was recorded does not matter.
     """
     clip = resampled(np.asarray(samples, np.float64), rate)[: round(LONGEST * RATE)]
     clip = clip / (np.abs(clip).max() or 1.0)
@@ -155,11 +125,15 @@ def _active(clip: Floats) -> Array:
 
 def _cepstra(clip: Floats) -> Floats:
     """Cepstral coefficients, shape (frames, coefficients); the first is loudness."""
+    logs = np.log(np.maximum(mel_bands(clip), FLOOR))
+    return np.asarray(np.einsum("tb,cb->tc", logs, cosine_vectors()), np.float64)
+
+
+def mel_bands(clip: Floats, rows: Any = slice(None)) -> Floats:
+    """Power in each mel band of all frames or some, shape (frames, bands)."""
     flat = np.append(clip[:1], clip[1:] - EMPHASIS * clip[:-1])
-    power = np.abs(np.fft.rfft(frames_of(flat) * np.hamming(WINDOW), TRANSFORM)) ** 2
-    bands = np.einsum("tf,bf->tb", power, mel_filters())  # no BLAS: same for any number of threads
-    cepstra = np.einsum("tb,cb->tc", np.log(np.maximum(bands, FLOOR)), cosine_vectors())
-    return np.asarray(cepstra, np.float64)
+    power = np.abs(np.fft.rfft(frames_of(flat)[rows] * np.hamming(WINDOW), TRANSFORM)) ** 2
+    return np.asarray(np.einsum("tf,bf->tb", power, mel_filters()), np.float64)  # without BLAS
 
 
 def _slopes(values: Floats) -> Floats:

@@ -8,22 +8,16 @@ import numpy.typing as npt
 import polars as pl
 
 Ints = npt.NDArray[np.int64]
-
-
+Codes = npt.NDArray[np.uint8]
+Steps = npt.NDArray[np.int8]
+Marks = npt.NDArray[np.bool_]
+Pairs = tuple[Ints, Ints]
 MICRO = 1_000_000  # microseconds of a second
 
 
 @dataclass(frozen=True, eq=False)
 class Spans:
-    """Stretches of time of items, sorted by item.
-
-    Attributes
-    ----------
-    items : ndarray of int64, shape (M,)
-        The place of the item.
-    starts, ends : ndarray of int64, shape (M,)
-        Microseconds.
-    """
+    """M stretches of time of items, sorted by the place of the item; times in microseconds."""
 
     items: Ints
     starts: Ints
@@ -50,40 +44,21 @@ class Spans:
         return Spans(*merge(self.items, self.starts, self.ends, gap))
 
 
+NOWHERE = Spans(*(np.zeros(0, np.int64) for _ in range(3)))
+
+
 @dataclass(frozen=True, eq=False)
 class Speech:
-    """Who speaks when; no speaker overlaps or touches himself.
+    """Who speaks when; no speaker overlaps or touches himself."""
 
-    Attributes
-    ----------
-    spans : Spans
-        Sorted by item and speaker.
-    who : ndarray of int64, shape (M,)
-        The number of the speaker in the item.
-    first : ndarray of int64, shape (items + 1,)
-        Where the speakers of each item begin.
-    names : ndarray of str, shape (speakers,)
-        Sorted by item, then name.
-    """
-
-    spans: Spans
-    who: Ints
-    first: Ints
-    names: npt.NDArray[Any]
+    spans: Spans  # sorted by item and speaker
+    who: Ints  # the number of the speaker in the item, (M,)
+    first: Ints  # where the speakers of each item begin, (items + 1,)
+    names: npt.NDArray[Any]  # of the speakers, sorted by item, then name
 
     @staticmethod
     def of(rows: pl.DataFrame, items: Ints, size: int) -> "Speech":
-        """Speech of the rows of a table.
-
-        Parameters
-        ----------
-        rows : polars.DataFrame
-            With `speaker`, `start` and `end`, as `rows_of` gives them.
-        items : ndarray of int64, shape (rows,)
-            The item of each row.
-        size : int
-            How many items there are.
-        """
+        """Speech of rows with `speaker`, `start` and `end`, which are those of `size` items."""
         labels = rows["speaker"].unique().sort()
         codes = rows["speaker"].cast(pl.Enum(labels)).to_physical().to_numpy().astype(np.int64)
         pairs, groups = np.unique(items * max(len(labels), 1) + codes, return_inverse=True)
@@ -110,26 +85,16 @@ class Speech:
     def collars(self, width: int) -> Spans:
         """Zones of `width` on each side of every boundary; none for no width."""
         if width == 0:
-            return Spans(*(np.zeros(0, np.int64) for _ in range(3)))
-        items = np.tile(self.spans.items, 2)
-        edges = np.concatenate([self.spans.starts, self.spans.ends])
-        order = np.argsort(items, kind="stable")
-        return Spans(items[order], edges[order] - width, edges[order] + width)
+            return NOWHERE
+        of = self.spans
+        starts, ends = (Spans(of.items, t - width, t + width) for t in (of.starts, of.ends))
+        return starts.plus(ends)
 
 
 def merge(groups: Ints, starts: Ints, ends: Ints, gap: int = 0) -> tuple[Ints, Ints, Ints]:
     """Group, start and end of what is left when near segments of a group become one.
 
-    Parameters
-    ----------
-    groups, starts, ends : ndarray of int64, shape (N,)
-    gap : int
-        Segments of a group that overlap, touch, or lie less than this apart are merged.
-
-    Returns
-    -------
-    groups, starts, ends : ndarray of int64, shape (M,)
-        Sorted by group, then start.
+    Those that overlap, touch, or lie less than `gap` apart are merged. Sorted by group, then start.
     """
     from truecost.kernels.diarization import merge as kernel
 
@@ -139,38 +104,14 @@ def merge(groups: Ints, starts: Ints, ends: Ints, gap: int = 0) -> tuple[Ints, I
     return into[0][:found], into[1][:found], into[2][:found]
 
 
-Codes = npt.NDArray[np.uint8]
-
-
-Steps = npt.NDArray[np.int8]
-
-
-Marks = npt.NDArray[np.bool_]
-
-
-Pairs = tuple[Ints, Ints]
-
-
 @dataclass(frozen=True, eq=False)
 class Swept:
-    """Scored time of every item.
+    """Scored time of every item in microseconds."""
 
-    Attributes
-    ----------
-    tables : ndarray of int64, shape (cells,)
-        For each item (reference speakers + 1) x (system speakers + 1) microseconds; see `table`.
-    cells : ndarray of int64, shape (items + 1,)
-        Where the table of each item begins.
-    columns : ndarray of int64, shape (items,)
-        System speakers + 1.
-    common : ndarray of int64, shape (items,)
-        Sum of T min(Nref, Nsys).
-    """
-
-    tables: Ints
-    cells: Ints
-    columns: Ints
-    common: Ints
+    tables: Ints  # of each item (reference speakers + 1) x (system speakers + 1); see `table`
+    cells: Ints  # where the table of each item begins, (items + 1,)
+    columns: Ints  # system speakers + 1, (items,)
+    common: Ints  # sum of T min(Nref, Nsys), (items,)
 
     def table(self, item: int) -> Ints:
         """The time that each pair of speakers shares: reference speakers x system speakers.
@@ -184,23 +125,13 @@ class Swept:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """Two sides of speech, and where they are scored.
-
-    Attributes
-    ----------
-    regions : Spans
-        What is scored; those of an item do not overlap.
-    barred : Spans
-        What is excluded from it; these may overlap.
-    skip_overlap : bool
-        Leave out where several reference speakers speak.
-    """
+    """Two sides of speech, and where they are scored."""
 
     reference: Speech
     output: Speech
-    regions: Spans
-    barred: Spans
-    skip_overlap: bool = False
+    regions: Spans  # what is scored; those of an item do not overlap
+    barred: Spans  # what is excluded from it; these may overlap
+    skip_overlap: bool = False  # leave out where several reference speakers speak
 
     def swept(self) -> Swept:
         """The time that speakers share, item by item."""
@@ -214,12 +145,7 @@ class Scene:
         return Swept(tables, cells, speakers[:, 1] + 1, common)
 
     def states(self, item: int) -> tuple[Ints, Marks, Marks, Marks]:
-        """Edges of time, and between one and the next who speaks and what is scored.
-
-        Parameters
-        ----------
-        item : int
-            The place of the item.
+        """Edges of time of an item, and between one and the next who speaks and what is scored.
 
         Returns
         -------
@@ -267,17 +193,10 @@ def covered(spans: Spans, item: int, edges: Ints, who: Ints, size: int) -> Marks
 
 
 def mapped(times: Ints) -> tuple[Ints, Ints]:
-    """The one-to-one mapping of speakers that have the most time in common.
+    """The one-to-one mapping of reference and system speakers that have the most time in common.
 
-    Parameters
-    ----------
-    times : ndarray of int64, shape (reference speakers, system speakers)
-        Microseconds in common; sums below 2^53 are exact.
-
-    Returns
-    -------
-    reference, system : ndarray of int64, shape (pairs,)
-        Only pairs that have time in common.
+    Times are microseconds in common, (reference speakers, system speakers); sums below 2^53 are
+    exact. Only pairs that have time in common are given.
     """
     from scipy.optimize import linear_sum_assignment
 

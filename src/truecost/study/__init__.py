@@ -18,12 +18,4 @@ if TYPE_CHECKING:
     from truecost.study.outcome import ResultFile as ResultFile
     from truecost.study.running import run as run
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            ".config": ("Study",),
-            ".directory": ("check_target", "write"),
-            ".outcome": ("Input", "Outcome", "Part", "Problem", "ResultFile"),
-            ".running": ("run",),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,25 +1,30 @@
-"""Arguments of the functions that count without files: what they may hold, and what is refused.
+"""Data in memory: lists, arrays, frames and mappings of them as texts, columns and tables, and what
+is refused by the name of its parameter.
 
 Python checks no types, so that a text passes for a list of letters and a dict for a list of its
-keys. Here everything that is not one entry for each item is refused by the name of its parameter.
+keys. Copies are allowed; missing values are treated as in a CSV file.
 """
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Set
-from difflib import get_close_matches
+from dataclasses import replace
 from math import isnan
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from truecost.errors import InputError, UsageError, shown_as
+from truecost.errors import InputError, UsageError, counted, near, shown_as
 from truecost.formats import Table
 from truecost.formats.table import WITHOUT_TEXT
 
 CLOSE = 0.8  # from this likeness on a further column is taken for a misspelt parameter
 ARRAYS = "biufMU"  # kinds of numpy arrays that polars takes as they are; others may lack values
 MISSING = ("NAType", "NaTType")  # pandas' own marks, known without importing it
+WHAT = (
+    "a path, a frame (polars, pandas, pyarrow, DuckDB, Hugging Face datasets) or a mapping of "
+    "column names to arrays"
+)
 FROM_PYANNOTE = (
     "get columns from itertracks: tracks = [*annotation.itertracks(yield_label=True)], then "
     '{"recording": [annotation.uri] * len(tracks), "speaker": [t[2] for t in tracks], '
@@ -34,11 +39,6 @@ def names_in(parameter: str, given: Iterable[str] | str) -> tuple[str, ...]:
     ----------
     parameter : str
         What messages call it.
-
-    Raises
-    ------
-    UsageError
-        When it holds anything else, or has no order.
     """
     if isinstance(given, str):
         return (given,)
@@ -62,11 +62,6 @@ def listed(parameter: str, given: Any, item: str) -> list[Any]:
         Any that has one entry after the other; generators too.
     item : str
         What there is an entry for, in the singular.
-
-    Raises
-    ------
-    InputError
-        When it is a single text, None, a mapping, a set or a frame.
     """
     if not _has_entries(given):
         keys = "; its values, and its keys as ids" if isinstance(given, Mapping) else ""
@@ -85,11 +80,6 @@ def texts_in(parameter: str, given: Any, item: str) -> list[str]:
         What messages call it.
     item : str
         What there is a text for, in the singular.
-
-    Raises
-    ------
-    InputError
-        When it is no list, or one of its entries is no text: names the place.
     """
     texts = listed(parameter, given, item)
     wrong = next((k for k, text in enumerate(texts) if not isinstance(text, str)), None)
@@ -112,11 +102,6 @@ def references_in(parameter: str, given: Any, size: int, item: str) -> list[list
         How many items there are.
     item : str
         What there is a reference for, in the singular.
-
-    Raises
-    ------
-    InputError
-        When it is no list of texts nor of such, or has a list for each item.
     """
     entries = listed(parameter, given, item)
     if not entries or isinstance(entries[0], str) or not hasattr(entries[0], "__iter__"):
@@ -145,11 +130,6 @@ def column_in(parameter: str, given: Any) -> pl.Series:
     -------
     polars.Series
         Null where there is None, or NaN beside texts.
-
-    Raises
-    ------
-    InputError
-        When it is a single value, has several dimensions, or holds anything else.
     """
     if isinstance(given, pl.Series):
         return given
@@ -195,20 +175,13 @@ def further_columns(
         What there is a value for, in the singular.
     meanings : mapping of str to str
         Names that mean something in files of the task, and what.
-
-    Raises
-    ------
-    UsageError
-        When a name is nearly that of a parameter, is taken, or has a single value.
-    InputError
-        When a column holds what it cannot.
     """
     options = [*inspect.signature(counts).parameters][:-1]  # the last one takes the columns
     for name, given in columns.items():
-        if close := get_close_matches(name, options, n=1, cutoff=CLOSE):
+        if hint := near(name, options, CLOSE):
             raise UsageError(
-                f"{counts.__qualname__} has no parameter {name!r}: did you mean {close[0]!r}? "
-                f"(call a further column otherwise)"
+                f"{counts.__qualname__} has no parameter {name!r}{hint}: call a further column "
+                f"otherwise"
             )
         if name in meanings:
             raise UsageError(
@@ -238,22 +211,13 @@ def columns_in(parameter: str, given: Any, advice: Callable[[], str]) -> pl.Data
         What messages call it.
     advice : callable
         Says what to pass in place of anything else.
-
-    Raises
-    ------
-    InputError
-        When it is anything else, or its columns have not the same length.
     """
-    if isinstance(given, pl.DataFrame):
-        return given
-    if not isinstance(given, Mapping) and not _of_pandas(given):
+    if not is_table(given):
         raise InputError(f"{parameter} is {shown_as(given)}: {advice()}")
-    names = given if isinstance(given, Mapping) else given.columns
-    columns = {str(name): column_in(f"{parameter}[{name!r}]", given[name]) for name in names}
-    if len({len(column) for column in columns.values()}) > 1:
-        sizes = ", ".join(f"{name} {len(column)}" for name, column in columns.items())
-        raise InputError(f"{parameter} has columns of several lengths: {sizes}")
-    return pl.DataFrame(columns)
+    found = table_of(parameter, given)
+    for name, matrix in found.matrices.items():  # says what has several values
+        column_in(f"{parameter}[{name!r}]", matrix.tolist())
+    return found.frame
 
 
 def _how_to_get_columns(parameter: str, given: object) -> str:
@@ -273,9 +237,135 @@ def _how_to_get_columns(parameter: str, given: object) -> str:
     return f"{said}, or a frame of polars or pandas"
 
 
-def _of_pandas(given: object) -> bool:
-    """Whether it is a frame of pandas, which is not imported for this."""
-    return hasattr(given, "iloc") and hasattr(given, "columns")
+def is_frame(given: Any) -> bool:
+    """Whether something has named columns, other than a mapping."""
+    if isinstance(given, Table | pl.LazyFrame) or _names_of_array(given):
+        return True
+    if any(hasattr(given, name) for name in ("columns", "column_names")):
+        return True
+    stream = hasattr(given, "__arrow_c_stream__")  # a column has one too, and a length
+    return stream and (hasattr(given, "schema") or not hasattr(given, "__len__"))
+
+
+def is_table(given: Any) -> bool:
+    """Whether something is a table as a whole: a frame, or a mapping of columns."""
+    return is_frame(given) or isinstance(given, Mapping)
+
+
+def table_of(name: str, given: Any) -> Table:
+    """A table from what is in memory.
+
+    Parameters
+    ----------
+    name : str
+        What messages call it.
+
+    Returns
+    -------
+    Table
+        Rows of two such tables correspond by position.
+    """
+    if isinstance(given, Table):
+        return given
+    if isinstance(given, pl.LazyFrame):
+        given = given.collect()
+    if isinstance(given, pl.DataFrame):
+        return Table(name, given, ordered=True)
+    if hasattr(given, "iloc") and hasattr(given, "columns"):  # pandas, with or without pyarrow
+        heads = [*map(str, given.columns)]
+        if repeated := {head for head in heads if heads.count(head) > 1}:
+            raise InputError(f"{name}: column names repeat ({', '.join(sorted(repeated))})")
+        table = of_columns(name, {str(key): given[key] for key in given.columns})
+        floats = pl.selectors.float()  # pandas has NaN where a file has an empty cell
+        return replace(table, frame=table.frame.with_columns(floats.fill_nan(None)))
+    if names := _names_of_array(given):
+        return of_columns(name, {key: given[key] for key in names})
+    if isinstance(given, Mapping):
+        return of_columns(name, given)
+    if hasattr(given, "to_polars"):  # Hugging Face: its Arrow table ignores a selection
+        return Table(name, _named_classes(name, given.to_polars(), given), ordered=True)
+    if hasattr(given, "__arrow_c_stream__") and is_frame(given):
+        return Table(name, pl.DataFrame(given), ordered=True)
+    raise InputError(f"{name} is {shown_as(given)}: give {WHAT}")
+
+
+def of_columns(name: str, columns: Mapping[Any, Any]) -> Table:
+    """A table of columns: arrays of one dimension, or matrices of numbers."""
+    flat: dict[str, pl.Series] = {}
+    matrices: dict[str, Any] = {}
+    for key, given in columns.items():
+        values = plain(given)
+        array = np.asarray(values) if _is_matrix(values) else None
+        if array is None:
+            flat[str(key)] = column_in(f"{name}[{key!r}]", values)
+        elif array.ndim > 2:
+            said = f"{name}[{key!r}] has {array.ndim} dimensions {array.shape}"
+            raise InputError(f"{said}: give one, or two for a score of each class")
+        else:
+            matrices[str(key)] = array
+    sizes = {key: len(values) for key, values in (*flat.items(), *matrices.items())}
+    if len({*sizes.values()}) > 1:
+        said = ", ".join(f"{key} {size}" for key, size in sizes.items())
+        raise InputError(f"{name} has columns of several lengths: {said}")
+    return Table(name, pl.DataFrame(flat), matrices, ordered=True)
+
+
+def with_columns(table: Table, columns: Mapping[str, Any]) -> Table:
+    """A table with further columns, in place of those of the same names."""
+    more = of_columns(table.source, columns)
+    if not table.columns:
+        return more
+    size = len(next(iter(table.matrices.values()))) if table.matrices else len(table)
+    for key in more.columns:
+        found = len(more.matrices[key] if key in more.matrices else more.frame[key])
+        if found != size:
+            raise InputError(
+                f"{key} has {counted(found, 'value')}, but {table.source} has "
+                f"{counted(size, 'row')}: give one for each; columns are named in a tuple"
+            )
+    frame = table.frame.drop([key for key in more.columns if key in table.frame.columns])
+    kept = {key: of for key, of in table.matrices.items() if key not in more.columns}
+    joined = pl.concat([frame, more.frame], how="horizontal")
+    return replace(table, frame=joined, matrices={**kept, **more.matrices})
+
+
+def plain(given: Any) -> Any:
+    """An array as numpy or polars has it: a tensor leaves its graph and its device, as double."""
+    if not hasattr(given, "detach"):
+        return given
+    tensor = given.detach().cpu()
+    return (tensor.double() if tensor.is_floating_point() else tensor).numpy()
+
+
+def _is_matrix(values: Any) -> bool:
+    """Whether values have two dimensions, as scores of several classes have."""
+    if isinstance(values, list | tuple):
+        return bool(values) and isinstance(values[0], list | tuple | np.ndarray)
+    return getattr(values, "ndim", 1) > 1
+
+
+def _names_of_array(given: Any) -> tuple[str, ...]:
+    """The fields of a structured array of numpy; none of anything else."""
+    names: tuple[str, ...] = getattr(getattr(given, "dtype", None), "names", None) or ()
+    return names if isinstance(given, np.ndarray) else ()
+
+
+def _named_classes(name: str, frame: pl.DataFrame, dataset: Any) -> pl.DataFrame:
+    """Columns of class numbers (ClassLabel of Hugging Face) with the names of the classes; -1 is
+    no label there.
+    """
+    features: Any = getattr(dataset, "features", None) or {}
+    for key, feature in features.items():
+        names = getattr(feature, "names", None)
+        if names and key in frame.columns and frame[key].dtype.is_integer():
+            numbers = frame[key].cast(pl.Int64).replace(-1, None)
+            wrong = numbers.filter((numbers < 0) | (numbers >= len(names)))
+            if len(wrong):
+                known = f"{counted(len(names), 'class')}, from 0"
+                raise InputError(f"{name}: column {key!r} has the class {wrong[0]}; it has {known}")
+            found = pl.Series([*names], dtype=pl.String).gather(numbers)
+            frame = frame.with_columns(found.alias(key))
+    return frame
 
 
 def _has_entries(given: object) -> bool:

@@ -5,18 +5,18 @@ neighbours, which a converter that stops at the first cannot.
 """
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from difflib import get_close_matches
-from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from truecost.errors import UsageError, first_five, near
+from truecost.errors import UsageError, first_five, near, shown_as
 from truecost.face import Face, at
 from truecost.names import COLUMNS, ITEM_MAP_KEYS, STANDARD_INPUT
-from truecost.options import PartialTable
-from truecost.study.tables import DataTable
+from truecost.options import KINDS, Declared, PartialTable, certain, check, declared
+from truecost.study.paths import files_of_study
+from truecost.study.tables import DataTable, SystemTable
 from truecost.tasks import find, names
 
 if TYPE_CHECKING:
@@ -25,11 +25,7 @@ if TYPE_CHECKING:
 
 
 Table = TypeVar("Table", bound=msgspec.Struct)
-
-
 OF_MAP = {*ITEM_MAP_KEYS, *COLUMNS} - {"id"}  # keys that are no options of a study themselves
-
-
 _COMMANDS = ".commands."  # the tables in which a text is likely a whole command
 
 
@@ -46,11 +42,6 @@ def convert(
         Name for messages.
     names : collection of str, optional
         The keys that may stand at the top, where these are not the fields of the struct.
-
-    Raises
-    ------
-    UsageError
-        When a key is not known (with the nearest one) or a value is of another type.
     """
     unknown = [*_unknown(content, kind, "", names)]
     if unknown:
@@ -62,15 +53,12 @@ def convert(
         raise UsageError(f"{source}: {said}") from error
 
 
-def _words(kind: Any) -> tuple[str, ...]:
-    """The words that a key may be; empty where it may be anything else."""
-    kinds = (
-        [k for k in get_args(kind) if k is not NoneType]
-        if get_origin(kind) in (Union, UnionType)
-        else []
-    )
-    only = kinds[0] if len(kinds) == 1 else kind
-    return get_args(only) if get_origin(only) is Literal else ()
+def _fits(content: Any, kind: Any) -> bool:
+    try:
+        msgspec.convert(content, kind)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -> Iterator[str]:
@@ -86,12 +74,15 @@ def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -
             if "map" in names and key in OF_MAP:
                 yield f"{place}{key} is a key of the map: write {place}map.{key} = COLUMN"
                 continue
-            close = get_close_matches(key, names, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(names)}"
-            yield f"{place}{key} is not known: {hint}"
-    elif isinstance(content, str) and (choices := _words(kind)) and content not in choices:
-        said = f"{place[:-1]} is {content!r}{near(content, choices)}"
-        yield f"{said}: choose one of {', '.join(choices)}"
+            hint = near(key, names) or f": known are {', '.join(names)}"
+            yield f"{place}{key} is not known{hint}"
+    elif get_origin(only := certain(kind)) is Literal:
+        choices = get_args(only)
+        if isinstance(content, str) and content not in choices:
+            said = f"{place[:-1]} is {content!r}{near(content, choices)}"
+            yield f"{said}: choose one of {', '.join(choices)}"
+    elif only in KINDS and not _fits(content, kind):
+        yield f"{place[:-1]} is {shown_as(content)}: give {KINDS[only].lower()}"
     elif get_origin(kind) is tuple and get_args(kind)[0] is str and isinstance(content, str):
         words = content.split() or ["python", "train.py"] if _COMMANDS in place else [content]
         what = "words" if _COMMANDS in place else "texts"
@@ -122,36 +113,151 @@ def _map_joined(columns: Any) -> Any:
     }
 
 
+Facts = Mapping[str, Collection[str]]  # what is known beside a table, by kind
+
+
+def idle(table: "PartialTable", facts: Facts = MappingProxyType({})) -> dict[Declared, str]:
+    """The options that a table gives and that cannot apply, with what each would need.
+
+    Parameters
+    ----------
+    facts : mapping of str to collection of str
+        What is known beside the table, such as the measures that are asked for.
+    """
+    kind: Any = type(table)
+    given, found = table.given(), {}
+    known = {option.key: option for option in declared(kind)}
+    for option in (known[key] for key in given if key in known):
+        for key, values in option.option.needs.items():
+            if key not in known:
+                if not {*facts.get(key, values)} & {*values}:
+                    said = " or ".join(values)
+                    found[option] = f"measure {said}" if key == "measure" else said
+                continue
+            there = known[key].option
+            other = given.get(key, there.shown or there.default)
+            if values and other not in (None, *values):
+                found[option] = f"{known[key].flag} {'|'.join(map(str, values))}"
+            elif not values and key not in given:
+                found[option] = known[key].flag
+    return found
+
+
+def refuse_idle(tables: "Iterable[tuple[PartialTable, Facts]]") -> None:
+    """Refuse an option that applies to none of the tables which give it: UsageError.
+
+    Parameters
+    ----------
+    tables : iterable of (PartialTable, mapping)
+        Tables, such as those of several systems, and what is known beside each.
+    """
+    found = [(table.given(), idle(table, facts)) for table, facts in tables]
+    for option, needed in (one for _, every in found for one in every.items()):
+        giving = [(given[option.key], every) for given, every in found if option.key in given]
+        if all(option in every for _, every in giving):
+            keys = giving[0][0] if isinstance(giving[0][0], dict) else {}
+            said = f"{option.flag} {next(iter(keys))}=..." if keys else option.flag
+            raise UsageError(f"{said} goes with {needed}: leave it out")
+
+
+def check_names(study: "Study") -> None:
+    """Refuse names that cannot be shown or told apart, and systems that have no file."""
+    named = {n: getattr(study, n) for n in ("systems", "collections", "applications", "subsets")}
+    named |= {name: table for name, table in study.own.items() if isinstance(table, dict)}
+    for what, name in ((what, name) for what, tables in named.items() for name in tables):
+        if not name.strip() or not name.isprintable():
+            raise UsageError(
+                f"a name under [{what}] is {name!r}: it needs letters that can be printed"
+            )
+        if what == "subsets" and name == "all":
+            raise UsageError(
+                "a subset cannot be named 'all': that is what the whole data are called"
+            )
+    if not study.systems and not study.source.given() and not study.own:
+        behind = " after the reference" if study.data.reference else ""
+        raise UsageError(
+            f"no system is named: give at least one file{behind}, or a study with [systems.NAME]"
+        )
+    if study.application.given() and study.applications:
+        raise UsageError("the study has [application] and [applications.NAME]: keep one of the two")
+    live = find(study.task).live if study.source.given() and study.task in names() else ""
+    if live and at(live).systems:  # it makes the files of its systems
+        return
+    if study.systems and study.baseline not in (None, *study.systems):
+        raise UsageError(
+            f"baseline {study.baseline!r} is no system: the systems are {', '.join(study.systems)}"
+        )
+    for name, system in study.systems.items():
+        _check_files(name, system, study.collections)
+
+
+def _check_files(name: str, system: SystemTable, collections: Collection[str]) -> None:
+    """A system has a file for each collection, and no other."""
+    known = ", ".join(collections)
+    if not collections and (system.files or system.file is None):
+        more = " (files is for studies with [collections.NAME])" if system.files else ""
+        raise UsageError(f"[systems.{name}] needs file = PATH{more}")
+    if collections and system.file is not None:
+        raise UsageError(
+            f"[systems.{name}] has one file, but the study has the collections {known}: give "
+            f"files = {{ NAME = PATH, ... }}"
+        )
+    if {*system.files} ^ {*collections}:
+        raise UsageError(
+            f"[systems.{name}] gives files for {', '.join(system.files) or 'no collection'}; the "
+            f"collections are {known}: give one for each"
+        )
+
+
+def check_ranges(study: "Study", source: str = "") -> None:
+    """Numbers lie in the ranges that their options state; `source` is the file of the study."""
+    head = f"{source}: " if source else ""
+    for option in declared(type(study)):
+        if (value := getattr(study, option.key)) is not None:
+            option.check(value, f"{head}{option.key}")
+    fields = {name: getattr(study, name) for name in study.__struct_fields__ if name != "own"}
+    for name, table in {**fields, **study.own}.items():
+        several = table if isinstance(table, dict) else {"": table}
+        for key, one in several.items():
+            if isinstance(one, PartialTable):
+                check(one, place=f"{head}[{name}.{key}]" if key else f"{head}[{name}]")
+
+
+def check_idle(study: "Study") -> None:
+    """Options that cannot apply are refused: of systems, those that apply to none of them."""
+    every = [system.over(study.data) for system in study.systems.values()]
+    own = ([table] for table in study.own.values() if not isinstance(table, dict))
+    tables: list[list[Any]] = [[*every] or [study.data], [study.interval], *own]
+    for of in tables if not study.collections else tables[1:]:
+        refuse_idle((table, {}) for table in of)
+
+
 LIVE = ("source", "loop", "learner", "strategy", "expert", "sweep", "help")  # tables of live runs
-
-
 ALWAYS = ("file", "files")
 
 
 def check_task(study: "Study") -> None:
-    """Refuse what does not go with the task of a study, and what it lacks.
-
-    Raises
-    ------
-    UsageError
-        When a key is of another task, there is no reference, or a number is out of range.
-    """
+    """Refuse what does not go with the task of a study, and what it lacks."""
     face = find(study.task)
     if live := [name for name in LIVE if getattr(study, name).given()]:
         _check_live(study, live, face)
     for name, table in study.own.items():
-        if name not in face.tables and _given(table):
+        if name not in face.tables and (table if isinstance(table, dict) else table.given()):
+            # Where several tasks take a table, the one of its name.
+            owner = name if name in names() else next(n for n in names() if name in find(n).tables)
             raise UsageError(
-                f"[{name}] goes with task {_owner(name)}; the task of the study is {face.name}"
+                f"[{name}] goes with task {owner}; the task of the study is {face.name}"
             )
     for table in (study.data, *study.collections.values(), *study.systems.values()):
         _check_data(table, face)
     _refuse_beside(study, face)
     if not face.worst and study.worst is not None:
-        raise UsageError(f"worst goes with {_and([n for n in names() if find(n).worst])}")
-    if not face.costs and (study.application.given() or study.applications):
+        *others, last = (name for name in names() if find(name).worst)
+        raise UsageError(f"worst goes with {', '.join(others)} and {last}")
+    if not face.application and (study.application.given() or study.applications):
         raise UsageError(f"an application has costs and priors of trials; {face.name} has none")
-    _check_standard_input(study)
+    if sum(file in STANDARD_INPUT for file in files_of_study(study)) > 1:
+        raise UsageError("standard input can be read once only: name a file for all but one")
     face.load().check(study)
 
 
@@ -173,21 +279,6 @@ def _check_live(study: "Study", given: Sequence[str], face: Face) -> None:
     live.check(study)
 
 
-def _owner(table: str) -> str:
-    """The task that a table is of: that of its name, where several take it."""
-    return table if table in names() else next(n for n in names() if table in find(n).tables)
-
-
-def _and(words: Sequence[str]) -> str:
-    """Words with an "and" before the last."""
-    return f"{', '.join(words[:-1])} and {words[-1]}"
-
-
-def _given(table: "PartialTable | Mapping[str, object]") -> bool:
-    """Whether a table, or one by name, says anything."""
-    return bool(table if isinstance(table, Mapping) else table.given())
-
-
 def _refuse_beside(study: "Study", face: Face) -> None:
     """What only systems of one task have is of no other."""
     for name, system in study.systems.items():
@@ -202,19 +293,6 @@ def _refuse_beside(study: "Study", face: Face) -> None:
                     f"[systems.{name}] has {first_five(own)}, which go with {other.name}; the task "
                     f"of the study is {face.name}"
                 )
-
-
-def _check_standard_input(study: "Study") -> None:
-    """Standard input can be read once: not as a reference and an output."""
-    found: list[str] = []
-
-    def noted(file: str) -> str:
-        found.append(file)
-        return file
-
-    study.moved(noted)
-    if sum(file in STANDARD_INPUT for file in found) > 1:
-        raise UsageError("standard input can be read once only: name a file for all but one")
 
 
 def _check_data(table: DataTable, face: Face) -> None:

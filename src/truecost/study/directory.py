@@ -1,12 +1,19 @@
 """The result directory: written all or not at all, and `result.json` read again with its faults
-said.
+said; work of live runs and trainings that stays beside the result.
 
 Its files are written aside and moved at the end, result.json last, so that nothing half-written
 ever looks whole. Equal inputs and seed give equal bytes: no times and no paths are stored.
+
+Killed work continues with `resume`, and so does work that shall have more of it. Before any
+work a note is written of what decides it; nobody goes on from another one.
 """
 
 import io
-from collections.abc import Sequence
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +22,17 @@ import msgspec
 from truecost.core.results import Row
 from truecost.errors import InputError, UsageError, checked
 from truecost.formats import STANDARD_INPUT, read_bytes
-from truecost.formats.publishing import ASIDE, publish, tidy
-from truecost.report.declared import page_of as page_of_task
+from truecost.formats.opening import decoded
+from truecost.formats.opening import source_name as shown_path
+from truecost.formats.publishing import ASIDE, locked, publish, tidy
+from truecost.report.story import page_of as page_of_task
 from truecost.study.outcome import SCHEMA_VERSION, Outcome, ResultFile
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from truecost.report.story import Story
+    from truecost.study.config import Study
 
 
 RESULT_FILES = (
@@ -30,27 +42,29 @@ RESULT_FILES = (
     "report.html",
     "gates.md",
     "gates.xml",
+    "plan.csv",
+    "checks.csv",
 )
+WROTE = "expected the result.json that truecost writes with --output or prints with --json"
+WAIT = 10.0  # seconds that the workers of a killed run may take to be gone
 
 
-def check_target(directory: str) -> Path:
-    """The folder that a result goes to, refused unless it is new, empty, or holds a result the
-    logs of a live run, or the runs of methods.
+def check_target(directory: str, ours: str = "result.json") -> Path:
+    """The folder that a result goes to, refused unless it is new, empty, or holds a result (the
+    file `ours`), the logs of a live run, or the runs of methods.
 
     Raises
     ------
     UsageError
         When there is something else.
     """
-    from truecost.study.resumable import KEPT
-
-    ours = ("result.json", *(work.note for work in KEPT))  # a result, or what makes one
+    known = (ours, *(work.note for work in KEPT))  # a result, or what makes one
     target = Path(directory)
     tidy(target)
     if target.exists() and (
         not target.is_dir()
         or (
-            not any((target / name).exists() for name in ours)
+            not any((target / name).exists() for name in known)
             and any(not path.name.startswith(ASIDE) for path in target.iterdir())
         )
     ):
@@ -59,7 +73,8 @@ def check_target(directory: str) -> Path:
 
 
 def write(outcome: Outcome, directory: str) -> Path:
-    """Write the files of a result directory, all of them or none.
+    """Write the files of a result directory, all of them or none; of a plan plan.csv too, of a
+    validation checks.csv.
 
     Parameters
     ----------
@@ -79,13 +94,16 @@ def write(outcome: Outcome, directory: str) -> Path:
     checked("directory", directory, (str, Path), "the path of a folder")
     target = check_target(str(directory))
     page = page_of_task(outcome.task)
-    curves, items = page.curves(outcome), page.items(outcome)
+    curves, items = (page.curves(outcome), page.items(outcome)) if outcome.parts else (None, None)
     files = {"report.html": _page(outcome.result, curves, items).encode()}
     for name, frame in (("curves.parquet", curves), ("items.parquet", items)):
         if frame is not None:
             stream = io.BytesIO()
             frame.write_parquet(stream, statistics=False)
             files[name] = stream.getvalue()
+    for name, made in (("plan.csv", outcome.planned), ("checks.csv", outcome.checks)):
+        if made is not None:
+            files[name] = outcome.to_csv().encode()
     if outcome.gates:
         files["gates.md"] = markdown(outcome.gates).encode()
         files["gates.xml"] = junit(outcome.gates).encode()
@@ -105,11 +123,9 @@ def page_of(outcome: Outcome) -> str:
 
 def _page(result: ResultFile, curves: "pl.DataFrame | None", items: "pl.DataFrame | None") -> str:
     """The page draws what is stored, so that a stored result gives the same page again."""
-    from truecost.report import page
-    from truecost.report.curves import from_frame
+    from truecost.report.page import render
 
-    drawn = curves if page_of_task(result.task).draws else None
-    return page.render(result, from_frame(drawn), items)
+    return render(result, curves, items)
 
 
 def render_again(result: str, target: Path | None = None) -> Path:
@@ -126,26 +142,29 @@ def render_again(result: str, target: Path | None = None) -> Path:
     -------
     Path
         The page.
-
-    Raises
-    ------
-    InputError
-        When the result cannot be read, or the page not be written.
     """
-    from truecost.formats import read
-
     if target is not None and target.suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"{target}: a page is written: name a file that ends in .html")
+    story = stored_story(result)
+    folder = Path(result) if Path(result).is_dir() else Path(result).parent
+    place = target or folder / "report.html"
+    publish({place: _page(story.result, story.curves, story.items)})
+    return place
+
+
+def stored_story(result: str) -> "Story":
+    """A stored result with the numbers of its pictures, as pages are drawn from it.
+
+    `result`: a result directory, or its result.json.
+    """
+    from truecost.formats import read
+    from truecost.report.story import Story
+
     stored = read_result(result)
     folder = Path(result) if Path(result).is_dir() else Path(result).parent
-    stored_frames = (folder / "curves.parquet", folder / "items.parquet")
-    frames = [read(str(p), "parquet").frame if p.exists() else None for p in stored_frames]
-    page = target or folder / "report.html"
-    publish({page: _page(stored, *frames)})
-    return page
-
-
-WROTE = "expected the result.json that truecost writes with --output or prints with --json"
+    places = (folder / "curves.parquet", folder / "items.parquet")
+    frames = [read(str(p), "parquet").frame if p.exists() else None for p in places]
+    return Story(stored, *frames)
 
 
 class _Head(msgspec.Struct):
@@ -154,25 +173,17 @@ class _Head(msgspec.Struct):
     schema_version: int
 
 
-def read_result(path: str) -> ResultFile:
+def read_result(path: str, checks: bool = True) -> ResultFile:
     """A stored result.
 
     Parameters
     ----------
     path : str
         A result directory, its `result.json`, or `-` for standard input.
-
-    Returns
-    -------
-    ResultFile
-        With at least one row.
-
-    Raises
-    ------
-    InputError
-        When there is none, it is no JSON or not of this layout, or it holds no rows: says where.
+    checks : bool
+        Whether that of a validation, which holds no rows, will do.
     """
-    file, shown = path, "standard input" if path in STANDARD_INPUT else path
+    file, shown = path, shown_path(path)
     if path not in STANDARD_INPUT:
         tidy(Path(path) if Path(path).is_dir() else Path(path).parent)
     if path not in STANDARD_INPUT and Path(path).is_dir():
@@ -187,52 +198,33 @@ def read_result(path: str) -> ResultFile:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise InputError(f"{shown}, line {line}: is no UTF-8 text; {WROTE}") from error
-    try:
-        version = msgspec.json.decode(data, type=_Head).schema_version
-    except msgspec.ValidationError as error:
-        raise InputError(f"{shown}: is no result ({_said(error)}); {WROTE}") from error
-    except msgspec.DecodeError as error:
-        raise InputError(f"{shown}: is no JSON ({error}); {WROTE}") from error
+    version = decoded(data, _Head, shown, "is no result", WROTE).schema_version
     if version != SCHEMA_VERSION:
         raise InputError(
             f"{shown}: its schema_version is {version}, but this version of truecost reads "
             f"{SCHEMA_VERSION}: make the result again, or use the version that wrote it"
         )
-    return _decoded(data, shown)
-
-
-def _decoded(data: bytes, shown: str) -> ResultFile:
-    try:
-        result = msgspec.json.decode(data, type=ResultFile)
-    except msgspec.ValidationError as error:
-        raise InputError(f"{shown}: the result is damaged ({_said(error)}); {WROTE}") from error
-    except msgspec.DecodeError as error:
-        raise InputError(f"{shown}: is no JSON ({error}); {WROTE}") from error
-    if not result.rows:
-        raise InputError(f"{shown}: the result holds no rows; {WROTE}")
+    result = decoded(data, ResultFile, shown, "the result is damaged", WROTE)
     if fault := _fault(result.rows):
         raise InputError(f"{shown}: the result is damaged ({fault}); {WROTE}")
+    if not (checks or result.rows):
+        raise InputError(f"{shown}: the result holds no rows; a validation has no figures")
     return result
 
 
 def _fault(rows: Sequence[Row]) -> str:
     """What is wrong with rows that have the right types; empty when nothing is."""
-    if not any(row.kind == "value" for row in rows):
+    if rows and not any(row.kind == "value" for row in rows):
         return "no row is a value"
     for number, row in enumerate(rows):
         if "system" not in row.dims:
             return f"rows[{number}] names no system"
-        if fault := _of_row(row):
+        if fault := _row_fault(row):
             return f"rows[{number}] {fault}"
     return ""
 
 
-def _said(error: msgspec.ValidationError) -> str:
-    """What is wrong and where, without the marks of code."""
-    return str(error).replace("`", "").replace(" - at $.", ", at ")
-
-
-def _of_row(row: Row) -> str:
+def _row_fault(row: Row) -> str:
     """What is wrong with the counts or parameters of a row; empty when nothing is."""
     costs = row.parameters.get("costs")
     if isinstance(costs, dict) and not all(
@@ -247,3 +239,103 @@ def _of_row(row: Row) -> str:
     if row.item == "trial" and counted[0] and (counted[0], counted[1]) != pairs:
         return "lacks counts of its trials or errors"
     return ""
+
+
+@dataclass(frozen=True)
+class Work:
+    """A kind of work that stays.
+
+    Attributes
+    ----------
+    place : str
+        Its folder, below the output directory.
+    note : str
+        File of what decides it, below the output directory.
+    there, none : str
+        For messages: that there is some already, and what there is none of.
+    wanted : str
+        What is said when no output directory is named.
+    what : str
+        What stays when a run is interrupted.
+    """
+
+    place: str
+    note: str
+    there: str
+    none: str
+    wanted: str
+    what: str
+
+    def check(self, folder: Path, resume: bool) -> None:
+        """Refuse an output directory in which something else is (UsageError)."""
+        if folder.exists() and not folder.is_dir():
+            raise UsageError(f"{folder}: this is a file; choose another --output")
+        tidy(folder)
+        if not folder.exists() or self._bare(folder):
+            return
+        begun = (folder / self.note).exists()
+        if begun and not resume:
+            raise UsageError(f"{folder}: {self.there} (--resume), or choose another --output")
+        if not begun:
+            hint = f"; there {self.none} to resume" if resume else ""
+            raise UsageError(f"{folder}: exists and is not empty{hint}: choose another --output")
+
+    def _bare(self, folder: Path) -> bool:
+        """Whether there is nothing, or what was killed before it began to work."""
+        place = folder / self.place
+        inside = place.iterdir() if place.is_dir() else ()
+        return all(path == place and place.is_dir() for path in folder.iterdir()) and all(
+            path.name.startswith(ASIDE) for path in inside
+        )
+
+    @contextmanager
+    def alone(self, folder: Path) -> Iterator[int]:
+        """Hold a lock on the work, which workers inherit: no two runs ever write the same.
+
+        Folders made for it do not stay empty.
+        """
+        place = folder / self.place
+        made = [path for path in (place, folder) if not path.exists()]
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            lock = os.open(place, os.O_RDONLY)
+        except OSError as error:
+            raise InputError(f"{place}: cannot be written ({error.strerror})") from error
+        try:
+            end = time.monotonic() + WAIT
+            while locked(lock) is False:
+                if time.monotonic() > end:
+                    raise InputError(f"{place}: another process works there: wait until it is done")
+                time.sleep(0.1)
+            try:
+                yield lock
+            finally:
+                for path in made:
+                    if path.is_dir() and not any(path.iterdir()):
+                        path.rmdir()
+        finally:
+            os.close(lock)
+
+
+LOGS = Work(
+    place="logs",
+    note="logs/recipe.toml",
+    there="there is a run already: go on with it",
+    none="is no run",
+    wanted="a live run writes event logs",
+    what="logs",
+)
+TRAINED = Work(
+    place="trained",
+    note="trained/trainings.json",
+    there="there are runs already: go on with them",
+    none="are no runs",
+    wanted="runs of methods are kept",
+    what="finished runs",
+)
+KEPT = (LOGS, TRAINED)
+
+
+def work_of(study: "Study") -> Work:
+    """What a study makes before it is scored: runs where it has `[training]`, logs otherwise."""
+    return TRAINED if study.training.given() else LOGS

@@ -4,6 +4,7 @@ import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, reduce
+from html import escape
 from importlib.metadata import version
 from operator import or_
 from pathlib import Path
@@ -11,21 +12,25 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from truecost.core.captions import title_of
+from truecost.core.digits import title_of
 from truecost.core.results import Comparison, Estimate, Row, Standing
 from truecost.core.scoring import Scoring
-from truecost.errors import UsageError
+from truecost.errors import UsageError, message
 from truecost.face import at
 from truecost.gates import Gate, Verdict
-from truecost.study.shown import Cells, Shown, records_of, tables_of, verdict_of
+from truecost.study.printing import Shown, verdict_of
 from truecost.task import Record
 from truecost.tasks import DEFAULT, find
 from truecost.version import __version__
 
 if TYPE_CHECKING:
-    from truecost.report.pictures import Picture
+    from truecost.pictures.picture import Picture
+    from truecost.study.validation import Check
 
 SCHEMA_VERSION = 2
+STORED = (  # what a file has as the outcome has it
+    *("task", "problems", "inputs", "gates", "remarks", "configuration", "leaderboard", "cases"),
+)
 Kind = TypeVar("Kind")
 
 
@@ -226,6 +231,12 @@ class Outcome(Shown):
         The worst items of each system.
     described : tuple of Struct
         What is of the whole run: what was fitted, the best of several budgets.
+    planned : tuple of dict, optional
+        Of a plan for each row the half-width, the wanted one, and the units that it needs.
+    checks : mapping of str to sequence of Check, optional
+        Of a validation by name of the system, after its collection where there are several.
+    valid : bool
+        Whether a validation found nothing wrong.
     """
 
     parts: tuple[Part, ...]
@@ -239,6 +250,9 @@ class Outcome(Shown):
     task: str = DEFAULT
     cases: tuple[Case, ...] = ()
     described: tuple[object, ...] = ()
+    planned: tuple[dict[str, Any], ...] | None = None
+    checks: "Mapping[str, Sequence[Check]] | None" = None
+    valid: bool = True
 
     @property
     def systems(self) -> tuple[Record, ...]:
@@ -269,15 +283,8 @@ class Outcome(Shown):
         return ResultFile(
             schema_version=SCHEMA_VERSION,
             truecost=__version__,
-            task=self.task,
             rows=tuple(self.rows),
-            problems=self.problems,
-            inputs=self.inputs,
-            gates=self.gates,
-            remarks=self.remarks,
-            configuration=self.configuration,
-            leaderboard=self.leaderboard,
-            cases=self.cases,
+            **{name: getattr(self, name) for name in STORED},
             described={self.task: every} if every else {},
             versions=_versions(self.task),
         )
@@ -302,7 +309,7 @@ class Outcome(Shown):
         return write(self, str(folder))
 
     def plot(self, name: str = "") -> "Picture":
-        """A picture of the page by its heading; the first one when no name is given.
+        """A picture of the page by its name ("det") or heading; the first one without a name.
 
         Raises
         ------
@@ -313,19 +320,20 @@ class Outcome(Shown):
 
         return plot(self, name)
 
+    def __str__(self) -> str:
+        if self.checks is None:
+            return super().__str__()
+        lines = [f"{one.state}: {one.message}" for of in self.checks.values() for one in of]
+        return message("\n".join([*lines, *self.remarks]))
+
     def _repr_html_(self) -> str:
         from truecost.report.pictures import first_picture
 
-        return super()._repr_html_() + first_picture(self)
+        said = "".join(f"<p>{escape(text)}</p>" for text in verdict_of(self))
+        return said + super()._repr_html_() + first_picture(self)
 
-    def _tables(self) -> Sequence[Cells]:
-        return tables_of(self)
-
-    def _records(self) -> list[dict[str, Any]]:
-        return records_of(self)
-
-    def _lead(self) -> list[str]:
-        return verdict_of(self)
+    def _outcome(self) -> "Outcome":
+        return self
 
     def to_dict(self) -> dict[str, Any]:
         """The content of `result.json` as builtins: the keys of `ResultFile`."""

@@ -32,14 +32,7 @@ def named_as_given(study: "Study") -> Iterator[None]:
     study : Study
         Whose paths may be relative.
     """
-    given: list[str] = []
-
-    def note(path: str) -> str:
-        given.append(path)
-        return path
-
-    study.moved(note)
-    places = {str(Path(path).absolute()): path for path in given}
+    places = {str(Path(path).absolute()): path for path in files_of_study(study)}
     try:
         yield
     except TruecostError as error:
@@ -76,17 +69,10 @@ def name_systems(paths: Sequence[str], *, folders: bool = False) -> list[tuple[s
     ----------
     folders : bool
         A folder stands for the files in it, and in its folders, but for hidden ones.
-
-    Raises
-    ------
-    UsageError
-        When two systems are named alike, or standard input is given twice.
-    InputError
-        When no file fits a pattern, or a folder is empty.
     """
     split = [
         (name, path)
-        for name, pattern in map(_given_name, paths)
+        for name, pattern in map(given_name, paths)
         for path in ([pattern] if name is not None else _files(pattern, folders=folders))
     ]
     told = iter(unique_names([path for name, path in split if name is None]))
@@ -119,13 +105,7 @@ def _files(pattern: str, *, folders: bool) -> list[str]:
 
 
 def files_of(path: str) -> list[str]:
-    """The files of a folder and of its folders, sorted, but for hidden ones; a file itself.
-
-    Raises
-    ------
-    InputError
-        When there are none, or there is no such file.
-    """
+    """The files of a folder and of its folders, sorted, but for hidden ones; a file itself."""
     folder = Path(path)
     if path not in STANDARD_INPUT and not folder.exists():
         raise InputError(f"{path}: there is no such file or folder")
@@ -139,13 +119,7 @@ def files_of(path: str) -> list[str]:
 
 
 def matches(path: str) -> list[str]:
-    """The files that a pattern stands for, sorted; a path that is no pattern stands for itself.
-
-    Raises
-    ------
-    InputError
-        When no file fits.
-    """
+    """The files that a pattern stands for, sorted; a path that is no pattern stands for itself."""
     if path in STANDARD_INPUT or Path(path).exists() or not glob.has_magic(path):
         return [path]
     # Path.glob refuses patterns that start at the root.
@@ -155,7 +129,7 @@ def matches(path: str) -> list[str]:
     return found
 
 
-def _given_name(given: str) -> tuple[str | None, str]:
+def given_name(given: str) -> tuple[str | None, str]:
     """`NAME=PATH` taken apart; a file whose own name has an equals sign is a file."""
     name, mark, path = given.partition("=")
     return (name, path) if mark and not Path(given).exists() else (None, given)
@@ -207,19 +181,15 @@ def plain(file: str) -> str:
     return file
 
 
-def beside(study: str, file: str) -> str:
+def path_beside(study: str, file: str) -> str:
     """A path of a study file, which is meant from the folder of that file."""
     if file in STANDARD_INPUT or study in STANDARD_INPUT:
         return file
     return str(Path(study).parent / file)
 
 
-COURSES = "courses"  # as `truecost.learning.lifelong.passes` names them
-
-
+COURSES = "courses"  # as `truecost.learning.passes` names them
 ASSISTED = "assisted"
-
-
 PASSES = (ASSISTED, "unsupervised", "frozen")
 
 
@@ -247,11 +217,6 @@ def course_beside(path: str) -> Beside | None:
     -------
     Beside or None
         None where it lies elsewhere.
-
-    Raises
-    ------
-    InputError
-        When what is written down there cannot be read.
     """
     courses = _courses(path)
     if courses is None:

@@ -1,34 +1,150 @@
-"""Running a study: read, score, compare, judge; and how many units narrow its intervals."""
+"""Running a study: read, score, compare, judge; and how many units narrow its intervals;
+what is odd about its data and its rows (`problems_of`).
+"""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from truecost.core.digits import detailed, rows_name, without_interval
+from truecost.core.flags import FLAGS, telling
+from truecost.core.intervals.auto import NO_SAMPLE
+from truecost.core.measure import Measure
+from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
-from truecost.errors import InputError, UsageError, checked
+from truecost.core.subsets import empty_cells
+from truecost.errors import InputError, UsageError, checked, counted
 from truecost.formats import Table
-from truecost.options import refuse_idle
-from truecost.running import compare_systems, pair, score
-from truecost.study.advice import problems_of, unused
-from truecost.study.checking import check_task
+from truecost.running import compare_systems, pair, score, work_of
+from truecost.study.checking import check_task, refuse_idle
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
-from truecost.study.reader import Reader
-from truecost.study.settings import Progress, read_system, scoring_of, sources_of
-from truecost.task import Record
+from truecost.study.settings import Progress, Reader, scoring_of, sources_of
+from truecost.task import Record, flagged
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
 from truecost.tasks.measures import find, find_of_any_task
+
+PLANNED = ("strategy", "budget", "estimator", "phase", "version", "policy")
+"""What rows of a plan are told by besides."""
+
+
+def problems_of(parts: Sequence[Part]) -> list[Problem]:
+    """Faults of the data of each part, then advice; each is said once."""
+    found = [p for part in parts for p in _faults(part)]
+    found += [p for part in parts for p in _on_measures(part)]
+    for part in parts:
+        works = dict.fromkeys(work_of(record) for record in part.systems)
+        found += [problem for work in works for problem in work.advice(part)]
+    found += _on_flags(parts)
+    found += _on_intervals(parts)
+    return list(dict.fromkeys(found))
+
+
+def _on_flags(parts: Sequence[Part]) -> list[Problem]:
+    """The advice of each flag, with the rows that have it where not all do."""
+    rows = [(e, _flags(e, part)) for part in parts for e in part.estimates]
+    compared = [c.difference for part in parts for c in part.comparisons]
+    rows += [(row, ("alone",)) for row in compared if "alone" in row.flags]
+    said_of = next((work_of(s).flagged for part in parts for s in part.systems), flagged)
+    found = []
+    for flag in FLAGS.values():
+        own = [e for e, flags in rows if flag.name in flags]
+        if own:
+            about = f"{rows_name(own)}: " if len(own) < len(rows) else ""
+            text = detailed(flag.name, own) or f"{about}{said_of(flag, parts)}"
+            found.append(Problem(kind="advice", message=text, rule=flag.rule))
+    return found
+
+
+def _on_intervals(parts: Sequence[Part]) -> list[Problem]:
+    """Why rows of resampled units have no interval."""
+    lacking = [
+        row
+        for part in parts
+        for row in part.estimates
+        if row.value is not None and row.lower is None and row.upper is None
+        if row.left_out and row.reason != NO_SAMPLE
+    ]
+    said = without_interval(lacking)
+    return [Problem(kind="advice", message=text, rule="too-few-units") for text in said]
+
+
+def _flags(row: Estimate, part: Part) -> tuple[str, ...]:
+    """The flags of a row that call for advice.
+
+    What a row beside it corrects does not; nor do undefined replicates where all are undefined, for
+    the row says why it has no value.
+    """
+    done = {"undefined_replicates"} if row.n_undefined == row.n_replicates else set()
+    if "uncorrected" in row.flags:
+        corrected = {**row.dims, "estimator": "corrected"}
+        beside = [e for e in part.estimates if e.dims == corrected and e.measure == row.measure]
+        done |= {"uncorrected"} if any(e.value is not None for e in beside) else set()
+    return tuple(flag for flag in telling(row.flags) if flag not in done)
+
+
+def _faults(part: Part) -> list[Problem]:
+    where = part.dims.get("collection", "")
+    found = [(record, _record_problems(part, record)) for record in part.systems]
+    shared = [{*texts} for record, texts in found if work_of(record).shares]
+    common = set.intersection(*shared) if len(shared) > 1 else set()  # of the reference, say
+    said = []
+    for record, texts in found:
+        for text in texts:  # after what it is about
+            about = filter(None, (where, "" if text in common else record.name))
+            said.append(": ".join(filter(None, (", ".join(about), text))))
+    said += _equal_scores(part) if part.systems else []
+    return [Problem(kind="data", message=text) for text in said]
+
+
+def _record_problems(part: Part, record: Record) -> list[str]:
+    """What the data of one system suffer from."""
+    scoring = part.scoring[record.name]
+    found = [*record.problems]
+    for subset in scoring.subsets:
+        name = subset if isinstance(subset, str) else subset[1]
+        for frame, what in record.frames():
+            if empty := empty_cells(frame, name):
+                found.append(f"{counted(empty, what, 'have')} no {name}: in no subset of it")
+    return [*found, *work_of(record).problems(part, record)]
+
+
+def _equal_scores(part: Part) -> list[str]:
+    """Systems that are compared and have the same scores."""
+    first, *others = part.systems
+    return [
+        f"{t.name} and {first.name} have the same {said}: is it one file twice?"
+        for t in others
+        if part.comparisons and (said := work_of(t).same(t, first))
+    ]
+
+
+def _on_measures(part: Part) -> list[Problem]:
+    """The advice of measures that were asked for by name; of items and deployments, of all."""
+    asked: dict[Measure, None] = {}
+    for record in part.systems:
+        scoring = part.scoring[record.name]
+        names = set(scoring.measures)
+        work = work_of(record)
+        found = work.measures(record, scoring)
+        asked |= {m: None for m in found if work.advise or {m.name, m.label} & names}
+    return [
+        Problem(kind="advice", message=f"{m.label}: {m.advice}", rule=m.rule)
+        for m in asked
+        if m.advice
+    ]
 
 
 def run(
     study: Study, progress: Progress | None = None, held: Mapping[str, Table] | None = None
 ) -> Outcome:
-    """The outcome of a study, as `truecost.run` gives it, which takes files and mappings too.
+    """The outcome of a study, as `truecost.run` gives it for a file or its tables.
 
     Parameters
     ----------
@@ -42,17 +158,17 @@ def run(
     UsageError, InputError
         As `truecost.run` does.
     """
-    checked("study", study, Study, "a Study (Study.of makes one of tables) or the path of its file")
+    checked("study", study, Study, "a Study, as Study.of and Study.read make it")
     check_task(study)
     if study.source.given():
         raise UsageError(
             "a study with [source] makes event logs first: truecost run STUDY -o FOLDER, or "
-            "truecost.learning.live.live.run_live(study, folder)"
+            "truecost.learning.live.studies.run_live(study, folder)"
         )
     if study.training.given():
         raise UsageError(
             "a study with [training] trains methods first: truecost methods run STUDY -o FOLDER, "
-            "or truecost.learning.live.live.run_live(study, folder)"
+            "or truecost.learning.live.studies.run_live(study, folder)"
         )
     work = find_task(study.task).load()
     if (found := work.instead(study, progress)) is not None:
@@ -63,7 +179,7 @@ def run(
     missing: list[dict[str, Problem]] = []
     for collection in study.collections or ("",):
         sources = sources_of(study, collection)
-        systems = [read_system(source, reader, study) for source in sources]
+        systems = [work.read(source, reader, study) for source in sources]
         if study.baseline is not None and len(systems) > 1:
             systems = pair(sorted(systems, key=lambda t: t.name != study.baseline))
         kept, lacking = subsets_of(study, systems[0], collection)
@@ -74,20 +190,33 @@ def run(
             parts.append(part_of(study, reader, systems, chosen, dims))
     refuse_lost(study, missing)
     parts = _marked(parts)
-    return Outcome(
+    lost = (problem for lacking in missing for problem in lacking.values())
+    cases = tuple(case for part in parts for case in work.cases(part, study.worst))
+    problems = (*lost, *problems_of(parts))
+    remarks = tuple(work.remarks(study, parts))
+    return outcome_of(study, reader, parts, problems, remarks=remarks, cases=cases)
+
+
+def outcome_of(
+    study: Study,
+    reader: Reader,
+    parts: Sequence[Part],
+    problems: Sequence[Problem],
+    **further: Any,
+) -> Outcome:
+    """What a study found in the files of a reader, judged by its gates where it was scored;
+    `further` as `Outcome` has it.
+    """
+    found = Outcome(
         tuple(parts),
-        (
-            *(problem for lost in missing for problem in lost.values()),
-            *unused(study),
-            *problems_of(parts),
-        ),
+        tuple(problems),
         tuple(reader.inputs),
         configuration=configuration(study),
         readings=tuple(dict.fromkeys(reader.readings)),
-        remarks=tuple(work.remarks(study, parts)),
         task=study.task or DEFAULT,
-        cases=tuple(case for part in parts for case in work.cases(part, study.worst)),
-    ).judged(study.gate)
+        **further,
+    )
+    return found.judged(study.gate if parts else ())
 
 
 def part_of(
@@ -204,23 +333,20 @@ def score_part(
     baseline : str, optional
         Name of a system.
     """
-    if baseline is None:
-        rows = [score(t, scoring[t.name], dims=dims) for t in systems]
-        return Part(dims, tuple(systems), scoring, tuple(e for part in rows for e in part))
     ordered = sorted(systems, key=lambda t: t.name != baseline)  # stable: the baseline first
     scorings = [scoring[t.name] for t in ordered]
-    rows, compared = compare_systems(ordered, scorings, dims, paired=True)
-    return Part(
-        dims,
-        tuple(ordered),
-        scoring,
-        tuple(e for part in rows for e in part),
-        tuple(c for part in compared for c in part),
-    )
+    if baseline is None:
+        rows = [score(t, own, dims=dims) for t, own in zip(ordered, scorings, strict=True)]
+        compared = list[list[Comparison]]()
+    else:
+        rows, compared = compare_systems(ordered, scorings, dims, paired=True)
+    return Part(dims, tuple(ordered), scoring, tuple(chain(*rows)), tuple(chain(*compared)))
 
 
-PLANNED = ("strategy", "budget", "estimator", "phase", "version", "policy")
-"""What rows of a plan are told by besides."""
+def check_half_width(wanted: float | None) -> None:
+    """Refuse a half-width that no interval can have, before any work: UsageError."""
+    if wanted is not None and not (math.isfinite(wanted) and wanted > 0):
+        raise UsageError(f"--half-width is {wanted:g}: it must be a finite number above 0")
 
 
 def plan_rows(outcome: Outcome, half_width: float | None) -> list[dict[str, object]]:

@@ -1,20 +1,144 @@
-"""From a study to the library's own objects, and where its systems come from."""
+"""From a study to the library's own objects: where its systems come from, and who reads them."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from truecost.core.application import Application, preset
 from truecost.core.scoring import Scoring
 from truecost.core.weights import Plan
 from truecost.errors import UsageError
+from truecost.formats import Table, read, sha256
+from truecost.names import STANDARD_INPUT
+from truecost.options import PartialTable
 from truecost.study.config import Study
-from truecost.study.reader import Reader
-from truecost.study.tables import ApplicationTable, DataTable, IntervalTable
-from truecost.task import Record
-from truecost.tasks import find
+from truecost.study.outcome import Input
+from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
+from truecost.tasks import DEFAULT, find
 
+if TYPE_CHECKING:
+    from truecost.formats.events import EventLog
+
+
+Joined = tuple[Table | None, list[tuple[str, Table]]]
+Made = TypeVar("Made")
 Progress = Callable[[str, int, int], None]  # what is being done, how far it is, and all of it
+
+
+class Reader:
+    """Reads tables, and remembers what a result says of its inputs.
+
+    Parameters
+    ----------
+    task : str
+        Whose formats are recognised.
+    held : mapping of str to Table, optional
+        Tables in memory, by the paths that stand for them. Like standard input they are no inputs
+        of a result: nothing of theirs is hashed.
+
+    Attributes
+    ----------
+    inputs : list of Input
+        Files with their hashes, in the order in which they were asked for.
+    readings : list of str
+        How files without a stated format were read.
+    facts : list of (PartialTable, dict)
+        Tables of the study, and what the files that they are for turned out to hold: options that
+        apply to none of these are refused.
+    """
+
+    def __init__(self, task: str = DEFAULT, held: Mapping[str, Table] | None = None) -> None:
+        self.task = task
+        self.held = held or {}
+        self.inputs: list[Input] = []
+        self.readings: list[str] = []
+        self.facts: list[tuple[PartialTable, dict[str, set[str]]]] = []
+        self._seen: list[str] = []
+        self._made: dict[Hashable, Any] = {}
+        self._table = cache(self._read)
+        self.digest = cache(sha256)  # of a file
+
+    def table(
+        self,
+        path: str,
+        input_format: str | None = None,
+        task: str | None = None,
+        *,
+        empty: bool = False,
+    ) -> Table:
+        """The table of a file of a task, which may be `empty` where its format allows it; one that
+        is asked for again is read once.
+        """
+        return self._table(path, input_format, task or self.task, empty)
+
+    def given(self, path: str) -> str | Table:
+        """The table in memory that a path stands for; any other path itself."""
+        return self.held.get(path, path)
+
+    def events(self, path: str, input_format: str | None = None) -> "EventLog":
+        """The event log of a file, or of a table in memory."""
+        from truecost.formats import events
+
+        if path in self.held:
+            return events.of_table(self.held[path])
+        return events.read_events(path, input_format)
+
+    def learn(self, table: PartialTable, **facts: Iterable[str]) -> None:
+        """Note what a file holds, of which options of a table depend; all files of it count."""
+        known = next((has for other, has in self.facts if other == table), None)
+        if known is None:
+            self.facts.append((table, known := {}))
+        for kind, found in facts.items():
+            known.setdefault(kind, set()).update(found)
+
+    def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
+        """What `make` gives, made once for a key: a reference that all systems share."""
+        if key not in self._made:
+            self._made[key] = make()
+        found: Made = self._made[key]
+        return found
+
+    def same(self, path: str, other: str) -> bool:
+        """Whether two files hold the same bytes."""
+        if path in STANDARD_INPUT or other in STANDARD_INPUT:
+            return False
+        if path in self.held or other in self.held:
+            return self.held.get(path) is self.held.get(other)
+        return self.digest(path) == self.digest(other)
+
+    def _read(self, path: str, input_format: str | None, task: str, empty: bool) -> Table:
+        if path in self.held:
+            return self.held[path]
+        if path in STANDARD_INPUT and any(p in STANDARD_INPUT for p in self._seen):
+            raise UsageError("standard input can be read once only")
+        self._seen.append(path)
+        table = read(path, input_format, task, empty=empty)
+        if table.layout:
+            self.readings.append(f"{table.source}: read as {table.layout}")
+        return table
+
+    def note(self, path: str, system: str = "", collection: str = "") -> None:
+        """Take the hash of a file that gives a system (a key or metadata when none is named)."""
+        if path in STANDARD_INPUT or path in self.held:
+            return
+        digest = self.digest(path)
+        entry = Input(system=system, file=Path(path).name, sha256=digest, collection=collection)
+        if entry not in self.inputs:
+            self.inputs.append(entry)
+
+    def joined(self, data: DataTable, collection: str = "") -> Joined:
+        """The key, and each metadata table with the column of the trials that it joins by."""
+        key = None if data.key is None else self.table(data.key, data.key_format)
+        if data.key is not None:
+            self.note(data.key, collection=collection)
+        metadata = []
+        for given in data.metadata:
+            column, _, file = given.rpartition("=")
+            metadata.append((column or "id", self.table(file, task=DEFAULT)))
+            self.note(file, collection=collection)
+        return key, metadata
 
 
 def doing(what: str, progress: Progress | None) -> Callable[[int, int], None] | None:
@@ -23,30 +147,23 @@ def doing(what: str, progress: Progress | None) -> Callable[[int, int], None] | 
 
 
 def application_of(table: ApplicationTable) -> Application:
-    """The application that a table describes; 0/1 costs and the data's priors when it is empty.
-
-    Raises
-    ------
-    UsageError
-        When its keys contradict each other or are out of range.
-    """
+    """The application that a table describes; 0/1 costs and the data's priors when it is empty."""
     given = table.given()
     if table.preset is not None:
         known = preset(table.preset)
         if len(given) > 1:
             raise UsageError(
                 f"preset {table.preset} sets costs and prior: leave out "
-                f"{_named(k for k in given if k != 'preset')}"
+                f"{_flags(k for k in given if k != 'preset')}"
             )
         return known
     single = [k for k in ("cost_miss", "cost_fa", "prior") if k in given]
     if not table.cost_matrix and not table.priors:
-        miss = 1.0 if table.cost_miss is None else table.cost_miss
-        fa = 1.0 if table.cost_fa is None else table.cost_fa
-        return Application.detection(miss, fa, table.prior) if single else Application()
+        costs = table.settled("cost_miss"), table.settled("cost_fa")
+        return Application.detection(*costs, table.prior) if single else Application()
     clash = [k for k in single if k != "prior" or table.priors]
     if clash:
-        raise UsageError(f"{_named(clash)} cannot be combined with --cost-matrix or --priors")
+        raise UsageError(f"{_flags(clash)} cannot be combined with --cost-matrix or --priors")
     priors = table.priors or None
     if table.prior is not None:
         priors = (1 - table.prior, table.prior)
@@ -91,12 +208,9 @@ def scoring_of(
     )
 
 
-def _named(keys: Iterable[str]) -> str:
+def _flags(keys: Iterable[str]) -> str:
     """Keys as the command line and a file write them."""
     return ", ".join(f"--{k.replace('_', '-')}" for k in keys)
-
-
-BESIDE = ("indexing", "searching", "resources", "runs", "strategy", "budget")  # of a system
 
 
 @dataclass(frozen=True)
@@ -111,16 +225,8 @@ class Source:
         The map without that of the system, whose own map is of its file and of no other.
     collection : str
         Empty when there is one.
-    indexing, searching : tuple of str
-        Records of what the phases of a search took.
-    resources : tuple of str
-        Records of what runs on a stream took.
-    runs : tuple of str
-        Which logs of a folder of a stream's runs are read; all when empty.
-    strategy : str, optional
-        How the questions of a stream were chosen.
-    budget : float, optional
-        How many there were a batch.
+    table : SystemTable
+        The system's own table, with what is said of it beside its file.
     """
 
     name: str
@@ -128,12 +234,7 @@ class Source:
     data: DataTable
     shared: dict[str, str]
     collection: str = ""
-    indexing: tuple[str, ...] = ()
-    searching: tuple[str, ...] = ()
-    resources: tuple[str, ...] = ()
-    runs: tuple[str, ...] = ()
-    strategy: str | None = None
-    budget: float | None = None
+    table: SystemTable = field(default_factory=SystemTable)
 
 
 def sources_of(study: "Study", collection: str = "") -> list[Source]:
@@ -150,18 +251,5 @@ def sources_of(study: "Study", collection: str = "") -> list[Source]:
         own = {k: v for k, v in table.given().items() if k in DataTable.__struct_fields__}
         file = table.files[collection] if collection else table.file
         data = DataTable(**own).over(below)
-        beside = {k: getattr(table, k) for k in BESIDE}
-        found.append(Source(name, file or "", data, below.map, collection, **beside))
+        found.append(Source(name, file or "", data, below.map, collection, table))
     return found
-
-
-def read_system(source: Source, reader: Reader, study: "Study") -> Record:
-    """The checked records of a source, as the task of the study counts them.
-
-    Raises
-    ------
-    UsageError, InputError
-        As reading and counting say.
-    """
-    record: Record = find(study.task).load().read(source, reader, study)
-    return record

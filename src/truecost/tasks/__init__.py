@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from truecost.tasks import streams as streams
     from truecost.tasks import terms as terms
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__, {}, modules=("abba", "lifelong", "streams", "terms")
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)
 
 DEFAULT = "trials"
 TABLE = {
@@ -31,10 +29,9 @@ TABLE = {
     "diarization": "truecost.tasks.diarization",
     "abba": "truecost.tasks.abba",
     "terms": "truecost.tasks.terms",
-    "stream": "truecost.tasks.streams",
+    "streams": "truecost.tasks.streams",
     "lifelong": "truecost.tasks.lifelong",
 }
-
 
 # What a task of another distribution cannot be called: commands, and tables and keys of a study.
 RESERVED = frozenset(
@@ -62,24 +59,18 @@ def added() -> dict[str, tuple["EntryPoint", ...]]:
 
 def names() -> tuple[str, ...]:
     """The names of all tasks; those of other distributions last, as far as they can be used."""
-    return (*TABLE, *(n for n in added() if n not in TABLE and isinstance(found(n), Face)))
+    return (*TABLE, *(n for n in added() if n not in TABLE and isinstance(face_or_fault(n), Face)))
 
 
 def faults() -> tuple[str, ...]:
     """What is wrong with tasks of other distributions that cannot be used, a line each."""
-    every = (_clash(name) if name in TABLE else found(name) for name in added())
+    every = (_clash(name) if name in TABLE else face_or_fault(name) for name in added())
     return tuple(text for text in every if isinstance(text, str))
 
 
 @cache
 def find(name: str | None) -> Face:
-    """The face of a task; the default task when no name is given.
-
-    Raises
-    ------
-    UsageError
-        When there is no such task, or that of another distribution cannot be used.
-    """
+    """The face of a task; the default task when no name is given."""
     name = name or DEFAULT
     if name in TABLE:
         face: Face = importlib.import_module(TABLE[name]).FACE
@@ -88,14 +79,14 @@ def find(name: str | None) -> Face:
         raise UsageError(
             f"there is no task {name!r}{near(name, names())}: take one of {', '.join(names())}"
         )
-    known = found(name)
+    known = face_or_fault(name)
     if isinstance(known, str):
         raise UsageError(known)
     return known
 
 
 @cache
-def found(name: str) -> Face | str:
+def face_or_fault(name: str) -> Face | str:
     """The face of a task of another distribution, or why it cannot be used."""
     points = added()[name]
     if len(points) > 1:

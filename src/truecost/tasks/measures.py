@@ -2,14 +2,13 @@
 
 import pkgutil
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from difflib import get_close_matches
 from functools import cache
 from types import ModuleType
 
 from truecost.core.measure import Measure
-from truecost.errors import UsageError
+from truecost.errors import UsageError, near
 from truecost.lazy import imported
 from truecost.tasks import TABLE, names
 from truecost.tasks import find as face_of
@@ -58,14 +57,9 @@ def registry(task: str | None = None) -> dict[str, Measure]:
     ----------
     task : str, optional
         The measures of one task: nothing else is imported.
-
-    Raises
-    ------
-    UsageError
-        When two measures have one name, or there is no such task.
     """
     if task is None:
-        return _joined(measure for name in names() for measure in _of(name))
+        return _joined(measure for name in names() for measure in _measures_of(name))
     modules = (module for name in face_of(task).measures for module in _modules(name))
     found = _joined(measure for module in modules for measure in getattr(module, "MEASURES", ()))
     if task in TABLE:
@@ -74,7 +68,7 @@ def registry(task: str | None = None) -> dict[str, Measure]:
     return _joined(replace(m, task=m.task or task) for m in found.values())
 
 
-def _of(task: str) -> Iterable[Measure]:
+def _measures_of(task: str) -> Iterable[Measure]:
     """The measures of one of all tasks; none of one of another distribution that are broken."""
     try:
         return registry(task).values()
@@ -172,11 +166,9 @@ def find(text: str, task: str = "") -> Measure:
         own = [m.name for m in registry(task or None).values()]
         others = [m.name if m.task in ("", task) else m.key for m in registry().values()]
         searched = (others, own) if name.lower() in others else (own, others)
-        every = (get_close_matches(name.lower(), names, n=1) for names in searched)
-        close = next(filter(None, every), [])
-        hint = f"did you mean {close[0]!r}? " if close else ""
+        hint = near(name, searched[0]) or near(name, searched[1])
         raise UsageError(
-            f"measure {name!r} is not known: {hint}`truecost list measures` shows them all"
+            f"measure {name!r} is not known{hint}: `truecost list measures` shows them all"
         )
     return found.at(parameter) if parameter else found
 
@@ -191,11 +183,6 @@ def find_of_any_task(label: str, task: str = "") -> Measure:
     task : str
         The task that the row names (`Row.task`). Without it the parameter in the label tells
         measures of one name apart.
-
-    Raises
-    ------
-    UsageError
-        As `find` says.
     """
     try:
         return find(label, task)
@@ -205,3 +192,24 @@ def find_of_any_task(label: str, task: str = "") -> Measure:
         if not others:
             raise
     return find(label, others[0])
+
+
+def suiting(
+    asked: Iterable[str], task: str, what: str, suits: Callable[[Measure], bool] | None = None
+) -> list[Measure]:
+    """The measures that are asked for, each once: UsageError where one is not for a task.
+
+    Parameters
+    ----------
+    what : str
+        What the measures of the task are for, in messages.
+    suits : callable, optional
+        Whether one is for it; those that carry the name of the task when left out.
+    """
+    known = registry(task).values()
+    own = {m.key: m.name for m in known if (suits(m) if suits else m.task == task)}
+    found = {name: find(name, task) for name in asked}
+    for name, measure in found.items():
+        if measure.key not in own:
+            raise UsageError(f"measure {name!r} is not for {what}: take {', '.join(own.values())}")
+    return [*found.values()]

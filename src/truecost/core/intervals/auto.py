@@ -1,69 +1,54 @@
-"""The default intervals: each measure by its rule, from evidence, replicates and left-out units."""
+"""The default intervals: each measure by its rule, from evidence, replicates and left-out units;
+which units, trials and errors of a row are too few to trust its interval (`Resting`).
+"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from truecost.core.application import Application
+from truecost.core.digits import FEW_ERRORS
 from truecost.core.evidence import Totals
-from truecost.core.intervals.counted import errors_of
-from truecost.core.intervals.rates import (
-    Errors,
-    Limits,
-    equal_error_limits,
-    rate_at_limits,
-    rate_limits,
-    ratio_limits,
-    summed,
-)
-from truecost.core.intervals.smooth import (
-    bias_of,
-    correlation,
-    excess_limits,
-    forth,
-    smooth_limits,
-    spread,
-)
-from truecost.core.jackknife import LeftOut
+from truecost.core.flags import raised
+from truecost.core.intervals import rates as binomial
+from truecost.core.intervals import smooth
 from truecost.core.measure import Measure, Rate
+from truecost.core.replication import errors_of
 from truecost.core.results import Kind
+from truecost.core.subsets import Floats, LeftOut
 from truecost.core.weights import Plan
 
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from truecost.core.estimates import Setting
+
 NO_SAMPLE = "no interval: a peak or a total load is no sample"
 AT_AN_END = (
     "no interval: the figure is at the end of its range, or would be without one unit: collect "
     "more units"
 )
 NEVER_SEEN = 3.7  # -ln .025, and a little: what may be where nothing was counted
+FEW_UNITS = 20  # below this a percentile interval covers too little (0.92 at 20, 0.83 at 6 units)
+FEW_KISH = 8  # effective units: below this a few of them carry the value (.90 at 10 speakers)
+ONE_KISH = 3  # below this one of them does
+FEW_LOSSES = 50  # trials of a class, one by one, in a mean of losses
 
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """What the interval of a row rests on.
+    """What the interval of a row rests on: its rates (none of a smooth figure), their limits and
+    weights.
 
-    Attributes
-    ----------
-    kinds : tuple of Errors
-        The rates that the figure is made of; none of a smooth one.
-    limits : tuple of Limits
-        Of each rate.
-    weights : tuple of float
-        What each rate weighs, where the figure is their weighted sum.
-    drawn : bool
-        Whether replicates have a say in the ends.
-    nu, carrying, kish : float
-        Degrees of freedom, units that carry the spread, and effective units, of a smooth figure.
-    effective : float
-        Effective units by what each adds to the figure, n_w / (1 + n_w SE^2) with SE on logarithms;
-        infinite where that is not asked.
+    `drawn` says whether replicates have a say in the ends; `nu`, `carrying` and `kish` are degrees
+    of freedom, units that carry the spread, and effective units, of a smooth figure; `effective`
+    are units by what each adds to the figure, n_w / (1 + n_w SE^2) with SE on logarithms, infinite
+    where that is not asked.
     """
 
-    kinds: tuple[Errors, ...] = ()
-    limits: tuple[Limits, ...] = ()
+    kinds: tuple[binomial.Errors, ...] = ()
+    limits: tuple[binomial.Limits, ...] = ()
     weights: tuple[float, ...] = ()
     drawn: bool = False
     nu: float = float("nan")
@@ -100,13 +85,7 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Auto:
-    """What the intervals of one set of evidence share.
-
-    Attributes
-    ----------
-    seen : Totals
-        With weights of one.
-    """
+    """What the intervals of one set of evidence share; `seen` are totals with weights of one."""
 
     seen: Totals
     application: Application
@@ -122,17 +101,8 @@ class Auto:
         replicates: Floats,
         naive: float = float("nan"),
     ) -> Found:
-        """The ends of the interval of a measure by its rule.
-
-        Parameters
-        ----------
-        point : float
-            Its value; finite.
-        left : sequence of LeftOut
-            One for each resampled factor.
-        replicates : ndarray of float64, shape (replicates,)
-        naive : float
-            The naive baseline, where there is one.
+        """The ends of the interval of a measure by its rule, from its finite value, one `LeftOut`
+        for each resampled factor, and the replicates.
         """
         rule = measure.interval
         if rule.scale == "none":
@@ -144,11 +114,11 @@ class Auto:
             rates = self._rates(measure)
             if not rates:
                 return Found(None, None, "no interval: all decisions cost the same here")
-            return self._of_rates(measure, point, rates, replicates, naive)
+            return self._from_rates(measure, point, rates, replicates, naive)
         if rule.excess:
-            ends = excess_limits(point, left, replicates, self.level, measure.direction)
+            ends = smooth.excess_limits(point, left, replicates, self.level, measure.direction)
         else:
-            ends = smooth_limits(
+            ends = smooth.smooth_limits(
                 point,
                 left,
                 replicates,
@@ -172,12 +142,12 @@ class Auto:
         return measure.interval.rates(self.seen, self.application, *arguments)
 
     def _support(self, left: Sequence[LeftOut], point: float, scale: str) -> Support:
-        found = spread(left, point)
+        found = smooth.spread(left, point)
         if found is None:
             return Support(kish=min((one.kish for one in left), default=float("nan")))
         effective = float("inf")
         if scale in ("log", "log1m") and not any(one.ordered for one in left):
-            logs = spread(left, point, partial(forth, scale))
+            logs = smooth.spread(left, point, partial(smooth.to_scale, scale))
             effective = logs.kish / (1 + logs.kish * logs.se**2) if logs else effective
         return Support(nu=found.nu, carrying=found.carrying, kish=found.kish, effective=effective)
 
@@ -187,13 +157,13 @@ class Auto:
         """Where the scale has no place for the value, or for it without a unit."""
         rates = self._rates(measure)
         if rates:
-            return self._of_rates(measure, point, rates, np.zeros(0))
+            return self._from_rates(measure, point, rates, np.zeros(0))
         if measure.total and point == 0:
             n_w = min(one.kish for one in left)
             return Found(0.0, NEVER_SEEN * n_w / max(n_w - 1, 1e-9), None, support)
         return Found(None, None, AT_AN_END, support)
 
-    def _of_rates(
+    def _from_rates(
         self,
         measure: Measure,
         point: float,
@@ -202,7 +172,7 @@ class Auto:
         naive: float = float("nan"),
     ) -> Found:
         kinds = tuple(errors_of(self.seen, rate, self.plan) for rate in rates)
-        found = [rate_limits(kind, self.level, self.icc) for kind in kinds]
+        found = [binomial.rate_limits(kind, self.level, self.icc) for kind in kinds]
         limits = tuple(one for one in found if one is not None)
         if len(limits) < len(kinds):
             return Found(None, None, "no interval: a class has no trials or no units")
@@ -217,7 +187,7 @@ class Auto:
         )
         lower, upper = map(float, self._joined(measure, point, rates, kinds, limits))
         if measure.interval.optimistic:  # no threshold need cost more than the naive baseline
-            upper -= min(0.0, bias_of(replicates, point))
+            upper -= min(0.0, smooth.bias_of(replicates, point))
             upper = min(upper, naive) if naive >= point else upper
         if np.isinf(upper):
             return Found(lower, None, "the upper end is infinite", support)
@@ -228,8 +198,8 @@ class Auto:
         measure: Measure,
         point: float,
         rates: Sequence[Rate],
-        kinds: Sequence[Errors],
-        limits: Sequence[Limits],
+        kinds: Sequence[binomial.Errors],
+        limits: Sequence[binomial.Limits],
     ) -> tuple[float, float]:
         """Ends of what a figure makes of its rates."""
         joined = measure.interval.joined
@@ -242,10 +212,10 @@ class Auto:
             ends = sorted((point + w * (end - m.value)) for end in (m.lower, m.upper))
             return ends[0], ends[1]
         if joined == "sum":
-            whole = summed(point, weights, kinds, limits)
+            whole = binomial.summed(point, weights, kinds, limits)
             return whole.lower, whole.upper
-        r = 0.0 if joined == "ratio" else correlation(kinds[0].every, kinds[1].every)
-        lower, upper = ratio_limits(limits[0], limits[1], r)
+        r = 0.0 if joined == "ratio" else smooth.correlation(kinds[0].every, kinds[1].every)
+        lower, upper = binomial.ratio_limits(limits[0], limits[1], r)
         weight = rates[0].weight / rates[1].weight
         lower, upper = lower * weight, upper * weight
         if joined in ("ratio", "shared"):
@@ -256,14 +226,63 @@ class Auto:
         return min(shares[0], point), max(shares[1], point)
 
     def _at_thresholds(
-        self,
-        measure: Measure,
-        rates: Sequence[Rate],
-        limits: Sequence[Limits],
+        self, measure: Measure, rates: Sequence[Rate], limits: Sequence[binomial.Limits]
     ) -> tuple[float, float]:
         sweep = self.seen.sweep(rates[0].part)
         first, second = (m.effective for m in limits)
         if measure.interval.joined == "equal":
-            return equal_error_limits(sweep, first, second, self.level)
+            return binomial.equal_error_limits(sweep, first, second, self.level)
         at, of_misses = measure.argument(), rates[0].of == "target"
-        return rate_at_limits(sweep, of_misses, first, second, at, self.level)
+        return binomial.rate_at_limits(sweep, of_misses, first, second, at, self.level)
+
+
+def flags_of(
+    measure: Measure,
+    units: Mapping[str, int],
+    support: Support,
+    left: Sequence[LeftOut],
+    run: "Setting",
+    known: bool,
+) -> tuple[str, ...]:
+    """Flags of the task, then what is too few, by what each class effectively holds; `units` are
+    those of each resampled factor, `known` says whether there is an interval.
+    """
+    auto, rule = run.method == "auto", measure.interval
+    fewest = min(units.values(), default=np.inf)
+    held = min((one.kish for one in left), default=np.inf)
+    held = min(held, support.effective if auto else np.inf)
+    found = raised(
+        few_units=fewest < (rule.fewest if auto else FEW_UNITS),
+        few_effective_units=held < ONE_KISH or (held < FEW_KISH and held < 0.9 * fewest),
+        clustered_errors=any(map(_clustered, support.kinds)),
+        rare_losses=auto and rule.rare and _rare(measure, fewest, run),
+        in_order=any(one.ordered for one in left),
+        few_errors=known and _errors(measure, support, run) < FEW_ERRORS,
+    )
+    # What is said of crossed percentile intervals is not so of the others.
+    given = (f for f in run.context.flags if not (auto and f == "crossed"))
+    return (*given, *found)
+
+
+def _errors(measure: Measure, support: Support, run: "Setting") -> float:
+    """Errors of the kind that has fewest: each class that has a prior counts for itself."""
+    if support.rates:
+        return min(min(k.errors, k.trials - k.errors) for k in support.rates)
+    said = run.context
+    kind = measure.errors or ("costs" if "costs" in measure.uses else "")
+    seen = said.errors.get(kind, said.errors.get("", FEW_ERRORS))
+    own = (said.part_errors.get(part, FEW_ERRORS) for part in measure.parts)
+    return min([seen if measure.decides else FEW_ERRORS, *own])
+
+
+def _rare(measure: Measure, fewest: float, run: "Setting") -> bool:
+    """Whether a class has few trials that are each a unit."""
+    if fewest < 0.9 * run.context.n_trials:
+        return False
+    held = np.asarray(run.auto.seen.sums(measure.parts[0], "n")[0], np.float64)
+    return bool(held[held > 0].min(initial=np.inf) <= FEW_LOSSES)
+
+
+def _clustered(kind: binomial.Errors) -> bool:
+    """Whether few units hold several trials each."""
+    return kind.kish < FEW_UNITS and kind.effective > 1.5 * kind.kish

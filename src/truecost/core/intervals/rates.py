@@ -29,10 +29,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from truecost.core.intervals.smooth import carried, correlation, of_factor
-from truecost.core.jackknife import LeftOut
+from truecost.core.intervals.smooth import carrying_units, correlation, of_factor
+from truecost.core.subsets import Floats, LeftOut
 from truecost.core.sweep import Sweep
 from truecost.names import ICC
 
@@ -41,12 +40,10 @@ CARRY = 2.0  # units' worth of belief in D0
 
 @dataclass(frozen=True, eq=False)
 class Errors:
-    """Errors of one kind among the trials of one class.
+    """Errors of one kind (`what`) among the trials of one class (`of`); weighted sums.
 
     Attributes
     ----------
-    errors, trials : float
-        Weighted sums.
     effective : float
         Kish's number of trials: `trials` where all weigh one.
     left : tuple of LeftOut
@@ -54,10 +51,6 @@ class Errors:
     sides : tuple of float
         Trials that leaving out all units of a factor, one after another, would take away, over all
         trials: 1, or more where a trial has units of one factor on several sides.
-    what : str
-        What an error is, for a reader: `miss`.
-    of : str
-        Whose errors they are: `target`.
     every : tuple of LeftOut
         As `left`, but of all units: those without such trials leave the rate as it is. Rates of
         several classes correlate by these.
@@ -85,16 +78,9 @@ class Errors:
 
 @dataclass(frozen=True)
 class Limits:
-    """A figure with the ends of its interval.
-
-    Attributes
-    ----------
-    effective : float
-        n_e, the trials that a binomial of these limits would have.
-    nu : float
-        Degrees of freedom.
-    carrying : float
-        k_c, the units that carry the spread.
+    """A figure with the ends of its interval, n_e, the trials that a binomial of these limits would
+    have (`effective`), degrees of freedom (`nu`), and k_c, the units that carry the spread
+    (`carrying`).
     """
 
     value: float
@@ -104,26 +90,10 @@ class Limits:
     nu: float = float("nan")
     carrying: float = float("nan")
 
-    @property
-    def turned(self) -> "Limits":
-        """Of 1 - value."""
-        return Limits(
-            1 - self.value, 1 - self.upper, 1 - self.lower, self.effective, self.nu, self.carrying
-        )
-
 
 def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
-    """Limits of a rate; see the module.
-
-    Parameters
-    ----------
-    icc : float
-        Correlation of the trials of a unit that is assumed as far as the data do not show it.
-
-    Returns
-    -------
-    Limits or None
-        None without trials or without two units.
+    """Limits of a rate, see the module; None without trials or without two units. `icc` is the
+    correlation of the trials of a unit that is assumed as far as the data do not show it.
     """
     from scipy.special import betaincinv, ndtri, stdtrit
 
@@ -141,7 +111,7 @@ def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
     known = [one for one in spreads if one is not None]
     ordered = any(one.ordered for one in found.left)
     if 0 < p < 1 and len(known) == len(spreads):
-        carrying = min(_carrying(one, p) for one in found.left)
+        carrying = min(_carrying_units(one, p) for one in found.left)
         seen = sum(one.se**2 for one in known) / (p * (1 - p) / size)
         few = min(carrying, 1e9)
         design = (few * seen + CARRY * assumed) / (few + CARRY)
@@ -162,14 +132,14 @@ def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
     return Limits(p, lower, upper, effective, nu, carrying)
 
 
-def _carrying(left: LeftOut, p: float) -> float:
+def _carrying_units(left: LeftOut, p: float) -> float:
     """Units of a factor that carry errors: d is taken from the rate, in strata from their mean."""
     fine = np.where(np.isfinite(left.values), left.values, p)
     copies = np.ones(len(fine)) if left.copies is None else left.copies
     if left.strata is None:
-        return carried(fine - p, copies)
+        return carrying_units(fine - p, copies)
     means = np.bincount(left.strata, copies * fine) / np.bincount(left.strata, copies)
-    return carried(fine - means[left.strata], copies)
+    return carrying_units(fine - means[left.strata], copies)
 
 
 def summed(
@@ -179,13 +149,7 @@ def summed(
 
     The distances of the ends add in squares, those of negative weights with their ends exchanged,
     and twice the products of each pair by the correlation of their leave-one-out rates, from 0 up.
-
-    Parameters
-    ----------
-    value : float
-        The figure: what does not vary added to the sum.
-    limits : sequence of Limits
-        Of each rate.
+    To the sum what does not vary is added (`value` is the whole figure).
     """
     down, up = arms(weights, limits)
     below, above = sum(a * a for a in down), sum(a * a for a in up)
@@ -216,10 +180,10 @@ def difference_limits(a: Limits, b: Limits, r: float) -> tuple[float, float]:
     value = a.value - b.value
     below = (a.value - a.lower, b.upper - b.value)
     above = (a.upper - a.value, b.value - b.lower)
-    return value - _apart(*below, r), value + _apart(*above, r)
+    return value - _joint_width(*below, r), value + _joint_width(*above, r)
 
 
-def _apart(x: float, y: float, r: float) -> float:
+def _joint_width(x: float, y: float, r: float) -> float:
     return float(np.sqrt(max(0.0, x * x + y * y - 2 * r * x * y)))
 
 
@@ -253,20 +217,11 @@ def _quotient(a: Limits, b: Limits, r: float, side: int) -> float:
     return max(0.0, end)
 
 
-Floats = npt.NDArray[np.float64]
-
-
 def equal_error_limits(
     sweep: Sweep, of_misses: float, of_false_alarms: float, level: float
 ) -> tuple[float, float]:
-    """Ends of the equal error rate.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        With weights of one.
-    of_misses, of_false_alarms : float
-        n_e of both classes at the threshold of equal errors.
+    """Ends of the equal error rate, from a sweep with weights of one and n_e of both classes at the
+    threshold of equal errors.
     """
     w_a, w_b = _weight(of_misses), _weight(of_false_alarms)
     both = w_a + w_b
@@ -283,16 +238,8 @@ def equal_error_limits(
 def rate_at_limits(
     sweep: Sweep, of_misses: bool, of_rates: float, of_given: float, at: float, level: float
 ) -> tuple[float, float]:
-    """Ends of the rate of one class where that of the other is `at`.
-
-    Parameters
-    ----------
-    sweep : Sweep
-        With weights of one.
-    of_misses : bool
-        Whether misses are asked for and the rate of false alarms is given.
-    of_rates, of_given : float
-        n_e of both at the chosen threshold.
+    """Ends of the rate of one class (misses if `of_misses`) where that of the other is `at`, from a
+    sweep with weights of one and n_e of both at the chosen threshold.
     """
     scale, wanted = np.sqrt(_weight(of_given)), np.arcsin(np.sqrt(at))
 

@@ -1,4 +1,5 @@
-"""Limits of smooth figures, from what leave-one-out values tell of their standard error.
+"""Limits of figures, from their replicates (`interval`: percentile, basic, BCa), or, where they are
+smooth, from what leave-one-out values tell of their standard error (`smooth_limits`).
 
 With g the scale on which a figure is judged, v the figure and lo the n values without one unit:
 d = g(lo) - mean, U = -(n - 1) d, SE^2 = (n - 1) / n sum (g(lo) - g(v))^2, and the units that carry
@@ -20,31 +21,117 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from truecost.core.intervals.replicates import interval
-from truecost.core.jackknife import LeftOut
+from truecost.core.subsets import Floats, LeftOut
+from truecost.names import Ends, Method
 
-Floats = npt.NDArray[np.float64]
-
-
+ONE_UNIT = "no interval: there is one unit, so nothing can be resampled"
 Scale = Callable[[Floats], Floats]
+ROUNDING = 1e-12  # of 1 less a figure (sums of shares that make 1), and of places on a scale
+AMPLE = 100  # degrees of freedom from which replicates have a say
+
+# The best of several that are equal in truth: its replicates, which vary twice as much as the data
+# alone, lie above it by sqrt(2) - 1 of what it lies above the truth.
+SEEN = 2**0.5 - 1
+
+
+def interval(
+    replicates: Floats,
+    level: float,
+    method: Method = "percentile",
+    point: float = float("nan"),
+    left_out: Floats | None = None,
+) -> tuple[float, float]:
+    """Ends of the interval from replicates; undefined (NaN) replicates are left out.
+
+    The ends are quantiles of the replicates, interpolated linearly. For `percentile` (paper 003,
+    section 4.1) they are those at t = (1 - level) / 2 and (1 + level) / 2; for `bca` those at Phi(b
+    + (b + z) / (1 - a (b + z))) with z = Phi^-1(t), the bias b = Phi^-1(share of replicates below
+    the point, ties counted half), and the acceleration a = sum d^3 / (6 (sum d^2)^1.5) over d =
+    mean of the leave-one-out values - each of them (Efron 1987; DiCiccio and Efron 1996); without
+    these values `bca` is `percentile`.
+
+    Infinite where the replicates are; both NaN when no replicate is defined, or when `bca` is not:
+    the point lies outside all replicates, or a leave-one-out value is infinite.
+    """
+    values = np.sort(replicates[~np.isnan(replicates)])
+    if len(values) == 0:
+        return float("nan"), float("nan")
+    tails = np.array([(1 - level) / 2, (1 + level) / 2])
+    if method == "bca" and left_out is not None:
+        tails = _bca_tails(values, tails, point, left_out)
+    return _quantile(values, tails[0]), _quantile(values, tails[1])
+
+
+def _quantile(values: Floats, q: float) -> float:
+    """Linear quantile of sorted values that may hold infinities; NaN for q NaN."""
+    if np.isnan(q):
+        return float("nan")
+    place = q * (len(values) - 1)
+    low, high = values[int(np.floor(place))], values[int(np.ceil(place))]
+    return float(low) if low == high else float(low + (place - np.floor(place)) * (high - low))
+
+
+def _bca_tails(values: Floats, tails: Floats, point: float, left_out: Floats) -> Floats:
+    """Bias-corrected and accelerated tail probabilities; ties count half in the bias term."""
+    from scipy.special import ndtr, ndtri
+
+    below = (values < point).mean() + 0.5 * (values == point).mean()
+    defined = left_out[~np.isnan(left_out)]
+    if len(defined) < 2:
+        return tails
+    if not np.isfinite(defined).all():
+        return np.array([np.nan, np.nan])
+    deviations = defined.mean() - defined
+    spread = float((deviations**2).sum())
+    if spread == 0 or not 0 < below < 1:
+        return tails if spread == 0 else np.array([np.nan, np.nan])
+    acceleration = float((deviations**3).sum()) / (6 * spread**1.5)
+    bias, z = ndtri(below), ndtri(tails)
+    return np.asarray(ndtr(bias + (bias + z) / (1 - acceleration * (bias + z))))
+
+
+def finite(value: float) -> float | None:
+    """The value, or None where JSON has no number for it (NaN and the infinities)."""
+    return float(value) if np.isfinite(value) else None
+
+
+def ends(
+    replicates: Floats,
+    level: float,
+    method: Ends,
+    point: float,
+    left_out: Floats | None = None,
+    undefined: str = "",
+) -> tuple[float | None, float | None, str | None]:
+    """Ends of the interval as they are stored, None when undefined or infinite, and why one of them
+    or the value is missing; `undefined` says why the value is, if it is.
+
+    Rows of the method `delta` are compared by the percentiles of their replicates.
+    """
+    if np.isnan(point):
+        why = undefined or "a class or a denominator that the measure needs has no weight"
+        return None, None, f"undefined: {why}"
+    way: Method = "bca" if method == "bca" else "percentile"
+    lower, upper = interval(replicates, level, way, point, left_out)
+    if np.isinf(point):
+        reason = "infinite: a truth was given probability 0"
+    elif np.isnan(upper) and np.isnan(replicates).all():
+        reason = "no replicate defines the measure"
+    elif np.isnan(upper):
+        reason = "bca is not defined: the value lies outside all replicates, or one is infinite"
+    elif np.isinf(upper):
+        reason = "the upper end is infinite"
+    else:
+        return float(lower), float(upper), None
+    return finite(lower), finite(upper), reason
 
 
 @dataclass(frozen=True)
 class Spread:
-    """How far a figure may be off, on its scale.
-
-    Attributes
-    ----------
-    se : float
-        Standard error.
-    nu : float
-        Degrees of freedom.
-    carrying : float
-        Units that effectively carry the spread, nu_k / 2; those of the factor that has fewest.
-    fall, rise : float
-        How far one more unit like the lowest and the highest would move the figure, from 0 up.
-    kish : float
-        Effective number of units; of the factor that has fewest.
+    """How far a figure may be off, on its scale: standard error and its degrees of freedom; units
+    that carry the spread, nu_k / 2, of the factor that has fewest; how far one more unit like the
+    lowest and the highest would move the figure, from 0 up; effective units, of the factor that has
+    fewest.
     """
 
     se: float
@@ -63,23 +150,10 @@ class Spread:
 def spread(
     left: Sequence[LeftOut], point: float, scale: Scale | None = None, about_mean: bool = False
 ) -> Spread | None:
-    """The spread of a figure from its values without single units.
+    """The spread of a figure v (`point`) from its values without single units of each resampled
+    factor, on the scale g; None when one of them is not finite on it.
 
-    Parameters
-    ----------
-    left : sequence of LeftOut
-        One for each resampled factor.
-    point : float
-        The figure, v.
-    scale : callable, optional
-        g; the figure itself when left out.
-    about_mean : bool
-        Whether squares are taken about the mean of g(lo), not about g(v): for sums.
-
-    Returns
-    -------
-    Spread or None
-        None when the figure or a value without a unit is not finite on the scale.
+    With `about_mean` squares are taken about the mean of g(lo), not about g(v): for sums.
     """
     found = [of_factor(one, point, scale, about_mean) for one in left]
     spreads = [one for one in found if one is not None]
@@ -121,7 +195,7 @@ def of_factor(
     influence = -(sizes[strata] - 1) * d
     shares = np.bincount(strata, copies * about**2) * (sizes - 1) / np.maximum(sizes, 1)
     n = float(copies.sum())
-    carrying = carried(d, copies)
+    carrying = carrying_units(d, copies)
     rest = shares.sum() ** 2 / max(float((shares**2 / np.maximum(sizes - 1, 1)).sum()), 1e-300)
     nu = min(
         n - 1 if left.strata is None else rest, max(2.0, left.kish - 1), max(2.0, 2 * carrying)
@@ -159,7 +233,7 @@ def _in_order(found: Spread, influence: Floats, strata: npt.NDArray[np.int64]) -
     return replace(found, se=se, nu=max(1.0, nu), fall=0.0, rise=0.0)
 
 
-def carried(d: Floats, copies: Floats) -> float:
+def carrying_units(d: Floats, copies: Floats) -> float:
     """How many units carry the spread: nu_k / 2; 0 where nothing differs."""
     second = float((copies * d**2).sum())
     if second == 0:
@@ -169,12 +243,8 @@ def carried(d: Floats, copies: Floats) -> float:
 
 
 def correlation(one: Sequence[LeftOut], other: Sequence[LeftOut]) -> float:
-    """Correlation of what single units do to two figures, clipped to 0 and 1.
-
-    Parameters
-    ----------
-    one, other : sequence of LeftOut
-        Factors that only one of them has move only that one.
+    """Correlation of what single units do to two figures, clipped to 0 and 1; factors that only one
+    of them has move only that one.
     """
     ours, theirs = ({f.factor: f for f in side} for side in (one, other))
     products = np.zeros(3)
@@ -198,18 +268,7 @@ def _moves(left: LeftOut) -> Floats:
     return np.where(fine, (seen - means[of]) * np.sqrt(copies), 0.0)
 
 
-ROUNDING = 1e-12  # of 1 less a figure (sums of shares that make 1), and of places on a scale
-
-
-AMPLE = 100  # degrees of freedom from which replicates have a say
-
-
-# The best of several that are equal in truth: its replicates, which vary twice as much as the data
-# alone, lie above it by sqrt(2) - 1 of what it lies above the truth.
-SEEN = 2**0.5 - 1
-
-
-def forth(scale: str, values: Floats) -> Floats:
+def to_scale(scale: str, values: Floats) -> Floats:
     """Values on a scale; infinite or NaN where it has none for them."""
     with np.errstate(divide="ignore", invalid="ignore"):
         if scale == "log":
@@ -224,7 +283,7 @@ def forth(scale: str, values: Floats) -> Floats:
     return np.asarray(values, np.float64)
 
 
-def back(scale: str, value: float) -> float:
+def from_scale(scale: str, value: float) -> float:
     """The figure at a place of a scale."""
     with np.errstate(over="ignore"):
         if scale == "log":
@@ -256,24 +315,16 @@ def smooth_limits(
 ) -> tuple[float, float] | None:
     """Ends of the interval of a smooth figure; None where the scale has no place for a value.
 
-    Parameters
-    ----------
-    replicates : ndarray of float64, shape (replicates,)
-    scale : {"log", "log1m", "logit", "logit100", "identity"}
-    direction : {"lower", "higher"}
-        Which values are better.
-    optimistic : bool
-        Whether the figure is the best of many on these data.
-    total : bool
-        Whether it is a sum: the values without a unit are scaled by n / (n - 1) already, and their
-        squares are taken about their mean.
+    `optimistic` says that the figure is the best of many on these data; `total` that it is a sum:
+    the values without a unit are scaled by n / (n - 1) already, and their squares taken about their
+    mean.
     """
     from scipy.special import stdtrit
 
     sign = sign_of(scale, direction)
 
     def g(values: Floats) -> Floats:
-        return sign * forth(scale, values)
+        return sign * to_scale(scale, values)
 
     found = spread(left, point, g, about_mean=total)
     if found is None:
@@ -291,7 +342,7 @@ def smooth_limits(
         high -= min(0.0, bias_of(g(replicates), at))
     if high - low <= ROUNDING * max(1.0, abs(at)):  # nothing varies: exp(log(v)) may miss v
         return point, point
-    ends = sorted(back(scale, sign * end) + 0.0 for end in (low, high))  # 0, and never -0
+    ends = sorted(from_scale(scale, sign * end) + 0.0 for end in (low, high))  # 0, and never -0
     return ends[0], ends[1]
 
 

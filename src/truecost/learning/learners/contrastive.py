@@ -1,4 +1,14 @@
-"""The contrastive classifier of paper 000 as a learner: it learns from all labels so far.
+"""The contrastive classifier of paper 000 as a learner, which learns from all labels so far: its
+layers, its loss and its training in PyTorch.
+
+An embedding net and a classifier on top of it, both of linear layers. In each epoch every labelled
+item is paired with another one that is drawn for it, and the loss of a pair is
+
+    contrastive(a, b) + 0.09 (cross-entropy(a) + cross-entropy(b))
+    contrastive(a, b) = d^2 / 2                   where both are of one class
+                        max(0, margin - d)^2 / 2  otherwise,    d = |embedding(a) - embedding(b)|
+
+(Chopra, Hadsell and LeCun 2005; Hadsell, Chopra and LeCun 2006.)
 
 From the paper (section IV.B): an embedding net trained as a Siamese network, a classifier of linear
 layers on top, cross-entropy weighing 0.09 of the contrastive loss, Adam with learning rate 1e-4 and
@@ -19,49 +29,186 @@ The same seed and items give the same bytes, for any number of threads.
 """
 
 import io
-from typing import Any
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from itertools import pairwise
+from typing import Annotated, Any
 
+import msgspec
 import numpy as np
 
-from truecost.errors import UsageError
-from truecost.extras import need
-from truecost.learning.checking import softmax
-from truecost.learning.learners.network import (
-    ContrastiveSettings,
-    balanced,
-    calm,
-    network,
-    train,
-)
-from truecost.learning.learners.options import class_weights, settings_of
+from truecost.errors import UsageError, need
+from truecost.learning.checking import checked_array, softmax
+from truecost.learning.learners.building import ClassWeight, class_weights, settings_of
 from truecost.learning.learners.pool import (
     Pool,
     check_width,
     numbers_of,
     of_probabilities,
-    proper,
     unlearnt,
 )
 from truecost.learning.system import Answered, Batch, Floats, Outputs, Task, generator
+
+Size = Annotated[int, msgspec.Meta(ge=1)]
+Positive = Annotated[float, msgspec.Meta(gt=0)]
+TINY = 1e-12  # under a root: two items may lie at one place, where a root has no slope
+
+
+class ContrastiveSettings(msgspec.Struct, frozen=True):
+    """Options of `contrastive`. The paper's are the defaults; sizes it does not give.
+
+    `hidden`: sizes of the hidden layers of the embedding net; `embedding`: dimensions of the
+    embedding; `classifier`: sizes of the hidden layers of the classifier; `batch_norm`: normalise
+    the features and each hidden layer by the minibatch; `classification_weight`: of the
+    classification loss beside the contrastive loss; `margin`: distance from which on items of two
+    classes are far enough apart; `class_weight`: in the classification loss: weight of the target,
+    inverse to the frequencies of the labels, or by class; `learning_rate`, `weight_decay`: of Adam,
+    which starts anew in each adaptation; `patience`: epochs without a smaller training loss after
+    which training ends; `max_epochs`: after which it ends at the latest; `minibatch`: most items of
+    a step, 3 or more; pairs are drawn within it; `reset`: start each adaptation from the first
+    weights, not from those of the last one.
+    """
+
+    hidden: tuple[Size, ...] = (256, 256)
+    embedding: Size = 64
+    classifier: tuple[Size, ...] = (256,)
+    batch_norm: bool = True
+    classification_weight: Annotated[float, msgspec.Meta(ge=0)] = 0.09
+    margin: Positive = 1.0
+    class_weight: ClassWeight | None = None
+    learning_rate: Positive = 1e-4
+    weight_decay: Annotated[float, msgspec.Meta(ge=0)] = 1e-5
+    patience: Size = 15
+    max_epochs: Size = 500
+    minibatch: Annotated[int, msgspec.Meta(ge=3)] = 256
+    reset: bool = False
+
+
+@contextmanager
+def calm(seed: int | None = None) -> Iterator[Any]:
+    """PyTorch in one thread, with deterministic algorithms; all is put back afterwards.
+
+    `seed` is that of PyTorch's own random numbers, while it lasts.
+    """
+    torch = need("torch", "torch")
+    threads = torch.get_num_threads()
+    strict = torch.are_deterministic_algorithms_enabled()
+    with torch.random.fork_rng(devices=[]):
+        try:
+            torch.set_num_threads(1)
+            torch.use_deterministic_algorithms(True)
+            if seed is not None:
+                torch.manual_seed(seed)
+            yield torch
+        finally:
+            torch.set_num_threads(threads)
+            torch.use_deterministic_algorithms(strict)
+
+
+def network(inputs: int, classes: int, settings: ContrastiveSettings) -> Any:
+    """A new network: a `ModuleDict` of `embed` and `classify`."""
+    nn = need("torch", "torch").nn
+    first = [nn.BatchNorm1d(inputs)] if settings.batch_norm else []
+    embed = _layers(nn, (inputs, *settings.hidden, settings.embedding), settings.batch_norm)
+    classify = _layers(nn, (settings.embedding, *settings.classifier, classes), settings.batch_norm)
+    parts = {"embed": nn.Sequential(*first, *embed), "classify": nn.Sequential(*classify)}
+    return nn.ModuleDict(parts)
+
+
+def _layers(nn: Any, sizes: Sequence[int], batch_norm: bool) -> list[Any]:
+    """Linear layers, with what stands between them."""
+    layers: list[Any] = []
+    for before, after in pairwise(sizes):
+        layers.append(nn.Linear(before, after))
+        layers += [nn.BatchNorm1d(after)] * batch_norm + [nn.LeakyReLU()]
+    return layers[: -1 - batch_norm]
+
+
+def contrastive_loss(left: Any, right: Any, same: Any, margin: float) -> Any:
+    """Mean over pairs of d^2 / 2 (same class) or max(0, margin - d)^2 / 2 (two classes).
+
+    `left`, `right` (shape (pairs, dimensions)): embeddings; `same` (shape (pairs,)).
+    """
+    squares = ((left - right) ** 2).sum(dim=1)
+    missing = (margin - (squares + TINY).sqrt()).clamp(min=0.0)
+    losses = same * squares + (~same) * missing**2
+    return losses.mean() / 2
+
+
+def train(
+    parts: Any,
+    features: Any,
+    labels: Any,
+    weights: Any,
+    settings: ContrastiveSettings,
+    rng: np.random.Generator,
+) -> list[float]:
+    """Train a network, in place, until its loss stops falling; gives the loss of each epoch.
+
+    `features` (shape (items, inputs)): of two items or more; `labels` (shape (items,)): places of
+    classes; `weights` (shape (classes,)): of classes in the cross-entropy; `rng`: draws minibatches
+    and pairs.
+    """
+    torch = need("torch", "torch")
+    entropy = partial(torch.nn.functional.cross_entropy, weight=weights)
+    parts.train()
+    adam = torch.optim.Adam(
+        parts.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+    )
+
+    def epoch() -> float:
+        """One pass over all items; their mean loss."""
+        total = 0.0
+        for rows in minibatches(len(labels), settings.minibatch, rng):
+            partners, known = rows_paired(len(rows), rng), labels[rows]
+            places = parts["embed"](features[rows])
+            logits = parts["classify"](places)
+            same = known == known[partners]
+            apart = contrastive_loss(places, places[partners], same, settings.margin)
+            classified = entropy(logits, known) + entropy(logits[partners], known[partners])
+            loss = apart + settings.classification_weight * classified
+            adam.zero_grad()
+            loss.backward()
+            adam.step()
+            total += loss.item() * len(rows)
+        return total / len(labels)
+
+    losses: list[float] = []
+    best, waited = float("inf"), 0
+    while len(losses) < settings.max_epochs and waited < settings.patience:
+        losses.append(epoch())
+        waited = 0 if losses[-1] < best else waited + 1
+        best = min(best, losses[-1])
+    parts.eval()
+    return losses
+
+
+def minibatches(size: int, most: int, rng: np.random.Generator) -> list[np.ndarray]:
+    """All rows in drawn order, in parts of nearly one size: none is left with a single item."""
+    parts = -(-size // most)
+    return np.array_split(rng.permutation(size), parts)
+
+
+def rows_paired(size: int, rng: np.random.Generator) -> np.ndarray:
+    """For each row another one, each as likely."""
+    return (np.arange(size) + rng.integers(1, size, size)) % size
+
+
+def balanced(labels: Floats, classes: int) -> list[float]:
+    """Weights inverse to the frequencies; 1 for classes without labels, which have no loss."""
+    counts = np.bincount(labels.astype(np.int64), minlength=classes)
+    present = int((counts > 0).sum())
+    return [len(labels) / (present * count) if count else 1.0 for count in counts.tolist()]
 
 
 def contrastive(task: Task) -> "Contrastive":
     """The contrastive classifier.
 
-    Parameters
-    ----------
-    task : Task
-        Of detection or of several classes; options as `ContrastiveSettings`.
-
-    Raises
-    ------
-    UsageError
-        When an option is wrong, or the task is about numbers.
-    MissingExtraError
-        Without PyTorch.
+    `task`: of detection or of several classes; options as `ContrastiveSettings`.
     """
     need("torch", "torch")
-    settings = settings_of(ContrastiveSettings, "contrastive", task)
+    settings = settings_of(ContrastiveSettings, "learner contrastive", task.options)
     if task.kind == "numbers":
         raise UsageError("learner contrastive tells classes apart, and the task is about numbers")
     return Contrastive(task, settings)
@@ -70,10 +217,7 @@ def contrastive(task: Task) -> "Contrastive":
 class Contrastive:
     """A learner around the network.
 
-    Attributes
-    ----------
-    losses : list of float
-        Of each epoch of the last adaptation.
+    `losses`: of each epoch of the last adaptation.
     """
 
     name = "contrastive"
@@ -103,8 +247,8 @@ class Contrastive:
             alike = unlearnt(self.task, len(matrix)).probabilities
             assert alike is not None
             return of_probabilities(self.task, alike, logits=np.log(alike), embedding=embedding)
-        proper(embedding, (len(matrix), self.settings.embedding), "embedding", self.name)
-        proper(logits, size, "logits", self.name)
+        checked_array(embedding, (len(matrix), self.settings.embedding), "embeddings", self.name)
+        checked_array(logits, size, "logits", self.name)
         return of_probabilities(self.task, softmax(logits), logits=logits, embedding=embedding)
 
     def adapt(self, batch: Batch, answered: Answered) -> None:  # noqa: ARG002
@@ -124,7 +268,7 @@ class Contrastive:
                 self._network(features.shape[1]),
                 torch.tensor(features, dtype=torch.float32),
                 torch.tensor(labels, dtype=torch.int64),
-                torch.tensor(self._of_classes(labels), dtype=torch.float32),
+                torch.tensor(self._class_weights(labels), dtype=torch.float32),
                 self.settings,
                 rng,
             )
@@ -167,7 +311,7 @@ class Contrastive:
             self._width = width
         return self._parts
 
-    def _of_classes(self, labels: Floats) -> list[float]:
+    def _class_weights(self, labels: Floats) -> list[float]:
         """Weight of each class in the classification loss."""
         if self._weights is None:
             return [1.0] * len(self.task.classes)

@@ -1,14 +1,24 @@
 """What adapters of models keep and put out: labelled items, the scale of features, outputs."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from truecost.errors import InputError
-from truecost.learning.checking import described, improper
-from truecost.learning.system import Answered, Array, Batch, Floats, Outputs, Task, generator
+from truecost.learning.system import (
+    Answered,
+    Array,
+    Batch,
+    Floats,
+    Outputs,
+    Task,
+    described,
+    generator,
+    number_of,
+)
 
 
 def of_probabilities(
@@ -21,19 +31,8 @@ def of_probabilities(
 ) -> Outputs:
     """Outputs of a classifier: the most probable class, of equal ones the first.
 
-    Parameters
-    ----------
-    task : Task
-        Of detection or of several classes.
-    probabilities : ndarray of float64, shape (items, classes)
-        In the order of `task.classes`.
-    logits, embedding, members : ndarray of float64, optional
-        As `Outputs` has them.
-
-    Returns
-    -------
-    Outputs
-        Scores are the probability of the target (detection) or of the decision.
+    Probabilities have the shape (items, classes), in the order of `task.classes`. Scores are the
+    probability of the target (detection) or of the decision.
     """
     best = probabilities.argmax(axis=1)
     rows = np.arange(len(probabilities))
@@ -48,88 +47,21 @@ def of_numbers(values: Array) -> Outputs:
     return Outputs(tuple(repr(value) for value in numbers.tolist()), numbers)
 
 
-def of_texts(texts: Sequence[str], scores: Array | None = None) -> Outputs:
-    """Outputs that are texts: transcripts, translations or diarizations.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        One for each item.
-    scores : ndarray, shape (items,), optional
-        How sure the system is, higher for surer; 0 unless given.
-    """
-    sure = np.zeros(len(texts)) if scores is None else np.asarray(scores, np.float64)
-    return Outputs(tuple(texts), sure)
-
-
 def unlearnt(task: Task, size: int) -> Outputs:
     """Before anything was learnt: all classes alike, so the first is decided; 0; an empty text.
 
-    Parameters
-    ----------
-    size : int
-        Items.
+    `size`: items.
     """
     if task.kind == "numbers":
         return of_numbers(np.zeros(size))
     if not task.classes:
-        return of_texts([""] * size)
+        return Outputs(("",) * size, np.zeros(size))
     return of_probabilities(task, np.full((size, len(task.classes)), 1 / len(task.classes)))
 
 
-def proper(array: Array, shape: tuple[int, ...], what: str, who: str) -> Floats:
-    """What a model said, when it has the right shape and is finite.
-
-    Parameters
-    ----------
-    shape : tuple of int
-        That it should have.
-    what, who : str
-        For messages: `probabilities`, and the name of the model.
-
-    Returns
-    -------
-    ndarray of float64
-
-    Raises
-    ------
-    InputError
-        Otherwise; for `probabilities` also when they are negative or do not add up to 1.
-    """
-    try:
-        numbers = np.asarray(array, np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{who}: its {what} are no numbers: {error}") from error
-    if numbers.shape != shape:
-        raise InputError(f"{who}: its {what} have the shape {numbers.shape}, expected {shape}")
-    if not np.isfinite(numbers).all():
-        wrong = numbers[~np.isfinite(numbers)][0]
-        raise InputError(f"{who}: its {what} hold {wrong}, expected finite numbers")
-    if what == "probabilities" and improper(numbers).any():
-        sums = numbers.sum(axis=-1)
-        raise InputError(
-            f"{who}: its probabilities are negative or do not add up to 1 "
-            f"(least {numbers.min():g}, sums {sums.min():g} to {sums.max():g})"
-        )
-    return numbers
-
-
 def numbers_of(batch: Batch, who: str) -> Floats:
-    """The features of a batch as a matrix of finite numbers; further axes are flattened.
-
-    Parameters
-    ----------
-    who : str
-        Learner, for messages.
-
-    Returns
-    -------
-    ndarray of float64, shape (items, features)
-
-    Raises
-    ------
-    InputError
-        When a feature is no number or not finite; names the item and the feature.
+    """The features of a batch as a matrix of finite numbers, (items, features); further axes are
+    flattened.
     """
     features = np.asarray(batch.features)
     if features.dtype.kind not in "fiub":
@@ -158,13 +90,7 @@ def _converted(features: Array, batch: Batch, who: str) -> Floats:
 
 
 def targets_of(answered: Answered, task: Task, who: str) -> Floats:
-    """The answers as places of classes in `task.classes`, or as numbers.
-
-    Raises
-    ------
-    InputError
-        When a label is none of the classes, or no finite number; names the item.
-    """
+    """The answers as places of classes in `task.classes`, or as numbers."""
     return np.array(
         [_target(answer.label, answer.id, task, who) for answer in answered.answers], np.float64
     )
@@ -178,11 +104,8 @@ def _target(label: str | None, name: str, task: Task, who: str) -> float:
             f"{who}: the answer on item {name!r} is {label!r}, and classes are "
             f"{', '.join(task.classes)}"
         )
-    try:
-        number = float(str(label))
-    except ValueError:
-        number = float("nan")
-    if not np.isfinite(number):
+    number = number_of(label)
+    if math.isnan(number):
         raise InputError(f"{who}: the answer on item {name!r} is {label!r}, and a number is needed")
     return number
 
@@ -191,12 +114,8 @@ def _target(label: str | None, name: str, task: Task, who: str) -> float:
 class Pool:
     """Labelled items, each once: a second answer on an item replaces the first.
 
-    Attributes
-    ----------
-    rows : dict of str to ndarray
-        Features by id, in the order of arrival.
-    targets : dict of str to float
-        Place of the class, or number, by id.
+    `rows`: features by id, in the order of arrival; `targets`: place of the class, or number, by
+    id.
     """
 
     rows: dict[str, Floats] = field(default_factory=dict)
@@ -206,13 +125,7 @@ class Pool:
         return len(self.targets)
 
     def add(self, answered: Answered, task: Task, who: str) -> tuple[Floats, Floats]:
-        """Take answers in; returns their features and targets.
-
-        Raises
-        ------
-        InputError
-            When a label or a feature is not what it should be, or the number of features changes.
-        """
+        """Take answers in; returns their features and targets."""
         matrix = numbers_of(answered.items, who)
         targets = targets_of(answered, task, who)
         if self.rows and len(matrix):
@@ -248,12 +161,8 @@ class Scale:
     A feature that never varied keeps its size. The deviations are those of the population (divided
     by n), as scikit-learn and river have them.
 
-    Attributes
-    ----------
-    count : int
-        Items seen.
-    mean, squares : ndarray of float64, shape (features,)
-        Means, and sums of squared differences from them.
+    `count`: items seen; `mean`, `squares` (shape (features,)): means, and sums of squared
+    differences from them.
     """
 
     count: int = 0
@@ -283,10 +192,32 @@ class Scale:
         return scaled
 
 
-def draws(task: Task, member: int, name: str) -> int:
+class Scaled:
+    """A learner around a model, whose features are standardised where `scaled` says so."""
+
+    def __init__(self, task: Task, name: str, model: Any, scaled: bool) -> None:
+        self.task, self.name, self._model, self._scaled = task, name, model, scaled
+        self._scale = Scale()
+
+    @property
+    def unsupervised(self) -> bool:
+        """Whether it adapts without answers too: all items that it sees enter the scale."""
+        return self._scaled
+
+    def _standard(self, matrix: Floats) -> Floats:
+        return self._scale.apply(matrix) if self._scaled else matrix
+
+    def _see(self, batch: Batch) -> None:
+        """All items of a batch enter the scale."""
+        if self._scaled:
+            self._scale.see(numbers_of(batch, self.name))
+
+
+@lru_cache(maxsize=1 << 16)  # it takes its time
+def draws(seed: int, member: int, name: str) -> int:
     """How often a member of a committee sees an item: Poisson(1), the online bootstrap.
 
     It depends on the seed, the member and the item alone, so that a new item changes nothing for
     others (Oza and Russell 2001).
     """
-    return int(generator(task.seed, "committee", member, name).poisson(1.0))
+    return int(generator(seed, "committee", member, name).poisson(1.0))

@@ -1,11 +1,11 @@
-"""A program that is told one line and says one line, in numbered messages, and never outlives
-us.
+"""A program that is told one line and says one line, in numbered messages, and never outlives us.
 
 It runs in a process group of its own, which a small shell leads: the shell waits until a pipe
 closes, and then kills the group. So program and helpers end with us, even when we are killed.
 """
 
 import os
+import re
 import selectors
 import signal
 import subprocess
@@ -14,43 +14,93 @@ import weakref
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeVar, cast
 
 import msgspec
 
 from truecost.errors import InputError, UsageError, counted
-from truecost.learning.checking import described
-from truecost.learning.learners.messages import Numbered, Said, read
-from truecost.learning.system import Batch
+from truecost.learning.system import Batch, described
+
+SHORT = 150  # letters of a line that is shown as a whole
+AROUND = 40  # letters before and after a fault
+
+
+class Ready(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a program says first."""
+
+    ready: int
+    name: str = ""
+    asks: bool = False
+    snapshots: bool = False
+    unsupervised: bool = False
+    offline: bool = False
+    verdicts: bool = False
+
+
+class Reply(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The answer to a numbered message."""
+
+    n: int
+
+
+Numbered = TypeVar("Numbered", bound=Reply)
+Said = TypeVar("Said", bound=Ready | Reply)
+
+
+def read(line: bytes, kind: type[Said]) -> Said:
+    """What a program said, of the kind that was expected."""
+    try:
+        said = msgspec.json.decode(line)
+    except msgspec.DecodeError as error:
+        hint = "; NaN and Infinity are no JSON" if b"NaN" in line or b"Infinity" in line else ""
+        raise InputError(
+            f"what it said is no JSON ({error}{_text_around(line, error)}{hint})"
+        ) from error
+    if isinstance(said, dict) and "error" in said:
+        raise InputError(f"it refused: {str(said['error'])[:1000]}")
+    try:
+        return msgspec.convert(said, kind)
+    except msgspec.ValidationError as error:
+        path = str(error).partition(" - at `$")[2].rstrip("`")
+        told = str(error).replace("`", "'").replace(" - at '$.", ", in '").replace(" - at '$'", "")
+        there = _at(said, path)
+        raise InputError(f"what it said is not what was expected ({told}{there})") from error
+
+
+def _text_around(line: bytes, error: Exception) -> str:
+    """The text around the byte where a long line is no JSON any more."""
+    place = re.search(r"\(byte (\d+)\)", str(error))
+    if place is None or len(line) <= SHORT:
+        return ""
+    first = max(0, int(place[1]) - AROUND)
+    text = line[first : int(place[1]) + AROUND].decode("utf-8", "replace")
+    return f", within {text!r}"
+
+
+def _at(said: Any, path: str) -> str:
+    """What stands at a path such as `.scores[17]`; nothing where the path is of no use."""
+    for key, place in re.findall(r"\.(\w+)|\[(\d+)\]", path):
+        try:
+            said = said[key] if key else said[int(place)]
+        except (KeyError, IndexError, TypeError):
+            return ""
+    return f", where it says {str(said)[:AROUND]!r}" if path else ""
+
 
 LONGEST_LINE = 2**26  # bytes: 720 items with embeddings of 1,024 numbers take 15 MB
-
-
 TAIL = 2000  # bytes kept of standard error
-
-
 GRACE = 1.0  # seconds in which a program that closed its output may end, so that its code is known
-
-
 CHUNK = 2**20
-
-
 LOOK = 0.1  # seconds between two looks at whether it still runs: a helper may hold its pipes open
-
-
 NOTHING = memoryview(b"")
-
-
+Pipe = IO[bytes]
 WATCH = ("/bin/sh", "-c", "read line; kill -KILL 0")
 
 
 class Failure(Exception):  # noqa: N818
     """A program did not do what it should have.
 
-    Attributes
-    ----------
-    said : bytes
-        What it said, as far as it came.
+    `said`: what it said, as far as it came.
     """
 
     def __init__(self, reason: str, said: bytes = b"") -> None:
@@ -61,28 +111,14 @@ class Failure(Exception):  # noqa: N818
 class Process:
     """A running program.
 
-    Parameters
-    ----------
-    command : sequence of str
-        Program and arguments.
-    folder : str
-        Where it runs; empty for the current one.
-
-    Raises
-    ------
-    UsageError
-        When it cannot be started.
+    `command`: program and arguments; `folder`: where it runs; empty for the current one.
     """
 
     def __init__(self, command: Sequence[str], folder: str = "") -> None:
         self._program, self._watcher = _start(command, folder)
         self._end = weakref.finalize(self, _end, self._program, self._watcher, os.getpid())
-        assert self._program.stdin is not None
-        assert self._program.stdout is not None
-        assert self._program.stderr is not None
-        self._input: IO[bytes] = self._program.stdin
-        self._output: IO[bytes] = self._program.stdout
-        self._errors: IO[bytes] = self._program.stderr
+        pipes = (self._program.stdin, self._program.stdout, self._program.stderr)
+        self._input, self._output, self._errors = cast("tuple[Pipe, Pipe, Pipe]", pipes)
         for pipe in (self._input, self._output, self._errors):
             os.set_blocking(pipe.fileno(), False)
         self._selector = selectors.DefaultSelector()
@@ -93,24 +129,9 @@ class Process:
         self._closed = False  # its output, or its input
 
     def exchange(self, message: bytes, seconds: float) -> bytes:
-        """Tell it a line and hear the line that it answers.
+        """Tell it a line and hear the line that it answers, both without their end.
 
-        Parameters
-        ----------
-        message : bytes
-            Without the end of line.
-        seconds : float
-            For all of it.
-
-        Returns
-        -------
-        bytes
-            Without the end of line.
-
-        Raises
-        ------
-        Failure
-            When it says nothing, too much, or something before it was asked, or ends.
+        `seconds` are for all of it.
         """
         deadline = time.monotonic() + seconds
         self._turn(0)
@@ -249,20 +270,16 @@ def _start(
             env=variables,
             process_group=watcher.pid,
         )
-    except (OSError, ValueError) as error:
+    except BaseException as error:
         _finish(watcher)
+        if not isinstance(error, OSError | ValueError):
+            raise
+        reason = getattr(error, "strerror", None) or error
         raise UsageError(
-            f"learner program: {command[0]} cannot be run: {_reason(error)}; command is the "
+            f"learner program: {command[0]} cannot be run: {reason}; command is the "
             "program and its arguments, such as ['python3', 'program.py']"
         ) from error
-    except BaseException:
-        _finish(watcher)
-        raise
     return program, watcher
-
-
-def _reason(error: Exception) -> str:
-    return error.strerror or str(error) if isinstance(error, OSError) else str(error)
 
 
 def _end(
@@ -299,25 +316,13 @@ def _finish(watcher: "subprocess.Popen[bytes]") -> None:
 
 
 SHOWN = 200  # letters of what a program said
-
-
 FAREWELL = 5.0  # seconds in which it may end
 
 
 class Channel:
     """Messages to a process and back; whatever is wrong ends it.
 
-    Parameters
-    ----------
-    seconds : float
-        That it may take for an answer.
-    folder : str
-        Where it runs.
-
-    Attributes
-    ----------
-    name : str
-        Of the program, for messages.
+    `seconds`: that it may take for an answer; `folder`: where it runs.
     """
 
     def __init__(self, command: Sequence[str], seconds: float, folder: str) -> None:

@@ -83,43 +83,149 @@ Needs Linux or macOS.
 """
 
 import shlex
-from typing import Annotated
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Annotated, Any
 
 import msgspec
+import numpy as np
 
-from truecost.errors import InputError, UsageError, first_five
-from truecost.learning.checking import TEXTS, described
-from truecost.learning.learners.messages import (
-    VERSION,
-    Asked,
-    Done,
-    Predicted,
-    Ready,
-    Stored,
-    Written,
-    answers_of,
-    features_of,
-    head,
-    outputs_of,
-    questions_of,
-    texts_of,
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.learning.checking import check_asked, check_outputs
+from truecost.learning.learners.building import split
+from truecost.learning.learners.process import Channel, Ready, Reply
+from truecost.learning.system import (
+    Answered,
+    Array,
+    Batch,
+    Floats,
+    Outputs,
+    Question,
+    Task,
+    described,
 )
-from truecost.learning.learners.options import split
-from truecost.learning.learners.process import Channel
-from truecost.learning.system import Answered, Batch, Outputs, Question, Task
+
+Matrix = list[list[float]]
+ARRAYS = ("scores", "probabilities", "logits", "embedding", "members")
+ALWAYS = ("id", "label", "seconds", "expert", "delay")  # what every answer has
+SAID = "what it said"  # stands before what is wrong with it
+
+
+class Predicted(Reply, frozen=True):
+    """To `predict`; texts need no scores, numbers no decisions."""
+
+    ids: list[str]
+    decisions: list[str] | None = None
+    scores: list[float] | None = None
+    probabilities: Matrix | None = None
+    logits: Matrix | None = None
+    embedding: Matrix | None = None
+    members: list[Matrix] | None = None
+
+
+class Asked(Reply, frozen=True):
+    """To `ask` and `ask_offline`."""
+
+    ids: list[str]
+    parts: list[str] | None = None
+
+
+class Stored(Reply, frozen=True):
+    """To `snapshot`."""
+
+    state: str
+
+
+VERSION = 1
+
+
+def head(batch: Batch) -> dict[str, Any]:
+    """Which batch a message is about."""
+    said: dict[str, Any] = {"batch": batch.index, "stream": batch.stream, "ids": batch.ids}
+    if batch.times is not None:
+        said["times"] = batch.times.tolist()
+    return said
+
+
+def features_of(batch: Batch) -> list[Any]:
+    """Features as JSON holds them."""
+    features: Array = np.asarray(batch.features)
+    if features.dtype.kind == "f" and not np.isfinite(features).all():
+        row = int(np.argwhere(~np.isfinite(features))[0, 0])
+        raise InputError(
+            f"{described(batch)}, item {batch.ids[row]!r}: a feature is not finite, which a "
+            "program cannot be told: fill it before"
+        )
+    listed: list[Any] = features.tolist()
+    return listed
+
+
+def answers_of(answered: Answered) -> list[dict[str, Any]]:
+    """Answers with the features of their items."""
+    features = features_of(answered.items)
+    return [
+        {
+            **{k: v for k, v in asdict(one).items() if k in ALWAYS or v not in ("", None)},
+            "features": row,
+        }
+        for one, row in zip(answered.answers, features, strict=True)
+    ]
+
+
+def questions_of(said: Asked, budget: int, known: Sequence[str]) -> tuple[Question, ...]:
+    """What a program asks, checked."""
+    parts = said.parts or [""] * len(said.ids)
+    if len(parts) != len(said.ids):
+        raise InputError(
+            f"it asked about {counted(len(said.ids), 'item')} and {counted(len(parts), 'part')}; "
+            "name one part for each item, or none at all"
+        )
+    asked = tuple(Question(name, part) for name, part in zip(said.ids, parts, strict=True))
+    return check_asked(asked, budget, known, SAID, "which is no item of the batch")
+
+
+def outputs_of(said: Predicted, batch: Batch, task: Task) -> Outputs:
+    """What a program predicted, checked."""
+    check_ids(said.ids, batch)
+    decisions = said.decisions
+    if decisions is None:
+        if task.kind != "numbers":
+            raise InputError(
+                "it said no decisions; only where numbers are predicted may it leave them"
+            )
+        decisions = [repr(score) for score in said.scores or ()]
+    given = {name: getattr(said, name) for name in ARRAYS}
+    arrays = {name: _array(v, name) for name, v in given.items() if v is not None}
+    return check_outputs(Outputs(tuple(decisions), **arrays), task, batch, SAID)
+
+
+def _array(values: Sequence[Any], what: str) -> Floats:
+    try:
+        return np.array(values, np.float64)
+    except ValueError as error:  # rows of different lengths
+        raise InputError(f"{SAID}: its {what} are no numbers: {error}") from error
+
+
+def check_ids(ids: Sequence[str], batch: Batch) -> None:
+    """Refuse other items than those of the batch, in their order."""
+    if len(ids) != len(batch):
+        raise InputError(
+            f"it said something of {counted(len(ids), 'item')}, and {len(batch)} were told"
+        )
+    wrong = [
+        f"{said!r} for {told!r}" for said, told in zip(ids, batch.ids, strict=True) if said != told
+    ]
+    if wrong:
+        raise InputError(
+            f"its ids are not those that it was told, in their order: {first_five(wrong)}"
+        )
 
 
 class ProgramSettings(msgspec.Struct, frozen=True):
     """Options of `program`; all others are told to the program.
 
-    Attributes
-    ----------
-    command : tuple of str or str
-        The program and its arguments.
-    timeout : float
-        Seconds that it may take for an answer.
-    folder : str
-        Where it runs; the current folder unless given.
+    `command`: the program and its arguments; `timeout`: seconds that it may take for an answer;
+    `folder`: where it runs; the current folder unless given.
     """
 
     command: tuple[str, ...] | str
@@ -130,24 +236,10 @@ class ProgramSettings(msgspec.Struct, frozen=True):
 def program(task: Task) -> "Program":
     """A program that was started and is ready.
 
-    Parameters
-    ----------
-    task : Task
-        Options as `ProgramSettings`; all others are told to the program.
-
-    Returns
-    -------
-    Program
-        Also a `System` when it asks, and `Restorable` when it makes snapshots.
-
-    Raises
-    ------
-    UsageError
-        When an option is wrong, or the program cannot be run.
-    InputError
-        When it does not say that it is ready for this version.
+    Options of the task are as `ProgramSettings`; all others are told to the program. It is also a
+    `System` when it asks, and `restorable` when it makes snapshots.
     """
-    settings, options = split(ProgramSettings, "program", task)
+    settings, options = split(ProgramSettings, "learner program", task.options)
     command = settings.command
     words = shlex.split(command) if isinstance(command, str) else list(command)
     if not words:
@@ -161,37 +253,25 @@ def program(task: Task) -> "Program":
         )
     if ready.name:
         channel.name = f"program {ready.name}"
-    learner = KINDS[ready.asks, ready.snapshots](channel, task)
-    learner.unsupervised, learner.offline = ready.unsupervised, ready.offline
-    learner.verdicts = ready.verdicts
-    return learner
+    return (Asks if ready.asks else Program)(channel, task, ready)
 
 
 class Program:
     """A learner that is a program.
 
-    Attributes
-    ----------
-    unsupervised, offline, verdicts : bool
-        What it said that it can do.
+    `restorable`, `unsupervised`, `offline`, `verdicts`: what it said that it can do.
     """
 
-    unsupervised = offline = verdicts = False
-
-    def __init__(self, channel: Channel, task: Task) -> None:
+    def __init__(self, channel: Channel, task: Task, ready: Ready) -> None:
         self._channel, self.task, self.name = channel, task, channel.name
+        self.restorable, self.unsupervised = ready.snapshots, ready.unsupervised
+        self.offline, self.verdicts = ready.offline, ready.verdicts
 
     def predict(self, batch: Batch) -> Outputs:
         """What the program says of each item."""
         content = {**head(batch), "features": features_of(batch)}
-        said: Predicted | Written
-        if self.task.kind in TEXTS:
-            said = self._channel.send("predict", batch, content, Written)
-        else:
-            said = self._channel.send("predict", batch, content, Predicted)
+        said = self._channel.send("predict", batch, content, Predicted)
         try:
-            if isinstance(said, Written):
-                return texts_of(said, batch)
             return outputs_of(said, batch, self.task)
         except InputError as error:
             raise self._fault("predict", batch, str(error), said) from error
@@ -199,24 +279,37 @@ class Program:
     def adapt(self, batch: Batch, answered: Answered) -> None:
         """Tell the program the answers."""
         content = {**head(batch), "answers": answers_of(answered)}
-        self._channel.send("adapt", batch, content, Done)
+        self._channel.send("adapt", batch, content, Reply)
 
     def ask_offline(self, budget: int) -> tuple[Question, ...]:
         """What the program asks about anything that it holds."""
         said = self._channel.send("ask_offline", None, {"budget": budget}, Asked)
-        try:
-            return questions_of(said, budget)
-        except InputError as error:
-            raise self._fault("ask_offline", None, str(error), said) from error
+        return self._questions("ask_offline", None, said, budget)
 
     def adapt_offline(self, answered: Answered) -> None:
         """Tell the program the answers to its offline questions."""
         content = {"answers": answers_of(answered)}
-        self._channel.send("adapt_offline", None, content, Done)
+        self._channel.send("adapt_offline", None, content, Reply)
+
+    def snapshot(self) -> bytes:
+        """The text that the program gives."""
+        return self._channel.send("snapshot", None, {}, Stored).state.encode()
+
+    def restore(self, state: bytes) -> None:
+        """Tell the program such a text."""
+        self._channel.send("restore", None, {"state": state.decode()}, Reply)
 
     def close(self) -> None:
         """End the program. It also ends with this object, and with this process."""
         self._channel.close()
+
+    def _questions(
+        self, message: str, batch: Batch | None, said: Asked, budget: int
+    ) -> tuple[Question, ...]:
+        try:
+            return questions_of(said, budget, said.ids if batch is None else batch.ids)
+        except InputError as error:
+            raise self._fault(message, batch, str(error), said) from error
 
     def _fault(
         self, message: str, batch: Batch | None, reason: str, said: msgspec.Struct
@@ -231,34 +324,4 @@ class Asks(Program):
     def ask(self, batch: Batch, budget: int) -> tuple[Question, ...]:
         """The items that the program asks about."""
         said = self._channel.send("ask", batch, {**head(batch), "budget": budget}, Asked)
-        strange = sorted(set(said.ids) - set(batch.ids))
-        if strange:
-            raise self._fault("ask", batch, f"{first_five(strange)}: no item of the batch", said)
-        try:
-            return questions_of(said, budget)
-        except InputError as error:
-            raise self._fault("ask", batch, str(error), said) from error
-
-
-class Restores(Program):
-    """A program that can be put back to where it was."""
-
-    def snapshot(self) -> bytes:
-        """The text that the program gives."""
-        return self._channel.send("snapshot", None, {}, Stored).state.encode()
-
-    def restore(self, state: bytes) -> None:
-        """Tell the program such a text."""
-        self._channel.send("restore", None, {"state": state.decode()}, Done)
-
-
-class AsksAndRestores(Asks, Restores):
-    """A program that does both."""
-
-
-KINDS: dict[tuple[bool, bool], type[Program]] = {
-    (False, False): Program,
-    (True, False): Asks,
-    (False, True): Restores,
-    (True, True): AsksAndRestores,
-}
+        return self._questions("ask", batch, said, budget)

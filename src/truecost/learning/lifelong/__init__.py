@@ -1,7 +1,7 @@
 """Lifelong learning: a life cycle of time-labelled data, a system that lives through it, a log.
 
 A `Course` holds the data: a lifelong set that the system adapts to, batch after batch, and a test
-set over the same period, on which every version of it is tried. `run_lifelong` (in `living`)
+set over the same period, on which every version of it is tried. `run_lifelong` (in `life_cycle`)
 takes a system through it, with a person's help (`helping`), and writes the event log::
 
     from truecost.learning import LogWriter
@@ -24,18 +24,8 @@ from truecost.lazy import attach
 if TYPE_CHECKING:
     from truecost.learning.lifelong.course import Course as Course
     from truecost.learning.lifelong.helping import Help as Help
-    from truecost.learning.lifelong.living import Life as Life
-    from truecost.learning.lifelong.living import run_lifelong as run_lifelong
+    from truecost.learning.lifelong.life_cycle import Life as Life
+    from truecost.learning.lifelong.life_cycle import run_lifelong as run_lifelong
     from truecost.learning.lifelong.person import DomainExpert as DomainExpert
-    from truecost.learning.lifelong.replayed import RecordedPerson as RecordedPerson
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            ".course": ("Course",),
-            ".helping": ("Help",),
-            ".living": ("Life", "run_lifelong"),
-            ".person": ("DomainExpert",),
-            ".replayed": ("RecordedPerson",),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,4 +1,4 @@
-"""A course: the time-labelled data of a life cycle, and what is right of them.
+"""A course: the time-labelled data of a life cycle, what is right of them, and its sources.
 
 The system adapts to the lifelong set X_l1 ... X_lT, one batch after the other; every version of it
 is tried on the test set Y_t1 ... Y_tN, over the same period: l_1 < t_1 < l_T < t_N (paper 004,
@@ -6,18 +6,23 @@ section 3.1).
 """
 
 import hashlib
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from functools import cache
 from itertools import pairwise
-from typing import Self
+from typing import Any, Self
 
+import msgspec
 import numpy as np
 
 from truecost.corrections import CORRECTORS
 from truecost.errors import InputError, UsageError, counted, first_five
-from truecost.formats.moments import place_of
+from truecost.formats.table import place_of
+from truecost.lazy import listed_in
+from truecost.learning.checking import check_batches, expected_answer, is_label, repeated
+from truecost.learning.learners import building
+from truecost.learning.lifelong import sources
 from truecost.learning.system import Array, Batch, Floats, Stream
 
 Moment = float | int | str | date
@@ -34,7 +39,7 @@ class Course:
         Stands as `stream` in the log; may be empty.
     kind : {"classes", "transcripts", "translation", "diarization"}
         What is put out for an item: a class or a text. A diarization is one as
-        `truecost.corrections.speech_text` writes it.
+        `truecost.corrections.texts` writes it.
     classes : tuple of str
         All classes; empty for texts.
     lifelong : tuple of Batch
@@ -101,28 +106,13 @@ class Course:
         InputError
             When a time cannot be read.
         """
-        if kind not in CORRECTORS:
-            raise UsageError(f"no course has outputs of kind {kind!r}: known are {known_kinds()}")
-        sets = [_batches(name, timed) for timed in (lifelong, test)]
-        (adapted, learnt), (tried, tested) = sets
+        _check_kind(kind)
+        adapted, tried = (_batches(name, timed) for timed in (lifelong, test))
         first = None
         if bootstrap is not None:
             first = Batch(-1, tuple(bootstrap[0]), np.asarray(bootstrap[1]), name)
-        made = cls(
-            name,
-            kind,
-            tuple(classes),
-            adapted,
-            learnt,
-            tried,
-            tested,
-            references,
-            first,
-            documents or {},
-            "",
-            signature,
-        )
-        return replace(made, digest=digest_of(made))
+        made = cls(name, kind, tuple(classes), *adapted, *tried, references, first, documents or {})
+        return replace(made, digest=digest_of(made), signature=signature)
 
     @property
     def stream(self) -> Stream:
@@ -142,23 +132,18 @@ class Course:
         return self.documents.get(item, item)
 
 
-def known_kinds() -> str:
-    """The kinds of outputs, for messages."""
-    return ", ".join(CORRECTORS)
+def _check_kind(kind: str) -> None:
+    """Refuse outputs that nobody can correct."""
+    if kind not in CORRECTORS:
+        raise UsageError(
+            f"no course has outputs of kind {kind!r}: known are {', '.join(CORRECTORS)}"
+        )
 
 
 def moment(time: Moment) -> float:
     """A time label as a number; a date as days since 1970-01-01.
 
-    Parameters
-    ----------
-    time : float, str or date
-        A number, a date, or the text of one in ISO 8601.
-
-    Raises
-    ------
-    InputError
-        When it is none of them.
+    `time`: a number, a date, or the text of one in ISO 8601.
 
     Examples
     --------
@@ -211,21 +196,9 @@ def _bytes(features: Array) -> bytes:
 def check_course(course: Course, any_times: bool = False) -> None:
     """Refuse a course that nobody can live through.
 
-    Parameters
-    ----------
-    any_times : bool
-        Allow test times that do not spread over the time of the lifelong set.
-
-    Raises
-    ------
-    UsageError
-        When the kind is not known, or needs classes.
-    InputError
-        When a set or batch is empty, times are not ascending or do not spread as they should, an
-        item occurs twice or has no reference, or a reference is not what it should be.
+    `any_times`: allow test times that do not spread over the time of the lifelong set.
     """
-    if course.kind not in CORRECTORS:
-        raise UsageError(f"no course has outputs of kind {course.kind!r}: {known_kinds()}")
+    _check_kind(course.kind)
     if (course.kind == "classes") != bool(course.classes):
         raise UsageError(
             f"a course of {course.kind} has {counted(len(course.classes), 'class')}: name all "
@@ -250,17 +223,7 @@ def _check_set(name: str, batches: Sequence[Batch], times: Floats) -> None:
             f"the {name} set has {counted(len(batches), 'batch')} and the times "
             f"{first_five(times.tolist())}: give one finite time for each batch"
         )
-    for place, batch in enumerate(batches):
-        if batch.index != place:
-            raise InputError(
-                f"{name} set: batch {batch.index} stands at place {place}: batches are numbered "
-                "from 0"
-            )
-        if not len(batch) or len(batch.features) != len(batch):
-            raise InputError(
-                f"{name} set, batch {place}: there are {counted(len(batch), 'item')} and features "
-                f"of {len(batch.features)}: both must be the same and not 0"
-            )
+    check_batches(batches, f"{name} set: ")
     steps = np.diff(times)
     wrong = steps < 0 if name == "test" else steps <= 0
     if wrong.any():
@@ -291,8 +254,7 @@ def _check_items(course: Course) -> None:
     """Refuse items that occur twice, and what is not known or cannot be right."""
     before = () if course.bootstrap is None else (course.bootstrap,)
     ids = [name for batch in (*before, *course.lifelong, *course.test) for name in batch.ids]
-    if len(set(ids)) < len(ids):
-        twice = [name for name, times in Counter(ids).items() if times > 1]
+    if twice := repeated(ids):
         raise InputError(
             f"item {first_five(map(repr, twice))} occurs twice in the course: a test item must "
             "never be learnt, and ids tell items apart; remove the copy, or give it an id of its "
@@ -304,23 +266,78 @@ def _check_items(course: Course) -> None:
             f"item {first_five(map(repr, lost))} has no reference ({len(lost)} of {len(ids)} "
             "items): say what is right of every item"
         )
+    stream = course.stream
     for name in ids:
-        _check_reference(course, name, course.references[name])
+        if not is_label(right := course.references[name], stream):
+            raise InputError(
+                f"the reference of item {name!r} is {right!r}, expected {expected_answer(stream)}"
+            )
 
 
-def _check_reference(course: Course, item: str, reference: object) -> None:
-    """Refuse a reference of another kind."""
-    if not isinstance(reference, str):
-        raise InputError(f"the reference of item {item!r} is {reference!r}, expected a text")
-    if course.kind == "classes" and reference not in course.classes:
-        raise InputError(
-            f"the reference of item {item!r} is {reference!r}, none of the classes "
-            f"{first_five(course.classes)}"
-        )
-    if course.kind == "diarization":
-        from truecost.corrections.speech_text import turns_of
+Make = Callable[[Any, int], Course]
 
-        try:
-            turns_of(reference)
-        except InputError as error:
-            raise InputError(f"the reference of item {item!r}: {error}") from error
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of source.
+
+    `text`: a line on it; `settings`: the keys of `[source]` that it reads, beside `name`; frozen;
+    `make`: from settings and the seed of a run to a course: the same for the same, in any process;
+    `files`: settings that name the files that it reads (a path, or several); a run resumes only
+    while these are the same, byte by byte; `outputs`: what is put out: classes, transcripts,
+    translation or diarization; the setting `kind` says it where this is empty; `extra`: the extra
+    of truecost that has to be installed; empty for none.
+    """
+
+    text: str
+    settings: type[msgspec.Struct]
+    make: Make
+    files: tuple[str, ...] = ()
+    outputs: str = ""
+    extra: str = ""
+
+
+@cache
+def kinds() -> dict[str, Kind]:
+    """Every kind of source by its name, in the order of the modules."""
+    return listed_in(sources, "SOURCES", "sources")
+
+
+def settings_of(name: str, options: Mapping[str, Any]) -> msgspec.Struct:
+    """The settings of a source, one of `kinds()`, read strictly.
+
+    `options` are the keys of `[source]`; those of a table `options` stand beside the others.
+    """
+    known, who = kinds(), f"[source] name = {name!r}"
+    if name not in known:
+        raise UsageError(f"{who} is not known{building.known_names(name, known)}")
+    given = {key: value for key, value in options.items() if key != "name"}
+    return building.settings_of(known[name].settings, who, given)
+
+
+def course_of(name: str, options: Mapping[str, Any], seed: int) -> Course:
+    """The course of a source for one seed.
+
+    `options`: as `settings_of` has them; `seed`: of every draw.
+    """
+    settings = settings_of(name, options)
+    return kinds()[name].make(settings, seed)
+
+
+def files_of(name: str, options: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The files that a source reads, by the setting that names them; errors as `settings_of`.
+
+    Settings that name nothing are left out.
+    """
+    settings = settings_of(name, options)
+    named = {key: getattr(settings, key) for key in kinds()[name].files}
+    return {k: (v,) if isinstance(v, str) else tuple(v) for k, v in named.items() if v}
+
+
+def outputs_of(name: str, options: Mapping[str, Any]) -> str:
+    """What is put out for the course of a source, before it is made; errors as `settings_of`.
+
+    It is classes, transcripts, translation or diarization; empty where only the course tells.
+    """
+    settings = settings_of(name, options)
+    return kinds()[name].outputs or str(getattr(settings, "kind", ""))

@@ -1,4 +1,9 @@
-"""Rounds of help with one batch: what the system asks, what a person volunteers, what it is told.
+"""Rounds of help with one batch: what the system asks, what a person volunteers, what it is told;
+help away from both sets (`adapt_offline`).
+
+The offline set holds the initialisation data and the lifelong set up to now, never the test set.
+Nothing is put out meanwhile, so that the help is counted in its own units and penalises no score
+(paper 004, section 3.2).
 
 *Active*: the system asks, within a budget. *Interactive*: the person volunteers the correction that
 helps most (paper 004, section 2.2). After each round the system adapts; where another one follows,
@@ -9,27 +14,123 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-
-import msgspec
+from typing import Any
 
 from truecost.corrections import WHOLE
+from truecost.corrections.texts import region_of
 from truecost.errors import InputError, first_five
-from truecost.learning.checking import check_answer, check_questions, described
-from truecost.learning.checkpoint import Keeper, Waiting
-from truecost.learning.lifelong.course import Course
-from truecost.learning.lifelong.telling import (
-    Acting,
-    answer_of,
-    check_parts,
-    keep_stop,
-    part_with,
-    refuse_another,
-    said_event,
+from truecost.learning.checking import (
+    TEXTS,
+    check_answer,
+    check_asked,
+    check_questions,
+    error_context,
 )
+from truecost.learning.lifelong.course import Course
+from truecost.learning.lifelong.person import overlap
 from truecost.learning.options import HelpTable
-from truecost.learning.stepping import Arrived, joined
-from truecost.learning.system import Answer, Answered, Batch, Expert, Outputs, Question
+from truecost.learning.stepping import Arrived, Learning, answer_of, with_items
+from truecost.learning.strategies.settings import part_of
+from truecost.learning.system import Answer, Answered, Batch, Outputs, Question, described
 from truecost.options import check_fields
+
+
+@dataclass(eq=False)
+class Acting(Learning):
+    """Calls of a system through its life: version i has adapted to the data of l_i, 0 to none."""
+
+    version: int = 0
+    _time: float | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.system: Any = self.learner  # it has what it is asked for: that was checked
+        self._plain = self.who
+
+    @property
+    def now(self) -> float | None:
+        """The label of the batch."""
+        return self._time
+
+    def at(self, version: int, time: float | None, where: str | None) -> None:
+        """Go to a set at a time, with a version."""
+        self.version, self.where, self._time = version, where, time
+        place = {None: "on the lifelong set", "test": "on the test set", "offline": "offline"}
+        self.who = f"{self._plain} (version {version}, {place[where]})"
+
+    def visit(self) -> None:
+        """Tell the person, who may want to know, which version is helped now, and where."""
+        if hasattr(self.expert, "visit"):
+            self.expert.visit(self.version, self.where)
+
+    def refuse_change(self, batch: Batch, before: Outputs, why: str) -> None:
+        """Refuse a system that no longer says of a batch what it said; `why` is what follows."""
+        now = self.say(batch)
+        self.cpu()
+        for row, item in enumerate(batch.ids):
+            said = [(one.decisions[row], one.scores[row]) for one in (before, now)]
+            if said[0] != said[1]:
+                (old, score), (new, other) = said
+                raise InputError(
+                    f"{self.who}, {described(batch)}, item {item!r}: it said {old!r:.80} (score "
+                    f"{score:g}), and says {new!r:.80} (score {other:g}) when it is asked again: "
+                    f"{why}"
+                )
+
+
+def check_parts(kind: str, told: Sequence[Any], before: int, where: str) -> None:
+    """Refuse parts that there are not, and what was told before.
+
+    `told` holds what was told before, so many, then what is asked or volunteered now.
+    """
+    for place in range(before, len(told)):
+        item, part = told[place].id, told[place].part
+        if part and kind != "diarization":
+            what = "a text" if kind in TEXTS else "a class"
+            raise InputError(
+                f"{where}: part {part!r} of item {item!r}: {what} is corrected as a whole; only "
+                "diarizations have parts, START-END in seconds"
+            )
+        if part:
+            with error_context(f"{where}: item {item!r}"):
+                region_of(part)
+        for other in told[:place]:
+            if other.id == item and overlap(other.part, part):
+                raise InputError(
+                    f"{where}: item {item!r}, part {part!r}, was told before (part "
+                    f"{other.part!r}): nothing is corrected twice in a batch"
+                )
+
+
+def adapt_offline(course: Course, acting: Acting, budget: int) -> None:
+    """The system adapts offline, with the help of a person where it asks, so often at most.
+
+    Its questions stand in the batch of l_i, which its version adapted to last.
+    """
+    batch = course.lifelong[acting.version - 1]
+    arrived: list[Arrived] = []
+    if budget and acting.expert is not None:
+        first = () if course.bootstrap is None else (course.bootstrap,)
+        known = (*first, *course.lifelong[: acting.version])
+        held = {name: source for source in known for name in source.ids}
+        said = acting.call(batch, acting.system.ask_offline, budget)
+        why = (
+            f"the initialisation data and the lifelong set up to now ({len(held)} items) can be "
+            "asked about, never test data"
+        )
+        asked = check_asked(said, budget, held, acting.who, f"which it does not hold: only {why}")
+        check_parts(course.kind, asked, 0, acting.who)
+        questions = acting.log_questions(asked, batch)
+        acting.visit()
+        for question, recorded in questions:
+            source = held[question.id]
+            answer = acting.hear(question, source, recorded)
+            if answer is None:
+                break
+            acting.tell(answer, batch)
+            arrived.append((source, source.ids.index(answer.id), answer))
+    acting.call(batch, acting.system.adapt_offline, with_items(batch, arrived))
+    acting.log.emit(acting.event("adapt", batch, cpu_seconds=acting.cpu()))
 
 
 @dataclass(frozen=True)
@@ -80,16 +181,11 @@ NO_HELP = Help()
 class Session:
     """The help with one batch.
 
-    Attributes
-    ----------
-    acting : Acting
-        The system; its version and set are those of the help.
+    `acting`: the system; its version and set are those of the help.
     """
 
     course: Course
     acting: Acting
-    expert: Expert
-    keeper: Keeper
     batch: Batch
     how: Help
     given: list[Answer] = field(default_factory=list)
@@ -99,29 +195,16 @@ class Session:
     _documents: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        visit = getattr(self.expert, "visit", None)
-        if visit is not None:
-            visit(self.acting.version, self.acting.where)
+        self.acting.visit()
 
     def round(self, number: int, outputs: Outputs) -> tuple[Batch, Answered]:
-        """One round.
+        """One round, from 0: the items that the system could ask about, and what it is told.
 
-        Parameters
-        ----------
-        number : int
-            From 0.
-        outputs : Outputs
-            What the system says of the batch now.
-
-        Returns
-        -------
-        batch : Batch
-            What the system adapts to: the items that it could ask about.
-        answered : Answered
-            What it gets to know.
+        `outputs` is what the system says of the batch now; it adapts to what this gives.
         """
         left = self.how.rounds - number
-        arrived = self._due() if number == 0 else []
+        late = number == 0 and self.acting.where is None  # they arrive on the lifelong set
+        arrived = self.acting.due(self.batch) if late else []
         batch = self._open()
         share = math.ceil((self.how.questions - self._asked) / left)
         if share and len(batch) and not self.stopped:
@@ -133,7 +216,7 @@ class Session:
             arrived.append((self.batch, self.batch.ids.index(answer.id), answer))
         told = batch if number and len(batch) else self.batch
         self._refuse_verdicts(arrived)
-        return told, joined(told, arrived)
+        return told, with_items(told, arrived)
 
     @property
     def over(self) -> bool:
@@ -164,31 +247,22 @@ class Session:
 
     def _ask(self, batch: Batch, outputs: Outputs, share: int) -> list[Arrived]:
         """What the system asks, and what it is told at once."""
+        acting = self.acting
         allowed = share if self.course.kind == "diarization" else min(share, len(batch))
-        said = self.acting.call(batch, part_with(self.acting.learner, "ask"), batch, allowed)
-        asked = check_questions(said, allowed, batch, self.acting.who)
-        check_parts(self.course.kind, [*self.given, *asked], len(self.given), self._where(batch))
-        asked = self._within_documents(asked)
-        known = len(self.acting.log.recorded) - self.acting.log.position
-        self.acting.log.emit_many(
-            self.acting.event("query", batch, id=one.id, part=one.part or None) for one in asked
-        )
+        said = acting.call(batch, acting.system.ask, batch, allowed)
+        asked = check_questions(said, allowed, batch, acting.who)
+        where = f"{acting.who}, {described(batch)}"
+        check_parts(self.course.kind, [*self.given, *asked], len(self.given), where)
         arrived: list[Arrived] = []
-        for place, question in enumerate(asked):
+        for question, recorded in acting.log_questions(self._within_documents(asked), batch):
             row = self.batch.ids.index(question.id)
-            answer = self._answer(question, outputs.decisions[row], place < known)
+            answer = acting.hear(question, self.batch, recorded, outputs.decisions[row])
             if answer is None:
                 self.stopped = True
                 break
             self._asked += 1
             self.given.append(answer)
-            if answer.delay:
-                due = self.batch.index + answer.delay
-                late = Waiting(self.batch.index, due, answer)
-                self.acting.state.waiting.append(late)
-            else:
-                self.acting.log.emit(said_event(self.acting, answer, self.batch))
-                arrived.append((self.batch, row, answer))
+            arrived += acting.take(answer, self.batch)
             if self._tired():
                 break
         return arrived
@@ -202,67 +276,6 @@ class Session:
                 kept.append(question)
         return tuple(kept)
 
-    def _answer(self, question: Question, output: str, recorded: bool) -> Answer | None:
-        """The recorded answer, or that of the person; None when the person stops."""
-        acting = self.acting
-        event = acting.log.recorded_answer(
-            question.id,
-            question.part,
-            stream=self.course.name,
-            run=acting.run,
-            version=acting.version,
-            where=acting.where,
-        )
-        if event is None and recorded:
-            event = self.keeper.late(question.id, question.part, acting.version, acting.where)
-        if event is not None and event.event == "query":
-            return None  # the person had stopped here
-        simulated = getattr(self.expert, "simulated", False)
-        fresh = None
-        if event is None or simulated:
-            fresh = self._said(question, output)
-        if event is not None:
-            late = 0 if event.batch is None else max(0, event.batch - self.batch.index)
-            answer = answer_of(event, late)
-            refuse_another(acting, self.expert, answer, fresh)
-            return check_answer(answer, question, self.course.stream, self.batch)
-        if fresh is None:
-            keep_stop(acting, self.keeper, question, self.batch)
-            return None
-        if fresh.delay:
-            due = self.batch.index + fresh.delay
-            event = said_event(acting, fresh, self.batch)
-            self.keeper.put_late(msgspec.structs.replace(event, batch=due))
-        return fresh
-
-    def _said(self, question: Question, output: str) -> Answer | None:
-        """What the person says, checked; at once but for the lifelong set."""
-        correct = getattr(self.expert, "correct", None)
-        said = (
-            self.expert.answer(question, self.batch)
-            if correct is None
-            else correct(question, self.batch, output)
-        )
-        if said is None:
-            return None
-        answer = check_answer(said, question, self.course.stream, self.batch)
-        return answer if self.acting.where is None else replace(answer, delay=0)
-
-    def _due(self) -> list[Arrived]:
-        """Late answers that arrive in this batch of the lifelong set."""
-        if self.acting.where is not None:
-            return []
-        state, batches = self.acting.state, self.course.lifelong
-        arrived = []
-        for late in state.waiting:
-            if late.due <= self.batch.index:
-                event = said_event(self.acting, late.answer, self.batch, version=late.asked)
-                self.acting.log.emit(event)
-                source = batches[late.asked]
-                arrived.append((source, source.ids.index(late.answer.id), late.answer))
-        state.waiting = [late for late in state.waiting if late.due > self.batch.index]
-        return arrived
-
     # what the person volunteers
 
     def _volunteer(self, outputs: Outputs) -> Answer | None:
@@ -270,23 +283,18 @@ class Session:
         rows = self._rows()
         if not rows:
             return None
-        log = self.acting.log
-        simulated = getattr(self.expert, "simulated", False)
-        fresh = None
-        if simulated or not log.replaying:
-            open_ = self.batch if len(rows) == len(self.batch) else self.batch.take(rows)
-            fresh = self._offered(open_, _take(outputs, rows))
-        answer = fresh
+        acting, log = self.acting, self.acting.log
+        answer = None
+        if acting.simulated or not log.replaying:
+            answer = self._offered(self._open(), part_of(outputs, rows))
         if log.replaying:
-            event = log.next_recorded
+            event, fresh = log.next_recorded, answer
             answer = answer_of(event, 0) if event and event.event == "answer" else None
-            if simulated:
-                refuse_another(self.acting, self.expert, answer, fresh)
+            acting.refuse_another(answer, fresh)
         if answer is None:
             return None
-        question = Question(answer.id, answer.part)
-        check_answer(answer, question, self.course.stream, self.batch)
-        log.emit(said_event(self.acting, answer, self.batch))
+        check_answer(answer, Question(answer.id, answer.part), acting.stream, self.batch)
+        acting.tell(answer, self.batch)
         self._volunteered += 1
         self._documents[self.course.document(answer.id)] += 1
         self.given.append(answer)
@@ -295,10 +303,11 @@ class Session:
 
     def _offered(self, batch: Batch, outputs: Outputs) -> Answer | None:
         """What the person offers, checked."""
-        said = self.expert.volunteer(batch, outputs, tuple(self.given))  # type: ignore[attr-defined]
+        expert = self.acting.expert
+        said = expert.volunteer(batch, outputs, tuple(self.given))
         if said is None:
             return None
-        where = f"expert {getattr(said, 'expert', self.expert)!s:.80}, {described(self.batch)}"
+        where = f"expert {getattr(said, 'expert', expert)!s:.80}, {described(self.batch)}"
         if not isinstance(said, Answer):
             raise InputError(f"{where}: it volunteered {said!r:.200}, expected an Answer or None")
         if said.id not in batch.ids:
@@ -321,21 +330,10 @@ class Session:
     def _refuse_verdicts(self, arrived: Sequence[Arrived]) -> None:
         """A system that needs labels cannot be told only right or wrong."""
         said = [answer for _, _, answer in arrived if answer.verdict]
-        if said and not part_with(self.acting.learner, "verdicts", False):
+        if said and not getattr(self.acting.learner, "verdicts", False):
             raise InputError(
                 f"{self.acting.who}, {described(self.batch)}, item {said[0].id!r}: the person said "
                 f"only {said[0].verdict!r}, and this system needs to know what is right: let the "
                 "expert give corrections, or a system that can learn from verdicts say verdicts = "
                 "True"
             )
-
-    def _where(self, batch: Batch) -> str:
-        return f"{self.acting.who}, {described(batch)}"
-
-
-def _take(outputs: Outputs, rows: Sequence[int]) -> Outputs:
-    """What was said of some items: decisions and scores."""
-    if len(rows) == len(outputs.decisions):
-        return outputs
-    places = [*rows]
-    return Outputs(tuple(outputs.decisions[row] for row in places), outputs.scores[places])

@@ -8,23 +8,71 @@ Beside `answer(question, batch)`, as experts of streams have it, a person in a l
 - `visit(version, where)`: called before help begins: which version asks, and on which set.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from truecost.corrections import WHOLE, Part, corrector
-from truecost.errors import InputError, UsageError, first_five
-from truecost.learning.expert import Spread, check_spread, drawn, range_of
-from truecost.learning.lifelong.replayed import mistaken
-from truecost.learning.options import OF_PERSON, ExpertTable, HelpTable, Says
+from truecost.corrections.texts import region_name, region_of, text_of, turns_of
+from truecost.errors import InputError, UsageError
+from truecost.learning.expert import SimulatedPerson, right_of
+from truecost.learning.options import OF_PERSON, HelpTable, Says
 from truecost.learning.system import Answer, Batch, Outputs, Question, generator
-from truecost.options import check, check_fields
+from truecost.options import check
+
+
+def mistaken(kind: str, said: str, draw: float, known: Sequence[str]) -> str:
+    """A wrong answer in place of a right one, which `said` is.
+
+    `draw` in [0, 1) decides which mistake it is; `known` holds what may be said instead. Of
+    `classes` another one is said, each as likely; of texts one word becomes another word; of
+    diarizations one turn gets another speaker. Where there is no other, a text loses a word and a
+    diarization a turn. An empty diarization stays empty.
+    """
+    if kind == "classes":
+        others = [name for name in known if name != said]
+        return others[int(draw * len(others))] if others else said
+    return (_other_turn if kind == "diarization" else _other_word)(said, draw, known)
+
+
+def speakers_of(texts: Iterable[str]) -> tuple[str, ...]:
+    """All speakers of diarizations, sorted."""
+    return tuple(sorted({turn.speaker for text in texts for turn in turns_of(text)}))
+
+
+def _other_word(said: str, draw: float, words: Sequence[str]) -> str:
+    """A text with one word that is another."""
+    own = said.split()
+    if not own:
+        return words[int(draw * len(words))] if words else said
+    place, other = _other_one(own, words, draw)
+    own[place : place + 1] = [other] if other else []
+    return " ".join(own)
+
+
+def _other_turn(said: str, draw: float, speakers: Sequence[str]) -> str:
+    """A diarization with one turn that is another's."""
+    own = [*turns_of(said)]
+    if not own:
+        return said
+    place, other = _other_one([turn.speaker for turn in own], speakers, draw)
+    own[place : place + 1] = [own[place]._replace(speaker=other)] if other else []
+    return text_of(own)
+
+
+def _other_one(own: Sequence[str], known: Sequence[str], draw: float) -> tuple[int, str]:
+    """Where the mistake is, and what is said there instead; empty where there is no other."""
+    draws = generator(0, "mistake", repr(draw))
+    place = int(draws.integers(len(own)))
+    others = [name for name in known if name != own[place]]
+    return place, others[int(draws.integers(len(others)))] if others else ""
+
 
 Fixed = tuple[str, tuple[str, ...], str]  # an output, parts, and the output with these in place
 
 
 @dataclass(frozen=True, eq=False)
-class DomainExpert:
+class DomainExpert(SimulatedPerson):
     """Answers and corrects from the references, with the time and the mistakes of a person.
 
     Every draw is keyed by the seed, the course, the item and its part: the same item gets the same
@@ -68,30 +116,16 @@ class DomainExpert:
     kind: str
     references: Mapping[str, str]
     classes: tuple[str, ...] = ()
-    seconds: Spread = 1.0
     word_seconds: float = 0.0
     action_seconds: float = 0.0
-    error_rate: float = 0.0
-    delay: int | tuple[int, int] = 0
-    refusal: float = 0.0
-    cost: Mapping[str, Spread] = field(default_factory=dict)
     says: Says = "corrections"
-    seed: int = 0
-    name: str = "reference"
     simulated: bool = field(default=True, init=False)  # may be asked again: it says the same
     _last: dict[str, Fixed] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         corrector(self.kind)
-        check_fields(self, ExpertTable, "key")
         check(HelpTable(**{key: getattr(self, key) for key in OF_PERSON}), "key")
-        check_spread("seconds", self.seconds)
-        for name, seconds in self.cost.items():
-            if name not in self.classes:
-                known = first_five(self.classes) or "none: texts have one time, `seconds`"
-                raise UsageError(f"cost names the class {name!r}; the classes are {known}")
-            check_spread(f"cost of {name!r}", seconds)
-        range_of(self.delay)
+        self.check(self.classes, "texts have one time, `seconds`")
         if self.error_rate and self.says == "corrections" and len(self.classes) == 1:
             raise UsageError(
                 f"error_rate is {self.error_rate:g}, but no wrong answer is possible: there is "
@@ -105,37 +139,26 @@ class DomainExpert:
     def correct(self, question: Question, batch: Batch, output: str | None) -> Answer:
         """What this person says of an item, or of a part of it; the same whenever it is asked.
 
-        Raises
-        ------
-        InputError
-            When no reference is known, there is no such part, or a verdict is asked for where
-            there is no output.
+        InputError when no reference is known, there is no such part, or a verdict is asked for
+        where there is no output.
         """
         known = self._reference(question.id)
-        draws = generator(self.seed, "expert", batch.stream, question.id, question.part)
-        refuses, errs, which, late = draws.random(4)  # always all, so that none moves another
         words, actions = self._effort(output or "", known, question.part)
-        base = drawn(self.cost.get(known, self.seconds), draws)
-        low, high = range_of(self.delay)
-        plain = Answer(
-            id=question.id,
-            label=None,
-            seconds=base,
-            expert=self.name,
-            delay=low + int(late * (high - low + 1)),
-            part=question.part,
-        )
+        plain, refuses, errs, which = self.draft(question, batch, known)
         if refuses < self.refusal:
             return plain
         if self.says == "verdicts":
             verdict = self._verdict(question, output, known, errs < self.error_rate)
             return replace(plain, verdict=verdict, words=0, actions=1)
-        said = self._told(output or "", known, question.part)
+        said = self._right_answer(output or "", known, question.part)
         if errs < self.error_rate:
-            others = output if self.kind == "diarization" and output else ""
-            said = mistaken(self.kind, said, float(which), self.classes, self.references, others)
+            turns = output if self.kind == "diarization" else None
+            seen = speakers_of((turns,)) if turns else self._candidates
+            said = mistaken(self.kind, said, which, seen)
         more = self.word_seconds * words + self.action_seconds * actions
-        return replace(plain, label=said, seconds=base + more, words=words, actions=actions)
+        return replace(
+            plain, label=said, seconds=plain.seconds + more, words=words, actions=actions
+        )
 
     def volunteer(self, batch: Batch, outputs: Outputs, given: Sequence[Answer]) -> Answer | None:
         """The correction that helps most: of the part with the most errors.
@@ -170,7 +193,9 @@ class DomainExpert:
             return
         fixed, known = self._fixed(item, output, tuple(told)), self._reference(item)
         for found in _parts(self.kind, fixed, known):
-            if not _touches(found.name, told) and not self._overlooks(batch, item, found.name):
+            if not any(overlap(found.name, one) for one in told) and not self._overlooks(
+                batch, item, found.name
+            ):
                 yield found
 
     def _fixed(self, item: str, output: str, told: tuple[str, ...]) -> str:
@@ -191,24 +216,25 @@ class DomainExpert:
         """Whether this person would refuse."""
         if not self.refusal:
             return False
-        draws = generator(self.seed, "expert", batch.stream, item, part)
-        return bool(draws.random(4)[0] < self.refusal)
+        _, refuses, _, _ = self.draft(Question(item, part), batch, "")
+        return refuses < self.refusal
 
     def _reference(self, item: str) -> str:
-        try:
-            return self.references[item]
-        except KeyError:
-            raise InputError(
-                f"item {item!r} has no reference, so that nobody can answer for it: references "
-                f"are known of {len(self.references)} items; give one of each item"
-            ) from None
+        return right_of(self.references, item, "reference")
 
-    def _told(self, output: str, known: str, part: str) -> str:
-        """What is right there; speakers under the names that the output has for them."""
+    @cached_property
+    def _candidates(self) -> tuple[str, ...]:
+        """What may be said by mistake: classes, or all words or speakers of the references."""
+        texts = self.references.values()
         if self.kind == "diarization":
-            part = part or all_of(output, known)
-            return corrector(self.kind).told(output, known, part) if part else known
-        return corrector(self.kind).told(output, known, part)
+            return speakers_of(texts)
+        return self.classes or tuple(sorted({word for text in texts for word in text.split()}))
+
+    def _right_answer(self, output: str, known: str, part: str) -> str:
+        """What is right there; speakers under the names that the output has for them."""
+        if self.kind == "diarization" and not (part := part or all_of(output, known)):
+            return known
+        return corrector(self.kind).answer(output, known, part)
 
     def _effort(self, output: str, known: str, part: str) -> tuple[int, int]:
         """Words put in, and simple actions."""
@@ -241,64 +267,35 @@ def _parts(kind: str, output: str, reference: str) -> tuple[Part, ...]:
     return corrector(kind).parts(output, reference)
 
 
-def _touches(part: str, told: Sequence[str]) -> bool:
-    """Whether a part has anything in common with what was told."""
-    if not told:
-        return False
-    if WHOLE in (part, *told):
-        return True
-    start, end = _span(part)
-    return any(start < last and first < end for first, last in map(_span, told))
-
-
 @lru_cache(maxsize=65536)
 def _span(part: str) -> tuple[int, int]:
     """A region in microseconds, read once."""
-    from truecost.corrections.speech_text import region_of
-
     return region_of(part)
 
 
 def all_of(output: str, reference: str) -> str:
     """The region of two diarizations that holds all turns; empty where there are none."""
-    from truecost.corrections.speech_text import region_name, turns_of
-
     ends = [turn.end for text in (output, reference) for turn in turns_of(text)]
     return region_name(0, max(ends)) if ends else WHOLE
 
 
 def turns_changed(output: str, reference: str, part: str) -> tuple[int, int]:
-    """Turns put in and changed when any region of a diarization is put in place.
+    """Turns put in and changed when any region (`START-END`) of a diarization is put in place.
 
-    Parameters
-    ----------
-    part : str
-        `START-END`.
-
-    Returns
-    -------
-    (int, int)
-        Turns of the reference there, none where the output has the same, and the larger one of
-        turns added and taken away.
+    The first are turns of the reference there, none where the output has the same; the second the
+    larger one of turns added and taken away.
     """
-    from truecost.corrections.speech_text import turns_of
-
     right = corrector("diarization")
-    before = {*turns_of(right.told(output, output, part))}
+    before = {*turns_of(right.answer(output, output, part))}
     target = right.correct(output, reference, part)
-    after = {*turns_of(right.told(target, target, part))}
+    after = {*turns_of(right.answer(target, target, part))}
     if before == after:
         return 0, 0
     return len(after), max(len(after - before), len(before - after))
 
 
 def overlap(one: str, other: str) -> bool:
-    """Whether two parts of an item have anything in common.
-
-    Parameters
-    ----------
-    one, other : str
-        The whole (empty) or regions.
+    """Whether two parts of an item, the whole (empty) or regions, have anything in common.
 
     Examples
     --------
@@ -308,7 +305,5 @@ def overlap(one: str, other: str) -> bool:
     """
     if WHOLE in (one, other):
         return True
-    from truecost.corrections.speech_text import region_of
-
-    (a, b), (c, d) = region_of(one), region_of(other)
+    (a, b), (c, d) = _span(one), _span(other)
     return a < d and c < b

@@ -1,6 +1,7 @@
 """What a live study asks for, with its defaults, and what it may not ask for."""
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from truecost.errors import UsageError, first_five, named
@@ -13,14 +14,8 @@ if TYPE_CHECKING:
 
 
 MONEY = ("total_price", "imlm_money")  # objectives that need the price of the person's hour
-
-
 MAY_ASK = ("program", "callable")  # learners that may ask themselves: it has to be said who asks
-
-
 RESERVED = ("passive", "streams")  # folders of the logs
-
-
 OF_LOGS = ("labels", "map", "target", "classes", "input_format")  # of [data]: said by the source
 
 
@@ -53,35 +48,36 @@ def check_streams_live(study: "Study") -> None:
     """Refuse what a live run of streams does not do, before anything runs (UsageError)."""
     if study.help.given():
         raise UsageError("[help] goes with task lifelong: of a stream [loop] says the budget")
-    _check_source(study)
-    _check_beside(study)
+    _refuse_kind(study, OF_LIFE, "lifelong", f"a stream it is classes, {' or '.join(OF_STREAM)}")
+    if study.source.text is not None:
+        raise UsageError(
+            "[source] text goes with task lifelong; of a stream features name what the learner sees"
+        )
+    _refuse_logs(study, "systems", "collections")
+    _refuse_data([key for key in study.data.given() if key in OF_LOGS])
     _check_budgets(study)
     _check_objective(study)
     _check_strategies(study)
 
 
-def _check_source(study: "Study") -> None:
-    """Refuse keys of a life cycle."""
-    if study.source.kind in OF_LIFE:
-        raise UsageError(
-            f"[source] kind = {study.source.kind!r} goes with task lifelong; of a stream it is "
-            f"classes, {' or '.join(OF_STREAM)}"
-        )
-    if study.source.text is not None:
-        raise UsageError(
-            "[source] text goes with task lifelong; of a stream features name what the learner sees"
-        )
+def _refuse_kind(study: "Study", others: Sequence[str], task: str, own: str) -> None:
+    """Refuse outputs of the other task."""
+    if study.source.kind in others:
+        raise UsageError(f"[source] kind = {study.source.kind!r} goes with task {task}; of {own}")
 
 
-def _check_beside(study: "Study") -> None:
+def _refuse_logs(study: "Study", *tables: str) -> None:
     """Refuse logs beside a source that makes them."""
-    if study.systems or study.collections:
-        what = "systems" if study.systems else "collections"
-        raise UsageError(
-            f"the study has [source] and [{what}]: a live run makes its own logs; leave out one "
-            f"or the other"
-        )
-    said = [key for key in OF_LOGS if key in study.data.given()]
+    for table in tables:
+        if getattr(study, table):
+            raise UsageError(
+                f"the study has [source] and [{table}]: a live run makes its own logs; leave out "
+                f"one or the other"
+            )
+
+
+def _refuse_data(said: Sequence[str]) -> None:
+    """Refuse keys of logs beside a source."""
     if said:
         raise UsageError(
             f"{first_five(said)} under [data] {'does' if len(said) == 1 else 'do'} not go with "
@@ -103,8 +99,13 @@ def _check_budgets(study: "Study") -> None:
             f"{batch} items, and each can be asked about once; lower it, or raise batch under "
             f"[loop]"
         )
-    if len(set(budgets)) < len(budgets):
-        raise UsageError(f"budgets {', '.join(map(str, budgets))}: name each once")
+    _check_once("budgets", budgets)
+
+
+def _check_once(what: str, values: Sequence[object]) -> None:
+    """Refuse what is named twice."""
+    if len(set(values)) < len(values):
+        raise UsageError(f"{what} {', '.join(map(str, values))}: name each once")
 
 
 def _check_objective(study: "Study") -> None:
@@ -116,7 +117,7 @@ def _check_objective(study: "Study") -> None:
     if objective in MONEY and not priced:
         raise UsageError(
             f"objective {objective!r} needs the price of the person's hour: give person_price "
-            f"under [stream], or take imlm"
+            f"under [streams], or take imlm"
         )
     scored = study.measures or (
         "imlm",
@@ -134,8 +135,7 @@ def _check_objective(study: "Study") -> None:
 def _check_strategies(study: "Study") -> None:
     """Refuse strategies that are named twice or not at all, and options of others."""
     strategies, sweep = strategies_of(study), study.sweep
-    if len(set(strategies)) < len(strategies):
-        raise UsageError(f"strategies {', '.join(strategies)}: name each once")
+    _check_once("strategies", strategies)
     for name in strategies:
         if name in RESERVED or not name.strip("./\\ ") or "/" in name or not name.isprintable():
             raise UsageError(f"{name!r} is no strategy: see truecost list strategies")
@@ -152,66 +152,34 @@ def _check_strategies(study: "Study") -> None:
         )
 
 
-LIVE = Live(check=check_streams_live, make="truecost.learning.live.streams:streams_of")
-
-
+LIVE = Live(check=check_streams_live, make="truecost.learning.live.logs:streams_of")
 OF_LOOP = ("seeds", "first_seed", "record_cpu", "checkpoint", "folder")
-
-
 OF_SYSTEMS = ("learner", "strategy", "strategy_options")
-
-
 LIFELONG_RESERVED = ("courses",)  # folders of the logs
-
-
 ENDINGS = ("-frozen", "-unsupervised")  # of the names of the baselines
 
 
 def check_lifelong_live(study: "Study") -> None:
     """Refuse what a live lifelong run does not do, before anything runs.
 
-    Parameters
-    ----------
-    study : Study
-        Of task lifelong, with `[source]`.
-
-    Raises
-    ------
-    UsageError
-        When a table or a key is of another run, a number is out of range, or a system has a name
-        that no folder can have.
+    `study`: of task lifelong, with `[source]`.
     """
-    if study.collections:
-        raise UsageError(
-            "the study has [source] and [collections]: a live run makes its own logs; leave out "
-            "one or the other"
-        )
+    _refuse_logs(study, "collections")
     if study.sweep.given():
         raise UsageError(
-            "[sweep] goes with task stream: of a lifelong run each system is named under "
+            "[sweep] goes with task streams: of a lifelong run each system is named under "
             "[systems.NAME], with its learner and strategy"
         )
-    if said := [key for key in study.data.given() if key not in ("classes", "metadata", "map")]:
-        raise UsageError(
-            f"{first_five(said)} under [data] does not go with [source], which says what is right"
-        )
-    if study.source.kind in OF_STREAM:
-        raise UsageError(
-            f"[source] kind = {study.source.kind!r} goes with task stream; of a life cycle it is "
-            f"classes, {', '.join(OF_LIFE[:-1])} or {OF_LIFE[-1]}"
-        )
-    _check_lifelong_loop(study)
-    for name in study.systems:
-        _check_system(study, name)
-
-
-def _check_lifelong_loop(study: "Study") -> None:
-    """Refuse keys of streams."""
+    _refuse_data([k for k in study.data.given() if k not in ("classes", "metadata", "map")])
+    own = f"a life cycle it is classes, {', '.join(OF_LIFE[:-1])} or {OF_LIFE[-1]}"
+    _refuse_kind(study, OF_STREAM, "streams", own)
     if other := [key for key in study.loop.given() if key not in OF_LOOP]:
         raise UsageError(
-            f"[loop] {first_five(other)} goes with task stream; of a lifelong run [loop] has "
+            f"[loop] {first_five(other)} goes with task streams; of a lifelong run [loop] has "
             f"{', '.join(OF_LOOP)}, and [help] says how much a person helps"
         )
+    for name in study.systems:
+        _check_system(study, name)
 
 
 def _check_system(study: "Study", name: str) -> None:
@@ -233,5 +201,5 @@ def _check_system(study: "Study", name: str) -> None:
 
 
 LIFELONG_LIVE = Live(
-    check=check_lifelong_live, make="truecost.learning.live.lifelong:lives_of", systems=True
+    check=check_lifelong_live, make="truecost.learning.live.logs:lives_of", systems=True
 )

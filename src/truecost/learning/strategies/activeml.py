@@ -19,42 +19,165 @@ a regressor. (Kottke et al., scikit-activeml, 2021.)
 
 import inspect
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from truecost.errors import InputError, TruecostError, UsageError
-from truecost.extras import need
-from truecost.learning.checking import described
+from truecost.errors import InputError, TruecostError, UsageError, first_five, need
 from truecost.learning.strategies import settings as reading
-from truecost.learning.strategies.keeping import Keeping, Memory
-from truecost.learning.strategies.models import CLASSIFIERS, Seen, models
-from truecost.learning.strategies.settings import Settings, near
-from truecost.learning.strategies.uncertainty import least_confidence
-from truecost.learning.system import Answered, Batch, Outputs, generator
+from truecost.learning.strategies.settings import Keeping, Memory, Settings, listed
+from truecost.learning.strategies.uncertainty import filled_up
+from truecost.learning.system import Answered, Batch, Floats, Outputs, described, generator
+
+CLASSIFIERS = ("learner", "parzen", "logistic", "mixture")
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """The batch and what was answered before.
+
+    `places` (shape (items, dimensions)): of the batch; `known` (shape (answered, dimensions)):
+    places of answered items; `labels`: their answers; `classes`: of the learner, in their order;
+    when empty, the answers are numbered in their sorted order.
+    """
+
+    strategy: str
+    batch: Batch
+    outputs: Outputs
+    places: Floats
+    known: Floats
+    labels: list[str]
+    classes: tuple[str, ...]
+
+    @property
+    def everything(self) -> Floats:
+        """Answered items, then those of the batch."""
+        return np.concatenate([self.known, self.places])
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Classes in the order of their numbers."""
+        return self.classes or tuple(sorted(set(self.labels)))
+
+    @property
+    def n_classes(self) -> int:
+        """How many classes there are, as far as it is known."""
+        for values in (self.outputs.probabilities, self.outputs.logits):
+            if values is not None and not self.classes:
+                return int(np.asarray(values).shape[1])
+        return len(self.names)
+
+    @property
+    def codes(self) -> Floats:
+        """Number of the class of each item of `everything`; NaN for those of the batch."""
+        number = {name: code for code, name in enumerate(self.names)}
+        strange = [label for label in self.labels if label not in number]
+        if strange:
+            raise InputError(
+                f"strategy {self.strategy}: answers {first_five(strange)} are none of the classes "
+                f"{', '.join(self.names)}"
+            )
+        codes = [float(number[label]) for label in self.labels]
+        return np.array([*codes, *[np.nan] * len(self.places)])
+
+
+def models(seen: Seen, classifier: str, wanted: Collection[str]) -> dict[str, Any]:
+    """Arguments of a `query` that are models, and whether they are to be fitted."""
+    found: dict[str, Any] = {}
+    for key in ("clf", "estimator"):
+        if key in wanted:
+            found[key] = (
+                repeating(seen, reading.probabilities(seen.strategy, seen.batch, seen.outputs))
+                if classifier == "learner"
+                else fitted(classifier, seen.n_classes)
+            )
+            found[f"fit_{key}"] = classifier != "learner"
+    if "ensemble" in wanted:
+        found["ensemble"] = [
+            repeating(seen, values)
+            for values in reading.members(seen.strategy, seen.batch, seen.outputs)
+        ]
+        found["fit_ensemble"] = False
+    if "discriminator" in wanted:  # tells answered items from the others: two classes of its own
+        found["discriminator"] = fitted(classifier, 2)
+    return found
+
+
+def fitted(classifier: str, n_classes: int) -> Any:
+    """A classifier of scikit-activeml that learns from answers; Parzen's unless one is named."""
+    module = need("skactiveml.classifier", "activeml")
+    common = {"classes": list(range(n_classes)), "random_state": 0}
+    if classifier == "logistic":
+        linear = need("sklearn.linear_model", "activeml").LogisticRegression()
+        return module.SklearnClassifier(linear, **common)
+    if classifier == "mixture":
+        return module.MixtureModelClassifier(**common)
+    return module.ParzenWindowClassifier(**common)
+
+
+def repeating(seen: Seen, probabilities: Floats) -> Any:
+    """A classifier of scikit-activeml that says of the batch what it is told.
+
+    `probabilities` (shape (items, classes)).
+    """
+    base: Any = need("skactiveml.base", "activeml").SkactivemlClassifier
+    table: dict[bytes, Floats] = {}
+    for place, row in zip(seen.places, probabilities, strict=True):
+        table.setdefault(place.tobytes(), row)
+
+    class Repeating(base):  # type: ignore[misc]  # it has no types
+        """Looks items up by where they lie; the first of several at one place."""
+
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # noqa: N803
+            self._validate_data(X, y, sample_weight)
+            return self
+
+        def predict_proba(self, X: Any) -> Floats:  # noqa: N803
+            places = np.ascontiguousarray(X, np.float64)
+            if places.shape == seen.places.shape and np.array_equal(places, seen.places):
+                return probabilities
+            return np.array([_looked_up(table, place, seen.strategy) for place in places])
+
+    n_classes = probabilities.shape[1]
+    codes = np.arange(len(seen.places)) % n_classes
+    return Repeating(classes=list(range(n_classes))).fit(seen.places, codes)
+
+
+def _looked_up(table: dict[bytes, Floats], place: Floats, strategy: str) -> Floats:
+    """Probabilities of the item that lies here."""
+    row = table.get(place.tobytes())
+    if row is None:
+        raise UsageError(
+            f"strategy {strategy} asks a classifier about items outside the batch, which the "
+            "learner said nothing of; set classifier = 'parzen' or 'logistic'"
+        )
+    return row
+
 
 OWN = {
     "classifier": "learner (repeats its probabilities; the default); parzen, logistic or mixture "
     "(fitted to the answers)",
     "memory": "how many of the latest answered items it sees (1000)",
 }
+
+
 _GIVEN = {"random_state", "missing_label", "classes"}  # set here, never by options
 _BASES = {"UncertaintyZliobaite"}  # a base class among the strategies
 
 
-class FromActiveml:
-    """What the adapters of pool and stream strategies share.
+def _wanted(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of some arguments that it takes."""
+    known = inspect.signature(function).parameters
+    return {key: value for key, value in given.items() if key in known}
 
-    Parameters
-    ----------
-    kind : type
-        The class of scikit-activeml.
-    options : mapping
-        For its constructor.
-    """
+
+class FromActiveml:
+    """What the adapters share; `kind`: the class of scikit-activeml, `options`: its arguments."""
 
     def __init__(self, settings: Settings, kind: Any, options: Mapping[str, Any]) -> None:
         self.name = settings.strategy
@@ -122,21 +245,20 @@ class FromActiveml:
             self.classes,
         )
 
-    def built(self, seen: Seen, random_state: int) -> Any:
+    def built(self, seen: Seen) -> Any:
         """A new object of the class of scikit-activeml."""
-        wanted = inspect.signature(self.kind).parameters
         given = {
-            "random_state": random_state,
+            "random_state": self.drawn(seen.batch),
             "missing_label": np.nan,
             "classes": list(range(seen.n_classes)),
         }
-        return self.kind(**{k: v for k, v in given.items() if k in wanted}, **self.options)
+        return self.kind(**_wanted(self.kind, given), **self.options)
 
     def arguments(self, seen: Seen, query: Callable[..., Any]) -> dict[str, Any]:
         """The arguments of its `query`, those that can be given."""
         wanted = inspect.signature(query).parameters
-        given = {"X": seen.everything, "y": seen.codes, **models(seen, self.classifier, wanted)}
-        return {key: value for key, value in given.items() if key in wanted}
+        more = models(seen, self.classifier, wanted)
+        return _wanted(query, {"X": seen.everything, "y": seen.codes, **more})
 
     def failed(self, batch: Batch, error: Exception) -> UsageError:
         """The error for what scikit-activeml refuses."""
@@ -151,24 +273,17 @@ class FromActiveml:
 class Pool(FromActiveml, Keeping):
     """A pool strategy: built anew in each batch, so that it depends on nothing but what it sees."""
 
+    kept = ("memory", "labels")
+
     def queried(self, seen: Seen, count: int) -> list[int]:
         """Rows that it chooses of the batch, beside the answered items."""
-        strategy = self.built(seen, self.drawn(seen.batch))
+        strategy = self.built(seen)
         found = strategy.query(
             candidates=np.arange(len(seen.known), len(seen.everything)),
             batch_size=count,
             **self.arguments(seen, strategy.query),
         )
         return [int(row) - len(seen.known) for row in found]
-
-    def state(self) -> dict[str, Any]:
-        """What was answered."""
-        return {"memory": self.memory.state(), "labels": self.labels}
-
-    def put_back(self, state: Mapping[str, Any]) -> None:
-        """Earlier answers."""
-        self.memory.put_back(state["memory"])
-        self.labels = dict(state["labels"])
 
 
 class OneByOne(FromActiveml):
@@ -187,21 +302,17 @@ class OneByOne(FromActiveml):
         query = self.strategy.query
         found, utilities = query(seen.places, return_utilities=True, **self.arguments(seen, query))
         rows = sorted(int(row) for row in found)[:count]
-        told = inspect.signature(self.strategy.update).parameters
         more = {"budget_manager_param_dict": {"utilities": utilities}}
-        self.strategy.update(
-            seen.places, np.array(rows, np.int64), **{k: v for k, v in more.items() if k in told}
-        )
+        update = self.strategy.update
+        update(seen.places, np.array(rows, np.int64), **_wanted(update, more))
         return rows
 
     def _first(self, seen: Seen, count: int) -> Any:
         """The object, before its first batch."""
-        wanted = inspect.signature(self.kind).parameters
-        if "budget" in wanted:
-            self.options.setdefault("budget", count / len(seen.batch))
-        if "force_full_budget" in wanted:  # without it some take one item at a time only (1.0.1)
-            self.options.setdefault("force_full_budget", True)
-        return self.built(seen, self.drawn(seen.batch))
+        # without the second some take one item at a time only (1.0.1)
+        usual = {"budget": count / len(seen.batch), "force_full_budget": True}
+        self.options = _wanted(self.kind, usual) | self.options
+        return self.built(seen)
 
 
 @contextmanager
@@ -229,9 +340,7 @@ def completed(
         )
     if len(rows) >= count:
         return rows[:count]
-    unsure = least_confidence(reading.probabilities(strategy, batch, outputs))
-    unsure[rows] = -1.0  # after every other
-    return rows + reading.most(unsure, count - len(rows))
+    return filled_up(rows, reading.probabilities(strategy, batch, outputs), count)
 
 
 def build_activeml(settings: Settings, name: str) -> Pool | OneByOne:
@@ -239,7 +348,7 @@ def build_activeml(settings: Settings, name: str) -> Pool | OneByOne:
     pool, stream = need("skactiveml.pool", "activeml"), need("skactiveml.stream", "activeml")
     kinds = _classes(pool) | _classes(stream)
     if name not in kinds:
-        raise UsageError(f"scikit-activeml has no strategy {name!r}: {near(name, sorted(kinds))}")
+        raise UsageError(f"scikit-activeml has no strategy {name!r}{listed(name, sorted(kinds))}")
     kind = kinds[name]
     adapter = OneByOne if hasattr(kind, "update") else Pool
     wanted = inspect.signature(kind).parameters

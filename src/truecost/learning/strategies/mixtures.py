@@ -1,20 +1,103 @@
-"""Mixtures of two strategies: side by side (split), and one after the other (plateau)."""
+"""Strategies by name; committees of a learner, and mixtures of two strategies.
 
-from collections.abc import Mapping
+Seung, Opper and Sompolinsky, COLT 1992. Members are the learner's: probabilities of shape
+(members, items, classes), or one predicted number for each (members, items, 1).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-from truecost.learning.asking import Strategy
-from truecost.learning.strategies.keeping import Keeping, can_keep, part_states, put_back_parts
-from truecost.learning.strategies.settings import Kind, Settings, part_of
-from truecost.learning.system import Answered, Batch, Outputs
+import numpy as np
+
+from truecost.errors import UsageError
+from truecost.lazy import listed_in
+from truecost.learning import strategies
+from truecost.learning.strategies import settings as reading
+from truecost.learning.strategies import uncertainty
+from truecost.learning.strategies.activeml import OWN, build_activeml
+from truecost.learning.strategies.settings import Keeping, Kind, Settings, listed, part_of
+from truecost.learning.strategies.uncertainty import ByUtility
+from truecost.learning.system import (
+    Answered,
+    Batch,
+    Floats,
+    Outputs,
+    Strategy,
+    can_keep,
+    restorable,
+)
+
+ACTIVEML = "activeml:"
 
 
+def vote_entropy(members: Floats) -> Floats:
+    """-sum_k V_k/C ln(V_k/C) in nats, V_k of C members voting for class k; in [0, ln min(C, K)].
+
+    A member votes for its most probable class, the first of equal ones. Dagan and Engelson, ICML
+    1995.
+    """
+    votes = members.argmax(axis=2)
+    shares = [(votes == k).mean(axis=0) for k in range(members.shape[2])]
+    return uncertainty.entropy(np.column_stack(shares))
+
+
+def mean_divergence(members: Floats) -> Floats:
+    """1/C sum_c KL(p_c || mean of the p_c) in nats; in [0, ln min(C, K)].
+
+    McCallum and Nigam, ICML 1998.
+    """
+    consensus = members.mean(axis=0)
+    ratio = np.where(members > 0, members, 1.0) / np.where(consensus > 0, consensus, 1.0)
+    terms = np.where(members > 0, members * np.log(ratio), 0.0)
+    return np.asarray(terms.sum(axis=2).mean(axis=0))
+
+
+def variance(members: Floats) -> Floats:
+    """1/C sum_c |p_c - mean of the p_c|^2; for predicted numbers their variance, squared units.
+
+    Burbidge, Rowland and King, IDEAL 2007.
+    """
+    return np.asarray(members.var(axis=0).sum(axis=1))
+
+
+DISAGREEMENTS = {
+    "vote-entropy": vote_entropy,
+    "divergence": mean_divergence,
+    "variance": variance,
+}
+
+
+def build_committee(settings: Settings) -> ByUtility:
+    """Query by committee with the disagreement that the options name."""
+    chosen = settings.choice("disagreement", "vote-entropy", tuple(DISAGREEMENTS))
+    disagreement = DISAGREEMENTS[chosen]
+
+    def utility(batch: Batch, outputs: Outputs) -> Floats:
+        values = reading.members(settings.strategy, batch, outputs)
+        if chosen != "variance" and values.shape[2] == 1:
+            raise UsageError(
+                f"strategy {settings.strategy}: the members of the committee give one number an "
+                f"item, and {chosen} compares classes; set disagreement = 'variance'"
+            )
+        return disagreement(values)
+
+    return ByUtility(settings.strategy, utility)
+
+
+@dataclass(eq=False)
 class Mixture(Keeping):
     """Two strategies, both of which learn from every answer."""
 
-    def __init__(self, name: str, first: Strategy, second: Strategy) -> None:
-        self.name = name
-        self.parts = {"first": first, "second": second}
+    name: str
+    first: Strategy
+    second: Strategy
+
+    @property
+    def parts(self) -> dict[str, Strategy]:
+        """Both, by their names."""
+        return {"first": self.first, "second": self.second}
 
     @property
     def restorable(self) -> bool:
@@ -29,23 +112,20 @@ class Mixture(Keeping):
                 learn(batch, outputs, answered)
 
     def state(self) -> dict[str, Any]:
-        """What the parts keep, and what the mixture itself does."""
-        return {"parts": part_states(self.parts), **self.own()}
+        """What it keeps itself, and what the parts keep that keep something."""
+        parts = self.parts.items()
+        stored = {key: part.snapshot() for key, part in parts if restorable(part)}
+        return {**super().state(), "parts": stored}
 
     def put_back(self, state: Mapping[str, Any]) -> None:
-        """The parts and the mixture go back."""
-        put_back_parts(self.parts, state["parts"])
-        self.take_back(state)
-
-    def own(self) -> dict[str, Any]:
-        """What the mixture itself keeps."""
-        raise NotImplementedError
-
-    def take_back(self, state: Mapping[str, Any]) -> None:
-        """Keep this instead."""
-        raise NotImplementedError
+        """It goes back, and so do the parts."""
+        super().put_back(state)
+        for key, part in self.parts.items():
+            if restorable(part):
+                part.restore(state["parts"][key])
 
 
+@dataclass(eq=False)
 class Split(Mixture):
     """A share of the questions by one strategy, the rest by another, no item twice.
 
@@ -53,17 +133,13 @@ class Split(Mixture):
     share is right in the long run even at one question a batch. The second chooses among the items
     that the first left; what the first chose in the same batch it gets to know with the answers.
 
-    Parameters
-    ----------
-    share : float
-        Of the questions that the first asks, from 0 to 1.
+    `share`: of the questions that the first asks, from 0 to 1.
     """
 
-    def __init__(self, name: str, first: Strategy, second: Strategy, share: float) -> None:
-        super().__init__(name, first, second)
-        self.share = share
-        self.asked = 0
-        self.by_first = 0
+    kept = ("asked", "by_first")  # how many questions there were, and how many of the first
+    share: float
+    asked: int = 0
+    by_first: int = 0
 
     def choose(self, batch: Batch, outputs: Outputs, count: int) -> list[int]:
         """Rows of the first strategy, then those of the second."""
@@ -72,7 +148,7 @@ class Split(Mixture):
         due = int(self.share * self.asked + 1e-9)  # .29 x 100 is 28.999999999999996
         quota = min(max(due - self.by_first, 0), count)
         self.by_first += quota
-        rows = list(self.parts["first"].choose(batch, outputs, quota)) if quota else []
+        rows = list(self.first.choose(batch, outputs, quota)) if quota else []
         return rows + self._others(batch, outputs, rows, count - quota)
 
     def _others(self, batch: Batch, outputs: Outputs, taken: list[int], count: int) -> list[int]:
@@ -81,18 +157,11 @@ class Split(Mixture):
             return []
         used = set(taken)
         left = [row for row in range(len(batch)) if row not in used]
-        chosen = self.parts["second"].choose(batch.take(left), part_of(outputs, left), count)
+        chosen = self.second.choose(batch.take(left), part_of(outputs, left), count)
         return [left[row] for row in chosen]
 
-    def own(self) -> dict[str, Any]:
-        """How many questions there were, and how many of the first."""
-        return {"asked": self.asked, "by_first": self.by_first}
 
-    def take_back(self, state: Mapping[str, Any]) -> None:
-        """Earlier counts."""
-        self.asked, self.by_first = int(state["asked"]), int(state["by_first"])
-
-
+@dataclass(eq=False)
 class Plateau(Mixture):
     """One strategy until it no longer brings anything, from then on another.
 
@@ -102,27 +171,21 @@ class Plateau(Mixture):
     questions that the first did not ask (bootstrap) do not count, refused ones neither. A decision
     is compared with the answer as text: for classes, not for predicted numbers.
 
-    Parameters
-    ----------
-    limit : float
-        Above 0, below 1.
+    `limit`: above 0, below 1.
     """
 
-    def __init__(
-        self, name: str, first: Strategy, second: Strategy, window: int, limit: float
-    ) -> None:
-        super().__init__(name, first, second)
-        self.window = window
-        self.limit = limit
-        self.switched = False
-        self.decided: dict[str, str] = {}  # decisions on items whose answer has not come
-        self.counts: list[tuple[int, int]] = []  # wrong and answered, batch by batch
+    kept = ("switched", "decided", "counts")  # whose turn it is, and what decides it
+    window: int
+    limit: float
+    switched: bool = False
+    decided: dict[str, str] = field(default_factory=dict)  # items whose answer has not come
+    counts: list[tuple[int, int]] = field(default_factory=list)  # wrong, answered; by batch
 
     def choose(self, batch: Batch, outputs: Outputs, count: int) -> list[int]:
         """Rows of the strategy whose turn it is."""
         if self.switched:
-            return list(self.parts["second"].choose(batch, outputs, count))
-        rows = list(self.parts["first"].choose(batch, outputs, count))
+            return list(self.second.choose(batch, outputs, count))
+        rows = list(self.first.choose(batch, outputs, count))
         self.decided |= {batch.ids[row]: outputs.decisions[row] for row in rows}
         return rows
 
@@ -143,21 +206,9 @@ class Plateau(Mixture):
         answered = sum(total for _, total in self.counts)
         return len(self.counts) == self.window and wrong < self.limit * answered
 
-    def own(self) -> dict[str, Any]:
-        """Whose turn it is, and the counts that decide it."""
-        return {"switched": self.switched, "decided": self.decided, "counts": self.counts}
-
-    def take_back(self, state: Mapping[str, Any]) -> None:
-        """Earlier counts."""
-        self.switched = bool(state["switched"])
-        self.decided = dict(state["decided"])
-        self.counts = [(int(wrong), int(total)) for wrong, total in state["counts"]]
-
 
 def _part(settings: Settings, key: str) -> Strategy:
     """One of the two strategies of a mixture: a name, or a table of a name and its options."""
-    from truecost.learning.strategies.finding import built  # which finds this module
-
     given = settings.options.get(key)
     table = {"name": given} if isinstance(given, str) else given
     if not isinstance(table, Mapping) or not isinstance(table.get("name"), str):
@@ -166,7 +217,7 @@ def _part(settings: Settings, key: str) -> Strategy:
     name = str(table["name"])
     options = {option: value for option, value in table.items() if option != "name"}
     path = f"{settings.strategy}.{key}.{name}"
-    return built(name, path, Settings(path, options, settings.seed, settings.classes))
+    return built(name, Settings(path, options, settings.seed, settings.classes))
 
 
 def _split(settings: Settings) -> Split:
@@ -186,7 +237,14 @@ _PARTS = {
     "first": "a strategy: its name, or a table of its name and options",
     "second": "another, given alike",
 }
+
+
 STRATEGIES = {
+    "committee": Kind(
+        "greatest disagreement of the learner's committee",
+        build_committee,
+        {"disagreement": "vote-entropy (the default), divergence or variance"},
+    ),
     "split": Kind(
         "a share of the questions by one strategy, the rest by another",
         _split,
@@ -202,3 +260,58 @@ STRATEGIES = {
         },
     ),
 }
+
+
+@cache
+def kinds() -> dict[str, Kind]:
+    """Every strategy by its name: those of the modules of the package, and scikit-activeml's."""
+    found: dict[str, Kind] = listed_in(strategies, "STRATEGIES", "strategies")
+    options = {**OWN, "...": "those of the class"}
+    return found | {f"{ACTIVEML}CLASS": Kind("a strategy of scikit-activeml", _of_class, options)}
+
+
+def build(
+    name: str, options: Mapping[str, Any] | None = None, seed: int = 0, classes: Sequence[str] = ()
+) -> Strategy:
+    """A strategy by its name.
+
+    Parameters
+    ----------
+    name : str
+        One of `kinds()`, with a class of scikit-activeml in place of CLASS.
+    options : mapping of str to object
+        Its own.
+    seed : int
+        Of the run.
+    classes : sequence of str
+        Of the learner, in the order of its probabilities; only scikit-activeml's strategies use
+        them, and manage without.
+
+    Raises
+    ------
+    UsageError
+        When the name or an option is not known, or a value is out of range.
+    MissingExtraError
+        When scikit-activeml is needed and not installed.
+
+    Examples
+    --------
+    >>> build("split", {"first": "margin", "second": {"name": "k-centre", "memory": 200}}).name
+    'split'
+    """
+    return built(name, Settings(name, options or {}, seed, tuple(classes)))
+
+
+def _of_class(settings: Settings) -> Strategy:
+    """One of scikit-activeml, whose class stands behind the colon."""
+    return build_activeml(settings, settings.strategy.rpartition(ACTIVEML)[2])
+
+
+def built(name: str, settings: Settings) -> Strategy:
+    """A strategy whose settings go by its path: its name, in a mixture behind its place there."""
+    if name.startswith(ACTIVEML):
+        return _of_class(settings)
+    if name not in kinds():
+        raise UsageError(f"there is no strategy {name!r}{listed(name, [*kinds()])}")
+    settings.refuse_others([*kinds()[name].options])
+    return kinds()[name].make(settings)

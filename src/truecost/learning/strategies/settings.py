@@ -1,40 +1,42 @@
-"""What strategies are given: their options, read strictly, and outputs of a learner, checked
-first.
+"""What strategies are given: their options, read strictly, and outputs of a learner, checked first;
+what those that learn keep for a checkpoint (`Keeping`, `Memory`).
 
-Everything has one row an item, in the order of the batch. What is missing is a `UsageError` that
-names the strategy and what the learner lacks; what is no number is an `InputError` that names the
-items, so that no item is chosen, or left out, for being undefined.
+Of outputs, everything has one row an item, in the order of the batch. What is missing is a
+`UsageError` that names the strategy and what the learner lacks; what is no number is an
+`InputError` that names the items, so that no item is chosen, or left out, for being undefined.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
-from typing import Any
+from typing import Any, ClassVar
 
+import msgspec
 import numpy as np
 
-from truecost.errors import InputError, UsageError, counted, first_five
-from truecost.learning.asking import Strategy
-from truecost.learning.checking import described, softmax
-from truecost.learning.system import Array, Batch, Floats, Outputs
+from truecost.errors import UsageError, near
+from truecost.learning.checking import checked_array, softmax
+from truecost.learning.system import (
+    Answered,
+    Array,
+    Batch,
+    Floats,
+    Outputs,
+    Strategy,
+    described,
+    unusable,
+)
+
+CONFIDENT = "least-confidence, margin and entropy"  # strategies that need probabilities alone
 
 
 @dataclass(frozen=True)
 class Settings:
     """What a strategy is built from.
 
-    Attributes
-    ----------
-    strategy : str
-        Its name, for messages and for its random numbers; in a mixture with its place in it:
-        `split.second.random`.
-    options : mapping of str to object
-        As the study gives them.
-    seed : int
-        Of the run.
-    classes : tuple of str
-        Of the learner, in their order; empty when they are not known.
+    `strategy`: its name, for messages and for its random numbers; in a mixture with its place in
+    it: `split.second.random`; `options`: as the study gives them; `classes`: of the learner, in
+    their order; empty when they are not known.
     """
 
     strategy: str
@@ -47,36 +49,43 @@ class Settings:
         for key in self.options:
             if key not in known:
                 raise UsageError(
-                    f"strategy {self.strategy} has no option {key!r}: {near(key, known)}"
+                    f"strategy {self.strategy} has no option {key!r}{listed(key, known)}"
                 )
 
     def number(self, key: str, default: float, low: float, high: float = math.inf) -> float:
         """A finite number from `low` to `high`."""
-        value = self.options.get(key, default)
-        if not _is_number(value) or not low <= value <= high:
-            raise self.wrong(key, _range("a number", low, high))
-        return float(value)
+        value = self._finite(key, default)
+        if not low <= value <= high:
+            limit = f" of at least {low:g}" if high == math.inf else f" from {low:g} to {high:g}"
+            raise self.wrong(key, f"a number{limit}")
+        return value
 
     def between(self, key: str, default: float, low: float, high: float = math.inf) -> float:
         """A finite number above `low` and below `high`."""
-        value = self.options.get(key, default)
-        if not _is_number(value) or not low < value < high:
+        value = self._finite(key, default)
+        if not low < value < high:
             limit = "" if high == math.inf else f" and below {high:g}"
             raise self.wrong(key, f"a number above {low:g}{limit}")
-        return float(value)
+        return value
+
+    def _finite(self, key: str, default: float) -> float:
+        """A finite number, else NaN; true and false are none."""
+        value = self.options.get(key, default)
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return float(value) if number and math.isfinite(value) else math.nan
 
     def whole(self, key: str, default: int, low: int) -> int:
         """A whole number of at least `low`."""
         value = self.options.get(key, default)
         if not isinstance(value, int) or isinstance(value, bool) or value < low:
-            raise self.wrong(key, _range("a whole number", low, math.inf))
+            raise self.wrong(key, f"a whole number of at least {low}")
         return value
 
     def choice(self, key: str, default: str, choices: Sequence[str]) -> str:
         """One of these words."""
         value = self.options.get(key, default)
         if value not in choices:
-            raise self.wrong(key, near(str(value), choices))
+            raise self.wrong(key, f"one of {', '.join(choices)}{near(value, choices)}")
         return str(value)
 
     def wrong(self, key: str, expected: str) -> UsageError:
@@ -85,37 +94,17 @@ class Settings:
         return UsageError(f"strategy {self.strategy}: {given}; expected {expected}")
 
 
-def near(word: str, known: Sequence[str]) -> str:
-    """The nearest of some words, or all of them: `did you mean 'margin'? known are ...`."""
-    if not known:
-        return "it has none"
-    close = get_close_matches(word, known, n=1)
-    hint = f"did you mean {close[0]!r}? " if close else ""
-    return f"{hint}known are {', '.join(known)}"
-
-
-def _is_number(value: Any) -> bool:
-    """Whether an option is a finite number; true and false are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _range(kind: str, low: float, high: float) -> str:
-    """The numbers that are allowed, in words."""
-    return f"{kind} of at least {low:g}" if high == math.inf else f"{kind} from {low:g} to {high:g}"
+def listed(word: str, known: Sequence[str]) -> str:
+    """Behind a word the nearest of some, and all of them."""
+    return f"{near(word, known)}: known are {', '.join(known)}" if known else ": it has none"
 
 
 @dataclass(frozen=True)
 class Kind:
     """One strategy.
 
-    Attributes
-    ----------
-    text : str
-        What it does, in a line.
-    make : callable
-        Builds it from its settings.
-    options : mapping of str to str
-        Its options, with what they mean and their defaults.
+    `text`: what it does, in a line; `make`: builds it from its settings; `options`: its options,
+    with what they mean and their defaults.
     """
 
     text: str
@@ -123,117 +112,64 @@ class Kind:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-PROBABILITIES, LOGITS = "the learner's probabilities", "the learner's logits"
-
-
-MEMBERS = "the members of the committee"
-
-
-def most(utilities: Floats, count: int) -> list[int]:
+def highest_rows(utilities: Floats, count: int) -> list[int]:
     """Rows of the greatest utilities, the greatest first; of equal ones the lowest row first.
 
-    Parameters
-    ----------
-    utilities : ndarray of float64, shape (items,)
-    count : int
-        All rows when there are fewer.
+    `utilities` (shape (items,)); `count`: all rows when there are fewer.
     """
     order = np.argsort(-utilities, kind="stable")[: max(count, 0)]
     return [int(row) for row in order]
 
 
 def probabilities(strategy: str, batch: Batch, outputs: Outputs) -> Floats:
-    """Probabilities of the classes, shape (items, classes): the learner's, or its logits' softmax.
-
-    Raises
-    ------
-    UsageError
-        When the learner gives neither.
-    InputError
-        When the shape is wrong, a value is not finite or is negative.
-    """
+    """Probabilities of the classes, (items, classes): the learner's, or its logits' softmax."""
     if outputs.probabilities is None and outputs.logits is not None:
         return softmax(logits(strategy, batch, outputs))
-    if outputs.probabilities is None:
-        raise lacking(strategy, "probabilities of the classes", "random, periodic and k-centre")
-    values = _rows(strategy, batch, outputs.probabilities, PROBABILITIES)
-    usable = np.isfinite(values) & (values >= 0)
-    _refuse(strategy, batch, ~usable, PROBABILITIES, "finite numbers of 0 or more")
-    return values
+    others = "random, periodic and k-centre"
+    return _given(strategy, batch, outputs, "probabilities", "probabilities of the classes", others)
 
 
 def logits(strategy: str, batch: Batch, outputs: Outputs) -> Floats:
-    """Unnormalised log-probabilities, shape (items, classes); -inf for what cannot be.
+    """Unnormalised log-probabilities, shape (items, classes)."""
+    return _given(strategy, batch, outputs, "logits", "logits", CONFIDENT)
 
-    Raises
-    ------
-    UsageError
-        When the learner gives none.
-    InputError
-        When the shape is wrong, a value is NaN or +inf, or all of an item are -inf.
+
+def members(strategy: str, batch: Batch, outputs: Outputs) -> Floats:
+    """Probabilities of each member of a committee, shape (members, items, classes), or predicted
+    numbers, shape (members, items, 1).
     """
-    if outputs.logits is None:
-        raise lacking(strategy, "logits", "least-confidence, margin and entropy")
-    values = _rows(strategy, batch, outputs.logits, LOGITS)
-    usable = np.isfinite(values) | (values == -np.inf)
-    usable[(values == -np.inf).all(axis=1)] = False
-    _refuse(strategy, batch, ~usable, LOGITS, "finite numbers (or -inf, not for every class)")
-    return values
-
-
-def members(strategy: str, batch: Batch, outputs: Outputs, lowest: float = 0.0) -> Floats:
-    """Probabilities of each member of a committee, shape (members, items, classes).
-
-    Parameters
-    ----------
-    lowest : float
-        Least value: 0 for probabilities, -inf for predicted numbers.
-
-    Raises
-    ------
-    UsageError
-        When the learner gives none.
-    InputError
-        When the shape is wrong, a value is not finite or is below the lowest.
-    """
-    if outputs.members is None:
-        raise lacking(strategy, "committee (members)", "least-confidence, margin and entropy")
-    values = np.ascontiguousarray(outputs.members, np.float64)
-    if values.ndim != 3 or values.shape[1] != len(batch) or 0 in values.shape[::2]:
-        raise _shape(strategy, batch, values, MEMBERS, f"(members, {len(batch)}, classes)")
-    usable = np.asarray((np.isfinite(values) & (values >= lowest)).all(axis=0))
-    least = "" if lowest == -np.inf else f" of {lowest:g} or more"
-    _refuse(strategy, batch, ~usable, MEMBERS, f"finite numbers{least}")
-    return values
+    return _given(strategy, batch, outputs, "members", "committee (members)", CONFIDENT)
 
 
 def places(strategy: str, batch: Batch, outputs: Outputs) -> tuple[str, Floats]:
     """Where items lie, shape (items, dimensions): the learner's embedding, else the features.
 
-    Returns
-    -------
-    kind : {"embedding", "features"}
-        Distances are taken between places of one kind only.
-    places : ndarray of float64
-
-    Raises
-    ------
-    UsageError
-        When there is no embedding and the features are not numbers.
-    InputError
-        When the shape is wrong or a value is not finite.
+    Distances are taken between places of one kind only, which stands before them.
     """
-    kind = "features" if outputs.embedding is None else "embedding"
-    what = f"the coordinates of the items ({kind})"
     if outputs.embedding is not None:
-        values = _rows(strategy, batch, outputs.embedding, what)
-    elif numeric(batch.features):
-        flat = np.asarray(batch.features).reshape(len(batch.features), -1)
-        values = _rows(strategy, batch, flat, what)
-    else:
-        raise lacking(strategy, "embedding, and features are no numbers", "random and margin")
-    _refuse(strategy, batch, ~np.isfinite(values), what, "finite numbers")
-    return kind, values
+        return "embedding", _given(strategy, batch, outputs, "embedding", "", "")
+    if not numeric(batch.features):
+        raise lacking_error(strategy, "embedding, and features are no numbers", "random and margin")
+    flat = np.asarray(batch.features).reshape(len(batch.features), -1)
+    return "features", checked_array(
+        flat, (len(batch), None), "features", f"strategy {strategy}, {described(batch)}", batch.ids
+    )
+
+
+def _given(
+    strategy: str, batch: Batch, outputs: Outputs, name: str, what: str, others: str
+) -> Floats:
+    """What the learner says of the items, checked as the loop checks it, with rows of one order of
+    sums; an error where it says nothing.
+    """
+    values = getattr(outputs, name)
+    if values is None:
+        raise lacking_error(strategy, what, others)
+    where = f"strategy {strategy}, {described(batch)}, what the learner says"
+    shape = (*([None] if name == "members" else []), len(batch), None)
+    if name == "members" and np.shape(values)[2:] == (1,):
+        name = "numbers of members"
+    return checked_array(values, shape, name, where, batch.ids)
 
 
 def numeric(features: Array) -> bool:
@@ -245,21 +181,14 @@ def numeric(features: Array) -> bool:
 def part_of(outputs: Outputs, rows: Sequence[int]) -> Outputs:
     """What the learner said of some of the items, in this order."""
     at = list(rows)
-
-    def take(values: Floats | None) -> Floats | None:
-        return None if values is None else np.asarray(values)[at]
-
-    return Outputs(
-        tuple(outputs.decisions[row] for row in at),
-        np.asarray(outputs.scores)[at],
-        take(outputs.probabilities),
-        take(outputs.logits),
-        take(outputs.embedding),
-        None if outputs.members is None else np.asarray(outputs.members)[:, at],
-    )
+    taken: dict[str, Any] = {"scores": np.asarray(outputs.scores)[at]}
+    for name in ("probabilities", "logits", "embedding", "members"):
+        if (values := getattr(outputs, name)) is not None:
+            taken[name] = np.asarray(values)[..., at, :]  # members stand before the items
+    return Outputs(tuple(outputs.decisions[row] for row in at), **taken)
 
 
-def lacking(strategy: str, what: str, others: str) -> UsageError:
+def lacking_error(strategy: str, what: str, others: str) -> UsageError:
     """The error for a learner that does not give what a strategy reads."""
     return UsageError(
         f"strategy {strategy} cannot choose: the learner gives no {what}; take another learner, or "
@@ -267,28 +196,115 @@ def lacking(strategy: str, what: str, others: str) -> UsageError:
     )
 
 
-def _rows(strategy: str, batch: Batch, values: Array, what: str) -> Floats:
-    """An array with one row an item, contiguous so that sums along a row have one order."""
-    array = np.ascontiguousarray(values, np.float64)
-    if array.ndim != 2 or len(array) != len(batch) or array.size == 0:
-        raise _shape(strategy, batch, array, what, f"({len(batch)}, 1 or more)")
-    return array
+class Keeping:
+    """A strategy that keeps something from batch to batch, and can be put back to where it was.
+
+    Who inherits it names in `kept` the attributes that it keeps: numbers, texts, lists and tables
+    of them, or a `Memory`; what keeps anything else says it in `state` and takes it back in
+    `put_back`.
+    """
+
+    name: str
+    kept: ClassVar[tuple[str, ...]] = ()
+
+    def state(self) -> dict[str, Any]:
+        """What it keeps: numbers, texts, bytes, lists and tables of them."""
+        found = {name: getattr(self, name) for name in self.kept}
+        return {k: v.state() if isinstance(v, Memory) else v for k, v in found.items()}
+
+    def put_back(self, state: Mapping[str, Any]) -> None:
+        """Keep this instead."""
+        for name in self.kept:
+            if isinstance(memory := getattr(self, name), Memory):
+                memory.put_back(state[name])
+            else:
+                setattr(self, name, state[name])
+
+    def snapshot(self) -> bytes:
+        """Everything that it keeps, as MessagePack."""
+        return msgspec.msgpack.encode({"strategy": self.name, "state": self.state()})
+
+    def restore(self, state: bytes) -> None:
+        """Go back to a snapshot of the same strategy."""
+        try:
+            kept = msgspec.msgpack.decode(state, type=_Snapshot)
+            if kept.strategy != self.name:
+                raise ValueError(f"it is one of {kept.strategy!r}")
+            self.put_back(kept.state)
+        except (msgspec.MsgspecError, KeyError, TypeError, ValueError) as error:
+            raise unusable(f"strategy {self.name}", error) from error
 
 
-def _shape(strategy: str, batch: Batch, values: Floats, what: str, expected: str) -> InputError:
-    """The error for an array that does not fit the batch."""
-    return InputError(
-        f"strategy {strategy}, {described(batch)}: {what} have the shape {values.shape}, expected "
-        f"{expected}; mend the learner"
-    )
+class _Snapshot(msgspec.Struct):
+    strategy: str
+    state: dict[str, Any]
 
 
-def _refuse(strategy: str, batch: Batch, bad: Array, what: str, expected: str) -> None:
-    """An error that names the items of which a value cannot be used."""
-    rows = np.flatnonzero(bad.any(axis=1))
-    if len(rows):
-        items = f"{counted(len(rows), 'item')} ({first_five(batch.ids[row] for row in rows)})"
-        raise InputError(
-            f"strategy {strategy}, {described(batch)}: {what} are not {expected} for {items}; mend "
-            "the learner, or the features that it read"
-        )
+class Memory:
+    """Vectors of items by id, oldest first; at most `limit` of earlier batches.
+
+    All are of one kind, `embedding` or `features`: when the learner starts to give the other, or
+    one of other dimensions, what is remembered lies in another space and is forgotten.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.kind = ""
+        self.vectors: dict[str, Floats] = {}
+
+    def open(self, kind: str, dimensions: int) -> None:
+        """Before a choice: of this kind, and the oldest give way."""
+        self.settle(kind, dimensions)
+        for name in [*self.vectors][: max(len(self.vectors) - self.limit, 0)]:
+            del self.vectors[name]
+
+    def settle(self, kind: str, dimensions: int) -> None:
+        """From now on vectors are of this kind."""
+        if f"{kind} {dimensions}" != self.kind:
+            self.kind = f"{kind} {dimensions}"
+            self.vectors.clear()
+
+    def keep(self, ids: Sequence[str], vectors: Floats) -> None:
+        """Remember items that are not known yet."""
+        for name, vector in zip(ids, vectors, strict=True):
+            self.vectors.setdefault(name, np.array(vector, np.float64))
+
+    def without(self, ids: Collection[str]) -> Floats:
+        """Vectors of all but these items, shape (items, dimensions)."""
+        others = set(ids)
+        kept = [vector for name, vector in self.vectors.items() if name not in others]
+        return np.array(kept, np.float64).reshape(len(kept), -1 if kept else 0)
+
+    def note(self, batch: Batch, outputs: Outputs | None, answered: Answered) -> None:
+        """Remember answered items that another strategy, or nobody, asked about.
+
+        Where the learner has an embedding, those of earlier batches are left out: it is not known
+        any more where they lay.
+        """
+        items = answered.items
+        if outputs is not None and outputs.embedding is not None:
+            at = {name: row for row, name in enumerate(batch.ids)}
+            here = [name for name in items.ids if name in at]
+            self._note("embedding", here, outputs.embedding[[at[name] for name in here]])
+        elif numeric(items.features):
+            self._note("features", items.ids, np.asarray(items.features).reshape(len(items), -1))
+
+    def _note(self, kind: str, ids: Sequence[str], vectors: Floats) -> None:
+        if len(ids) and np.isfinite(vectors).all():
+            self.settle(kind, vectors.shape[1])
+            self.keep(ids, vectors)
+
+    def state(self) -> dict[str, Any]:
+        """Everything remembered, as plain data."""
+        return {
+            "kind": self.kind,
+            "ids": [*self.vectors],
+            "vectors": self.without(()).astype("<f8").tobytes(),
+        }
+
+    def put_back(self, state: Mapping[str, Any]) -> None:
+        """What was remembered at a snapshot."""
+        ids = list(state["ids"])
+        flat = np.frombuffer(state["vectors"], "<f8").astype(np.float64)
+        self.kind = str(state["kind"])
+        self.vectors = dict(zip(ids, flat.reshape(len(ids), -1) if ids else (), strict=True))

@@ -1,26 +1,21 @@
 """Predictors that know only what should not tell the class, as systems like any other."""
 
 import hashlib
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from truecost.errors import InputError, UsageError, counted, first_five, of_windows
-from truecost.protocol.encoding import Column, Levels, Numbers, by_text, column_of
-from truecost.protocol.grouping import Units, units_of
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.protocol.checking import Joined
+from truecost.protocol.grouping import Column, Levels, Numbers, Units, by_text, column_of, units_of
 from truecost.protocol.options import SpuriousTable
 from truecost.protocol.predicting import Predicting, alone_in_units, predict
-from truecost.protocol.samples import Samples
+from truecost.protocol.samples import Floats, Ints, Samples
 from truecost.speech.activity import NAMES, file_nonspeech
 from truecost.study.outcome import Input
+from truecost.study.settings import Progress
 from truecost.tasks.trials.records import Trials
-
-Progress = Callable[[str, int, int], None]
-Ints = npt.NDArray[np.int64]
 
 ONLY = "only "  # how the name of a predictor begins
 EVERY, QUIET = "only conditions", "only non-speech"
@@ -29,17 +24,8 @@ MARK = "predicted:"  # in the signature of a predictor's rows
 
 @dataclass(frozen=True, eq=False)
 class Characteristics:
-    """What is known of samples beside their content.
-
-    Attributes
-    ----------
-    units : Units
-    columns : tuple of Levels or Numbers
-        Conditions, one entry a sample.
-    sounds : Numbers, optional
-        What each clip sounds like where nobody speaks; NaN where somebody speaks all the time.
-    inputs : tuple of Input
-        The audio, as one entry.
+    """What is known of samples beside their content: conditions, one entry a sample; what each clip
+    sounds like where nobody speaks, NaN where somebody speaks all the time; the audio as one input.
     """
 
     samples: Samples
@@ -52,8 +38,7 @@ class Characteristics:
     @property
     def how(self) -> Predicting:
         """How predictions are made."""
-        given = {k: getattr(self.table, k) for k in ("model", "folds", "seed")}
-        return Predicting(**{k: v for k, v in given.items() if v is not None})
+        return Predicting(*map(self.table.settled, ("model", "folds", "seed")))
 
     @property
     def sets(self) -> dict[str, tuple[Column, ...]]:
@@ -75,7 +60,7 @@ class Characteristics:
     @property
     def readings(self) -> tuple[str, ...]:
         """How the conditions were read."""
-        said = ", ".join(column.said for column in self.columns)
+        said = ", ".join(column.reading for column in self.columns)
         return (f"conditions: {said}",) if said else ()
 
     def titled(self, name: str) -> str:
@@ -88,24 +73,7 @@ class Characteristics:
 def characteristics(
     samples: Samples, table: SpuriousTable, progress: Progress | None = None
 ) -> Characteristics:
-    """Read what should not tell the class.
-
-    Parameters
-    ----------
-    samples : Samples
-        With the columns of conditions that the table names.
-    progress : callable, optional
-        Told how many clips were listened to.
-
-    Raises
-    ------
-    UsageError
-        When neither conditions nor audio are named.
-    InputError
-        When a clip cannot be read.
-    MissingExtraError
-        When the detector of speech is not installed.
-    """
+    """Read what should not tell the class; `progress` is told how many clips were listened to."""
     if not samples.conditions and table.audio is None:
         raise UsageError(
             "say what should not tell the class: --conditions COLUMN,... or --audio COLUMN "
@@ -124,23 +92,11 @@ def _sounds(
 ) -> tuple[Numbers, tuple[Input, ...]]:
     """The non-speech part of each clip, and what was read."""
     column = str(table.audio)
-    named = samples.table.texts(column, "audio")
-    if named.null_count():
-        at = samples.table.where(int(named.is_null().arg_true()[0]))
-        raise InputError(f"{samples.table.source}: no audio (column {column!r}) at {at}")
-    folder = Path(str(table.samples)).parent
-    files = [folder / str(name) for name in named]
-    lacking = [str(file) for file in files if not file.is_file()]
-    if lacking:
-        raise InputError(
-            f"{samples.table.source}: {counted(len(lacking), 'file')} of --audio {column} cannot "
-            f"be found: {first_five(lacking)}; paths are relative to the table's folder"
-            f"{of_windows(lacking)}"
-        )
+    files = Joined(samples, ((0, Path(str(table.samples)).parent),)).paths(column, "--audio")
     values, digest = np.empty((len(files), len(NAMES))), hashlib.sha256()
     for k in by_text(samples.ids):
         values[k] = file_nonspeech(files[k], table.settled("vad"))
-        digest.update(hashlib.sha256(files[k].read_bytes()).digest())
+        digest.update(hashlib.sha256(Path(files[k]).read_bytes()).digest())
         if progress is not None:
             progress("listening", int(np.isfinite(values[:, 0]).sum()), len(files))
     entry = Input(system="", file=f"{column} ({len(files)} files)", sha256=digest.hexdigest())
@@ -148,24 +104,9 @@ def _sounds(
 
 
 def predictors(known: Characteristics, like: Trials) -> tuple[list[Trials], list[str]]:
-    """The predictors as systems on the trials of another one.
+    """The predictors as systems on the trials of another one, the main ones first, and problems.
 
-    Parameters
-    ----------
-    like : Trials
-        Its ids are those of samples; its labels are what is predicted.
-
-    Returns
-    -------
-    trials : list of Trials
-        One for each predictor, the main ones first.
-
-    Raises
-    ------
-    UsageError
-        When a trial has no id, or no one class.
-    InputError
-        When a trial is no sample, or there are too few groups.
+    The ids of `like` are those of samples; its labels are what is predicted.
     """
     places = _places(known.samples, like)
     order = by_text(like.ids) if like.ids is not None else places
@@ -174,7 +115,7 @@ def predictors(known: Characteristics, like: Trials) -> tuple[list[Trials], list
     problems = _about_columns(known, rows, units)
     found = []
     for name, columns in known.sets.items():
-        own = [_taken(column, rows) for column in columns]
+        own = [_take_rows(column, rows) for column in columns]
         heard = [~np.isnan(c.values[:, 0]) for c in own if name == QUIET and isinstance(c, Numbers)]
         weights = None if like.weights is None else like.weights[order]
         try:
@@ -218,7 +159,7 @@ def _places(samples: Samples, like: Trials) -> Ints:
     return np.array([rows[str(name)] for name in like.ids], np.int64)
 
 
-def _taken(column: Column, rows: Ints) -> Column:
+def _take_rows(column: Column, rows: Ints) -> Column:
     """A column of some samples."""
     if isinstance(column, Levels):
         return replace(column, codes=column.codes[rows])
@@ -231,7 +172,7 @@ def _about_columns(known: Characteristics, rows: Ints, units: Ints) -> list[str]
         f"each {c.name} is in one group only, so that none is known where it is predicted: "
         f"{c.name} tells nothing here"
         for c in known.columns
-        if known.units.columns and alone_in_units(_taken(c, rows), units)
+        if known.units.columns and alone_in_units(_take_rows(c, rows), units)
     ]
     if known.sounds is None:
         return found
@@ -253,7 +194,7 @@ def _signature(known: Characteristics, name: str) -> str:
     return f"type:posterior|{MARK}{what}:{known.how.signature}"
 
 
-def _as_system(like: Trials, name: str, posteriors: npt.NDArray[Any], signature: str) -> Trials:
+def _as_system(like: Trials, name: str, posteriors: Floats, signature: str) -> Trials:
     """Posteriors as a system on the trials of another one."""
     scores = posteriors
     if like.detection:  # posteriors lie between 0 and 1, neither included
@@ -267,8 +208,3 @@ def _as_system(like: Trials, name: str, posteriors: npt.NDArray[Any], signature:
         problems=(),
         annotation=None,
     )
-
-
-def named_alike(systems: Sequence[str], known: Characteristics) -> list[str]:
-    """Systems that have the name of a predictor."""
-    return [name for name in systems if name in known.sets]

@@ -1,5 +1,17 @@
-"""The ledger of a study: what was scored is written down, and warned of where it was scored
-before.
+"""The ledger of a study: what was scored is written down, as hashes that know no order, and warned
+of where it was scored before.
+
+Two studies have the same evaluation set when ids and labels (or references) are the same, whatever
+the files, their formats and the names of systems. Trials without ids are told apart by their row.
+
+The value of the best of n systems is its true value plus its error, and the error of the one that
+was chosen is at most the largest error of all n. Where errors are about normal with the deviation
+s of its replicates, their largest is s times c_n on average, the mean of the largest of n standard
+normal values (0.56 for 2, 1.16 for 5, 1.54 for 10), if the systems err independently, and less if
+they err on the same trials (Slepian 1962). So c_n s is a bound on how much too good the best value
+is on average, reached by n systems that are equally good and err independently. The replicates of
+the other systems are not kept, so that s is that of the best: the bound holds if the errors of the
+others deviate no more than its errors do.
 
 Lines say what was scored (`truecost.protocol.ledger`); here an outcome becomes lines, and the lines
 before its own become advice and flags. What a line holds does not enter a result, only counts do:
@@ -7,30 +19,153 @@ the same study with the same lines before its own gives the same bytes, however 
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
+import numpy as np
+import polars as pl
 from msgspec import structs
 
 from truecost.core.digits import figure, scale_of
-from truecost.core.flags import FLAGS
+from truecost.core.flags import FLAGS, raised
 from truecost.core.results import Estimate
 from truecost.errors import InputError, counted
-from truecost.protocol.ledger import SCHEMA_VERSION, Figure, Line, Scored
-from truecost.protocol.study.evaluated import Hasher, joined
+from truecost.formats.publishing import refused
+from truecost.protocol import ledger as store
+from truecost.protocol.ledger import Figure, Ledger, Line, Scored
 from truecost.running import OF_SYSTEM, SHARED
+from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
+from truecost.task import Record
+from truecost.tasks import DEFAULT
+from truecost.tasks.measures import find_of_any_task
 from truecost.version import __version__
 
-if TYPE_CHECKING:
-    from truecost.protocol.ledger import Ledger
-    from truecost.study.config import Study
+ROWS = 1_000_000  # rows of texts that are hashed at once
+Frames = Sequence[pl.DataFrame]
 
 
-# Parts of signatures that say how intervals were made, and what scores are: not what was chosen
-# when outputs were counted.
+class Hasher:
+    """Hashes of what systems were scored on and put out; to sort ids is slow, and done once."""
+
+    def __init__(self) -> None:
+        self._known: tuple[pl.Series, pl.Series | None] | None = None
+
+    def evaluation_of(self, system: Record) -> str:
+        """The sha256 of what a system was scored on: sorted ids with their labels or references."""
+        return self._hash(system.right())
+
+    def output_of(self, system: Record) -> str:
+        """The sha256 of what a system put out: ids with their scores, sorted."""
+        return self._hash(system.outputs())
+
+    def _hash(self, frames: Frames) -> str:
+        found = hashlib.sha256()
+        for frame in frames:
+            plain = frame.select(map(_plain, frame.iter_columns()))
+            rows = self._order(plain.to_series(0))
+            for column in plain.sort(plain.columns) if rows is None else plain[rows]:
+                found.update(f"{column.name}\0{column.dtype}\0{len(column)}\0".encode())
+                for piece in _pieces(column):
+                    found.update(piece)
+        return found.hexdigest()
+
+    def _order(self, names: pl.Series) -> pl.Series | None:
+        """The order of rows by their first column; None where it does not tell all of them."""
+        if names.dtype != pl.String:
+            return None
+        if self._known is None or not self._known[0].equals(names):
+            self._known = names, _order(names)
+        return self._known[1]
+
+
+def _order(names: pl.Series) -> pl.Series | None:
+    """The order of texts; None where two are the same."""
+    rows = pl.Series("row", np.arange(len(names)))
+    # By two columns, of which polars makes keys, it takes half as long as by texts alone.
+    found = pl.DataFrame([names.alias("name"), rows]).sort("name", "row")
+    same = found["name"] == found["name"].shift()
+    return None if same.any() else found["row"]
+
+
+def _sha256(*texts: str) -> str:
+    return hashlib.sha256("".join(texts).encode()).hexdigest()
+
+
+def _plain(column: pl.Series) -> pl.Series:
+    """Numbers as float64 with one zero and one NaN (no value is NaN too), the rest as text."""
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        return (column.cast(pl.Float64) + 0.0).fill_null(float("nan"))
+    if column.dtype.is_nested():
+        return column.map_elements(str, pl.String)
+    return column.cast(pl.String).fill_null("")
+
+
+def _pieces(column: pl.Series) -> Iterator[bytes]:
+    """The bytes of a column: little-endian numbers, or lengths of texts and the texts."""
+    if column.dtype == pl.Float64:
+        values = column.to_numpy()
+        yield np.where(np.isnan(values), np.nan, values).astype("<f8").tobytes()
+        return
+    for start in range(0, len(column), ROWS):
+        some = column[start : start + ROWS]
+        yield some.str.len_bytes().to_numpy().astype("<u4").tobytes()
+        yield some.str.join("")[0].encode()
+
+
+class Standing(NamedTuple):
+    """The best value of a figure over several scorings, and the systems that have a value."""
+
+    best: float
+    systems: int
+
+
+def standings(lines: Sequence[Line]) -> dict[str, Standing]:
+    """The best of each figure, by its key, of which scorings of one evaluation set tell several
+    systems apart. What all scorings tell of the same systems is left out: they were compared once,
+    and not chosen one after another; so is what is equal for all.
+    """
+    found = {}
+    for key, of in store.by_figure(lines).items():
+        told = [
+            {line.hashes[name]: value for name, value in one.values.items() if value is not None}
+            for line, one in of
+        ]
+        systems = {sha for values in told for sha in values}
+        seen = {value for values in told for value in values.values()}
+        if len(systems) > 1 and len({*map(frozenset, told)}) > 1 and len(seen) > 1:
+            best = min(seen) if of[-1][1].direction == "lower" else max(seen)
+            found[key] = Standing(best, len(systems))
+    return found
+
+
+def marked(row: Estimate, standing: Standing) -> Estimate:
+    """A row with the flag `best_of_many` where it is the best: `best_of` and, where the replicates
+    tell it, `best_of_optimism` are among its counts.
+    """
+    if row.value != standing.best:
+        return row
+    counts, values = {**row.counts, "best_of": standing.systems}, row.replicates
+    if len(values) > 1 and not row.n_undefined and np.isfinite(values).all():
+        counts["best_of_optimism"] = largest_of(standing.systems) * float(np.std(values, ddof=1))
+    return structs.replace(row, counts=counts, flags=(*row.flags, *raised(best_of_many=True)))
+
+
+@cache
+def largest_of(count: int) -> float:
+    """c_n: the mean of the largest of n independent standard normal values, which is the integral
+    of 1 - F(x)^n - F(-x)^n over x > 0, with the distribution function F; grows as sqrt(2 log n).
+    """
+    x = np.linspace(0, 12, 24001)
+    below = np.array([math.erf(v / math.sqrt(2)) for v in x]) / 2 + 0.5
+    return float(np.trapezoid(1 - below**count - (1 - below) ** count, x))
+
+
+# Parts of signatures that do not say what was chosen when outputs were counted.
 NO_CHOICES = (
     *("resample", "resampled", "replicates", "seed", "block", "percentile", "bca", "delta"),
     *("truecost", "type"),
@@ -39,18 +174,8 @@ NO_CHOICES = (
 
 @dataclass(frozen=True)
 class Group:
-    """What was scored on one evaluation set.
-
-    Attributes
-    ----------
-    evaluation : str
-        Its hash.
-    collection : str
-        How the study calls it.
-    parts : tuple of int
-        Places of the parts of the outcome: one for each application.
-    systems : mapping of str to str
-        Hash of what each system put out.
+    """What was scored on one evaluation set: its hash, how the study calls it, the places of the
+    parts of the outcome, one for each application, and the hash of what each system put out.
     """
 
     evaluation: str
@@ -68,47 +193,32 @@ def groups_of(outcome: Outcome) -> list[Group]:
     their names.
     """
     found: dict[str, list[int]] = {}
-    hashes: dict[str, dict[str, tuple[str, str]]] = {}
     for place, part in enumerate(outcome.parts):
-        name = part.dims.get("collection", "")
-        if name not in hashes:
-            hashes[name] = _hashes(part)
-        found.setdefault(name, []).append(place)
-    groups = [
-        group
-        for name, places in found.items()
-        for group in _groups(name, places, hashes[name], outcome)
-    ]
-    several = [group.evaluation for group in groups]
+        found.setdefault(part.dims.get("collection", ""), []).append(place)
+    groups = [group for name, of in found.items() for group in _groups(name, of, outcome)]
+    each = [group.evaluation for group in groups]
     return [
-        group if several.count(group.evaluation) == 1 else _told_apart(group) for group in groups
+        group
+        if each.count(group.evaluation) == 1
+        else replace(group, evaluation=_sha256(f"{group.evaluation} {group.collection}"))
+        for group in groups
     ]
-
-
-def _told_apart(group: Group) -> Group:
-    """A set that shares ids and labels with another collection of the study."""
-    mixed = hashlib.sha256(f"{group.evaluation} {group.collection}".encode()).hexdigest()
-    return replace(group, evaluation=mixed)
 
 
 def _hashes(part: Part) -> dict[str, tuple[str, str]]:
-    """Of each system what it was scored on, and what it put out."""
+    """Of each system what it was scored on, and what it put out: of runs whatever their order."""
     of = Hasher()
     if part.runs:
         return {
-            method: (of.evaluation_of(runs[0]), joined([of.output_of(run) for run in runs]))
+            method: (of.evaluation_of(runs[0]), _sha256(*sorted(map(of.output_of, runs))))
             for method, runs in part.runs.items()
         }
     return {s.name: (of.evaluation_of(s), of.output_of(s)) for s in part.systems}
 
 
-def _groups(
-    collection: str, places: Sequence[int], hashes: Mapping[str, tuple[str, str]], outcome: Outcome
-) -> list[Group]:
-    """The systems of a collection by what they were scored on: all the same, unless some lack
-    trials.
-    """
-    found = []
+def _groups(collection: str, places: Sequence[int], outcome: Outcome) -> list[Group]:
+    """The systems of a collection by what they were scored on: the same, if none lack trials."""
+    found, hashes = [], _hashes(outcome.parts[places[0]])
     for evaluation in dict.fromkeys(of for of, _ in hashes.values()):
         own = {name: said for name, (of, said) in hashes.items() if of == evaluation}
         rows = [e for k in places for e in outcome.parts[k].estimates if e.dims["system"] in own]
@@ -119,19 +229,19 @@ def _groups(
     return found
 
 
-def line_of(group: Group, outcome: Outcome, study: "Study") -> Line:
+def line_of(group: Group, outcome: Outcome, study: Study) -> Line:
     """What the ledger says of a scoring, without its number."""
     figures: dict[str, Figure] = {}
     for place in group.parts:
         for row in outcome.parts[place].estimates:
-            if is_kept(row, group):
+            if is_recorded(row, group):
                 figure = figure_of(row, outcome.task)
                 known = figures.get(figure.key, figure)
                 figures[figure.key] = structs.replace(
                     known, values={**known.values, **figure.values}
                 )
     return Line(
-        schema_version=SCHEMA_VERSION,
+        schema_version=store.SCHEMA_VERSION,
         evaluation=group.evaluation,
         task=outcome.task,
         collection=group.collection,
@@ -140,12 +250,12 @@ def line_of(group: Group, outcome: Outcome, study: "Study") -> Line:
         purpose=study.ledger.settled("purpose"),
         systems=tuple(Scored(name=n, sha256=h) for n, h in group.systems.items()),
         figures=tuple(figures.values()),
-        configuration=hashlib.sha256(outcome.configuration.encode()).hexdigest(),
+        configuration=_sha256(outcome.configuration),
         truecost=__version__,
     )
 
 
-def is_kept(row: Estimate, group: Group) -> bool:
+def is_recorded(row: Estimate, group: Group) -> bool:
     """Whether a row is about a system on the whole evaluation set."""
     return (
         row.dims["system"] in group.systems
@@ -156,7 +266,7 @@ def is_kept(row: Estimate, group: Group) -> bool:
 
 def figure_of(row: Estimate, task: str) -> Figure:
     """A row as the ledger keeps it."""
-    choices = [] if task == "trials" else row.signature.split("|")[1:]
+    choices = [] if task == DEFAULT else row.signature.split("|")[1:]
     kept = [text for text in choices if text.partition(":")[0] not in NO_CHOICES]
     hidden = ("collection", *OF_SYSTEM)
     return Figure(
@@ -170,37 +280,19 @@ def figure_of(row: Estimate, task: str) -> Figure:
 
 
 FILE = "ledger.jsonl"
-
-
 RULE = "choices-on-evaluation-data"
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the ledger is.
-
-    Attributes
-    ----------
-    asked : bool
-        Whether someone named it: then it must be written.
-    """
+    """Where the ledger is; one that was asked for must be written."""
 
     path: Path
     asked: bool
 
 
-def place_of(study: "Study", beside: str | None = None) -> Place | None:
-    """Where the ledger of a study is; None where none is kept.
-
-    Parameters
-    ----------
-    beside : str, optional
-        The file of the study, where it comes from one.
-
-    Returns
-    -------
-    Place or None
-    """
+def place_of(study: Study, beside: str | None = None) -> Place | None:
+    """Where the ledger of a study from a file (`beside`) is; None where none is kept."""
     table = study.ledger
     if table.kept is False or (beside is None and table.file is None):
         return None
@@ -211,45 +303,24 @@ def place_of(study: "Study", beside: str | None = None) -> Place | None:
 
 def check_place(place: Place | None) -> None:
     """Refuse a ledger that was asked for and cannot be written, before the work: InputError."""
-    from truecost.formats.publishing import refused
-
     if place is None or not place.asked:
         return
     if place.path.exists():
-        from truecost.protocol.ledger import read_ledger
-
-        read_ledger(place.path)
+        store.read_ledger(place.path)
     if why := refused(place.path):
         raise InputError(f"{place.path}: the ledger cannot be written ({why})")
 
 
-def noted(outcome: Outcome, study: "Study", place: Place) -> tuple[Outcome, list[str]]:
+def noted(outcome: Outcome, study: Study, place: Place) -> tuple[Outcome, list[str]]:
     """Write an outcome down, and say what follows from what stands there already.
 
-    Parameters
-    ----------
-    study : Study
-        That was run.
-
-    Returns
-    -------
-    outcome : Outcome
-        With the flag `best_of_many` and advice where the evaluation set was scored before.
-    said : list of str
-        What is odd about the ledger itself; a ledger that nobody asked for and that cannot be
-        written is no more than that.
-
-    Raises
-    ------
-    InputError
-        When a ledger that was asked for cannot be read or written.
+    The outcome gets the flag `best_of_many` and advice where the evaluation set was scored before;
+    a ledger that nobody asked for and that cannot be written is no more than a warning.
     """
-    from truecost.protocol.ledger import keep
-
     groups = groups_of(outcome)
     lines = [line_of(group, outcome, study) for group in groups]
     try:
-        ledger, places, said = keep(place.path, lines)
+        ledger, places, said = store.keep(place.path, lines)
     except InputError as error:
         if place.asked:
             raise
@@ -259,48 +330,29 @@ def noted(outcome: Outcome, study: "Study", place: Place) -> tuple[Outcome, list
     return outcome.judged(study.gate), said
 
 
-def _warned(outcome: Outcome, group: "Group", ledger: "Ledger", own: int) -> Outcome:
+def _warned(outcome: Outcome, group: Group, ledger: Ledger, own: int) -> Outcome:
     """An outcome with what follows from the scorings of its evaluation set up to its own line."""
-    from truecost.protocol.study.evaluated import marked, standings
-    from truecost.tasks.measures import find_of_any_task
-
     lines = ledger.of(group.evaluation, own)
-    if not lines or lines[-1].purpose == "development" or not chosen(lines):
+    if not lines or lines[-1].purpose == "development" or not store.chosen(lines):
         return outcome
     file = Path(ledger.name).name
-    problems = [Problem(kind="advice", message=_said(lines, group, file), rule=RULE)]
+    problems = [Problem(kind="advice", message=_scored_before(lines, group, file), rule=RULE)]
     best = standings(lines)
     parts = [*outcome.parts]
     for place in group.parts:
         part = parts[place]
         rows = []
         for row in part.estimates:
-            judged = is_kept(row, group) and not find_of_any_task(row.label, row.task).total
+            judged = is_recorded(row, group) and not find_of_any_task(row.label, row.task).total
             standing = best.get(figure_of(row, outcome.task).key) if judged else None
             rows.append(row if standing is None else marked(row, standing))  # no sums of effort
         parts[place] = replace(part, estimates=tuple(rows))
-        problems += _of_best(rows)
+        problems += _best_of_many_advice(rows)
     found = dict.fromkeys((*outcome.problems, *problems))
     return replace(outcome, parts=tuple(parts), problems=tuple(found))
 
 
-def chosen(lines: "Sequence[Line]") -> bool:
-    """Whether scorings of one evaluation set may have decided something.
-
-    There are two of them at least, and several systems, or one in several ways, or choices were
-    made on the same data when they were development data.
-    """
-    if len(lines) < 2:
-        return False
-    if any(line.purpose == "development" for line in lines[:-1]):
-        return True
-    if len({sha for line in lines for sha in line.hashes.values()}) > 1:
-        return True
-    values: dict[object, object] = {}
-    return any(values.setdefault(k, v) != v for line in lines for k, v in line.seen.items())
-
-
-def _said(lines: "Sequence[Line]", group: "Group", file: str) -> str:
+def _scored_before(lines: Sequence[Line], group: Group, file: str) -> str:
     """How often an evaluation set was scored, and what that means."""
     systems = {sha for line in lines for sha in line.hashes.values()}
     which = f"evaluation set {group.collection!r}" if group.collection else "this evaluation set"
@@ -313,22 +365,14 @@ def _said(lines: "Sequence[Line]", group: "Group", file: str) -> str:
     )
 
 
-def _of_best(rows: Sequence[Estimate]) -> list[Problem]:
+def _best_of_many_advice(rows: Sequence[Estimate]) -> list[Problem]:
     """The advice of the flag, with the first row that has it."""
     flag = FLAGS["best_of_many"]
     for row in rows:
         if flag.name in row.flags:
-            count = row.counts["best_of"]
-            of = f"; here {row.label} of {row.dims['system']} is the best of {count:g}{_bound(row)}"
+            count, bound = row.counts["best_of"], row.counts.get("best_of_optimism")
+            high = figure(bound or 0, scale_of(row.shown_in, True))
+            most = f", up to {high} too good on average" if bound else ""
+            of = f"; here {row.label} of {row.dims['system']} is the best of {count:g}{most}"
             return [Problem(kind="advice", message=flag.advice + of, rule=flag.rule)]
     return []
-
-
-def _bound(row: Estimate) -> str:
-    """How much too good that makes the value on average, at most."""
-    bound = row.counts.get("best_of_optimism")
-    return (
-        ""
-        if not bound
-        else f", up to {figure(bound, scale_of(row.shown_in, True))} too good on average"
-    )

@@ -1,38 +1,192 @@
-"""Methods from files: expand patterns, tell runs apart, score every run, and sum up each method."""
+"""Methods from files: expand patterns, tell runs apart, score every run, sum up each method, and
+say what may be claimed.
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+Paper 003, section 4.2: a result on one training list is about that list, and has to say so.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import msgspec
 import polars as pl
 
-from truecost.core.claims import SingleRuns, scope, single_runs
+from truecost.core.claims import SingleRuns, scope, shared_data, single_runs
+from truecost.core.digits import between, figure, percent, scale_of
+from truecost.core.flags import FLAGS
 from truecost.core.methods import Estimator, MethodEstimate
 from truecost.core.results import Comparison
-from truecost.core.scoring import Scoring
 from truecost.core.variance import shares_of_variance
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError, UsageError, counted
 from truecost.formats import Table
-from truecost.protocol.study.claims import Listed, claim_of, misleading, on_one_list, said_of
+from truecost.protocol.options import MethodsTable
 from truecost.protocol.training_runs import Training
-from truecost.study.advice import problems_of
 from truecost.study.config import Study
 from truecost.study.outcome import Input, Outcome, Part, Problem
-from truecost.study.paths import matches, unique_names
-from truecost.study.reader import Reader
-from truecost.study.running import configuration
-from truecost.study.settings import scoring_of
-from truecost.study.tables import MethodsTable
-from truecost.tasks.trials.methods import (
-    MethodTrials,
-    RunColumns,
-    against_first,
-    load_methods,
-    score_methods,
-)
-from truecost.tasks.trials.read import options_of
-from truecost.tasks.trials.work import Claim
+from truecost.study.paths import given_name, matches, unique_names
+from truecost.study.running import outcome_of, problems_of
+from truecost.study.settings import Progress, Reader, scoring_of
+from truecost.tasks.trials.methods import RunColumns, against_first, load_methods, score_methods
+from truecost.tasks.trials.work import Claim, options_of
+
+SHORT = 12  # digits of a hash that a sentence shows; result.json has all of them
+RULE_SEED, RULE_LIST = "one-seed", "fixed-training-list"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The training list of the runs: what was drawn whole (`group`, empty for rows), and how many
+    training sets were drawn from it, 0 when the runs were trained on the list itself.
+    """
+
+    name: str
+    sha256: str
+    group: str = ""
+    sets: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.name}, sha256 {self.sha256[:SHORT]}"
+
+
+def claim_of(
+    comparison: Comparison,
+    system: MethodEstimate,
+    baseline: MethodEstimate,
+    listed: Listed | None,
+    estimator: Estimator = "mean",
+) -> Claim:
+    """The sentence for a comparison that `compare_methods` gives of both by the estimator."""
+    difference, verdict = comparison.difference, comparison.verdict
+    names = (system.runs.method, baseline.runs.method)
+    of = "one run of " if estimator == "run" else ""
+    pair = tuple(f"{of}{name}" for name in names)
+    scale = scale_of(difference.shown_in, True)
+    ends = between(difference.lower, difference.upper, scale)
+    apart = f"{figure(difference.value, scale)} {ends}".rstrip()
+    interval = f"{percent(difference.level)} interval" if ends else "no interval"
+    over = f"{interval} over {_over(system, baseline)}"
+    alone = len(system.runs) == 1 or len(baseline.runs) == 1
+    lower = difference.direction == "lower"
+    side = "lower" if (verdict == "better") == lower else "higher"
+    if alone:
+        said = (
+            f"nothing is claimed of the methods, for {names[0]} or {names[1]} was trained once; "
+            f"these systems differ on {difference.label} by {apart} ({over})"
+        )
+    elif verdict == "inconclusive":
+        which = "lower" if lower else "higher"
+        said = (
+            f"nothing is claimed about which of {pair[0]} and {pair[1]} has the {which} "
+            f"{difference.label}: the difference is {apart} ({over})"
+        )
+    elif verdict == "same":
+        said = f"{pair[0]} and {pair[1]} have the same {difference.label} throughout ({over})"
+    else:
+        mean = "" if of else ", on average over runs"
+        said = (
+            f"{pair[0]} has a {side} {difference.label} than {pair[1]}{mean}: the difference is "
+            f"{apart} ({over})"
+        )
+    few = "few_runs" in difference.flags and not alone
+    return Claim(
+        system=names[0],
+        against=names[1],
+        measure=difference.label,
+        dims={k: v for k, v in difference.dims.items() if k not in ("system", "estimator")},
+        verdict="inconclusive" if alone else verdict,
+        text=f"{_conditions(listed, system, baseline)}, {said}"
+        + (f"; {FLAGS['few_runs'].caveat}" if few else ""),
+    )
+
+
+def _conditions(listed: Listed | None, system: MethodEstimate, baseline: MethodEstimate) -> str:
+    """What the sentence holds for, at its head."""
+    if listed is None:
+        held = [*dict.fromkeys(k for m in (system, baseline) for k in m.runs.hold)]
+        said = f" and {' and '.join(held)} held" if held else ""
+        data = shared_data(system, baseline)
+        such = f", such as {data}" if data else ""
+        return f"with whatever else the runs share fixed{such}{said}"
+    if not listed.sets:
+        return f"with this training list fixed ({listed})"
+    drawn = f"by {listed.group}" if listed.group else "row by row"
+    how = f"{listed.sets} sets drawn {drawn}"
+    return f"with training sets bootstrapped from this list ({listed}; {how})"
+
+
+def _over(system: MethodEstimate, baseline: MethodEstimate) -> str:
+    """What the interval is over: runs, then units of the test."""
+    first = system.members[0]
+    tests = first.units_by_factor or dict.fromkeys(first.factors, first.n_units)
+    units = [f"{name} ({size})" for name, size in tests.items()]
+    said = [_runs(method) for method in (system, baseline)]
+    if said[0] == said[1]:
+        runs = f"{said[0]} of each method" if said[0] else ""
+    else:
+        names = (system.runs.method, baseline.runs.method)
+        runs = " and ".join(f"{s or '1 run'} of {n}" for s, n in zip(said, names, strict=True))
+    test = f"units of the test: {', '.join(units)}" if units else ""
+    return " and ".join(filter(None, [runs, test])) or "nothing"
+
+
+def _runs(method: MethodEstimate) -> str:
+    """How many runs of which kind: `20 training sets x 10 seeds`."""
+    runs = method.runs
+    sizes = runs.sizes
+    if (sets := sizes.get(runs.sets, 1)) > 1:
+        return f"{sets} training sets x {counted(len(runs) / sets, 'seed')}"
+    return " x ".join(counted(n, k) for k, n in sizes.items() if n > 1 and k not in runs.hold)
+
+
+def runs_sentence(found: SingleRuns) -> str:
+    """What single runs would have said, in a sentence."""
+    share = {k: f"{100 * getattr(found, k) / found.pairs:.3g}%" for k in SIDES}
+    same = f" of the same {found.within} set" if found.within else ""
+    where = "".join(f" ({v})" for v in found.dims.values())
+    return (
+        f"single runs{where}: of {found.pairs} pairs of one run of {found.system} with one of "
+        f"{found.against}{same}, the test alone ({percent(found.level)} interval of "
+        f"{found.measure}) decides for {found.system} in {share['better']}, for {found.against} in "
+        f"{share['worse']}, and not at all in {share['inconclusive']}"
+    )
+
+
+SIDES = ("better", "worse", "inconclusive")
+
+
+def misleading(found: Sequence[SingleRuns], claims: Sequence[Claim]) -> list[Problem]:
+    """Advice where single runs decide against each other, or against what all runs say."""
+    problems = []
+    for one, claim in zip(found, claims, strict=True):
+        against = {"better": one.worse, "worse": one.better}.get(claim.verdict, 0)
+        if one.better and one.worse:
+            what = (
+                f"decide for {one.system} in {one.better} cases and for {one.against} in "
+                f"{one.worse}"
+            )
+        elif against:
+            what = f"decide against what all runs say in {against} cases"
+        else:
+            continue
+        said = (
+            f"{one.measure}: {one.pairs} pairs of single runs {what}: one run of each tells two "
+            f"systems apart, not two methods"
+        )
+        problems.append(Problem(kind="advice", message=said, rule=RULE_SEED))
+    return problems
+
+
+def on_one_list(listed: Listed | None) -> list[Problem]:
+    """Advice where all runs were trained on one list."""
+    if listed is not None and listed.sets:
+        return []
+    what = "all runs share their training data" if listed is None else f"{listed.name} is held"
+    said = (
+        f"{what}: the figures are about these training data; bootstraps = 20 under [training] "
+        f"tells what others would give"
+    )
+    return [Problem(kind="advice", message=said, rule=RULE_LIST)]
+
 
 PAIRING = (
     "the methods share the units of the test in every replicate; their runs are drawn "
@@ -45,29 +199,9 @@ SAME_SETS = (
 COLUMNS = ("seed", "training")  # of the runs that `methods run` makes
 
 
-def run_methods(study: Study, progress: Callable[[str, int, int], None] | None = None) -> Outcome:
-    """Score the runs of each method, sum them up, and compare the methods with the first.
-
-    Parameters
-    ----------
-    study : Study
-        With `methods`; what `interval.hold` names of the run columns is not resampled.
-    progress : callable, optional
-        Told what is being scored, the replicates done and all of them, from time to time.
-
-    Returns
-    -------
-    Outcome
-        Its remarks say what varied and what was held fixed.
-
-    Raises
-    ------
-    UsageError
-        When the study names systems or collections too, or what it asks for does not go with the
-        data.
-    InputError
-        When no file fits a pattern, a file cannot be read or scored, or runs are not scored on the
-        same trials.
+def run_methods(study: Study, progress: Progress | None = None) -> Outcome:
+    """Score the runs of each method, sum them up, and compare the methods with the first; the
+    remarks say what varied and what was held fixed (`interval.hold`).
     """
     asked = study.table(MethodsTable)
     if study.systems or study.collections:
@@ -77,6 +211,7 @@ def run_methods(study: Study, progress: Callable[[str, int, int], None] | None =
         )
     if not asked.runs:
         raise UsageError("say what tells runs apart: --runs COLUMN, or runs under [methods]")
+    study.check()
     _columns(study)  # refused before files are read
     reader, files = Reader(), expand(asked.files)
     names = unique_names([path for _, path in files])
@@ -93,23 +228,10 @@ def score_runs(
     study: Study,
     trainings: Sequence[Training],
     listed: Listed | None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Outcome:
-    """Score the runs that were trained, and compare each later method with the first.
-
-    Parameters
-    ----------
-    study : Study
-        Without `[training]`.
-    trainings : sequence of Training
-        All done.
-    listed : Listed, optional
-        What they were trained on.
-
-    Raises
-    ------
-    UsageError, InputError
-        As `run_methods` does, or when the scores hold a column that says another seed or set.
+    """Score the runs that were trained, all done, and compare each later method with the first; the
+    study comes without `[training]`, and `listed` is what they were trained on.
     """
     reader, tables = Reader(), []
     several = len({t.number for t in trainings}) > 1
@@ -154,50 +276,51 @@ def _scored(
     study: Study,
     tables: Sequence[tuple[str, str, Table]],
     reader: Reader,
-    progress: Callable[[str, int, int], None] | None,
+    progress: Progress | None,
     *,
     sets: str = "",
     listed: Listed | None = None,
 ) -> Outcome:
     """The methods in some tables; `listed` is what they were trained on, where it is known."""
-    plain, columns, estimator = (
-        _plain(study),
-        _columns(study),
-        study.table(MethodsTable).settled("estimator"),
-    )
+    asked, plain, columns = study.table(MethodsTable), _plain(study), _columns(study)
+    estimator = asked.settled("estimator")
     options = options_of(study.data, tables[0][2])
     methods = load_methods(tables, options, columns, *reader.joined(study.data))
     if sets:
         methods = [replace(m, runs=replace(m.runs, sets=sets)) for m in methods]
-    parts, found = [], []
+    parts, looked_at = list[Part](), list[Part]()
     for name, table in (study.applications or {"": study.application}).items():
         scoring = scoring_of(plain, table, study.data, progress)
         dims = {"application": name} if name else {}
         rows = score_methods(methods, scoring, dims)
-        compared = against_first(rows, estimator) if study.table(MethodsTable).compare else []
-        runs = {method.name: method.trials for method in methods}
-        told = _told(rows, compared, listed, estimator)
-        part = replace(_part(rows, compared, dims), runs=runs, described=told)
-        found.append((_members(methods, rows, scoring, dims), part))
+        compared = against_first(rows, estimator) if asked.compare else []
+        every = [found for method in rows for found in method]
+        part = Part(  # the means of all methods, then what one run of each gives
+            dims,
+            (),
+            {},
+            (*(found.mean for found in every), *(found.run for found in every)),
+            tuple(comparison for pairs in compared for comparison in pairs),
+            runs={method.runs.method: method.trials for method in methods},
+            described=_described(rows, compared, listed, estimator),
+        )
+        # The runs as systems, so that faults of their data are found.
+        trials = tuple(run for method in methods for run in method.trials)
+        members = tuple(member for found in every for member in found.members)
+        looked_at += [Part(dims, trials, {run.name: scoring for run in trials}, members), part]
         parts.append(part)
-    return Outcome(
-        tuple(parts),
-        (
-            *problems_of([both for pair in found for both in pair]),
-            *(p for part in parts for p in _misleading(part)),
-        ),
-        tuple(reader.inputs),
-        configuration=configuration(study),
-        readings=tuple(reader.readings),
-        remarks=_remarks(rows, parts, SAME_SETS if sets else PAIRING),
-    ).judged(study.gate)
+    problems = problems_of(looked_at)
+    for part in parts:
+        problems += misleading(part.described_as(SingleRuns), part.described_as(Claim))
+    remarks = _remarks(rows, parts, SAME_SETS if sets else PAIRING)
+    return outcome_of(study, reader, parts, problems, remarks=remarks)
 
 
 def _columns(study: Study) -> RunColumns:
     """What tells runs and methods apart, and what of it is held."""
-    runs = study.table(MethodsTable).runs
-    held = tuple(name for name in study.interval.hold if name in runs)
-    return RunColumns(runs, study.table(MethodsTable).column, held)
+    asked = study.table(MethodsTable)
+    held = tuple(name for name in study.interval.hold if name in asked.runs)
+    return RunColumns(asked.runs, asked.column, held)
 
 
 def _plain(study: Study) -> Study:
@@ -208,57 +331,22 @@ def _plain(study: Study) -> Study:
 
 
 def expand(files: Sequence[str]) -> list[tuple[str, str]]:
-    """Method ("" where none is named) and path of each file; patterns are expanded, sorted.
-
-    Raises
-    ------
-    UsageError
-        When nothing is given, or a file is given twice.
-    InputError
-        When no file fits a pattern.
-    """
+    """Method ("" where none is named) and path of each file; patterns are expanded, sorted."""
     if not files:
         raise UsageError("give files of runs: PATH, a pattern in quotes, or NAME=PATTERN")
     found: list[tuple[str, str]] = []
     for given in files:
-        name, mark, path = given.partition("=")
-        if not mark or Path(given).exists():
-            name, path = "", given
-        if mark and not name and not Path(given).exists():
+        name, path = given_name(given)
+        if name == "":
             raise UsageError(f"{given!r} names no method: write NAME=PATTERN")
-        found += [(name, match) for match in matches(path)]
+        found += [(name or "", match) for match in matches(path)]
     paths = [path for _, path in found]
     if repeated := sorted({path for path in paths if paths.count(path) > 1}):
         raise UsageError(f"{repeated[0]} is given twice: a run counts once")
     return found
 
 
-def _part(
-    rows: Sequence[Sequence[MethodEstimate]],
-    compared: Sequence[Sequence[Comparison]],
-    dims: dict[str, str],
-) -> Part:
-    """The means of all methods, then what one run of each gives. Its systems are no trials."""
-    estimates = [
-        *(found.mean for method in rows for found in method),
-        *(found.run for method in rows for found in method),
-    ]
-    return Part(dims, (), {}, tuple(estimates), tuple(c for pairs in compared for c in pairs))
-
-
-def _members(
-    methods: Sequence[MethodTrials],
-    rows: Sequence[Sequence[MethodEstimate]],
-    scoring: Scoring,
-    dims: dict[str, str],
-) -> Part:
-    """The runs as systems, so that faults of their data are found."""
-    trials = tuple(run for method in methods for run in method.trials)
-    members = tuple(e for method in rows for found in method for e in found.members)
-    return Part(dims, trials, {run.name: scoring for run in trials}, members)
-
-
-def _told(
+def _described(
     rows: Sequence[Sequence[MethodEstimate]],
     compared: Sequence[Sequence[Comparison]],
     listed: Listed | None,
@@ -278,17 +366,10 @@ def _told(
     )
 
 
-def _misleading(part: Part) -> list[Problem]:
-    """Where single runs would have said something else than the claims of a part."""
-    return misleading(part.described_as(SingleRuns), part.described_as(Claim))
-
-
 def _remarks(
     rows: Sequence[Sequence[MethodEstimate]], parts: Sequence[Part], pairing: str
 ) -> tuple[str, ...]:
-    """What varied and what was held fixed, for each method; what may be claimed by the first
-    measure, what single runs would have said, and how two methods were paired.
-    """
+    """What varied, what may be claimed by the first measure, and how methods were paired."""
     said = [scope(found[0], estimator) for found in rows for estimator in ("mean", "run")]
     compared = any(part.described_as(Claim) for part in parts)
     first = rows[0][0].mean.label
@@ -296,5 +377,5 @@ def _remarks(
         where = f" ({part.title})" if part.title else ""
         said += [f"claim{where}: {c.text}" for c in part.described_as(Claim) if c.measure == first]
         single = part.described_as(SingleRuns)
-        said += [said_of(s) for s in single if s.measure == first and s.pairs > 1]
+        said += [runs_sentence(s) for s in single if s.measure == first and s.pairs > 1]
     return (*dict.fromkeys(said), *((pairing,) if compared else ()))

@@ -6,119 +6,102 @@ without their content (paper 003, section 2.4).
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from truecost.core.comparison import compare
 from truecost.core.digits import between, figure, signed
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
-from truecost.errors import UsageError
+from truecost.errors import UsageError, first_five
 from truecost.protocol.options import SpuriousTable
 from truecost.protocol.samples import samples_of
 from truecost.protocol.study.characteristics import (
     Characteristics,
     characteristics,
-    named_alike,
     predictors,
     with_units,
 )
 from truecost.running import pair, score
-from truecost.study.advice import problems_of, unused
+from truecost.study import running
 from truecost.study.columns import Options
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
-from truecost.study.reader import Reader
-from truecost.study.settings import Progress, Source, scoring_of, sources_of
+from truecost.study.settings import Progress, Reader, Source, scoring_of, sources_of
 from truecost.tasks.measures import find
 from truecost.tasks.trials.applying import has_truth
 from truecost.tasks.trials.counting import class_shares, parts_of
 from truecost.tasks.trials.loading import check_classes, load
 from truecost.tasks.trials.options import TrialsScoring
-from truecost.tasks.trials.read import options_of, read_trials
 from truecost.tasks.trials.records import Trials
 from truecost.tasks.trials.scoring import measures_for
+from truecost.tasks.trials.work import options_of, read_trials
 
+Judged = tuple[tuple[Problem, ...], tuple[str, ...]]  # problems and remarks
 JUDGED = ("nce", "nec")  # either tells
 FOUND, BASELINE = "spurious-correlation", "baseline-of-characteristics"
 
 
-@dataclass(frozen=True)
-class Found:
-    """What was found for one collection and application."""
-
-    part: Part
-    problems: tuple[Problem, ...]
-    remarks: tuple[str, ...]
-
-
 def run_spurious(study: Study, progress: Progress | None = None) -> Outcome:
-    """Score predictors that know only what should not tell the class, and systems beside them.
+    """Score predictors that know only what should not tell the class, and systems beside them,
+    compared sample by sample.
 
-    Parameters
-    ----------
-    study : Study
-        With `spurious`; systems are compared with the predictors, sample by sample.
-    progress : callable, optional
-        Told what is being done, how much of it is done, and all of it, from time to time.
-
-    Returns
-    -------
-    Outcome
-        A problem with the rule `spurious-correlation` for each predictor of which a whole interval
-        lies below the naive value (normalised cross entropy or normalised expected cost), and one
-        with the rule `baseline-of-characteristics` for each system that is not better than it.
+    A problem with the rule `spurious-correlation` stands for each predictor of which a whole
+    interval lies below the naive value (normalised cross entropy or normalised expected cost), and
+    one with the rule `baseline-of-characteristics` for each system that is not better than it.
 
     Raises
     ------
-    UsageError
-        When the study contradicts itself, or what it asks for does not go with the data.
-    InputError
-        When a file cannot be read, samples and trials do not agree, or there are too few groups.
+    UsageError, InputError
+        When the study contradicts itself, or does not go with the data; when a file cannot be read,
+        samples and trials do not agree, or there are too few groups.
     """
-    from truecost.study.running import check_study, configuration, refuse_lost, subsets_of
-
-    check_study(study)
+    running.check_study(study)
+    idle = study.data.given().keys() - {"target", "classes"}
+    if idle and not study.systems:
+        raise UsageError(f"{first_five(sorted(idle))} under [data] goes with systems: leave it out")
     reader = Reader("trials")
-    known = _known(study, reader, progress)
-    found: list[Found] = []
+    known = _read_characteristics(study, reader, progress)
+    parts: list[Part] = []
+    judged: list[Judged] = []
     notes: list[str] = []
     missing: list[Mapping[str, Problem]] = []
     for collection in study.collections or ("",):
         sources = sources_of(study, collection)
         systems = [with_units(s, known) for s in _systems(study, sources, reader, known)]
-        systems = pair(_baseline_first(systems, study.baseline))  # type: ignore[assignment]
+        first = study.baseline
+        systems.sort(key=lambda t: first is not None and t.name != first)
+        systems = pair(systems)  # type: ignore[assignment]
         baselines, said = predictors(known, systems[0])
         notes += [f"{collection}: {text}" if collection else text for text in said]
-        kept, lacking = subsets_of(study, systems[0], collection)
+        kept, lacking = running.subsets_of(study, systems[0], collection)
         missing.append(lacking)
         for name, table in (study.applications or {"": study.application}).items():
             dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
             scoring = {s.name: scoring_of(kept, table, s.data, progress) for s in sources}
             plain = scoring_of(kept, table, study.data, progress)
             own = systems if sources else []
-            found.append(_scored(own, baselines, scoring, plain, dims, study.baseline, known))
-    refuse_lost(study, missing)
-    parts = [one.part for one in found]
+            part, of_part = _scored(own, baselines, scoring, plain, dims, study.baseline, known)
+            parts.append(part)
+            judged.append(of_part)
+    running.refuse_lost(study, missing)
     problems = [
-        *(problem for one in found for problem in one.problems),
+        *(problem for of, _ in judged for problem in of),
         *(Problem(kind="data", message=text) for text in dict.fromkeys(notes)),
         *(problem for lost in missing for problem in lost.values()),
-        *unused(study),
-        *map(_in_own_words, problems_of(parts)),
+        *map(_own_option, running.problems_of(parts)),
     ]
-    return Outcome(
-        tuple(parts),
-        tuple(dict.fromkeys(problems)),
-        (*reader.inputs, *known.inputs),
-        configuration=configuration(study),
-        readings=(*dict.fromkeys(reader.readings), *known.readings),
-        remarks=tuple(dict.fromkeys(text for one in found for text in one.remarks)),
-    ).judged(study.gate)
+    remarks = tuple(dict.fromkeys(text for _, of in judged for text in of))
+    found = running.outcome_of(study, reader, parts, [*dict.fromkeys(problems)], remarks=remarks)
+    inputs, readings = (*found.inputs, *known.inputs), (*found.readings, *known.readings)
+    return replace(found, inputs=inputs, readings=readings)
 
 
-def _known(study: Study, reader: Reader, progress: Progress | None) -> Characteristics:
+def _read_characteristics(
+    study: Study, reader: Reader, progress: Progress | None
+) -> Characteristics:
     """The samples and what is known of them."""
     asked = study.table(SpuriousTable)
     path = str(asked.samples)
@@ -130,8 +113,7 @@ def _known(study: Study, reader: Reader, progress: Progress | None) -> Character
     if label in taken:
         raise UsageError(f"{label!r} is the class: it cannot be a condition too")
     known = characteristics(samples, asked, progress)
-    alike = named_alike([*study.systems], known)
-    if alike:
+    if alike := [name for name in study.systems if name in known.sets]:
         raise UsageError(f"a system is named {alike[0]!r} as a predictor is: give it another name")
     return known
 
@@ -146,8 +128,8 @@ def _systems(
         columns = {"id": known.samples.columns["id"], "label": label, "score": label}
         target, classes = study.data.target, study.data.classes or None
         options = Options("decision", columns, target, classes)
-        found = [load(known.samples.table, options, known.samples.table.source)]
-        found = [replace(found[0], units={})]
+        alone = load(known.samples.table, options, known.samples.table.source)
+        found = [replace(alone, units={})]
     for system in found:
         check_classes(system)
     return found
@@ -177,11 +159,6 @@ def _read(source: Source, reader: Reader, known: Characteristics) -> Trials:
     return load(table, replace(options, columns=columns), source.name, key, further)
 
 
-def _baseline_first(systems: Sequence[Trials], baseline: str | None) -> list[Trials]:
-    """The baseline of the study first, where it names one."""
-    return sorted(systems, key=lambda t: baseline is not None and t.name != baseline)
-
-
 def _scored(
     systems: Sequence[Trials],
     baselines: Sequence[Trials],
@@ -190,14 +167,12 @@ def _scored(
     dims: Mapping[str, str],
     baseline: str | None,
     known: Characteristics,
-) -> Found:
+) -> tuple[Part, Judged]:
     """Rows of systems and predictors, and each system against the main predictors."""
-    from truecost.study.running import score_part
-
     asked = {s.name: _measured(s, scoring[s.name]) for s in systems}
     part = Part(dims, (), {}, ())
     if systems:
-        part = score_part(systems, asked, dims, baseline if len(systems) > 1 else None)
+        part = running.score_part(systems, asked, dims, baseline if len(systems) > 1 else None)
     measures = dict.fromkeys(m for how in asked.values() for m in how.measures)
     shares = tuple(class_shares(baselines[0]).tolist())
     how = replace(
@@ -212,11 +187,11 @@ def _scored(
         for name in known.main
         for row in part.estimates
         for against in rows[name]
-        if _about(row) == _about(against)
+        if _label_and_subset(row) == _label_and_subset(against)
     ]
     every = (*part.estimates, *(row for of in rows.values() for row in of))
     whole = replace(part, estimates=every, comparisons=(*part.comparisons, *compared))
-    return Found(whole, *_judged(rows, compared, known, whole.title))
+    return whole, _judged(rows, compared, known, whole.title)
 
 
 def _measured(system: Trials, scoring: Scoring) -> Scoring:
@@ -229,7 +204,7 @@ def _measured(system: Trials, scoring: Scoring) -> Scoring:
     return replace(scoring, measures=tuple(dict.fromkeys([*names, *further])))
 
 
-def _about(row: Estimate) -> tuple[str, str]:
+def _label_and_subset(row: Estimate) -> tuple[str, str]:
     return row.label, row.dims.get("subset", "")
 
 
@@ -238,7 +213,7 @@ def _judged(
     compared: Sequence[Comparison],
     known: Characteristics,
     title: str,
-) -> tuple[tuple[Problem, ...], tuple[str, ...]]:
+) -> Judged:
     """What the predictors find, and how the systems do beside them: problems and remarks."""
     problems: list[Problem] = []
     remarks: list[str] = []
@@ -249,7 +224,7 @@ def _judged(
         problems += [
             Problem(kind="data", message=where + _biased(row, what)) for row in asked if row.outside
         ]
-        below = [row for row in judged if _below(row)]
+        below = [r for r in judged if r.upper is not None and np.isfinite(r.upper) and r.upper < 1]
         if judged and not below:
             remarks.append(
                 f"{where}nothing of the class found in {what}: {_figures(judged[0])}, and 1 is "
@@ -265,7 +240,7 @@ def _judged(
         )
         problems.append(Problem(kind="data", message=said, rule=FOUND))
         for comparison in (c for c in compared if c.baseline is below[0]):
-            said = where + _beside(comparison, what)
+            said = where + _comparison_words(comparison, what)
             if comparison.verdict == "better" and not comparison.system.outside:
                 remarks.append(said)
             else:
@@ -274,17 +249,12 @@ def _judged(
 
 
 def _decide(rows: Sequence[Estimate]) -> list[Estimate]:
-    """The rows that are judged, of the whole data: cross entropy and cost of decisions, or any
-    other cost whose naive value is 1.
+    """The rows of the whole data that are judged: cross entropy and cost of decisions, or any other
+    cost whose naive value is 1.
     """
     whole = {row.measure: row for row in rows if "subset" not in row.dims}
     named = [whole[name] for name in JUDGED if name in whole]
     return named or [r for r in whole.values() if r.naive == 1 and r.direction == "lower"][:1]
-
-
-def _below(row: Estimate) -> bool:
-    """Whether the whole interval lies below the naive value."""
-    return row.upper is not None and bool(np.isfinite(row.upper)) and row.upper < 1
 
 
 def _biased(row: Estimate, what: str) -> str:
@@ -303,7 +273,7 @@ def _figures(row: Estimate) -> str:
     return f"{row.label} {figure(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}"
 
 
-def _beside(comparison: Comparison, what: str) -> str:
+def _comparison_words(comparison: Comparison, what: str) -> str:
     """A system against a predictor, in words."""
     found = comparison.difference
     known = {"better": "better than", "worse": "worse than", "same": "as good as"}
@@ -315,9 +285,7 @@ def _beside(comparison: Comparison, what: str) -> str:
     )
 
 
-def _in_own_words(problem: Problem) -> Problem:
+def _own_option(problem: Problem) -> Problem:
     """Advice that names the option of this command."""
-    import msgspec
-
     message = problem.message.replace("--map unit=COLUMN", "--map group=COLUMN")
-    return msgspec.structs.replace(problem, message=message)
+    return structs.replace(problem, message=message)

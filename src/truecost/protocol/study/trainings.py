@@ -1,5 +1,7 @@
 """Methods trained and scored: which studies with `[training]` make sense, and how they run.
 
+`truecost.learning.parallel` runs the trainings, beside each other, in worker processes.
+
 An output directory holds, beside the result::
 
     out/trained/trainings.json           what the training sets were drawn from
@@ -9,10 +11,13 @@ An output directory holds, beside the result::
 What was killed goes on with `resume`, and so does what shall have more seeds, sets or methods.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+import os
+import signal
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import polars as pl
@@ -22,21 +27,23 @@ from truecost.errors import InputError, UsageError, counted
 from truecost.formats import read, sha256
 from truecost.formats.publishing import publish
 from truecost.formats.table import Table
+from truecost.learning.parallel import Tell, run_jobs
 from truecost.options import check
-from truecost.protocol.options import TrainingTable
-from truecost.protocol.study.claims import Listed
-from truecost.protocol.training_lists import TrainingList, read_list, run_trainings, write_sets
-from truecost.protocol.training_runs import Command, Training, commands_of
-from truecost.study.checking import check_task
+from truecost.protocol import training_runs
+from truecost.protocol.options import MethodsTable, TrainingTable
+from truecost.protocol.samples import TrainingList, read_list, write_sets
+from truecost.protocol.study.methods import Listed
+from truecost.protocol.training_runs import Command, Training
+from truecost.resources.recording import handled, ignored
+from truecost.study.checking import check_idle, check_task
 from truecost.study.config import Study
+from truecost.study.directory import TRAINED
 from truecost.study.outcome import Outcome
-from truecost.study.reader import Reader
-from truecost.study.resumable import TRAINED
-from truecost.study.settings import doing, scoring_of
-from truecost.study.tables import MethodsTable
+from truecost.study.settings import Reader, doing, scoring_of
+from truecost.study.tables import DataTable
 from truecost.tasks.measures import find
 from truecost.tasks.trials.loading import load
-from truecost.tasks.trials.read import options_of
+from truecost.tasks.trials.work import options_of
 
 if TYPE_CHECKING:
     from truecost.study.settings import Progress
@@ -46,13 +53,7 @@ MOST_RUNS = 100_000
 
 
 def check_training(study: Study) -> tuple[int, ...]:
-    """The seeds of a study; refuses what cannot be run before any file is read.
-
-    Raises
-    ------
-    UsageError
-        When `[training]` goes with no other part of the study, or contradicts itself.
-    """
+    """The seeds of a study; refuses what cannot be run before any file is read."""
     table = study.training
     if not table.commands:
         raise UsageError(
@@ -81,13 +82,9 @@ def check_training(study: Study) -> tuple[int, ...]:
 
 
 def check_scoring(study: Study) -> None:
-    """Refuse before any training what scoring would refuse after all of them.
-
-    Raises
-    ------
-    UsageError, InputError
-    """
+    """Refuse before any training what scoring would refuse after all of them."""
     check_task(study)
+    check_idle(study)
     if study.interval.method is not None:
         refuse_bca(study.interval.method)
     options_of(study.data, Table("scores", pl.DataFrame()), "llr")
@@ -150,14 +147,9 @@ ENDINGS = ("csv", "tsv", "parquet", "ndjson")  # formats that scores of runs are
 
 @dataclass(frozen=True)
 class Trainings:
-    """The runs that a study makes.
+    """The runs that a study makes; the command of the baseline is the first.
 
-    Attributes
-    ----------
-    commands : tuple of Command
-        One for each method, that of the baseline first.
-    found : TrainingList, optional
-        The training list.
+    `found` is the training list, where there is one.
     """
 
     study: Study
@@ -170,48 +162,79 @@ class Trainings:
         return () if self.found is None else ((self.found.path.name, self.found.sha256),)
 
     def make(self, folder: Path, lock: int, progress: "Progress | None") -> Outcome:
-        """Train what is not trained yet, and score the methods.
-
-        Raises
-        ------
-        UsageError, InputError
-            Runs that are done stay.
-        """
+        """Train what is not trained yet, and score the methods."""
         from truecost.protocol.study.methods import score_runs
 
-        del lock  # programs of others do not hold it
-        table = self.study.training
-        _same_list(folder / TRAINED.note, table, self.found)
-        trainings = self._all(folder)
-        run_trainings(
-            trainings,
-            Path(table.folder or ".").absolute(),
-            checked(self.study),
-            workers=table.workers or self.study.interval.jobs,
-            timeout=table.timeout,
-            progress=doing("training", progress),
-        )
-        scored = msgspec.structs.replace(self.study, training=TrainingTable())
-        return score_runs(scored, trainings, _listed(table, self.found), progress)
-
-    def _all(self, folder: Path) -> list[Training]:
-        """All runs, whether they are done or not."""
-        places = _sets(folder, self.study.training, self.found)
-        return [
-            _training(folder, command, seed, number, place, self.found, self.study)
+        table, found = self.study.training, self.found
+        _same_list(folder / TRAINED.note, table, found)
+        places = self._sets(folder)
+        trainings = [
+            self._training(folder, command, seed, number, place)
             for command in self.commands
             for number, place in places.items()
             for seed in self.seeds
         ]
+        training_runs.check_platform()
+        shared = Shared(
+            folder=str(Path(table.folder or ".").absolute()),
+            timeout=table.timeout,
+            variables={**dict.fromkeys(training_runs.ONE_THREAD, "1"), **os.environ},
+            data=self.study.data,
+        )
+        ends = [n for n in (signal.SIGTERM, signal.SIGHUP) if not ignored(n)]
+        with handled(ends, signal.default_int_handler):  # after which workers end their programs
+            run_jobs(
+                TRAIN,
+                msgspec.to_builtins(shared),
+                trainings,
+                folder,
+                table.workers or self.study.interval.jobs,
+                doing("training", progress),
+                keep=(lock,),
+                patient=True,
+            )
+        scored = msgspec.structs.replace(self.study, training=TrainingTable())
+        listed = None
+        if found is not None:
+            drawn = (table.group or "", table.bootstraps or 0)
+            listed = Listed(found.path.name, found.sha256, *drawn)
+        return score_runs(scored, trainings, listed, progress)
+
+    def _sets(self, folder: Path) -> Mapping[int, Path | None]:
+        """The training file of each set; 0 stands for the list itself."""
+        table = self.study.training
+        if self.found is None:
+            return {0: None}
+        if table.bootstraps is None:
+            return {0: self.found.path.absolute()}
+        numbers = range(1, table.bootstraps + 1)
+        return {**write_sets(self.found, numbers, table.seed or 0, (folder / "sets").absolute())}
+
+    def _training(
+        self, folder: Path, command: Command, seed: int, number: int, place: Path | None
+    ) -> Training:
+        """One run; its folder says which."""
+        base = Path(self.study.training.folder or ".")
+        words = (w for w in command.words if not Command(command.method, (w,)).placeholders)
+        kind = self.study.data.input_format or "csv"
+        digest = "" if self.found is None else self.found.sha256
+        if number and place is not None:
+            digest = sha256(str(place))
+        below = folder / TRAINED.place / command.method
+        return Training(
+            command=command,
+            seed=seed,
+            number=number,
+            train=str(place or ""),
+            train_sha256=digest,
+            programs={w: sha256(str(base / w)) for w in words if (base / w).is_file()},
+            place=str((below / f"set-{number:02d}" if number else below) / f"seed-{seed}"),
+            name=f"scores.{kind if kind in ENDINGS else 'txt'}",
+        )
 
 
 def trainings_of(study: Study) -> Trainings:
-    """What a study with `[training]` makes; refuses what can be refused before anything runs.
-
-    Raises
-    ------
-    UsageError, InputError
-    """
+    """What a study with `[training]` makes; refuses what can be refused before anything runs."""
     table = study.training
     seeds = check_training(study)
     commands = commands_of(table.commands, listed=table.list is not None, seeds=len(seeds))
@@ -221,22 +244,74 @@ def trainings_of(study: Study) -> Trainings:
     return Trainings(study, seeds, commands, _list(table))
 
 
-def checked(study: Study) -> Callable[[str], object]:
+def commands_of(
+    commands: Mapping[str, Sequence[str]], *, listed: bool, seeds: int
+) -> tuple[Command, ...]:
+    """The commands of all methods, checked against what there is: a list, seeds."""
+    found = tuple(Command(name, tuple(words)) for name, words in commands.items())
+    for command in found:
+        place, has = command.place, command.placeholders
+        if "out" not in has:
+            raise UsageError(
+                f"{place} has no {{out}}: say where the program takes the file that it writes its "
+                f'scores into, such as "--out", "{{out}}"'
+            )
+        if seeds > 1 and "seed" not in has:
+            raise UsageError(
+                f"{place} has no {{seed}}, and there are {seeds} seeds: all runs would be the "
+                f"same; tell the program its seed, or leave out seeds"
+            )
+        if listed and "train" not in has:
+            raise UsageError(
+                f"{place} has no {{train}}, and [training] names a list: the program would never "
+                f"see it"
+            )
+        if "train" in has and not listed:
+            raise UsageError(f"{place} has {{train}}: say which list = FILE under [training]")
+    return found
+
+
+class Shared(msgspec.Struct, frozen=True, kw_only=True):
+    """What all trainings have in common: where programs run, how long (seconds), with which
+    environment, and how their scores are read.
+    """
+
+    folder: str
+    timeout: float | None
+    variables: dict[str, str]
+    data: DataTable
+
+
+TRAIN = "truecost.protocol.study.trainings:train"  # what a worker process does for a training
+
+
+def train(shared: Mapping[str, Any], content: Any, tell: Tell) -> None:
+    """Run a training in a worker process."""
+    tell([0, 1])
+    how, training = msgspec.convert(shared, Shared), msgspec.convert(content, Training)
+
+    run = partial(
+        training_runs.run_program, folder=how.folder, timeout=how.timeout, variables=how.variables
+    )
+    try:
+        training.attempt(run, _check(msgspec.json.encode(how.data)))
+    except OSError as error:
+        raise InputError(
+            f"{error.filename or training.folder}: cannot be written ({error.strerror})"
+        ) from error
+
+
+@lru_cache(maxsize=1)
+def _check(content: bytes) -> Callable[[str], object]:
     """What reads the scores of a run as scoring will: the first says what all would say."""
-    joined = Reader().joined(study.data)
+    data = msgspec.json.decode(content, type=DataTable)
+    joined = Reader().joined(data)
 
     def check(path: str) -> object:
-        table = read(path, study.data.input_format)
-        return load(table, options_of(study.data, table), "scores", *joined)
+        table = read(path, data.input_format)
+        return load(table, options_of(data, table), "scores", *joined)
 
     return check
-
-
-def _listed(table: TrainingTable, found: TrainingList | None) -> Listed | None:
-    """The training list as a claim names it."""
-    if found is None:
-        return None
-    return Listed(found.path.name, found.sha256, table.group or "", table.bootstraps or 0)
 
 
 def _list(table: TrainingTable) -> TrainingList | None:
@@ -274,45 +349,3 @@ def _same_list(place: Path, table: TrainingTable, found: TrainingList | None) ->
             )
     else:
         publish({place: msgspec.json.format(msgspec.json.encode(now), indent=2).decode() + "\n"})
-
-
-def _sets(
-    folder: Path, table: TrainingTable, found: TrainingList | None
-) -> Mapping[int, Path | None]:
-    """The training file of each set; 0 stands for the list itself."""
-    if found is None:
-        return {0: None}
-    if table.bootstraps is None:
-        return {0: found.path.absolute()}
-    numbers = range(1, table.bootstraps + 1)
-    return {**write_sets(found, numbers, table.seed or 0, (folder / "sets").absolute())}
-
-
-def _training(
-    folder: Path,
-    command: Command,
-    seed: int,
-    number: int,
-    place: Path | None,
-    found: TrainingList | None,
-    study: Study,
-) -> Training:
-    """One run; its folder says which."""
-    base = Path(study.training.folder or ".")
-    files = {w: base / w for w in command.words if not Command(command.method, (w,)).placeholders}
-    kind = study.data.input_format or "csv"
-    name = f"scores.{kind if kind in ENDINGS else 'txt'}"
-    digest = "" if found is None else found.sha256
-    if number and place is not None:
-        digest = sha256(str(place))
-    below = folder / TRAINED.place / command.method
-    return Training(
-        command,
-        seed,
-        number,
-        place,
-        digest,
-        {w: sha256(str(p)) for w, p in files.items() if p.is_file()},
-        (below / f"set-{number:02d}" if number else below) / f"seed-{seed}",
-        name,
-    )

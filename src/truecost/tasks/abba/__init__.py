@@ -1,6 +1,6 @@
 """AB/BA: how a candidate model compares with the deployed one when only accepted data exist.
 
-Paper 001, as `spec/abba.md` corrects it::
+Paper 001, as docs/errata.md corrects it::
 
     log = tc.abba.collected_items(arm, score_a=a, score_b=b, label=y, unit=user,
                                   threshold_a=0.5, threshold_b=0.6)
@@ -36,6 +36,7 @@ MAP_KEYS: dict[str, str] = {
     "unit": "who uttered it (user, device): items of one are resampled together",
 }
 
+_MAPPED = "log.csv --map id=utt,collected_by=arm,score_a=sa,score_b=sb,label=y"
 FACE = Face(
     name="abba",
     title="AB/BA",
@@ -53,24 +54,14 @@ FACE = Face(
     interval=("level", "replicates", "seed", "resample", "jobs"),
     words={"resample": ("multinomial", "poisson")},
     shown={"resample": "multinomial where all users are known, poisson otherwise"},
-    verbs=("score", "plan", "validate"),
-    commands=(
-        (
-            "thresholds",
-            "truecost.tasks.abba.commands:thresholds",
-            "Choose a threshold of the candidate.",
-        ),
-        ("select", "truecost.tasks.abba.label_commands:select", "Choose which items to label."),
-        (
-            "calibrate",
-            "truecost.tasks.abba.label_commands:calibrate",
-            "Turn machine scores into probabilities of a true accept.",
-        ),
-        (
-            "simulate",
-            "truecost.tasks.abba.commands:simulate",
-            "Reproduce the simulations of paper 001.",
-        ),
+    commands=tuple(
+        (name, f"truecost.tasks.abba.commands:{name}", about)
+        for name, about in (
+            ("thresholds", "Choose a threshold of the candidate."),
+            ("select", "Choose which items to label."),
+            ("calibrate", "Turn machine scores into probabilities of a true accept."),
+            ("simulate", "Reproduce the simulations of paper 001."),
+        )
     ),
     about={
         "": "AB/BA: two models of which only what they accept is ever collected.",
@@ -80,17 +71,12 @@ FACE = Face(
         "files": "Logs, one row for each collected item; several are deployments of their own",
     },
     examples={
-        "score": "log.csv --map id=utt,collected_by=arm,score_a=sa,score_b=sb,label=y",
-        "plan": "log.csv --map id=utt,collected_by=arm,score_a=sa,score_b=sb,label=y",
-        "validate": "log.csv --map id=utt,collected_by=arm,score_a=sa,score_b=sb,label=y",
+        **dict.fromkeys(("score", "plan", "validate"), _MAPPED),
         "thresholds": "log.csv --max-rfpr 1.0",
     },
 )
 
 if TYPE_CHECKING:
-    from truecost.tasks.abba.allocating import Gain as Gain
-    from truecost.tasks.abba.allocating import gain as gain
-    from truecost.tasks.abba.allocating import neyman as neyman
     from truecost.tasks.abba.arrays import collected_items as collected_items
     from truecost.tasks.abba.calibrating import MachineCalibration as MachineCalibration
     from truecost.tasks.abba.calibrating import calibrate_machine as calibrate_machine
@@ -106,21 +92,10 @@ if TYPE_CHECKING:
     from truecost.tasks.abba.selecting import select as select
     from truecost.tasks.abba.simulating import Simulation as Simulation
     from truecost.tasks.abba.simulating import simulate as simulate
+    from truecost.tasks.abba.strata import Gain as Gain
+    from truecost.tasks.abba.strata import gain as gain
+    from truecost.tasks.abba.strata import neyman as neyman
     from truecost.tasks.abba.thresholds import Choice as Choice
     from truecost.tasks.abba.thresholds import choose as choose
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            ".allocating": ("Gain", "gain", "neyman"),
-            ".arrays": ("collected_items",),
-            ".calibrating": ("MachineCalibration", "calibrate_machine"),
-            ".columns": ("LogOptions", "load"),
-            ".describing": ("Description", "Plane", "describe"),
-            ".options": ("AbbaScoring",),
-            ".records": ("Deployment", "Traffic"),
-            ".selecting": ("Selection", "select"),
-            ".simulating": ("Simulation", "simulate"),
-            ".thresholds": ("Choice", "choose"),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,6 +1,12 @@
-"""Deployments without files: what two models collected, from arrays."""
+"""What comes beside the file of a log, or in its place: arrays, and labels in a file of their
+own.
 
-from collections.abc import Mapping
+`to_fill_in` makes the file of a choice of items, with an empty column `label`; `join_labels` lays
+what was filled in over the log, with the probabilities of the choice.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any
 
@@ -13,8 +19,18 @@ from truecost.formats import Table
 from truecost.names import Mismatch
 from truecost.study.arguments import column_in, columns_in, further_columns, ids_in
 from truecost.tasks.abba import MAP_KEYS
-from truecost.tasks.abba.columns import LogOptions, load
-from truecost.tasks.abba.records import Deployment
+from truecost.tasks.abba.columns import ONE_LABEL, LogOptions, is_one_label, load
+from truecost.tasks.abba.log import Log
+from truecost.tasks.abba.records import (
+    LABEL_WORDS,
+    NO_CHANCE,
+    Deployment,
+    Floats,
+    LogRows,
+    Mask,
+    named_column,
+)
+from truecost.tasks.abba.selecting import Selection
 
 USERS = "give columns, {'unit': [...], 'collected_by': [...]}, or a frame of polars or pandas"
 
@@ -61,7 +77,8 @@ def collected_items(
     inclusion : array_like of float, shape (N,), optional
         Probability with which an item was chosen for a label, in (0, 1]; 1 when left out.
     stratum : array_like, shape (N,), optional
-        Stratum in which items were chosen for labels; the cells when left out.
+        Stratum in which items were chosen, or are to be chosen, for labels; the cells when left
+        out.
     unit : array_like, shape (N,), optional
         User or device, whose items are resampled together.
     ids : array_like, shape (N,), optional
@@ -118,37 +135,20 @@ def collected_items(
     >>> deployment.summary, deployment.cell.tolist()
     ('4 collected items, 3 labels', [0, 1, 2, 3])
     """
+    arrays = {key: array for key, array in locals().items() if key in MAP_KEYS}
     further = further_columns(columns, collected_items, "item", MAP_KEYS)
-    arrays = {
-        "collected_by": collected_by,
-        "score_a": score_a,
-        "score_b": score_b,
-        "accept_a": accept_a,
-        "accept_b": accept_b,
-        "label": label,
-        "machine": machine,
-        "inclusion": inclusion,
-        "stratum": stratum,
-        "unit": unit,
-    }
     given = {key: column_in(key, array) for key, array in arrays.items() if array is not None}
     if ids is not None:
         given["id"] = ids_in(ids, "item")
-    numbers = {"threshold_a": threshold_a, "threshold_b": threshold_b, "split": split}
-    for parameter, number in numbers.items():
+    known: dict[str, Any] = {"threshold_a": threshold_a, "threshold_b": threshold_b, "split": split}
+    for parameter, number in known.items():
         if number is not None:
             checked(parameter, number, Real, "a number")
-    options = LogOptions(
-        {key: key for key in given},
-        threshold_a,
-        threshold_b,
-        _pair("exposure", exposure),
-        _pair("units", units),
-        split,
-        mismatch,
-        _switch("raw_machine", raw_machine),
-        _switch("unlabelled", unlabelled),
-    )
+    known |= {"exposure": _pair("exposure", exposure), "units": _pair("units", units)}
+    switches: dict[str, Any] = {"raw_machine": raw_machine, "unlabelled": unlabelled}
+    for parameter, switch in switches.items():
+        checked(parameter, switch, (bool, np.bool_), "True or False")
+    options = LogOptions({key: key for key in given}, mismatch=mismatch, **known, **switches)
     checked("name", name, str, "a text")
     listed = None if users is None else Table("users", columns_in("users", users, lambda: USERS))
     return load(Table(name, _frame(given | further)), options, name, listed)
@@ -178,6 +178,139 @@ def _pair(parameter: str, given: Any) -> Any:
     return tuple(given)
 
 
-def _switch(parameter: str, given: bool) -> bool:
-    checked(parameter, given, (bool, np.bool_), "True or False")
-    return bool(given)
+COLUMNS = "a file of labels has the columns id and label, as truecost abba select writes them"
+CLASSES = "1 for a true accept and 0 for a false one"
+
+
+@dataclass(frozen=True, eq=False)
+class Joined:
+    """A log with the labels and, where the file has them, the inclusion probabilities of a file."""
+
+    log: Table
+    said: str = ""  # how many labels came from the file; empty without one
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Filled:
+    """A file of labels, held against the log; arrays of shape (rows,)."""
+
+    rows: LogRows  # of the file, by their ids
+    places: npt.NDArray[np.int64]  # row of each item in the log
+    label: Floats  # 1, 0, or NaN where nothing is filled in
+    inclusion: Floats  # NaN where it has none
+    asked: Mask  # which items were to be labelled
+
+
+def to_fill_in(deployment: Deployment, found: Selection, *, every: bool = False) -> pl.DataFrame:
+    """The items to label, or every item of the log, as a file that people fill in.
+
+    It has the columns of `Selection.items`, and `label`, empty for items to label. With earlier
+    labels these stand behind the items to label, for their probabilities have changed too; `state`
+    tells both apart and is left out otherwise.
+    """
+    earlier = pl.Series(deployment.label).fill_nan(None).cast(pl.Int64)
+    done = pl.col("state") == "labelled"
+    items = found.items.with_columns(label=pl.when(done).then(earlier))
+    if every:
+        return items
+    chosen, labelled = items.filter(pl.col("state") == "chosen"), items.filter(done)
+    return pl.concat([chosen, labelled]) if len(labelled) else chosen.drop("state")
+
+
+def join_labels(log: Table, labels: Table, options: LogOptions) -> Joined:
+    """A log with the labels that a file has for some of its items.
+
+    Items that are not in the file keep what the log says of them, but for the inclusion
+    probabilities of those without a label: the log's own say nothing of the choice in the file. The
+    file has a column `id`, or as it is called in the log; `label` (0, 1 or empty); where items were
+    chosen with known probabilities `inclusion_probability` or `inclusion`; and `state`, where not
+    all items were `chosen` for a label, as `to_fill_in` writes it.
+    """
+    own = Log(log, options)
+    filled = _filled(labels, log, own.ids, options)
+    name = options.columns.get("label", "label")
+    texts, theirs = pl.Series([None] * len(log), dtype=pl.String), np.full(len(log), np.nan)
+    if name in log.columns:
+        theirs, texts, _ = LogRows(log).coded(name, "label", LABEL_WORDS)
+    there = theirs[filled.places]
+    filled.rows.refuse(
+        ~np.isnan(filled.label) & ~np.isnan(there) & (filled.label != there),
+        ("label", "differ", f"from the label in {log.source}"),
+        "mend one of the two, or empty it",
+        filled.label,
+    )
+    known = theirs.copy()
+    known[filled.places] = np.where(np.isnan(filled.label), there, filled.label)
+    waiting = filled.asked & np.isnan(known[filled.places])
+    judged = filled.asked & ~waiting if filled.asked.any() else ~np.isnan(filled.label)
+    if not judged.any():
+        raise InputError(
+            f"{labels.source}: no item has a label yet: fill in its column 'label', {CLASSES}"
+        )
+    new = pl.Series(["0", "1"]).gather(pl.Series(known).fill_nan(None).cast(pl.UInt32))
+    frame = log.frame.with_columns(pl.coalesce(texts, new).alias(name))
+    found, changed = replace(log, frame=frame), 0
+    if not np.isnan(filled.inclusion).all():
+        found, changed = _with_inclusion(found, filled, known, options, own.ids)
+    said = f"{counted(int((~np.isnan(filled.label)).sum()), 'label')} from {labels.source}"
+    return Joined(found, said, tuple(_problems(labels, filled, known, waiting, changed)))
+
+
+def _filled(labels: Table, log: Table, known: pl.Series, options: LogOptions) -> Filled:
+    """What the file says, held against the ids of the log."""
+    mapped = {"id": options.column("id", log), "label": options.columns.get("label")}
+    columns = {key: named_column(labels, key, name, COLUMNS) for key, name in mapped.items()}
+    file = Log(labels, LogOptions(columns))
+    ids, every = (of.alias("id").to_frame() for of in (file.ids, known))
+    found = ids.join(every.with_row_index("row"), on="id", how="left", maintain_order="left")
+    places, codes, rows = found["row"].cast(pl.Int64), file.label, file.rows
+    rows.refuse(places.is_null().to_numpy(), ("item", "are", f"not in {log.source}"))
+    asked, inclusion = np.ones(len(labels), bool), np.full(len(labels), np.nan)
+    if "state" in labels.columns:
+        asked = labels.texts("state", "state").eq_missing("chosen").to_numpy()
+    names = (options.columns.get("inclusion"), "inclusion_probability", "inclusion")
+    column = next((name for name in names if name in labels.columns), None)
+    if column is not None:
+        inclusion = rows.chances(column)
+    return Filled(rows, places.to_numpy(), codes, inclusion, asked)
+
+
+def _with_inclusion(
+    log: Table, filled: Filled, known: Floats, options: LogOptions, ids: pl.Series
+) -> tuple[Table, int]:
+    """The log with the probabilities of the file, and how many of its own they replace."""
+    name, there = options.columns.get("inclusion", "inclusion"), ~np.isnan(filled.inclusion)
+    source, labelled = filled.rows.table.source, ~np.isnan(known)
+    own = log.numbers(name, "inclusion") if name in log.columns else np.full(len(log), np.nan)
+    found = np.where(labelled, own, np.nan)
+    found[filled.places] = np.where(there, filled.inclusion, own[filled.places])
+    lacking, said = labelled & np.isnan(found), ("item", "have", NO_CHANCE)
+    filled.rows.refuse(lacking[filled.places], said, "others of the file have one")
+    hint = "the file that truecost abba select writes holds items that were labelled earlier too"
+    said = ("item", "have", f"{NO_CHANCE}, not being in {source}")
+    LogRows(log, ids).refuse(lacking, said, hint)
+    changed = there & (own[filled.places] != filled.inclusion) & ~np.isnan(own[filled.places])
+    column = pl.Series(name, found).fill_nan(None)
+    return replace(log, frame=log.frame.with_columns(column)), int(changed.sum())
+
+
+def _problems(
+    labels: Table, filled: Filled, known: Floats, waiting: Mask, changed: int
+) -> Iterator[str]:
+    """What a reader should know of the file; `known` are all labels, those of the log included."""
+    own, every = (y[~np.isnan(y)] for y in (filled.label, known))
+    if is_one_label(own) and not is_one_label(every):  # else it is said of the deployment
+        yield f"all {len(own)} labels of {labels.source} are {own[0]:g}: {ONE_LABEL}"
+    if waiting.any():
+        asked = counted(int(filled.asked.sum()), "item")
+        yield (
+            f"{int(waiting.sum())} of the {asked} to label in {labels.source} "
+            f"{'has' if waiting.sum() == 1 else 'have'} no label: right only if chance decided "
+            f"which"
+        )
+    if changed:
+        yield (
+            f"the inclusion probabilities of {labels.source} take the place of the log's own for "
+            f"{counted(changed, 'item')}"
+        )

@@ -6,41 +6,46 @@ the table by cell holds the one against the other. Sources: paper 001, appendix 
 (1999); Eilers and Marx (1996); Ayer et al. (1955).
 """
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from truecost.calibration import Calibrator, Cubic
-from truecost.calibration.base import plain, problems_of
-from truecost.core.subsets import shared_units
-from truecost.errors import counted
+from truecost.calibration import METHODS, Affine, Calibrator, Cubic
+from truecost.calibration.affine import separable
+from truecost.calibration.base import logit, plain, problems_of
+from truecost.core.digits import figure
+from truecost.core.subsets import folds as deal
+from truecost.core.subsets import seen_before, shared_units
+from truecost.errors import InputError, counted
 from truecost.names import CalibrationMethod, MachineMethod
 from truecost.options import check
-from truecost.tasks.abba.mapping import (
-    Fit,
+from truecost.tasks.abba.checks import (
+    FEW_LABELS,
     Known,
-    dealt,
-    fit_map,
-    fit_maps,
-    held,
+    hold_cells,
     labelled_items,
     machine_scores,
-    units_of,
+    units_of_items,
 )
 from truecost.tasks.abba.options import MachineTable
-from truecost.tasks.abba.records import CELLS, Deployment
+from truecost.tasks.abba.records import CELLS, Deployment, Floats, Ints, Mask
 
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
-
+SEPARABLE = (
+    "the machine scores separate the labels without error, so the best curve is infinitely steep: "
+    "take method affine or pav"
+)
 FAR = 0.05  # mean difference from the isotonic curve that is told
 CHANCE = 0.48  # times labels^(-1/3): what chance alone hardly exceeds, see below
 BEYOND = 0.05  # share of items beyond the labelled scores that is told
 LEVEL = 0.95
 POINTS = 201  # of the curve
+OTHER_MIX = (
+    "; the training data may have another mix of labels: leave them out to cross-fit on the labels "
+    "of the log"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,12 +98,19 @@ class MachineCalibration:
     @property
     def fitted(self) -> str:
         """The method in words: `spline (poly3 fell back in 5 of 5 folds)`."""
-        if not self.fallbacks:
-            return self.method
         fits = len(self.calibrators)
         where = f" in {self.fallbacks} of {fits} folds" if fits > 1 else ""
         said = "a spline" if self.method == "poly3" else "poly3 fell back"
-        return f"{self.method} ({said}{where})"
+        return f"{self.method} ({said}{where})" if self.fallbacks else self.method
+
+    @property
+    def sentence(self) -> str:
+        """What was fitted, and how far from the isotonic curve it lies, in one line."""
+        return (
+            f"fitted: {self.fitted}, {self.trained}, {counted(self.labels, 'label')}; from the "
+            f"isotonic curve by {figure(self.mean_difference)} on average, "
+            f"{figure(self.largest_difference)} at most"
+        )
 
     @property
     def parameters(self) -> list[dict[str, Any]]:
@@ -192,38 +204,32 @@ def calibrate_machine(
     0.01
     """
     check(MachineTable(method=method, folds=folds, seed=seed))
-    scores = machine_scores(log)
+    scores, known = machine_scores(log), labelled_items(train or log)
     if train is None:
-        known = labelled_items(log)
-        part = dealt(known, folds, seed)
-        fit = fit_maps(
-            known, [(part != k, f", without fold {k + 1}") for k in range(folds)], method
-        )
-        trained = f"folds{folds}:by-{'-'.join(log.units) or 'item'}:seed{seed}"
-        probabilities = fit(scores)
-        own = np.array([curve(known.scores) for curve in fit.maps])
-        probabilities[log.labelled] = own[part, np.arange(len(part))]
-        notes: list[str] = []
+        try:
+            part = deal(known.units, folds, seed, known.labels)
+        except InputError as error:
+            raise InputError(f"{known.name}, labelled items: {error}") from error
+        parts = [(part != k, f", without fold {k + 1}") for k in range(folds)]
+        trained, notes = f"folds{folds}:by-{'-'.join(log.units) or 'item'}:seed{seed}", []
     else:
-        known, trained = labelled_items(train), f"train-{train.name}"
-        fit = fit_maps(known, [(np.ones(len(known.scores), bool), "")], method)
-        probabilities = fit(scores)
-        notes = _seen(log, train)
-    curve, largest, mean = _held_against_isotonic(fit, known)
-    by_cell = _by_cell(log, probabilities)
-    calibrators = tuple(one.calibrator for one in fit.maps)
+        parts = [(np.ones(len(known.scores), bool), "")]
+        trained, notes = f"train-{train.name}", _shared_with(log, train)
+    fitted, maps, problems = _fit_maps(known, parts, method)
+    probabilities = _mean_of(maps, scores)
+    if train is None:
+        own = np.array([one(known.scores) for one in maps])
+        probabilities[log.labelled] = own[part, np.arange(len(part))]
+    curve, largest, mean = _held_against_isotonic(maps, known)
+    held = hold_cells(log, probabilities, LEVEL)
+    sizes = ({"cell": cell, "items": n} for cell, n in zip(CELLS, log.items_by_cell, strict=True))
+    by_cell = pl.DataFrame([one | vars(of) for one, of in zip(sizes, held, strict=True)])
+    calibrators = tuple(one.calibrator for one in maps)
     fallbacks = sum(isinstance(c, Cubic) and c.fallback is not None for c in calibrators)
-    problems = [
-        *notes,
-        *fit.problems,
-        *problems_of(calibrators),
-        *_far(mean, known),
-        *_beyond(scores, known),
-        *_off(by_cell, train),
-    ]
+    found = _warnings(scores, known, mean, by_cell, other=train is not None)
     return MachineCalibration(
         probabilities,
-        "spline" if fallbacks == len(calibrators) else fit.method,
+        "spline" if fallbacks == len(calibrators) else fitted,
         trained,
         len(known.scores),
         calibrators,
@@ -231,103 +237,141 @@ def calibrate_machine(
         curve,
         largest,
         mean,
-        tuple(problems),
+        (*notes, *problems, *problems_of(calibrators), *found),
         fallbacks,
     )
 
 
-def _held_against_isotonic(fit: Fit, known: Known) -> tuple[pl.DataFrame, float, float]:
+@dataclass(frozen=True, eq=False)
+class Map:
+    """A calibrator with the share of true accepts that it was fitted to, for probabilities."""
+
+    calibrator: Calibrator
+    prior: float
+
+    def __call__(self, scores: Floats) -> Floats:
+        """Probabilities."""
+        from scipy.special import expit
+
+        return np.asarray(expit(self.calibrator(scores) + logit(self.prior)))
+
+
+def _fit_maps(
+    known: Known, parts: Sequence[tuple[Mask, str]], method: CalibrationMethod | None
+) -> tuple[CalibrationMethod, tuple[Map, ...], list[str]]:
+    """A map for each part of the labelled items: the items to fit to, and their name in messages.
+
+    Without a method the spline; affine below 100 labels, or where no spline can be fitted: what was
+    fitted stands before the maps, and why behind them.
+    """
+
+    def maps(name: CalibrationMethod) -> tuple[Map, ...]:
+        return tuple(_fit_map(known, rows, name, where) for rows, where in parts)
+
+    count, why = len(known.scores), f"below {FEW_LABELS}"
+    if method is not None:
+        return method, maps(method), []
+    if count >= FEW_LABELS:
+        try:
+            return "spline", maps("spline"), []
+        except InputError as error:
+            note = f"affine (Platt) in place of the spline, which cannot be fitted: {error}"
+    else:
+        note = f"{counted(count, 'label')}: affine (Platt) in place of the spline, {why}"
+    return "affine", maps("affine"), [note]
+
+
+def _fit_map(known: Known, rows: Mask, method: CalibrationMethod, where: str = "") -> Map:
+    """The map that is fitted to these rows; `where` says in messages which of the labelled items
+    they are.
+    """
+    scores, labels, weights = known.scores[rows], known.labels[rows], known.weights[rows]
+    where = known.name + where
+    positive = int(labels.sum())
+    if positive in (0, len(labels)):
+        raise InputError(
+            f"{where}: all {counted(len(labels), 'label')} to train on are {labels[0]}: label "
+            f"more items, use fewer or other folds, or give other data to train on"
+        )
+    try:
+        if method == "affine":
+            platt = _platt(scores, labels, weights)
+            return Map(platt, platt.prior)
+        share = float(weights[labels == 1].sum() / weights.sum())
+        return Map(METHODS[method].of_scores(scores, labels, weights=weights), share)
+    except InputError as error:
+        apart = separable(scores, labels.astype(np.uint8)) and scores.min() < scores.max()
+        said = SEPARABLE if apart else str(error)
+        raise InputError(f"{where}: method {method}: {said}") from error
+
+
+def _platt(scores: Floats, labels: Ints, weights: Floats) -> Affine:
+    """Logistic regression on Platt's targets: each item counts as both classes, in two parts."""
+    positive = int(labels.sum())
+    ends = 1 / (len(labels) - positive + 2), (positive + 1) / (positive + 2)
+    targets = np.where(labels == 1, ends[1], ends[0])
+    return Affine.fit(
+        np.tile(scores, 2),
+        np.repeat([1, 0], len(scores)),
+        weights=np.concatenate([weights * targets, weights * (1 - targets)]),
+    )
+
+
+def _mean_of(maps: Sequence[Map], scores: Floats) -> Floats:
+    """Mean probability over the maps."""
+    return np.asarray(np.mean([one(scores) for one in maps], axis=0))
+
+
+def _held_against_isotonic(maps: Sequence[Map], known: Known) -> tuple[pl.DataFrame, float, float]:
     """The curve beside the isotonic one, with their largest and mean difference."""
-    isotonic = fit_map(known, np.ones(len(known.scores), bool), "pav", known.name)
+    isotonic = _fit_map(known, np.ones(len(known.scores), bool), "pav")
     at = np.linspace(known.scores.min(), known.scores.max(), POINTS)
-    curve = pl.DataFrame({"score": at, "probability": fit(at), "isotonic": isotonic(at)})
-    apart = np.abs(fit(known.scores) - isotonic(known.scores))
-    return curve, float(apart.max()), float((known.weights * apart).sum() / known.weights.sum())
+    curve = {"score": at, "probability": _mean_of(maps, at), "isotonic": isotonic(at)}
+    apart = np.abs(_mean_of(maps, known.scores) - isotonic(known.scores))
+    mean = float((known.weights * apart).sum() / known.weights.sum())
+    return pl.DataFrame(curve), float(apart.max()), mean
 
 
-def _far(mean: float, known: Known) -> list[str]:
-    """Whether the curve lies further from the isotonic one than chance explains."""
-    effective = float(known.weights.sum() ** 2 / (known.weights**2).sum())
-    if mean <= max(FAR, CHANCE * effective ** (-1 / 3)):
-        return []
-    return [
-        f"the mapping differs from the isotonic one by {mean:.3f} on average, more than chance "
-        f"explains: look at the curve, and try the method spline or pav"
-    ]
-
-
-def _beyond(scores: Floats, known: Known) -> list[str]:
-    """Whether many items have scores for which nothing was seen."""
-    low, high = known.scores.min(), known.scores.max()
-    count = int(((scores < low) | (scores > high)).sum())
-    if count <= BEYOND * len(scores):
-        return []
-    return [
-        f"{counted(count, 'item', 'have')} a machine score beyond those of the labelled items "
-        f"({low:g} to {high:g}): their probabilities are extrapolated"
-    ]
-
-
-def _seen(log: Deployment, train: Deployment) -> list[str]:
+def _shared_with(log: Deployment, train: Deployment) -> list[str]:
     """What stands in both, which the calibration has seen."""
     pairs = [("of the items", log.ids, train.ids)]
     if log.units and train.units:
-        pairs.append(("of the units", units_of(log), units_of(train)))
-    shared = [(what, *shared_units(one, other)) for what, one, other in pairs]
-    return [
-        f"{count} {what} {'stands' if count == 1 else 'stand'} in both {train.name} and {log.name} "
-        f"({examples}): the calibration has seen them, which is optimistic"
-        for what, count, examples in shared
-        if count
-    ]
+        pairs.append(("of the units", units_of_items(log), units_of_items(train)))
+    shared = ((what, *shared_units(one, other)) for what, one, other in pairs)
+    return seen_before(shared, train.name, log.name)
 
 
-def _by_cell(log: Deployment, probabilities: Floats) -> pl.DataFrame:
-    """Probabilities beside labels in each cell."""
-    units = log.unit_codes[1]
-    rows = []
-    for code, name in enumerate(CELLS):
-        known = (log.cell == code) & log.labelled
-        weights = log.label_weights[known]
-        found = held(log.label[known], probabilities[known], weights, units[known], LEVEL)
-        rows.append(
-            {
-                "cell": name,
-                "items": int((log.cell == code).sum()),
-                "labels": found.labels,
-                "units": found.units,
-                "mean_probability": found.machine,
-                "share_positive": found.share,
-                "difference": found.difference,
-                "standard_error": found.error,
-                "lower": found.lower,
-                "upper": found.upper,
-                "off": found.off,
-            }
+def _warnings(
+    scores: Floats, known: Known, mean: float, by_cell: pl.DataFrame, *, other: bool
+) -> Iterator[str]:
+    """Where the curve is far from the isotonic one, and probabilities from labels in a cell, by
+    more than chance explains; whether many items have scores for which nothing was seen. `other`
+    says that there are training data beside the log.
+    """
+    effective = float(known.weights.sum() ** 2 / (known.weights**2).sum())
+    if mean > max(FAR, CHANCE * effective ** (-1 / 3)):
+        yield (
+            f"the mapping differs from the isotonic one by {mean:.3f} on average, more than chance "
+            f"explains: look at the curve, and try the method spline or pav"
         )
-    return pl.DataFrame(rows)
-
-
-def _off(by_cell: pl.DataFrame, train: Deployment | None) -> list[str]:
-    """The cells in which probabilities and labels differ by more than chance."""
+    low, high = known.scores.min(), known.scores.max()
+    count = int(((scores < low) | (scores > high)).sum())
+    if count > BEYOND * len(scores):
+        yield (
+            f"{counted(count, 'item', 'have')} a machine score beyond those of the labelled items "
+            f"({low:g} to {high:g}): their probabilities are extrapolated"
+        )
     if not by_cell["labels"].sum():
-        return [
+        yield (
             "the log has no labels: whether its mix of labels is that of the training data, for "
             "which the probabilities hold, cannot be told"
-        ]
+        )
     off = [
         f"{row['cell']} ({row['mean_probability']:.3f}, {row['share_positive']:.3f})"
         for row in by_cell.filter("off").iter_rows(named=True)
     ]
-    if not off:
-        return []
-    why = ""
-    if train is not None:
-        why = (
-            "; the training data may have another mix of labels: leave them out to cross-fit on "
-            "the labels of the log"
+    if off:
+        yield (
+            f"mean probability and share of true accepts differ in {', '.join(off)}: the estimator "
+            f"soft is biased there, corrected is not{OTHER_MIX if other else ''}"
         )
-    return [
-        f"mean probability and share of true accepts differ in {', '.join(off)}: the estimator "
-        f"soft is biased there, corrected is not{why}"
-    ]

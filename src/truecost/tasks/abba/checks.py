@@ -1,28 +1,94 @@
-"""Checks of a deployment: what its estimates take for granted, held against the data.
+"""Checks of a deployment: what its estimates, and calibrations of its machine scores, take for
+granted, held against the data.
 
 A check that finds nothing says so too, with its figures: a reader sees that it was made.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from truecost.core.digits import between, figure, percent, signed
+from truecost.core.digits import between, figure, percent
 from truecost.core.results import Estimate
-from truecost.errors import counted
-from truecost.tasks.abba.records import CELLS, FEW, Deployment, Traffic
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.tasks.abba.records import CELLS, FEW, Array, Deployment, Floats, Ints, Traffic
 
-Array = npt.NDArray[Any]
+JOINT = 0.05  # chance of a false alarm over the four cells together
+GAP = 0.02  # a smaller difference matters to no ratio
+
+
+@dataclass(frozen=True)
+class Held:
+    """What humans and a machine say of the labelled items of a cell.
+
+    Means are weighted, and NaN without labels. The difference is the share of label 1 less the mean
+    probability; its error is the larger of that by units and that of labels drawn with the
+    machine's probabilities (few labels that happen to be alike have no error of their own), NaN
+    with fewer than two units; the interval is by Student's law.
+    """
+
+    labels: int = 0
+    units: int = 0  # of the labelled items
+    mean_probability: float = np.nan
+    share_positive: float = np.nan
+    difference: float = np.nan
+    standard_error: float = np.nan
+    lower: float = np.nan
+    upper: float = np.nan
+    off: bool = False  # above `GAP` and beyond chance, at a joint level of 5 % over the four cells
+
+
+def hold_against(
+    labels: Floats, probabilities: Floats, weights: Floats, units: Array, level: float
+) -> Held:
+    """Hold a machine against the N labelled items of a cell; units are codes, the level is that of
+    the interval.
+    """
+    from scipy.special import stdtrit
+
+    if not len(labels):
+        return Held()
+    total = weights.sum()
+    machine = float((weights * probabilities).sum() / total)
+    share = float((weights * labels).sum() / total)
+    difference = share - machine
+    names, codes = np.unique(units, return_inverse=True)
+    groups = len(names)
+    held = Held(len(labels), groups, machine, share, difference)
+    if groups < 2:
+        return held
+    apart = weights * (labels - probabilities - difference)
+    between = groups / (groups - 1) * (np.bincount(codes, apart) ** 2).sum()
+    drawn = (weights**2 * probabilities * (1 - probabilities)).sum()
+    error = float(np.sqrt(max(between, drawn)) / total)
+    reach = error * float(stdtrit(groups - 1, (1 + level) / 2))
+    far = -error * float(stdtrit(groups - 1, JOINT / len(CELLS) / 2))
+    lower, upper = max(difference - reach, -1.0), min(difference + reach, 1.0)
+    off = abs(difference) > max(GAP, far)
+    return replace(held, standard_error=error, lower=lower, upper=upper, off=off)
+
+
+def hold_cells(log: Deployment, probabilities: Floats, level: float) -> list[Held]:
+    """A machine that gives each item a probability, held against the labels of each cell."""
+    found = []
+    for code in range(len(CELLS)):
+        known = (log.cell == code) & log.labelled
+        units = log.unit_codes[1][known]
+        sides = log.label[known], probabilities[known], log.label_weights[known]
+        found.append(hold_against(*sides, units, level))
+    return found
+
+
 State = Literal["ok", "note", "warning"]
 MIX = 0.01  # of the test of the label mix: the pooled estimator is not trusted below
 SPLIT = 0.001  # of the test of the traffic split, as is usual for sample-ratio mismatches
 MOST_EXACT = 100_000  # units for which every outcome is summed; the normal law is as good beyond
 TIES = 1e-7  # outcomes so nearly as likely as the one seen count as equally likely
 APART = 1.5  # factor between the widths of two intervals on the scale of the logarithm
+LEAST, FEW_LABELS = 10, 100  # labels to calibrate on; below 100 two parameters are all
 BIASED = ": soft estimates are biased; trust the corrected ones, or calibrate the machine"
 FIXED_SIZE = (
     "intervals hold for a number of items that was fixed beforehand: who looks at them every day "
@@ -31,19 +97,10 @@ FIXED_SIZE = (
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a check found.
+    """What a check found, with its figures and what to do; `p` is that of a test.
 
-    Attributes
-    ----------
-    name : str
-        `label mix`, `traffic split`, `labels CELL`, `machine CELL`, `intervals`,
-        `narrower MEASURE` or `fixed size`.
-    state : {"ok", "note", "warning"}
-        A note is what nobody can check in the data.
-    text : str
-        With its figures, and what to do.
-    p : float or None
-        Of a test.
+    The name is `label mix`, `traffic split`, `labels CELL`, `machine CELL`, `intervals`, `narrower
+    MEASURE` or `fixed size`. A note is what nobody can check in the data.
     """
 
     name: str
@@ -56,22 +113,15 @@ class Found(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Mix:
     """The shares of label 1 among what both models accept, by arm.
 
-    Attributes
-    ----------
-    share_a, share_b : float
-        Of the labelled items, weighted by their inverse inclusion probabilities.
-    difference : float
-        That of B less that of A.
-    error : float
-        Its standard error by units, were the shares of both arms equal.
-    p : float
-        Two-sided, of the normal law; its square is chi-square with one degree of freedom.
+    They are those of the labelled items, weighted by inverse inclusion probabilities. The p-value
+    is two-sided, of the normal law; the square of the statistic is chi-square with one degree of
+    freedom.
     """
 
     share_a: float
     share_b: float
-    difference: float
-    error: float
+    difference: float  # of B less that of A
+    error: float  # standard error of it by units, were the shares of both arms equal
     p: float
 
     @property
@@ -87,41 +137,27 @@ def label_mix(deployment: Deployment) -> Mix | None:
     deployment their shares of label 1 are equal but for chance. The error is by units and that of
     equal shares: each unit's labels less the share of both arms together. With 60 users of 8 items
     the test rejects 5.7 % at 0.05, with the error at unequal shares 7.4 %; and arms of one label
-    each have an error too.
-
-    Returns
-    -------
-    Mix or None
-        None when an arm has no label among these items.
+    each have an error too. None when an arm has no label among these items.
     """
     rows = np.flatnonzero(deployment.labelled & deployment.other)
-    arm, label, weight = (
-        deployment.arm[rows],
-        deployment.label[rows],
-        deployment.label_weights[rows],
-    )
+    columns = deployment.arm, deployment.label, deployment.label_weights
+    arm, label, weight = (column[rows] for column in columns)
     labelled = np.bincount(arm, weight, 2)
     if not labelled.all():
         return None
     a, b = np.bincount(arm, weight * label, 2) / labelled
     common = np.average(label, weights=weight)
     own = weight * (label - common) / labelled[arm]
-    error = error_by_units(deployment, rows, np.where(arm == 1, own, -own))
+    # The influence of each item on the difference; their mean is 0.
+    by_unit = np.bincount(deployment.unit_codes[1][rows], np.where(arm == 1, own, -own))
+    error = float(np.sqrt((by_unit**2).sum()))
     return Mix(float(a), float(b), float(b - a), error, two_sided(float(b - a), error))
 
 
-def error_by_units(deployment: Deployment, rows: Array, influence: Array) -> float:
-    """Standard error of a figure: the root of the sum over units of their influences squared.
-
-    Parameters
-    ----------
-    rows : ndarray of int
-        The items that enter it.
-    influence : ndarray of float64, shape (rows,)
-        Of each item on the figure; their mean is 0.
-    """
-    influence = np.bincount(deployment.unit_codes[1][rows], influence)
-    return float(np.sqrt((influence**2).sum()))
+def mix_differs(deployment: Deployment) -> bool:
+    """Whether the label mix of the arms speaks against the pooled estimate."""
+    mix = label_mix(deployment)
+    return mix is not None and mix.differs
 
 
 def two_sided(difference: float, error: float) -> float:
@@ -139,11 +175,7 @@ def split_check(traffic: Traffic) -> float | None:
     The exact binomial test, two-sided: the sum over all outcomes that are no likelier than the one
     seen; for more than 100,000 units chi-square with one degree of freedom. Units that collected
     something are not enough, for a model that accepts more has more of them: all must be known.
-
-    Returns
-    -------
-    float or None
-        None when the planned share or the numbers of units are not known.
+    None when the planned share or the numbers of units are not.
     """
     from scipy.special import gammaln, xlog1py, xlogy
 
@@ -198,86 +230,42 @@ def labels_found(deployment: Deployment) -> list[Found]:
     if not deployment.labelled.any():
         text = "no item has a human label: machine labels alone, which nothing corrects"
         return [Found(name="labels", state="warning", text=text)]
-    found = [_labels_of_cell(deployment, k) for k in range(len(CELLS))]
-    return [f for f in found if f is not None]
-
-
-def _labels_of_cell(deployment: Deployment, k: int) -> Found | None:
-    labels = deployment.label[deployment.cell == k]
-    counts = [int((labels == y).sum()) for y in (1, 0)]
-    if not len(labels) or min(counts) >= FEW:
-        return None
-    text = f"{CELLS[k]} has {counted(len(labels), 'item')}, "
-    if not sum(counts):
-        text += "none of which has a human label: human labels alone give no ratio"
-    else:
-        text += f"{counts[0]} of label 1 and {counts[1]} of label 0: intervals are rough"
-    return Found(name=f"labels {CELLS[k]}", state="warning", text=text)
-
-
-def machine_found(
-    cell: str,
-    shares: tuple[float, float],
-    ends: tuple[float | None, float | None],
-    level: float,
-    off: bool,
-) -> Found:
-    """How far the machine's mean probability is from what humans say of the same items.
-
-    Parameters
-    ----------
-    shares : tuple of float
-        Share of label 1 that humans and the machine see.
-    ends : tuple of float or None
-        Of the interval of their difference.
-    off : bool
-        Whether they differ by more than chance explains (`agreement.Held`).
-
-    Returns
-    -------
-    Found
-        A warning when they differ.
-    """
-    human, machine = shares
-    text = f"{cell}: humans find {figure(human, '%')} true accepts where the machine expects "
-    text += f"{figure(machine, '%')}, a difference of {signed(human - machine, 'pp')} "
-    text += f"({percent(level)} interval {between(*ends, scale='pp')})"
-    if off:
-        text += BIASED
-    return Found(name=f"machine {cell}", state=state(off), text=text)
+    found = []
+    for k, cell in enumerate(CELLS):
+        labels = deployment.label[deployment.cell == k]
+        ones, zeros = (int((labels == y).sum()) for y in (1, 0))
+        if not len(labels) or min(ones, zeros) >= FEW:
+            continue
+        text = f"{ones} of label 1 and {zeros} of label 0: intervals are rough"
+        if not ones + zeros:
+            text = "none of which has a human label: human labels alone give no ratio"
+        text = f"{cell} has {counted(len(labels), 'item')}, {text}"
+        found.append(Found(name=f"labels {cell}", state="warning", text=text))
+    return found
 
 
 def intervals_found(rows: Sequence[Estimate]) -> list[Found]:
     """Whether the intervals of the bootstrap and of the delta method are alike.
 
-    Those that are widened for few labels are meant to be wider, and are left out.
-
-    Returns
-    -------
-    list of Found
-        A warning for each row whose widths, on the scale of the logarithm, differ by more than a
-        factor of 1.5; one line that all is well otherwise; nothing without rows to compare.
+    A warning for each row whose widths, on the scale of the logarithm, differ by more than a factor
+    of 1.5; one line that all is well otherwise; nothing without rows to compare. Intervals that are
+    widened for few labels are meant to be wider, and are left out.
     """
     both = [r for r in rows if r.method != "delta" and "few_labels" not in r.flags]
     both = [r for r in both if "delta_upper" in r.counts and r.lower is not None]
-    apart = [f for r in both if (f := _apart(r)) is not None]
-    if apart or not both:
-        return apart
+    apart = []
+    for row in both:
+        ends = row.counts["delta_lower"], row.counts["delta_upper"]
+        widths = log_width(row.lower, row.upper), log_width(*ends)
+        if max(widths) > APART * min(widths):
+            text = (
+                f"{row.measure} ({row.dims['estimator']}): the bootstrap gives "
+                f"{between(row.lower, row.upper)}, the delta method {between(*ends)}: few units, "
+                f"or one that outweighs the others; rely on neither end"
+            )
+            apart.append(Found(name="intervals", state="warning", text=text))
     text = "those of the bootstrap and of the delta method are alike"
-    return [Found(name="intervals", state="ok", text=text)]
-
-
-def _apart(row: Estimate) -> Found | None:
-    ends = row.counts["delta_lower"], row.counts["delta_upper"]
-    widths = log_width(row.lower, row.upper), log_width(*ends)
-    if not max(widths) > APART * min(widths):
-        return None
-    text = (
-        f"{row.measure} ({row.dims['estimator']}): the bootstrap gives "
-        f"{between(row.lower, row.upper)}, the delta method {between(*ends)}: few units, or one "
-        f"that outweighs the others; rely on neither end"
-    )
-    return Found(name="intervals", state="warning", text=text)
+    return apart or [Found(name="intervals", state="ok", text=text)] * bool(both)
 
 
 def log_width(lower: float | None, upper: float | None) -> float:
@@ -309,3 +297,72 @@ def narrower_found(rows: Sequence[Estimate]) -> list[Found]:
 def state(bad: bool) -> State:
     """The state of a check that finds something bad, or does not."""
     return "warning" if bad else "ok"
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """The labelled items of a log, arrays of shape (n,)."""
+
+    name: str  # of the log
+    scores: Floats  # of the machine
+    labels: Ints
+    weights: Floats  # inverse inclusion probabilities
+    units: Array
+
+
+def machine_scores(log: Deployment) -> Floats:
+    """The scores of the machine, shape (N,): InputError unless all are there and finite."""
+    if log.machine is None:
+        raise InputError(
+            f"{log.name}: there are no machine scores to calibrate: name their column, "
+            f"--map machine=COLUMN"
+        )
+    bad = ~np.isfinite(log.machine)
+    if bad.any():
+        raise InputError(
+            f"{log.name}: {counted(int(bad.sum()), 'item', 'have')} no finite machine score "
+            f"({first_five(log.ids[bad])}): each item needs one, or has to be left out"
+        )
+    return log.machine
+
+
+def labelled_items(log: Deployment) -> Known:
+    """What a map can be fitted to: InputError when there are fewer than 10 labels, labels of one
+    class, or equal scores.
+    """
+    rows = log.labelled
+    scores, labels = machine_scores(log)[rows], log.label[rows].astype(np.int64)
+    count, positive = len(labels), int(labels.sum())
+    if count == 0:
+        raise InputError(
+            f"{log.name}: no item has a label to calibrate on: label some "
+            f"(truecost abba select says which), or give labelled data to train on"
+        )
+    if count < LEAST:
+        raise InputError(
+            f"{log.name}: {counted(count, 'label')}: at least {LEAST} are needed to calibrate "
+            f"machine scores, and better {FEW_LABELS} or more"
+        )
+    if positive in (0, count):
+        raise InputError(
+            f"{log.name}: all {count} labels are {labels[0]}: a calibration needs true accepts (1) "
+            f"and false ones (0)"
+        )
+    if scores.min() == scores.max():
+        raise InputError(
+            f"{log.name}: all labelled items have the machine score {scores[0]:g}: equal scores "
+            f"tell nothing"
+        )
+    weights = log.label_weights[rows]
+    return Known(log.name, scores, labels, weights, units_of_items(log)[rows])
+
+
+def units_of_items(log: Deployment) -> Array:
+    """The unit of each item, itself when none is named."""
+    columns = [side for sides in log.units.values() for side in sides]
+    if len(columns) > 1:
+        raise UsageError(
+            f"{log.name}: an item has {len(columns)} units, a calibration keeps those of one "
+            f"column together: name the user or device alone"
+        )
+    return columns[0] if columns else log.ids

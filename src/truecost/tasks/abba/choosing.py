@@ -5,61 +5,69 @@ resampled (it covered .78 in place of .95 when frozen): each replicate chooses i
 that the rule limits is another matter: every replicate that chooses keeps to the limit, so its
 interval would end there whatever is true (it held the true rFPR in 40 % of 300 deployments). It is
 that of the threshold that the data chose, in every replicate.
+
+On a labelled test set A stands at its deployed threshold and B at each of a grid (`compared`): at
+equal false-positive rate (rRecall where rFPR <= 1) or equal recall (paper 001, 3.2.2, Table 4). A
+set that older models collected lacks what B alone accepts.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import structs
 
-from truecost.core.estimates import Setting
+from truecost.core.application import Application
+from truecost.core.estimates import Context, Setting
+from truecost.core.evidence import Evidence, Totals
+from truecost.core.factors import Factor
 from truecost.core.flags import raised
-from truecost.core.intervals import finite
+from truecost.core.intervals.smooth import finite
 from truecost.core.measure import Values
+from truecost.core.replication import by_block
 from truecost.core.results import Estimate
-from truecost.tasks.abba.describing import By, Chosen, Plane, Rule, improving
+from truecost.core.scoring import Scoring
+from truecost.core.tally import Tally
+from truecost.core.weights import Plan, Weights
+from truecost.errors import InputError, UsageError, named
+from truecost.formats import Table
+from truecost.formats.table import filled
+from truecost.names import ChosenBy
+from truecost.tasks.abba.counting import OTHER
+from truecost.tasks.abba.describing import Chosen, Plane, Rule, improving
+from truecost.tasks.abba.options import RATIOS
+from truecost.tasks.abba.records import LABEL_WORDS, Array, Deployment, Floats, LogRows
+from truecost.tasks.abba.scoring import OPEN, by_delta, placed
 from truecost.tasks.measures import find
 
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
+if TYPE_CHECKING:
+    from truecost.tasks.abba.thresholds import Choice
+
+
 Ends = tuple[float, float]
-OPEN = "the upper end is infinite: there are too few labels to bound it"
 FEW_CHOOSE = "no interval: fewer than half of the replicates have such a threshold"
 
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One ratio over a grid of thresholds.
+    """One ratio over a grid of thresholds, (thresholds,) or (replicates, thresholds).
 
-    Attributes
-    ----------
-    point : ndarray, shape (thresholds,)
-    drawn : ndarray, shape (replicates, thresholds)
-    below, above : ndarray, shape (replicates, thresholds)
-        Replicates for the lower and the upper ends of intervals: those drawn, unless cells have few
-        labels.
-    widened, small, broken : ndarray of bool, shape (thresholds,)
-        Where cells have few labels, where they have few items of the label, and where too many
-        replicates are undefined or infinite.
-    rescue : callable, optional
-        From the place of a threshold to the ends of the interval of the delta method.
-    union : bool
-        Whether that interval is never narrower than the one of the replicates.
+    The ends of intervals are those of the replicates below and above: as drawn, unless cells have
+    few labels.
     """
 
     point: Array
     drawn: Array
     below: Array
     above: Array
-    widened: npt.NDArray[np.bool_]
-    small: npt.NDArray[np.bool_]
-    broken: npt.NDArray[np.bool_]
-    rescue: Callable[[int], Ends] | None = None
-    union: bool = False
+    widened: npt.NDArray[np.bool_]  # where cells have few labels
+    small: npt.NDArray[np.bool_]  # where they have few items of the label
+    broken: npt.NDArray[np.bool_]  # where too many replicates are undefined or infinite
+    rescue: Callable[[int], Ends] | None = None  # from the place to the ends of the delta method
+    union: bool = False  # whether these are never narrower than those of the replicates
 
     @staticmethod
     def plain(point: Array, drawn: Array) -> "Curve":
@@ -70,14 +78,7 @@ class Curve:
     def ends(self, tails: Ends) -> tuple[Floats, Floats]:
         """Pointwise ends of the interval at each threshold, NaN where it is undefined.
 
-        Parameters
-        ----------
-        tails : tuple of float
-            Shares of the replicates below them.
-
-        Returns
-        -------
-        lower, upper : ndarray of float64, shape (thresholds,)
+        Tails are the shares of the replicates below them.
         """
         lower, upper = _quantile(self.below, tails[0]), _quantile(self.above, tails[1])
         for k in np.flatnonzero(self.small | self.broken):
@@ -95,6 +96,11 @@ class Curve:
         return float(np.fmin(lower, self.point[k])), float(np.fmax(upper, self.point[k]))
 
 
+def setting_of(scoring: Scoring, plan: Plan, context: Context, evidence: Evidence) -> Setting:
+    """What rows of chosen thresholds share."""
+    return Setting(plan, scoring.level, "percentile", scoring.icc, context, Application(), evidence)
+
+
 def _quantile(values: Array, tail: float) -> Floats:
     """Quantile of each column that most replicates define; NaN for the others."""
     known = np.isfinite(values)
@@ -108,38 +114,24 @@ def _quantile(values: Array, tail: float) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Choosing:
-    """From curves over a grid to rows and a plane.
+    """From curves over a grid to rows and a plane."""
 
-    Attributes
-    ----------
-    grid : ndarray, shape (thresholds,)
-    by : {"point", "upper"}
-    curves : mapping of str to Curve
-        `rrecall` and `rfpr`.
-    setting : Setting
-        What rows share.
-    flags : tuple of str
-        Of every row.
-    """
-
-    grid: Floats
+    grid: Floats  # (thresholds,)
     rules: tuple[Rule, ...]
-    by: By
-    curves: Mapping[str, Curve]
-    setting: Setting
-    flags: tuple[str, ...] = ()
-    _ends: dict[str, tuple[Floats, Floats]] = field(default_factory=dict, init=False, repr=False)
+    by: ChosenBy
+    curves: Mapping[str, Curve]  # `rrecall` and `rfpr`
+    setting: Setting  # what rows share
+    flags: tuple[str, ...] = ()  # of every row
 
     @property
     def tails(self) -> Ends:
         """Shares of the replicates below the ends of an interval."""
         return (1 - self.setting.level) / 2, (1 + self.setting.level) / 2
 
-    def bounds(self, name: str) -> tuple[Floats, Floats]:
-        """Pointwise ends of a ratio at each threshold."""
-        if name not in self._ends:
-            self._ends[name] = self.curves[name].ends(self.tails)
-        return self._ends[name]
+    @cached_property
+    def bounds(self) -> dict[str, tuple[Floats, Floats]]:
+        """Pointwise ends of each ratio at each threshold."""
+        return {name: curve.ends(self.tails) for name, curve in self.curves.items()}
 
     @cached_property
     def chosen(self) -> dict[str, tuple[int, Array]]:
@@ -152,7 +144,7 @@ class Choosing:
             at = rule.chosen(recall.point, fpr.point)
             return int(at), rule.chosen(recall.drawn, fpr.drawn)
         limited = self.curves[rule.limits]
-        bound = self.bounds(rule.limits)[rule.limits == "rfpr"]
+        bound = self.bounds[rule.limits][rule.limits == "rfpr"]
         at = rule.bounded(recall.point, fpr.point, bound)
         with np.errstate(divide="ignore", invalid="ignore"):
             # The bound keeps its distance from the value, as a factor; where there is no value to
@@ -169,30 +161,20 @@ class Choosing:
         curve = self.curves[name]
         if rule.limits == name:
             places = np.full_like(places, at)
-        one, none = np.ones(1), places < 0
 
         def taken(replicates: Array) -> Floats:
             values = replicates[np.arange(len(places)), places]
-            return np.where(none, np.nan, values)
+            return np.where(places < 0, np.nan, values)
 
-        drawn = taken(curve.drawn)
-        measure = replace(
-            find(name, "abba"),
-            parameter=f"{rule}{',by=upper' if self.by == 'upper' else ''}",
-            undefined=self._nothing(rule),
-        )
-        row = self.setting.row(
-            measure,
-            Values(curve.point[[at]] if at >= 0 else np.array([np.nan]), one, {}),
-            Values(drawn, np.ones(len(drawn)), {}),
-            (),
-        )
+        drawn = Values(taken(curve.drawn), np.ones(len(places)), {})
+        value = curve.point[at] if at >= 0 else np.nan
+        by, undefined = ",by=upper" if self.by == "upper" else "", self._nothing(rule)
+        measure = replace(find(name, "abba"), parameter=f"{rule}{by}", undefined=undefined)
+        row = self.setting.row(measure, Values(np.array([value]), np.ones(1), {}), drawn, ())
         if at < 0:
             return row
-        lower, upper = (
-            _quantile(taken(side)[:, None], tail)[0]
-            for side, tail in zip((curve.below, curve.above), self.tails, strict=True)
-        )
+        sides = zip((curve.below, curve.above), self.tails, strict=True)
+        lower, upper = (_quantile(taken(side)[:, None], tail)[0] for side, tail in sides)
         # A choice that every replicate repeats varies more than the delta method knows.
         union = curve.union or rule.limits != name
         ends = curve.rescued(at, (lower, upper), union=union)
@@ -211,24 +193,19 @@ class Choosing:
         """A row with its interval, its threshold, and where the replicates chose theirs."""
         chosen = self.summary(rule)
         places = {"threshold_lower": chosen.lower, "threshold_upper": chosen.upper}
-        small, widened = bool(curve.small[at]), bool(curve.widened[at])
-        broken = bool(curve.broken[at]) and not small
+        known = {name: place for name, place in places.items() if place is not None}
+        small = bool(curve.small[at])
         reason = None
         if not np.isfinite(ends).all():
             reason = OPEN if np.isfinite(ends[0]) else FEW_CHOOSE
-        weak = small or broken
-        flags = [f for f in row.flags if not (weak and f == "no_spread")]
-        own = raised(few_labels=widened, small_cells=small, broken_replicates=broken)
-        return structs.replace(
+        more = raised(few_labels=bool(curve.widened[at]))
+        row = structs.replace(
             row,
-            lower=finite(ends[0]),
-            upper=finite(ends[1]),
-            method="delta" if weak else row.method,
-            reason=reason,
             threshold=chosen.threshold,
-            counts={**row.counts, **{k: v for k, v in places.items() if v is not None}},
-            flags=(*flags, *self.flags, *own),
+            counts={**row.counts, **known},
+            flags=(*row.flags, *self.flags, *more),
         )
+        return by_delta(row, ends, reason, small=small, broken=bool(curve.broken[at]) and not small)
 
     def summary(self, rule: Rule) -> Chosen:
         """What a rule chose, and where the replicates did."""
@@ -236,12 +213,11 @@ class Choosing:
         some = drawn[drawn >= 0]
         ends: list[float | None] = [None, None]
         if len(some):
-            found = np.quantile(self.grid[some], self.tails, method="nearest")
-            ends = [float(t) for t in found]
+            ends = np.quantile(self.grid[some], self.tails, method="nearest").tolist()
         highest = rule.limits == "rfpr"
         limited = self.curves[rule.limits].point
         if self.by == "upper":
-            limited = self.bounds(rule.limits)[highest]
+            limited = self.bounds[rule.limits][highest]
         # The lowest threshold accepts falsely the most, the highest recalls the least.
         kept = limited[0] <= rule.limit if highest else limited[-1] >= rule.limit
         return Chosen(
@@ -256,15 +232,14 @@ class Choosing:
     def plane(self, deployed: float | None) -> Plane:
         """Both ratios over the grid, as they are stored."""
         dims = self.setting.context.dims
-        found: dict[str, Any] = {}
+        found: dict[str, Any]
+        found = {n: dims.get(n, "") for n in ("system", "estimator", "collection", "subset")}
         for name, curve in self.curves.items():
-            lower, upper = self.bounds(name)
-            found |= {name: _listed(curve.point)}
-            found |= {f"{name}_lower": _listed(lower), f"{name}_upper": _listed(upper)}
+            lower, upper = self.bounds[name]
+            for end, values in (("", curve.point), ("_lower", lower), ("_upper", upper)):
+                found[name + end] = tuple(finite(float(v)) for v in values)
         better = self.grid[improving(self.curves["rrecall"].point, self.curves["rfpr"].point)]
         return Plane(
-            system=dims["system"],
-            estimator=dims["estimator"],
             thresholds=tuple(self.grid.tolist()),
             **found,
             deployed=deployed,
@@ -272,10 +247,129 @@ class Choosing:
             better=() if len(better) == 0 else (float(better.min()), float(better.max())),
             chosen=tuple(map(self.summary, self.rules)),
             by=self.by,
-            collection=dims.get("collection", ""),
-            subset=dims.get("subset", ""),
         )
 
 
-def _listed(values: Array) -> tuple[float | None, ...]:
-    return tuple(finite(float(v)) for v in values)
+COLUMNS = ("score_a", "score_b", "label")
+LABELS = ("0", "1")
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledTrials:
+    """Labelled trials with the scores of both models, arrays of shape (N,)."""
+
+    score_a: Floats
+    score_b: Floats
+    label: npt.NDArray[np.int64]  # 1 or 0; there are trials of both
+    units: tuple[Factor, npt.NDArray[np.int32]] | None = None  # of the column `unit`, with codes
+
+    @staticmethod
+    def of(table: Table) -> "LabelledTrials":
+        """The trials of a table with columns `score_a`, `score_b`, `label` and, maybe, `unit`."""
+        lacking = [name for name in COLUMNS if name not in table.columns]
+        if lacking:
+            raise UsageError(
+                f"{table.source}: {named('column', lacking, 'are')} missing; a test set has "
+                f"score_a, score_b, label and, where trials hang together, unit, by these names: "
+                f"{table.listed}"
+            )
+        rows = LogRows(table)
+        label, texts, _ = rows.coded("label", "label", LABEL_WORDS)
+        rows.refuse(np.isnan(label), ("label", "are", "not 0 or 1"), values=texts)
+        for value in (0, 1):
+            if not (label == value).any():
+                raise InputError(f"{table.source}: no trial has label {value}: both are needed")
+        units, scores = None, []
+        if "unit" in table.columns:
+            units = Factor.of("unit", filled(table, "unit", "unit").to_numpy())
+        for name in COLUMNS[:2]:
+            scores.append(table.numbers(name, name))
+            bad = ~np.isfinite(scores[-1])
+            rows.refuse(bad, (name, "are", "missing or infinite"), values=scores[-1])
+        return LabelledTrials(scores[0], scores[1], label.astype(np.int64), units)
+
+    def evidence(self, threshold_a: float, grid: Floats) -> Evidence:
+        """Numbers of trials by label, by what A says and by how many thresholds B's score reaches.
+
+        The grid ascends; the one part is `trials`.
+        """
+        shape = (len(LABELS), len(OTHER), len(grid) + 1)
+        reached = np.searchsorted(grid, self.score_b, side="right")
+        cell = np.ravel_multi_index((self.label, self.score_a < threshold_a, reached), shape)
+        if self.units is None:  # equal trials are units of one row
+            cell, sizes = np.unique(cell, return_counts=True)
+            factor = Factor("trial", np.arange(len(cell)), sizes=sizes.astype(np.int64))
+            codes = np.arange(len(cell), dtype=np.int32)
+        else:
+            factor, codes = self.units
+        labels = {"label": LABELS, "a": OTHER, "grid": tuple(map(str, range(shape[2])))}
+        places = dict(zip(labels, np.unravel_index(cell, shape), strict=True))
+        axes = {name: (of, places[name]) for name, of in labels.items()}
+        one = np.ones(len(cell), np.int64)
+        return Evidence({"trials": Tally.count([(factor, codes)], {"n": one}, axes)})
+
+
+def ratios(seen: Totals) -> tuple[Array, Array]:
+    """Both ratios, rRecall and rFPR, of B at each threshold of the grid over A at its own.
+
+    Shape (replicates, thresholds); NaN where A accepts no trial of the label.
+    """
+    counts = seen.sums("trials", "n")  # (replicates, label, a, reached)
+    a = counts[:, :, 0].sum(axis=-1)
+    b = counts.sum(axis=2)[..., ::-1].cumsum(axis=-1)[..., ::-1][..., 1:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.where(a[..., None] > 0, b / a[..., None], np.nan)
+    return found[:, 1], found[:, 0]
+
+
+def compared(
+    deployment: Deployment, choice: "Choice", scoring: Scoring, about: Mapping[str, str]
+) -> tuple[list[Estimate], Plane]:
+    """The ratios of a test set, by the rules by which a threshold is chosen for a deployment.
+
+    Unless thresholds are given, the grid has as many quantiles of the scores of B on the test set.
+    The rows are `rrecall` and `rfpr` by rule with the estimator `test_set`.
+    """
+    table, threshold = choice.test_set, deployment.threshold_a
+    assert table is not None
+    if threshold is None:
+        raise UsageError(
+            f"{deployment.name}: a test set needs the deployed threshold of A: --threshold-a"
+        )
+    trials = LabelledTrials.of(table)
+    grid = thresholds_of(choice.grid, trials.score_b)
+    evidence = trials.evidence(threshold, grid)
+    plan = Plan(scoring.plan.replicates, scoring.plan.seed)
+    positives = int(trials.label.sum())
+    context = Context(
+        placed(about, "test_set"),
+        len(trials.label),
+        counts={"positives": positives, "negatives": len(trials.label) - positives},
+        signature=f"test-set|threshold-a:{threshold:g}",
+        flags=raised(trials_as_units=trials.units is None),
+    )
+    [point] = by_block(evidence, Weights.ones(evidence.factors), ratios, 1)
+    drawn = by_block(evidence, plan.weights(evidence.factors), ratios, scoring.jobs)
+    both = zip(RATIOS, point, zip(*drawn, strict=True), strict=True)
+    curves = {name: Curve.plain(at[0], np.concatenate(of)) for name, at, of in both}
+    setting = setting_of(scoring, plan, context, evidence)
+    made = Choosing(grid, choice.rules, choice.by, curves, setting)
+    rows = [_explained(row, trials, threshold) for row in made.rows()]
+    return rows, made.plane(None)
+
+
+def thresholds_of(grid: int | tuple[float, ...], scores: Floats) -> Floats:
+    """The thresholds given, or quantiles of scores; ascending."""
+    if isinstance(grid, tuple):
+        return np.unique(np.array(grid, np.float64))
+    return np.unique(np.quantile(scores, np.arange(grid) / grid, method="lower"))
+
+
+def _explained(row: Estimate, trials: LabelledTrials, threshold: float) -> Estimate:
+    """A row that is undefined since A accepts no trial of a label says so."""
+    accepted = trials.label[trials.score_a >= threshold]
+    lacking = [label for label in LABELS if not (accepted == int(label)).any()]
+    if row.value is not None or not lacking:
+        return row
+    why = f"undefined: on the test set A accepts no trial of label {' or '.join(lacking)}"
+    return structs.replace(row, reason=f"{why} at its deployed threshold {threshold:g}")

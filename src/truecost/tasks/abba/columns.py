@@ -14,42 +14,43 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from truecost.core.digits import figure
-from truecost.core.factors import encode
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.names import Mismatch
-from truecost.options import check_fields, check_keys, declared
+from truecost.options import check, check_fields, check_keys
 from truecost.study.tables import DataTable
+from truecost.study.validation import Check
 from truecost.tasks.abba import MAP_KEYS
 from truecost.tasks.abba.log import KINDS, Log
 from truecost.tasks.abba.options import AbbaTable
-from truecost.tasks.abba.records import ARMS, CELLS, Array, Deployment, Floats
+from truecost.tasks.abba.records import ARMS, CELL_WORDS, CELLS, FEW, Array, Deployment, Floats
 
 ENOUGH = 100  # items of an arm, from which the least of their scores tells of the threshold
-
-
 LOWEST = 20  # scores of an arm, whose spacing the gap below them is held against
-
-
 GAP, STEPS = 40, 2  # times the mean spacing of the lowest scores, and of the lowest values of them
-
-
 ITEMS, RARE = 50, 0.01  # of an arm; and share of them that the other model rejects
-
-
 LABELS = 20  # that are all alike
-
-
 DEVIATIONS, APART = 4, 0.01  # standard deviations, and share of a stratum
-
-
 ONE_LABEL = "were those of the other kind left out?"
+NAMES = {  # of the parts of a log that are not called as their columns
+    "arm": "collected_by",
+    "a": "model A",
+    "b": "model B",
+    "rejected_a": "mismatch A",
+    "rejected_b": "mismatch B",
+    "judged": "label",
+    "units": "unit",
+    "strata": "stratum",
+}
+EMPTY = (  # what a cell without items means, by whether the other model rejects them
+    "without any the direct ratios cannot be told",
+    "one model accepts all that the other collected",
+)
 
 
-def doubts(deployment: Deployment) -> tuple[str, ...]:
+def plausibility_warnings(deployment: Deployment) -> tuple[str, ...]:
     """What someone should look at.
 
     - A threshold that lies below all scores of its arm by more than 40 times the mean spacing of
@@ -65,12 +66,11 @@ def doubts(deployment: Deployment) -> tuple[str, ...]:
       are of items chosen one by one: the variance is sum (1-pi_i)/pi_i^2, and N over the sum of
       1/pi_i times as much where that is short of N.
     """
-    return (
-        *_thresholds(deployment),
-        *_agreement(deployment),
-        *_one_label(deployment),
-        *_strata(deployment),
-    )
+    known = deployment.label[deployment.labelled]
+    said = (*_thresholds(deployment), *_agreement(deployment))
+    if is_one_label(known):
+        said += (f"all {len(known)} labels are {known[0]:g}: {ONE_LABEL}",)
+    return (*said, *_strata(deployment))
 
 
 def _thresholds(deployment: Deployment) -> Iterator[str]:
@@ -91,18 +91,7 @@ def _thresholds(deployment: Deployment) -> Iterator[str]:
 
 
 def is_far_below(threshold: float, scores: Floats) -> bool:
-    """Whether a threshold is too far below the scores that it let through to be the deployed one.
-
-    Parameters
-    ----------
-    scores : ndarray of float64
-        Of the items that the model collected.
-
-    Returns
-    -------
-    bool
-        As `doubts` says.
-    """
+    """Whether a threshold is too far below what it let through (see `plausibility_warnings`)."""
     if len(scores) < ENOUGH:
         return False
     values = np.unique(scores)[:LOWEST]
@@ -118,26 +107,19 @@ def _spacing(ordered: Floats) -> float:
 
 def _agreement(deployment: Deployment) -> Iterator[str]:
     """Models that accept nearly all that the other collected."""
-    said = []
+    found = []
     for k, cells in enumerate(deployment.items_by_cell.reshape(2, 2)):
         both, own = int(cells[0]), int(cells.sum())
         if own >= ITEMS and own - both < RARE * own:
             share = "all" if both == own else "nearly all"
             more = "" if both == own else f" ({figure(both / own, '%')})"
-            said.append(f"{ARMS[1 - k]} accepts {share} that {ARMS[k]} collected{more}")
-    if said:
+            found.append(f"{ARMS[1 - k]} accepts {share} that {ARMS[k]} collected{more}")
+    if found:
         what = "decisions" if deployment.score_a is None else "scores"
         asked = f"are the arms, or the columns of {what}, swapped?"
-        if len(said) == 1:
+        if len(found) == 1:
             asked = f"if it is not the same model at a lower threshold, {asked}"
-        yield f"{' and '.join(said)}: {asked}"
-
-
-def _one_label(deployment: Deployment) -> Iterator[str]:
-    """Labels that are all alike."""
-    known = deployment.label[deployment.labelled]
-    if is_one_label(known):
-        yield f"all {len(known)} labels are {known[0]:g}: {ONE_LABEL}"
+        yield f"{' and '.join(found)}: {asked}"
 
 
 def is_one_label(known: Floats) -> bool:
@@ -151,7 +133,7 @@ def _strata(deployment: Deployment) -> Iterator[str]:
     known = d.labelled
     if not known.any():
         return
-    names, codes = (np.array(CELLS), d.cell) if d.strata is None else encode(d.strata)
+    names, codes = d.stratum_codes
     sizes = np.bincount(codes, minlength=len(names))
     labels = np.bincount(codes[known], minlength=len(names))
     bare = names[(labels == 0) & (sizes > 0)]
@@ -196,23 +178,8 @@ class LogOptions:
         Column for each of the keys of `truecost list map`; a column of the very name of a key needs
         no mapping. Scores of both models are mapped, or decisions of both; where both are found by
         name, the scores count.
-    threshold_a, threshold_b : float, optional
-        Deployed thresholds: a model accepts a score at or above its own. The least score that a
-        model collected when left out.
-    exposure : tuple of float, optional
-        Amount of traffic of A and of B in one unit, such as hours.
-    units : tuple of int, optional
-        Number of units (users, devices) of A and of B, with those of which nothing was
-        accepted.
-    split : float, optional
-        Share of the units that was meant for A.
-    mismatch : {"error", "drop"}
-        What to do with items that the model which collected them rejects offline: refuse them, or
-        leave them out.
-    raw_machine : bool
-        Accept any finite numbers as machine scores; they must be probabilities otherwise.
-    unlabelled : bool
-        Accept a log without labels and without machine scores.
+    threshold_a, threshold_b, exposure, units, split, mismatch, raw_machine, unlabelled
+        As `collected_items` takes them: a model accepts a score at or above its threshold.
 
     Raises
     ------
@@ -239,20 +206,11 @@ class LogOptions:
                 "accept_a and accept_b"
             )
         check_fields(self, AbbaTable)
-        self._check_numbers()
-
-    def _check_numbers(self) -> None:
-        """Refuse numbers out of range."""
         for arm, value in zip("ab", self.thresholds, strict=True):
             if value is not None and not math.isfinite(value):
                 raise UsageError(f"--threshold-{arm} is {value:g}: a threshold is a finite number")
-        known = {option.key: option for option in declared(DataTable)}
-        both = {"exposure": self.exposure, "units": self.units}
-        for name, given in both.items():
-            for arm, value in _of_both(name, given):
-                known[f"{name}_{arm}"].check(value, f"--{name}-{arm}")
-        if self.split is not None:
-            known["split"].check(self.split, "--split")
+        given = _numbers_by_arm("exposure", self.exposure) | _numbers_by_arm("units", self.units)
+        check(DataTable(split=self.split, **given))
 
     @property
     def thresholds(self) -> tuple[float | None, float | None]:
@@ -269,13 +227,13 @@ class LogOptions:
         return self.columns.get(key, key if key in table.columns else None)
 
 
-def _of_both(option: str, given: tuple[float, float] | None) -> list[tuple[str, float]]:
-    """Each arm with its number; none where nothing was given."""
+def _numbers_by_arm(option: str, given: tuple[float, float] | None) -> dict[str, Any]:
+    """The number of each arm by its key; none where nothing was given."""
     if given is not None and len(given) != len(ARMS):
         raise UsageError(
             f"{option} has {counted(len(given), 'number')}: give two, of arm A and of arm B"
         )
-    return [*zip("ab", given or (), strict=False)]
+    return {f"{option}_{arm}": number for arm, number in zip("ab", given or (), strict=False)}
 
 
 def load(
@@ -315,28 +273,87 @@ def load(
     for _, fault in log.faults():
         raise fault
     order = log.ids.arg_sort().to_numpy()
-    rows = order[~(log.rejected_a | log.rejected_b)[order]]
-
-    def some(column: npt.NDArray[Any] | None) -> Any:
-        return None if column is None else column[rows]
-
-    other = np.where(log.arm == 0, log.b.accepts, log.a.accepts)
-    found = Deployment(
+    every = Deployment(
         name=name,
-        ids=log.ids.gather(rows).to_numpy(),
-        arm=some(log.arm),
-        other=some(other),
-        label=some(log.label),
-        machine=some(log.machine),
-        inclusion=some(log.inclusion),
-        score_a=some(log.a.scores),
-        score_b=some(log.b.scores),
+        ids=log.ids.to_numpy(),
+        arm=log.arm,
+        other=np.where(log.arm == 0, log.b.accepts, log.a.accepts),
+        label=log.label,
+        machine=log.machine,
+        inclusion=log.inclusion,
+        score_a=log.a.scores,
+        score_b=log.b.scores,
         threshold_a=log.a.threshold,
         threshold_b=log.b.threshold,
-        strata=None if log.strata is None else log.strata.gather(rows).to_numpy(),
-        units={key: tuple(map(some, sides)) for key, sides in log.units.items()},
-        traffic=log.traffic,
-        frame=table.frame[rows],
+        strata=None if log.strata is None else log.strata.to_numpy(),
+        units=log.units,
+        frame=table.frame,
         signature=log.signature,
     )
-    return replace(found, problems=(*log.problems, *doubts(found)))
+    found = every.take(order[~(log.rejected_a | log.rejected_b)[order]])
+    found = replace(found, traffic=log.traffic)
+    return replace(found, problems=(*log.problems(), *plausibility_warnings(found)))
+
+
+def checks(
+    table: Table, options: LogOptions, name: str = "deployment", users: Table | None = None
+) -> list[Check]:
+    """Every fault of a log; where there is none, warnings, and how many items and labels each cell
+    has.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from truecost.formats import Table
+    >>> from truecost.tasks.abba.columns import LogOptions, checks
+    >>> columns = {"collected_by": ["A", "C"], "accept_a": [1, 0], "accept_b": [1, 1]}
+    >>> log = Table("log.csv", pl.DataFrame({**columns, "label": [1, 2]}))
+    >>> for check in checks(log, LogOptions()):
+    ...     print(check.state, check.name)
+    ok rows
+    error collected_by
+    error label
+    """
+    read = f" ({table.layout})" if table.layout else ""
+    rows = Check("rows", "ok", f"{table.source}: {counted(len(table), 'row')} read{read}")
+    faults: dict[str, Check] = {}  # by message: what one fault spoils fails for the same
+    for part, error in Log(table, options, users).faults():
+        faults.setdefault(str(error), Check(NAMES.get(part, part), "error", str(error)))
+    if faults:
+        return [rows, *faults.values()]
+    deployment = load(table, options, name, users)
+    odd = [Check("log", "warning", f"{table.source}: {text}") for text in deployment.problems]
+    return [rows, *odd, *_cell_checks(deployment, table.source)]
+
+
+def _cell_checks(deployment: Deployment, source: str) -> list[Check]:
+    """How many items and labels each cell has, and where labels are few."""
+    found = [_cell(deployment, k, source) for k in range(len(CELLS))]
+    machine = deployment.machine
+    if not deployment.labelled.any():
+        text = "no item has a label: only estimates from machine scores, which nothing corrects"
+        if machine is None:
+            text = "neither labels nor machine scores yet: truecost abba select says what to label"
+        found.append(Check("labels", "warning", f"{source}: {text}"))
+    if machine is not None and (machine.min() < 0 or machine.max() > 1):
+        text = "machine scores are no probabilities yet: truecost abba calibrate makes them so"
+        found.append(Check("machine", "warning", f"{source}: {text}"))
+    return found
+
+
+def _cell(deployment: Deployment, k: int, source: str) -> Check:
+    labels = deployment.label[deployment.cell == k]
+    counts = {y: int((labels == y).sum()) for y in (1, 0)}
+    number = sum(counts.values())
+    known = f"{counted(number, 'label')} ({counts[1]} of 1, {counts[0]} of 0)"
+    text = f"{source}: {CELLS[k]} ({CELL_WORDS[CELLS[k]]}): {counted(len(labels), 'item')}, "
+    text += known if number else "no labels"
+    few = [f"{y}" for y in (1, 0) if counts[y] < FEW]
+    warning = ""
+    if not len(labels):
+        warning = EMPTY[k % 2]
+    elif deployment.labelled.any() and not number:
+        warning = "without a label here human labels alone give no ratio"
+    elif number and few:
+        warning = f"fewer than {FEW} of {' and of '.join(few)}"
+    return Check(CELLS[k], "warning" if warning else "ok", text + f"; {warning}" * bool(warning))

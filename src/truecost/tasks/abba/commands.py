@@ -1,20 +1,35 @@
-"""`abba thresholds` and `abba simulate`."""
+"""Commands of AB/BA: thresholds, simulations, which items to label, what a machine says of the
+others; and its tables in the terminal: values as ratios, and the thresholds that were chosen.
+"""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from truecost.cli import made
-from truecost.cli.options import Flags, Output, of_table
-from truecost.face import Face
-from truecost.options import Declared
+from truecost.cli import verbs
+from truecost.cli.options import Given, Hidden, Output, Switch, Target, keys_of, parsed
+from truecost.cli.tables import Columns, Layout, dim_cells, dims_shown, marks_of, values
+from truecost.cli.writing import ToFile, aside, check_file, to_standard_output, write_table
+from truecost.core.digits import between, figure, items_of
+from truecost.core.results import Row, figures
+from truecost.errors import UsageError
+from truecost.options import declared
+from truecost.study.checking import refuse_idle
+from truecost.study.outcome import Outcome
+from truecost.study.paths import name_systems
 from truecost.tasks import find
-from truecost.tasks.abba.options import SimulationTable
+from truecost.tasks.abba.options import RATIOS, MachineTable, SelectionTable, SimulationTable
 from truecost.verbs import options_of, study_of
 
 if TYPE_CHECKING:
-    from truecost.cli.tables import Columns
+    import polars as pl
+
+    from truecost.formats import Table
+    from truecost.study import Study
+    from truecost.tasks.abba.selecting import Selection
 
 
 ABOUT = "Choose a threshold of B at or above the deployed one; every replicate chooses anew."
@@ -25,58 +40,28 @@ def __getattr__(name: str) -> Callable[..., Any]:
     if name != "thresholds":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     face = find("abba")
-    others = {k: v for k, v in made.others_of(face, "score").items() if k != "measure"}
+    others = {k: v for k, v in verbs.others_of(face, "score").items() if k != "measure"}
     options = options_of(face, "thresholds")
-    return made.command(face, "thresholds", options, others, _thresholds, ABOUT)
-
-
-def _thresholds(
-    face: Face,
-    name: str,
-    files: Sequence[str],
-    references: Sequence[str],
-    given: Mapping[Declared, Any],
-    others: Mapping[str, Any],
-) -> int:
-    from truecost.cli.trials import execute
-    from truecost.study.paths import name_systems
-
-    del name, references
-    output = others["output"]
-    study = study_of(
-        face,
-        dict(name_systems(files)),
-        given,
-        subsets=others["subset"],
-        config=output.config,
-        own={"thresholds": True},
-    )
-    return execute(study, output)
-
-
-if TYPE_CHECKING:
-
-    class Size(Flags):
-        """How large the simulation is."""
-
-else:
-    Size = of_table(SimulationTable)
-
-
-SIZE = Size()
+    own = {"thresholds": True}
+    return verbs.command(face, "thresholds", options, others, verbs.run_command, ABOUT, own)
 
 
 Name = Literal["table1", "table2", "correction"]
-
-
 SETTINGS = ("setting", "machine", "errs_on", "measure", "estimator")
+SIMULATED = {  # columns that only some simulations have, and their keys
+    "log width": "mean_log_width",
+    "coverage": "coverage",
+    "bias of log": "bias_log",
+    "its error": "bias_log_error",
+}
 
 
+@parsed(*declared(SimulationTable))
 def simulate(
     name: Name,
     /,
     *,
-    size: Size = SIZE,
+    given: Given,
     json: Annotated[bool, Parameter(negative=())] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False,
 ) -> None:
@@ -100,7 +85,7 @@ def simulate(
 
     screen = Screen(Output(quiet=quiet))
     with screen.progress() as progress:
-        found = simulating.simulate(name, progress=progress, **size.keys())
+        found = simulating.simulate(name, progress=progress, **keys_of(given))
     if json:
         print(json_text(found.to_dict()), end="")
         return
@@ -109,27 +94,17 @@ def simulate(
         screen.say(remark)
 
 
-def table_of(rows: "tuple[dict[str, Any], ...]") -> "Columns":
+def table_of(rows: "tuple[dict[str, Any], ...]") -> Columns:
     """The paper's figures beside ours; columns that no row has are left out."""
     from truecost.cli.tables import Columns
-    from truecost.core.digits import figure
 
-    def number(row: dict[str, Any], key: str) -> str:
-        return "" if row.get(key) is None else figure(row[key])
-
-    cells = [
-        {name: str(row.get(name, "")) for name in SETTINGS}
-        | {
-            "truth": number(row, "truth"),
-            "paper": _with_interval(row, "paper"),
-            "ours": _with_interval(row, "median" if "median" in row else "mean"),
-            "log width": number(row, "mean_log_width"),
-            "coverage": number(row, "coverage"),
-            "bias of log": number(row, "bias_log"),
-            "its error": number(row, "bias_log_error"),
-        }
-        for row in rows
-    ]
+    cells = []
+    for row in rows:
+        shown = {k: figure(n) for k, n in row.items() if isinstance(n, float)}
+        ours = _with_interval(row, "median" if "median" in row else "mean")
+        cell = {name: str(row.get(name, "")) for name in SETTINGS}
+        cell |= {"truth": shown["truth"], "paper": _with_interval(row, "paper"), "ours": ours}
+        cells.append(cell | {name: shown.get(key, "") for name, key in SIMULATED.items()})
     names = [name for name in cells[0] if any(cell[name] for cell in cells)]
     said = {name: name.replace("_", " ") for name in names}
     return Columns(
@@ -143,11 +118,259 @@ def table_of(rows: "tuple[dict[str, Any], ...]") -> "Columns":
 
 def _with_interval(row: dict[str, Any], key: str) -> str:
     """A figure with its interval: `0.75 [0.48, 1.16]`."""
-    from truecost.core.digits import between, figure
-
     if row.get(key) is None:
         return ""
-    lower, upper = row.get("interval", (row.get(f"{key}_lower"), row.get(f"{key}_upper")))
-    if key == "paper":
-        lower, upper = row["paper_lower"], row["paper_upper"]
-    return f"{figure(row[key])} {between(lower, upper)}"
+    ends = row["interval"] if key == "mean" else (row[f"{key}_lower"], row[f"{key}_upper"])
+    return f"{figure(row[key])} {between(*ends)}"
+
+
+PICTURES = (".svg", ".png", ".pdf")
+BY_CELL = (  # columns of the table by cell that are printed
+    *("cell", "items", "labels", "mean_probability", "share_positive"),
+    *("difference", "lower", "upper"),
+)
+WORDS = {  # columns of the tables that are printed
+    "rate": "false accepts",
+    "source": "from",
+    "standard_deviation": "deviation",
+    "chosen": "to label",
+    "mean_probability": "probability",
+    "share_positive": "true accepts",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ItemFile(ToFile):
+    """The same where nothing is scored: what goes with scores is refused, and not offered."""
+
+    print_config: Hidden = False
+    cite: Hidden = False
+
+
+@Parameter(name="*", group="Output")
+@dataclass(frozen=True, kw_only=True)
+class ChosenFile(ItemFile):
+    """Where the chosen items go."""
+
+    output: Target = None
+    """File for the items to label, with an empty column to fill in; - for standard output."""
+    every: Switch = False
+    """Write every item with its state and inclusion probability, those left out too."""
+
+
+@Parameter(name="*", group="Output")
+@dataclass(frozen=True, kw_only=True)
+class CalibratedFile(ItemFile):
+    """Where the probabilities go."""
+
+    output: Target = None
+    """File for all columns of the log and the probability; - for standard output."""
+    picture: str | None = None
+    """File (.svg, .png or .pdf) for the picture of the mapping from scores to probabilities."""
+
+
+FACE = find("abba")
+_OF_LOG = tuple(
+    option for option in options_of(FACE, "select") if option.option.group in ("Data", "Deployment")
+)
+CHOSEN, CALIBRATED = ChosenFile(), CalibratedFile()
+
+
+@parsed(*declared(SelectionTable), *_OF_LOG)
+def select(
+    log: str | None = None,
+    /,
+    *,
+    given: Given,
+    output: ChosenFile = CHOSEN,
+) -> int:
+    """Choose the items whose labels make the result surest, and the probability of each.
+
+    Fill in the column label of the file that is written, and score with it: --labels to_label.csv.
+
+    Example: truecost abba select log.csv --budget 400 --target rfpr -o to_label.csv
+
+    Parameters
+    ----------
+    log
+        Log, one row for each collected item, with or without labels; NAME=PATH names it.
+    """
+    from truecost.formats import Table
+    from truecost.tasks.abba.arrays import to_fill_in
+    from truecost.tasks.abba.selecting import select as choose
+    from truecost.tasks.abba.work import log_of
+
+    how = keys_of(given, SelectionTable)
+    if "budget" not in how:
+        raise UsageError("say how many new labels there are: --budget 400")
+    study = _study(log, given, output)
+    kind = check_file(output, study)
+    file = log_of(study, unlabelled=True, raw_machine=True)
+    deployment = file.deployment()
+    found = choose(deployment, **how)
+    chosen = Table(file.table.source, to_fill_in(deployment, found, every=output.every))
+    problems = (*deployment.problems, *found.problems)
+    content, tables = {"deployment": deployment.name, **found.summary()}, _selection_tables(found)
+    return _report(output, kind, chosen, "items", content, tables, problems)
+
+
+@parsed(*declared(MachineTable), *_OF_LOG)
+def calibrate(
+    log: str | None = None,
+    /,
+    *,
+    given: Given,
+    output: CalibratedFile = CALIBRATED,
+) -> int:
+    """Turn machine scores into probabilities of a true accept, held against labels in each cell.
+
+    Example: truecost abba calibrate log.csv --map label=y,machine=m -o calibrated.csv
+
+    Parameters
+    ----------
+    log
+        Log with machine scores on any scale, higher for true accepts; NAME=PATH names it.
+    """
+    from truecost.tasks.abba.calibrating import calibrate_machine
+    from truecost.tasks.abba.work import PROBABILITY, log_of, training_of
+
+    study = _study(log, given, output)
+    kind = check_file(output, study)
+    if output.picture is not None and not output.picture.lower().endswith(PICTURES):
+        raise UsageError(f"--picture {output.picture}: name a file that ends in .svg, .png or .pdf")
+    file = log_of(study, raw_machine=True)
+    deployment = file.deployment()
+    how = keys_of(given, MachineTable)
+    train = None
+    if "train" in how:
+        refuse_idle([(MachineTable(**how), {"log": ()})])
+        train = training_of(how.pop("train"), study)
+    found = calibrate_machine(deployment, train, **how)
+    calibrated = file.with_probabilities(deployment, found.probabilities)
+    if output.picture is not None:
+        from truecost.tasks.abba.pictures import probability_mapping
+
+        probability_mapping(found).save(output.picture)
+    problems = (*deployment.problems, *found.problems)
+    content = {"deployment": deployment.name, "column": PROBABILITY, **found.summary()}
+    tables, line = [_table(found.by_cell.select(BY_CELL), decimals=4)], found.sentence
+    return _report(output, kind, calibrated, "probabilities", content, tables, problems, line)
+
+
+def _study(log: str | None, given: Given, output: ToFile) -> "Study":
+    """The study that names the log; nothing is said in place of the work."""
+    if output.print_config or output.cite:
+        option = "--print-config" if output.print_config else "--cite"
+        raise UsageError(f"nothing is scored here: {option} goes with truecost abba score")
+    named = dict(name_systems(() if log is None else (log,)))
+    of_log = {o: value for o, value in given.items() if o in _OF_LOG}
+    return study_of(FACE, named, of_log, config=output.config)
+
+
+def _report(
+    output: ToFile,
+    kind: str | None,
+    written: "Table",
+    what: str,
+    content: dict[str, Any],
+    tables: list[Columns],
+    problems: "Sequence[str]",
+    line: str = "",
+) -> int:
+    """Write a table where it was asked for, and show the content as JSON, or as tables and a line;
+    say what a reader should know, and which columns had no place in the file.
+    """
+    from truecost.cli.terminal import Screen
+    from truecost.study.outcome import json_text
+
+    screen, note = Screen(output), ""
+    if output.output is not None and kind is not None:
+        note = write_table(written, output.output, kind, force=output.force)
+    with aside(output):
+        if output.json:
+            print(json_text(content), end="")
+        else:
+            screen.show(tables)
+            if line:
+                screen.say(line)
+    for text in problems:
+        screen.say(f"note: {text}")
+    if output.output is None:
+        screen.say(f"the {what} were not written: name a file with -o")
+    elif not to_standard_output(output.output):
+        screen.say(f"{what}: {output.output}")
+    if note:
+        screen.say(note)
+    return 0
+
+
+def _selection_tables(found: "Selection") -> list[Columns]:
+    """Every stratum with its labels, then the standard errors that can be expected."""
+    expected = _table(found.expected.rename({"measure": "standard error of"}))
+    return [_table(found.table.drop("gradient", "wanted")), expected]
+
+
+def _table(frame: "pl.DataFrame", decimals: int | None = None) -> Columns:
+    """A frame as a table of text; with decimals where figures are held against each other."""
+    said = {name: WORDS.get(name, name.replace("_", " ")) for name in frame.columns}
+    texts = frozenset(said[name] for name, kind in frame.schema.items() if not kind.is_numeric())
+    rows = tuple(tuple(_cell(value, decimals) for value in row) for row in frame.iter_rows())
+    return Columns(tuple(said.values()), rows, left=texts)
+
+
+def _cell(value: Any, decimals: int | None) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    if math.isnan(value):
+        return ""
+    return figure(value) if decimals is None else f"{value:.{decimals}f}"
+
+
+def _ratios(rows: Sequence[Row]) -> list[Columns]:
+    """Values by measure and estimator; a ratio of 1 says that nothing changes."""
+    table = values(rows)
+    names = ["no change" if name == "naive" else name for name in table.names]
+    order = [k for k, name in enumerate(names) if name != "estimator"]
+    order.insert(names.index("measure"), names.index("estimator"))
+    shown = replace(
+        table,
+        names=tuple(names[k] for k in order),
+        rows=tuple(tuple(row[k] for k in order) for row in table.rows),
+        left=table.left | {"estimator"},
+        spare=("units", items_of(rows), "no change"),
+        about=(*(name for name in table.about if name != "estimator"), "measure"),
+    )
+    return [shown]
+
+
+def _chosen(outcome: Outcome) -> list[Columns]:
+    """A line for each rule that chose a threshold of B, with both ratios there; nothing without."""
+    from truecost.tasks.abba.describing import Plane
+
+    rows = outcome.estimates
+    if not outcome.described_as(Plane):
+        return []
+    dims = dims_shown(rows)
+    found: dict[tuple[str, ...], dict[str, Row]] = {}
+    for row in rows:
+        found.setdefault((*dim_cells(row, dims), row.parameters["variant"]), {})[row.measure] = row
+    ratios = tuple(dict.fromkeys(row.measure for row in rows))
+    cells = []
+    for key, both in found.items():
+        some = next(iter(both.values()))
+        threshold = "none" if some.threshold is None else _threshold_text(some)
+        said = (" ".join(figures(both[name])).strip() for name in ratios)
+        notes = dict.fromkeys(mark for row in both.values() for mark in marks_of(row))
+        cells.append((*key, threshold, *said, ", ".join(notes)))
+    names = ("rule", "threshold of B", *ratios, "note")
+    left, above = frozenset(names), ("system", "estimator")
+    return [Columns((*dims, *names), tuple(cells), left=left, about=dims, above=above)]
+
+
+def _threshold_text(row: Row) -> str:
+    """The chosen threshold, and between which ones the replicates chose."""
+    lower, upper = (row.counts.get(f"threshold_{end}") for end in ("lower", "upper"))
+    return f"{figure(row.threshold)} {between(lower, upper)}".strip()
+
+
+LAYOUT = Layout(values=_ratios, whole=_chosen, brief=RATIOS)

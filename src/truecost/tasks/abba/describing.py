@@ -5,50 +5,28 @@ Pure arrays: the last axis is the threshold, ascending. Only thresholds at or ab
 are identified, because what B would accept below it was never collected (paper 001, 2.3 and A.3).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
-from truecost.core.digits import figure
-from truecost.core.results import Estimate
+from truecost.core.digits import between, figure, percent, signed
+from truecost.core.results import Estimate, Row
 from truecost.errors import UsageError
-from truecost.tasks.abba.checks import (
-    BIASED,
-    FIXED_SIZE,
-    Found,
-    intervals_found,
-    label_mix,
-    labels_found,
-    machine_found,
-    mix_found,
-    narrower_found,
-    split_found,
-    units_of,
-)
-from truecost.tasks.abba.mapping import held
-from truecost.tasks.abba.records import CELL_WORDS, CELLS, Deployment
-
-Array = npt.NDArray[Any]
-
-
-By = Literal["point", "upper"]
-
+from truecost.names import ChosenBy
+from truecost.tasks.abba import checks as made
+from truecost.tasks.abba.checks import BIASED, Found, Held, hold_cells
+from truecost.tasks.abba.records import CELL_WORDS, CELLS, Array, Deployment, Ints, Mask
 
 MOST = 20.0  # of a limit: no two models that are held against each other lie further apart
 
 
 @dataclass(frozen=True)
 class Rule:
-    """How a threshold is chosen.
-
-    Attributes
-    ----------
-    name : {"max-rfpr", "min-rrecall"}
-        Highest rRecall with rFPR <= limit, or lowest rFPR with rRecall >= limit.
+    """How a threshold is chosen: highest rRecall with rFPR <= limit, or lowest rFPR with
+    rRecall >= limit.
     """
 
     name: Literal["max-rfpr", "min-rrecall"]
@@ -71,23 +49,15 @@ class Rule:
         """The measure that has to keep to the limit."""
         return "rfpr" if self.name == "max-rfpr" else "rrecall"
 
-    def chosen(self, rrecall: Array, rfpr: Array) -> npt.NDArray[np.int64]:
-        """Place of the chosen threshold in the last axis, -1 where none will do.
+    def chosen(self, rrecall: Array, rfpr: Array) -> Ints:
+        """Place of the chosen threshold in the last axis, -1 where none will do; shape (...).
 
         Of thresholds that tie the highest is taken (fewer false accepts) where the recall decides,
-        the lowest (more recall) where the false accepts do.
-
-        Parameters
-        ----------
-        rrecall, rfpr : ndarray, shape (..., thresholds)
-
-        Returns
-        -------
-        ndarray of int64, shape (...)
+        the lowest (more recall) where the false accepts do. The ratios are (..., thresholds).
         """
         return self.bounded(rrecall, rfpr, rfpr if self.limits == "rfpr" else rrecall)
 
-    def bounded(self, rrecall: Array, rfpr: Array, bound: Array) -> npt.NDArray[np.int64]:
+    def bounded(self, rrecall: Array, rfpr: Array, bound: Array) -> Ints:
         """The same where the limit holds for a bound of one of the ratios; NaN keeps no limit."""
         known = np.isfinite(rrecall) & np.isfinite(rfpr) & ~np.isnan(bound)
         if self.limits == "rfpr":
@@ -99,7 +69,7 @@ class Rule:
         return np.where(goal.max(axis=-1) > -np.inf, place, -1)
 
 
-def improving(rrecall: Array, rfpr: Array) -> npt.NDArray[np.bool_]:
+def improving(rrecall: Array, rfpr: Array) -> Mask:
     """Where neither ratio is worse than 1 and one of them is better (the region of Figure 2)."""
     better = (rrecall >= 1) & (rfpr <= 1) & ((rrecall > 1) | (rfpr < 1))
     return np.asarray(better & np.isfinite(rrecall))
@@ -108,25 +78,27 @@ def improving(rrecall: Array, rfpr: Array) -> npt.NDArray[np.bool_]:
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     """What a rule chose.
 
-    Attributes
-    ----------
-    threshold : float or None
-        None where no threshold will do.
-    lower, upper : float or None
-        Where the middle of the replicates chose it, at the level of the intervals.
-    feasible : float
-        Share of the replicates in which some threshold will do.
-    binds : bool
-        Whether the limit decides: it does not where the lowest threshold that is identified keeps
-        it (of rfpr), or the highest (of rrecall).
+    The middle of the replicates chose between `lower` and `upper`, at the level of the intervals.
+    The limit does not bind where the lowest threshold that is identified keeps it (of rfpr), or the
+    highest (of rrecall).
     """
 
     rule: str
-    threshold: float | None
+    threshold: float | None  # None where none will do
     lower: float | None
     upper: float | None
-    feasible: float
+    feasible: float  # share of the replicates in which some threshold will do
     binds: bool = True
+
+    @property
+    def limits(self) -> str:
+        """The measure that has to keep to the limit."""
+        return "rfpr" if self.rule.startswith("max-rfpr") else "rrecall"
+
+    @property
+    def limit(self) -> float:
+        """The limit that it has to keep."""
+        return float(self.rule.partition("=")[2])
 
 
 class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="plane"):
@@ -163,48 +135,47 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
     level: float
     better: tuple[float, ...] = ()
     chosen: tuple[Chosen, ...] = ()
-    by: By = "point"
+    by: ChosenBy = "point"
     collection: str = ""
     subset: str = ""
+
+    @property
+    def about(self) -> str:
+        """Whose thresholds these are: collection, deployment and subset, then the estimator."""
+        whose = filter(None, (self.collection, self.system, self.subset))
+        return f"{', '.join(whose)} ({self.estimator})"
+
+    def rows(self, rows: Iterable[Row], chosen: Chosen) -> dict[str, Row]:
+        """Of some rows both ratios at the threshold that a rule chose."""
+        variant = chosen.rule + (",by=upper" if self.by == "upper" else "")
+        dims = {k: getattr(self, k) for k in ("system", "estimator", "collection", "subset")}
+        about = {k: name for k, name in dims.items() if name}
+        return {
+            r.measure: r
+            for r in rows
+            if r.parameters.get("variant") == variant
+            and {k: v for k, v in r.dims.items() if k != "application"} == about
+        }
 
 
 LEVEL = 0.95  # where no row has one
 
 
 class CellCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one cell holds.
-
-    Attributes
-    ----------
-    cell : str
-        `11A`, `10A`, `11B` or `01B`.
-    words : str
-        The same in words.
-    items, labels, positives : int
-        Collected; with a human label; with label 1.
-    share : float or None
-        Share of label 1 among the labelled, weighted by inverse inclusion probabilities.
-    machine, machine_known : float or None
-        Mean probability of label 1 that the machine gives all items, and the labelled ones
-        (weighted in the same way).
-    human_minus_machine, lower, upper : float or None
-        `share` less `machine_known`, with its interval (`agreement.Held`).
-    off : bool
-        Whether that is more than chance explains.
-    """
+    """What one cell holds; the difference of humans and machine is that of `mapping.Held`."""
 
     cell: str
     words: str
     items: int
-    labels: int
-    positives: int
-    share: float | None = None
-    machine: float | None = None
-    machine_known: float | None = None
+    labels: int  # items with a human label
+    positives: int  # with label 1
+    share: float | None = None  # of label 1 among the labelled, by inverse inclusion probability
+    machine: float | None = None  # mean probability that it gives all items
+    machine_known: float | None = None  # the labelled ones, weighted as the share is
     human_minus_machine: float | None = None
     lower: float | None = None
     upper: float | None = None
-    off: bool = False
+    off: bool = False  # more than chance explains
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="deployment"):
@@ -256,8 +227,8 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         wrong = [cell for cell in self.cells if f"machine {cell.cell}" in names]
         if len(wrong) < 2:
             return tuple(check.text for check in found)
-        said = (_where_wrong(wrong) if c.name.startswith("machine ") else c.text for c in found)
-        return tuple(dict.fromkeys(said))
+        texts = (_where_wrong(wrong) if c.name.startswith("machine ") else c.text for c in found)
+        return tuple(dict.fromkeys(texts))
 
 
 def _where_wrong(cells: Sequence[CellCounts]) -> str:
@@ -280,17 +251,18 @@ def describe(
     Parameters
     ----------
     estimates : sequence of Estimate
-        Rows as `score_deployment` gives them; those of other deployments and of subsets are passed
-        over.
+        Its rows; those of other deployments and of subsets are passed over.
     dims : mapping of str to str, optional
         `collection`, where there are several.
     """
     about = {**(dims or {}), "system": deployment.name}
     rows = [r for r in estimates if "subset" not in r.dims and about.items() <= r.dims.items()]
     level = rows[0].level if rows else LEVEL
-    cells = tuple(_cell(deployment, k, level) for k in range(len(CELLS)))
+    machine = deployment.machine
+    held = None if machine is None else hold_cells(deployment, machine, level)
+    cells = tuple(_cell(deployment, k, held[k] if held else None) for k in range(len(CELLS)))
     traffic = deployment.traffic
-    known, units = units_of(traffic), _units(deployment)
+    known, units = made.units_of(traffic), _units(deployment)
     thresholds = deployment.threshold_a, deployment.threshold_b
     return Description(
         system=deployment.name,
@@ -305,13 +277,13 @@ def describe(
         level=level,
         cells=cells,
         checks=(
-            *split_found(traffic),
-            *labels_found(deployment),
-            *mix_found(label_mix(deployment)),
+            *made.split_found(traffic),
+            *made.labels_found(deployment),
+            *made.mix_found(made.label_mix(deployment)),
             *(f for cell in cells for f in _machine(cell, level)),
-            *intervals_found(rows),
-            *narrower_found(rows),
-            Found(name="fixed size", state="note", text=FIXED_SIZE),
+            *made.intervals_found(rows),
+            *made.narrower_found(rows),
+            Found(name="fixed size", state="note", text=made.FIXED_SIZE),
         ),
     )
 
@@ -324,37 +296,38 @@ def _units(deployment: Deployment) -> tuple[int, ...]:
     return tuple(len(np.unique(codes[deployment.arm == arm])) for arm in (0, 1))
 
 
-def _cell(deployment: Deployment, k: int, level: float) -> CellCounts:
-    """One cell, with what humans and the machine say of it."""
+def _cell(deployment: Deployment, k: int, held: Held | None) -> CellCounts:
+    """One cell, with what humans and the machine, where there is one, say of it."""
     own = deployment.cell == k
     items, known = np.flatnonzero(own), np.flatnonzero(own & deployment.labelled)
     label, weight = deployment.label[known], deployment.label_weights[known]
-    said: dict[str, float] = {}
+    said: dict[str, Any] = {}
     if len(known):
         said["share"] = float(np.average(label, weights=weight))
     if deployment.machine is not None and len(items):
         said["machine"] = float(deployment.machine[items].mean())
-    found = None
-    if deployment.machine is not None and len(known):
-        units = deployment.unit_codes[1]
-        found = held(label, deployment.machine[known], weight, units[known], level)
-        said |= {"machine_known": found.machine, "human_minus_machine": found.difference}
-        if np.isfinite(found.error):
-            said |= {"lower": found.lower, "upper": found.upper}
+    if held is not None and len(known):
+        said |= {"machine_known": held.mean_probability, "human_minus_machine": held.difference}
+        said["off"] = held.off
+        if np.isfinite(held.standard_error):
+            said |= {"lower": held.lower, "upper": held.upper}
     return CellCounts(
         cell=CELLS[k],
         words=CELL_WORDS[CELLS[k]],
         items=len(items),
         labels=len(known),
         positives=int(label.sum()),
-        off=found is not None and found.off,
         **said,
     )
 
 
 def _machine(cell: CellCounts, level: float) -> list[Found]:
-    """What to say of the machine in a cell; nothing without its scores or without labels."""
-    if cell.share is None or cell.machine_known is None:
+    """How far the machine is from humans in a cell; nothing without its scores or labels."""
+    name, human, machine = cell.cell, cell.share, cell.machine_known
+    if human is None or machine is None:
         return []
-    ends = (cell.lower, cell.upper)
-    return [machine_found(cell.cell, (cell.share, cell.machine_known), ends, level, cell.off)]
+    text = f"{name}: humans find {figure(human, '%')} true accepts where the machine expects "
+    text += f"{figure(machine, '%')}, a difference of {signed(human - machine, 'pp')} "
+    text += f"({percent(level)} interval {between(cell.lower, cell.upper, scale='pp')})"
+    text += BIASED if cell.off else ""
+    return [Found(name=f"machine {name}", state=made.state(cell.off), text=text)]

@@ -10,12 +10,20 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.core.digits import figure
-from truecost.errors import InputError, TruecostError, UsageError, counted
+from truecost.errors import InputError, TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.table import filled, refuse_repeated, unit_columns
-from truecost.tasks.abba import traffic
-from truecost.tasks.abba.records import ARMS, Traffic
-from truecost.tasks.abba.traffic import ACCEPT_WORDS, LABEL_WORDS, Floats, Mask, Rows
+from truecost.tasks.abba.records import (
+    ACCEPT_WORDS,
+    ARMS,
+    LABEL_WORDS,
+    NO_CHANCE,
+    Floats,
+    LogRows,
+    Mask,
+    Traffic,
+    read_users,
+)
 
 if TYPE_CHECKING:
     from truecost.tasks.abba.columns import LogOptions
@@ -26,53 +34,27 @@ NO_SCORE = (
 )
 KINDS = ("score", "accept")  # what the two models say: columns score_a and score_b, or accept_...
 PARTS = (  # everything that may be at fault, in the order in which it is looked at
-    "ids",
-    "arm",
-    "a",
-    "b",
-    "rejected_a",
-    "rejected_b",
-    "label",
-    "machine",
-    "inclusion",
-    "judged",
-    "units",
-    "strata",
-    "traffic",
+    *("ids", "arm", "a", "b", "rejected_a", "rejected_b", "label", "machine", "inclusion"),
+    *("judged", "units", "strata", "traffic"),
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What one of the two models says of each item.
-
-    Attributes
-    ----------
-    accepts : ndarray of bool, shape (N,)
-    scores : ndarray of float64, shape (N,), optional
-        None where only decisions are known.
-    threshold : float, optional
-        The deployed one; the least score that the model collected where it was not given.
-    """
+    """What one of the two models says of each of the N items."""
 
     accepts: Mask
-    scores: Floats | None = None
-    threshold: float | None = None
+    scores: Floats | None = None  # None where only decisions are known
+    threshold: float | None = None  # deployed; the least score collected where it was not given
 
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """The columns of a log, each read and checked when it is first asked for.
-
-    Attributes
-    ----------
-    users : Table, optional
-        Every unit and its arm.
-    """
+    """The columns of a log, each read and checked when it is first asked for."""
 
     table: Table
     options: "LogOptions"
-    users: Table | None = None
+    users: Table | None = None  # every unit and its arm
 
     def faults(self) -> Iterator[tuple[str, TruecostError]]:
         """Each part that cannot be used, and why; what one fault spoils fails for the same."""
@@ -96,15 +78,15 @@ class Log:
             "each item stands once",
             lambda row: self.table.where(int(places[row])),
         )
-        Rows(self.table).refuse(ids.is_null().to_numpy(), ("id", "are", "empty"))
+        LogRows(self.table).refuse(ids.is_null().to_numpy(), ("id", "are", "empty"))
         return ids
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> LogRows:
         """The rows, named by their ids where there are some."""
         column = self.options.column("id", self.table)
         known = column in self.table.frame.columns
-        return Rows(self.table, self.table.texts(str(column), "id") if known else None)
+        return LogRows(self.table, self.table.texts(str(column), "id") if known else None)
 
     @cached_property
     def arm(self) -> npt.NDArray[np.uint8]:
@@ -147,9 +129,15 @@ class Log:
         key = f"{self.kind}_{name.lower()}"
         column = self._needed(key)
         if self.kind == "score":
-            scores = self._scores(column, key, name)
-            threshold = self._least(k, column, scores) if given is None else float(given)
-            return Model(scores >= threshold, scores, threshold)
+            scores = self.table.numbers(column, key)
+            said = ("score", "are", f"missing or infinite (column {column!r}, model {name})")
+            self.rows.refuse(~(scores < np.inf), said, NO_SCORE, scores)  # -inf: finds nothing
+            if given is None:  # the least that it collected
+                own = self.arm == k
+                hint = f"{name} cannot have collected with it; mend it, or leave the item out"
+                self.rows.refuse(own & np.isinf(scores), said, hint, scores)
+                given = scores[own].min()
+            return Model(scores >= given, scores, float(given))
         if given is not None:
             raise UsageError(
                 f"--threshold-{name.lower()} goes with scores, and column {column!r} holds "
@@ -159,23 +147,6 @@ class Log:
         what = f"neither 1 nor 0 (column {column!r}: whether {name} accepts)"
         self.rows.refuse(np.isnan(codes), ("decision", "are", what), values=texts)
         return Model(codes == 1)
-
-    def _scores(self, column: str, key: str, name: str) -> Floats:
-        scores = self.table.numbers(column, key)
-        bad = ~(scores < np.inf)  # -inf is a score of a model that finds nothing
-        self.rows.refuse(bad, self._no_score(column, name), NO_SCORE, scores)
-        return scores
-
-    def _no_score(self, column: str, name: str) -> tuple[str, str, str]:
-        return "score", "are", f"missing or infinite (column {column!r}, model {name})"
-
-    def _least(self, k: int, column: str, scores: Floats) -> float:
-        """The least score that a model collected, taken as its threshold."""
-        own = self.arm == k
-        bad = own & np.isinf(scores)
-        hint = f"{ARMS[k]} cannot have collected with it; mend it, or leave the item out"
-        self.rows.refuse(bad, self._no_score(column, ARMS[k]), hint, scores)
-        return float(scores[own].min())
 
     @cached_property
     def rejected_a(self) -> Mask:
@@ -190,29 +161,24 @@ class Log:
     def _rejected(self, k: int, model: Model) -> Mask:
         own = self.arm == k
         bad: Mask = own & ~model.accepts
-        if not bad.any():
-            return bad
-        if self.options.mismatch == "error":
-            raise InputError(self._mismatch(k, model, bad))
+        if bad.any() and self.options.mismatch == "error":
+            option, below, cause, mend = f"--threshold-{ARMS[k].lower()}", "", "", "the decisions"
+            if model.scores is not None:
+                below = f", below its threshold {model.threshold}"
+                cause = f", scores are rounded, or {option} is not the deployed one"
+                mend = f"the scores or {option}"
+            raise InputError(
+                f"{self.table.source}: {self._share(k, bad)} rejected offline{below}: "
+                f"{self.rows.places(np.flatnonzero(bad), model.scores)}; the model decides "
+                f"otherwise offline than online{cause}: mend {mend}, or leave these items out with "
+                f"--mismatch drop"
+            )
         if (bad == own).all():
             raise InputError(
                 f"{self.table.source}: all items collected by {ARMS[k]} are rejected by it "
                 f"offline: nothing is left with --mismatch drop"
             )
         return bad
-
-    def _mismatch(self, k: int, model: Model, bad: Mask) -> str:
-        """What is said of items that the model which collected them rejects."""
-        name, scored = ARMS[k], model.scores is not None
-        option = f"--threshold-{name.lower()}"
-        below = f", below its threshold {model.threshold}" if scored else ""
-        cause = f", scores are rounded, or {option} is not the deployed one" if scored else ""
-        mend = f"mend the scores or {option}" if scored else "mend the decisions"
-        return (
-            f"{self.table.source}: {self._share(k, bad)} rejected offline{below}: "
-            f"{self.rows.places(np.flatnonzero(bad), model.scores)}; the model decides otherwise "
-            f"offline than online{cause}: {mend}, or leave these items out with --mismatch drop"
-        )
 
     def _share(self, k: int, bad: Mask) -> str:
         """How many of the items of an arm, and which share of them."""
@@ -253,14 +219,10 @@ class Log:
         column = self.options.column("inclusion", self.table)
         if column is None:
             return None
-        chances = self.table.numbers(column, "inclusion")
-        refuse, noun = self.rows.refuse, "inclusion probability"
-        outside = ~np.isnan(chances) & ~((chances > 0) & (chances <= 1))
-        hint = "it is the chance with which the item was chosen for a label"
-        refuse(outside, (noun, "lie", "outside (0, 1]"), hint, chances)
+        chances = self.rows.chances(column)
         lacking = np.isnan(chances) & ~np.isnan(self.label)
-        what = "a label and no inclusion probability"
-        refuse(lacking, ("item", "have", what), "write 1 where all items were labelled")
+        hint = "write 1 where all items were labelled"
+        self.rows.refuse(lacking, ("item", "have", NO_CHANCE), hint)
         return chances
 
     @cached_property
@@ -298,18 +260,26 @@ class Log:
         """Each unit once for each arm in which it collected; None without units."""
         if not self.units:
             return None
-        [column] = self.units
-        return traffic.seen_units(filled(self.table, column, "unit"), self.arm)
+        units = filled(self.table, next(iter(self.units)), "unit")
+        return pl.DataFrame({"unit": units, "arm": self.arm}).unique().sort("unit", "arm")
 
     @cached_property
     def traffic(self) -> Traffic:
         """Exposures and numbers of units, held against the units of the log."""
         given, units, users = self.options, self.options.units, self._listed()
-        if units is not None:
-            units = int(units[0]), int(units[1])
-            seen = self.arm if self.seen is None else self.seen["arm"].to_numpy()
-            traffic.refuse_too_few(units, seen, "item" if self.seen is None else "unit")
-        return Traffic(given.exposure, units, given.split, users)
+        if units is None:
+            return Traffic(given.exposure, units, given.split, users)
+        seen, noun = self.arm, "item"
+        if self.seen is not None:
+            seen, noun = self.seen["arm"].to_numpy(), "unit"
+        for number, found, model in zip(units, np.bincount(seen, minlength=2), ARMS, strict=True):
+            if number < found:
+                raise UsageError(
+                    f"--units-{model.lower()} is {int(number)}, but the log has "
+                    f"{counted(int(found), noun)} in arm {model}: count every unit of the arm, "
+                    f"those of which nothing was accepted included"
+                )
+        return Traffic(given.exposure, (int(units[0]), int(units[1])), given.split, users)
 
     def _listed(self) -> pl.DataFrame | None:
         """Every user, held against the units of the log."""
@@ -327,8 +297,15 @@ class Log:
                 f"{self.users.source} has the exposure of each user: leave out --exposure-a and "
                 f"--exposure-b, or the column"
             )
-        users = traffic.read_users(self.users, self.options.columns)
-        traffic.refuse_unlisted(self.seen, self.table.source, users, self.users.source)
+        users = read_users(self.users, self.options.columns)
+        absent = self.seen.join(users, on=["unit", "arm"], how="anti").sort("unit", "arm")
+        if absent.height:
+            shown = first_five(f"{unit} ({ARMS[arm]})" for unit, arm in absent.iter_rows())
+            raise InputError(
+                f"{self.users.source}: {counted(absent.height, 'unit')} of {self.table.source} not "
+                f"listed in the arm that collected: {shown}; list every unit of each arm, those of "
+                f"which nothing was accepted included"
+            )
         return users
 
     def _needed(self, key: str) -> str:
@@ -352,13 +329,11 @@ class Log:
             said.append(f"mismatch:{self.options.mismatch}")
         return "|".join(said)
 
-    @property
-    def problems(self) -> tuple[str, ...]:
+    def problems(self) -> Iterator[str]:
         """What a reader should know."""
-        said = []
         for k, model in enumerate((self.a, self.b)):
             if model.threshold is not None and self.options.thresholds[k] is None:
-                said.append(
+                yield (
                     f"the deployed threshold of {ARMS[k]} was not given: taken as the least score "
                     f"that it collected, {model.threshold:.10g}, so it cannot be checked that "
                     f"{ARMS[k]} accepts offline what it collected; say "
@@ -366,11 +341,28 @@ class Log:
                 )
         for k, bad in enumerate((self.rejected_a, self.rejected_b)):
             if bad.any():
-                said.append(f"{self._share(k, bad)} rejected offline: left out (--mismatch drop)")
+                yield f"{self._share(k, bad)} rejected offline: left out (--mismatch drop)"
         unused = [f"accept_{arm}" for arm in "ab" if f"accept_{arm}" in self.table.columns]
         if self.kind == "score" and unused and not self.options.mapped_kinds:
-            said.append(f"scores decide: {', '.join(unused)} not used (map them to use them)")
+            yield f"scores decide: {', '.join(unused)} not used (map them to use them)"
         if self.seen is not None:
-            said += traffic.in_both_arms(self.seen)
-            said += traffic.idle_collectors(self.seen, self.traffic.users)
-        return tuple(said)
+            yield from self._oddities(self.seen, self.traffic.users)
+
+    def _oddities(self, seen: pl.DataFrame, users: pl.DataFrame | None) -> Iterator[str]:
+        """Units that collected in both arms, or without any exposure."""
+        both = seen.filter(pl.col("unit").is_duplicated())["unit"].unique().sort()
+        if len(both):
+            yield (
+                f"{len(both)} of {counted(seen['unit'].n_unique(), 'unit')} collected in both arms "
+                f"({first_five(both)}): units were not randomised as wholes, or have several "
+                f"devices; the items of one are resampled together"
+            )
+        if users is None:
+            return
+        idle = seen.join(users.filter(pl.col("exposure") == 0), on=["unit", "arm"])
+        if idle.height:
+            yield (
+                f"{counted(idle.height, 'unit', 'have')} items but the exposure 0 "
+                f"({first_five(idle.sort('unit', 'arm')['unit'])}): the A/B-only estimate counts "
+                f"the items all the same"
+            )

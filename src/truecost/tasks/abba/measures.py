@@ -9,21 +9,20 @@ and `known`, their weighted sum over the labelled ones. `traffic` has the `expos
 
 Every estimator first finds the cell totals T_h of a class (label 1 for the recall, 0 for the false
 positives), then divides. Conventions: arrays of totals have the axes (..., arm, other).
-Source: paper 001, as `spec/abba.md` corrects it.
+Source: paper 001, as docs/errata.md corrects it.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import Floats, Measure, Rate, Result, Rule
+from truecost.core.measure import Array, Floats, Measure, Rate, Result, Rule, Told, one_of
 
-Array = npt.NDArray[Any]
 Sums = Callable[[str, str], Array]
 Lean = tuple[Array, Array]  # a residual by arm and other, and where there is one
 CORRECTION = 1e-9  # of a cell: what rounding may take a total beyond it without being clipped
@@ -33,43 +32,27 @@ CORRECTION = 1e-9  # of a cell: what rounding may take a total beyond it without
 class Estimator:
     """One way to a ratio: everything that other modules know of it.
 
-    Attributes
-    ----------
-    reads : tuple of str
-        Parts of the evidence.
-    totals : callable
-        From sums, and a lean or None, to the items of label 1 and of label 0 by arm and other.
-    divide : callable
-        From the totals of a label and the sums to the ratio.
-    words : str
-        How it comes about, for readers.
-    labels : bool
-        Whether it needs human labels.
+    `totals` goes from sums, and a lean or None, to the items of label 1 and of label 0 by arm and
+    other; `divide` from the totals of a label and the sums to the ratio.
     """
 
-    reads: tuple[str, ...]
+    reads: tuple[str, ...]  # parts of the evidence
     totals: Callable[[Sums, Lean | None], tuple[Array, Array]]
     divide: Callable[[Array, Sums], Floats]
-    words: str
-    labels: bool = True
+    words: str  # how it comes about, for readers
+    labels: bool = True  # whether it needs human labels
 
     @property
     def machine(self) -> bool:
         """Whether it reads machine scores."""
         return "machine" in self.reads
 
-    @property
-    def traffic(self) -> bool:
-        """Whether it reads the exposures of the arms."""
-        return "traffic" in self.reads
 
-
-def human(sums: Sums, lean: Lean | None = None) -> tuple[Array, Array]:
+def human(sums: Sums, _: Lean | None = None) -> tuple[Array, Array]:
     """Totals of both labels from human labels alone: N_h times the share among the labelled.
 
     Post-stratified: how many items a cell has is known, however few of them were labelled.
     """
-    del lean
     n = sums("collected", "items")
     labelled, positive = sums("collected", "labelled"), sums("collected", "positive")
     # Products first, and not n minus the other: whole where all items are labelled.
@@ -77,9 +60,8 @@ def human(sums: Sums, lean: Lean | None = None) -> tuple[Array, Array]:
     return one, other
 
 
-def soft(sums: Sums, lean: Lean | None = None) -> tuple[Array, Array]:
+def soft(sums: Sums, _: Lean | None = None) -> tuple[Array, Array]:
     """Totals of both labels from the machine's probabilities (paper 001, Eq. 8-9)."""
-    del lean
     p = sums("machine", "all")
     return p, sums("collected", "items") - p
 
@@ -114,9 +96,8 @@ def _unclipped(sums: Sums, lean: Lean | None) -> Array:
     return np.where(n == 0, 0.0, sums("machine", "all") + n * (residual / labelled))
 
 
-def direct_ratio(total: Array, sums: Sums | None = None) -> Floats:
+def direct_ratio(total: Array, _: Sums | None = None) -> Floats:
     """[T11A / (T11A + T10A)] [(T11B + T01B) / T11B] (paper 001, Eq. 1-3); traffic shares cancel."""
-    del sums
     a, b = total[..., 0, :], total[..., 1, :]
     return np.asarray(a[..., 0] / a.sum(axis=-1) * (b.sum(axis=-1) / b[..., 0]))
 
@@ -135,8 +116,12 @@ def pooled_ratio(total: Array, sums: Sums) -> Floats:
 
 def ab_ratio(total: Array, sums: Sums) -> Floats:
     """(T_B / exposure of B) / (T_A / exposure of A), of all that each arm collected."""
-    a, b = np.moveaxis(total.sum(axis=-1) / sums("traffic", "exposure"), -1, 0)
-    return np.asarray(b / a)
+    return _over(total.sum(axis=-1) / sums("traffic", "exposure"))
+
+
+def _over(figures: Array) -> Floats:
+    """The figure of arm B over that of arm A."""
+    return np.asarray(figures[..., 1] / figures[..., 0])
 
 
 ESTIMATORS = {  # the one to trust first
@@ -161,34 +146,15 @@ ESTIMATORS = {  # the one to trust first
 
 
 def ratio(sums: Sums, estimator: str, label: int, lean: Lean | None = None) -> Floats:
-    """The ratio of one estimator for the items of a label.
+    """The ratio of one estimator for the items of a label, shape (...).
 
-    Parameters
-    ----------
-    sums : callable
-        `sums(part, statistic)`, each of shape (..., arm, other); the exposure (..., arm).
-    estimator : str
-        One of `ESTIMATORS`.
-    label : {0, 1}
-        1 for the recall, 0 for the false positives.
-    lean : tuple of ndarray, shape (..., arm, other), optional
-        A pseudo-residual, 0 where there is none, and which cells have one: for the ends of the
-        corrected interval.
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-        NaN or infinite where a cell that divides is empty.
+    NaN or infinite where a cell that divides is empty. Sums are (..., arm, other), the exposure
+    (..., arm). Label 1 is for the recall, 0 for the false positives. A `lean` is for the ends of
+    the corrected interval: a pseudo-residual, 0 where there is none, and which cells have one.
     """
     chosen = ESTIMATORS[estimator]
     with np.errstate(divide="ignore", invalid="ignore"):
         return chosen.divide(chosen.totals(sums, lean)[1 - label], sums)
-
-
-def _known(text: str) -> str:
-    if text not in ESTIMATORS:
-        raise ValueError(f"estimators are {', '.join(ESTIMATORS)}")
-    return text
 
 
 def _column(text: str) -> str:
@@ -197,7 +163,7 @@ def _column(text: str) -> str:
     return text
 
 
-def _of(label: int, totals: Totals, estimator: str) -> tuple[Array, float, dict[str, Array]]:
+def _with_clipped(label: int, totals: Totals, estimator: str) -> Told:
     values = ratio(totals.sums, estimator, label)
     if estimator != "corrected":
         return values, 1.0, {}
@@ -205,67 +171,55 @@ def _of(label: int, totals: Totals, estimator: str) -> tuple[Array, float, dict[
         return values, 1.0, {"clipped": clipped(totals.sums)}
 
 
-def rrecall(
-    totals: Totals, application: Application, estimator: str
-) -> tuple[Array, float, dict[str, Array]]:
+def rrecall(totals: Totals, _: Application, estimator: str) -> Told:
     """Recall of the candidate B over that of the deployed A, P(B = 1 | L = 1) / P(A = 1 | L = 1).
 
     Range [0, inf), higher is better; 1 is a candidate that finds as many as the deployed model. By
     Bayes' theorem it is P(B = 1 | A = 1, L = 1) / P(A = 1 | B = 1, L = 1), which items that were
     collected tell. Paper 001, Eq. 1, 2, 6, 9.
     """
-    del application
-    return _of(1, totals, estimator)
+    return _with_clipped(1, totals, estimator)
 
 
-def rfpr(
-    totals: Totals, application: Application, estimator: str
-) -> tuple[Array, float, dict[str, Array]]:
+def rfpr(totals: Totals, _: Application, estimator: str) -> Told:
     """False-positive rate of the candidate B over that of the deployed A, the same with L = 0.
 
     Range [0, inf), lower is better; 1 is a candidate that falsely accepts as much as the deployed
     model. Paper 001, Eq. 3, 6, 7, 8.
     """
-    del application
-    return _of(0, totals, estimator)
+    return _with_clipped(0, totals, estimator)
 
 
-def rfdr(totals: Totals, application: Application) -> Result:
+def rfdr(totals: Totals, _: Application) -> Result:
     """False-discovery rate of arm B over that of arm A: shares of false accepts among the accepted.
 
     A plain A/B test: what B collected against what A collected, nothing decoded offline. Range
     [0, inf), lower is better; 1 is no difference. Paper 001, Eq. 13 and A.1.3.
     """
-    del application
     with np.errstate(divide="ignore", invalid="ignore"):
         false = human(totals.sums)[1].sum(axis=-1)
-        a, b = np.moveaxis(false / totals.sums("collected", "items").sum(axis=-1), -1, 0)
-        return np.asarray(b / a), 1.0
+        return _over(false / totals.sums("collected", "items").sum(axis=-1)), 1.0
 
 
-def raccepts(totals: Totals, application: Application) -> Result:
+def raccepts(totals: Totals, _: Application) -> Result:
     """Accepted items per exposure of arm B over those of arm A, labels aside: a plain A/B test.
 
     Range [0, inf); neither way is better by itself (the direction is that of fewer interruptions);
     1 is no difference. Paper 001, A.1.3.
     """
-    del application
     with np.errstate(divide="ignore", invalid="ignore"):
-        items = totals.sums("collected", "items")
-        return ab_ratio(items, totals.sums), 1.0
+        return ab_ratio(totals.sums("collected", "items"), totals.sums), 1.0
 
 
-def rmean(totals: Totals, application: Application, column: str) -> Result:
+def rmean(totals: Totals, _: Application, column: str) -> Result:
     """Mean of a numeric column over the items of arm B, over that of arm A: a plain A/B test.
 
     Range (-inf, inf); 1 is no difference. Which way is better depends on the column (the direction
     is that of costs such as latency). Paper 001, A.1.3.
     """
-    del application
     with np.errstate(divide="ignore", invalid="ignore"):
         items = totals.sums("collected", "items").sum(axis=-1)
-        a, b = np.moveaxis(totals.sums("columns", column).sum(axis=-1) / items, -1, 0)
-        return np.asarray(b / a), 1.0
+        return _over(totals.sums("columns", column).sum(axis=-1) / items), 1.0
 
 
 def _share(arm: int, statistic: str, of: str = "", cells: tuple[float, float] = (1, 1)) -> Rate:
@@ -285,7 +239,7 @@ def _both_ways(statistic: str) -> Rule:
     return Rule(rates=lambda *_: rates, joined="ratio")
 
 
-def _together(statistic: str) -> Rule:
+def _pooled_rule(statistic: str) -> Rule:
     """The same with the items that both accept from both arms, as many as fall to either arm."""
 
     def rates(totals: Totals, *_: object) -> list[Rate]:
@@ -305,71 +259,55 @@ def _together(statistic: str) -> Rule:
 _FALSE = [_share(arm, "negative", of="items") for arm in (1, 0)]
 WHOLE = {  # intervals where a human labelled every item: of two rates
     "rrecall:direct": _both_ways("positive"),
-    "rrecall:pooled": _together("positive"),
+    "rrecall:pooled": _pooled_rule("positive"),
     "rfpr:direct": _both_ways("negative"),
-    "rfpr:pooled": _together("negative"),
+    "rfpr:pooled": _pooled_rule("negative"),
     "rfdr": Rule(rates=lambda *_: _FALSE, joined="ratio"),
 }
 SMOOTH = Rule("log", size=("collected", "items"))
 DIFFERENT_SIGNS = Rule("identity", size=("collected", "items"))  # of means of any sign
 
+_ESTIMATOR = partial(one_of, ESTIMATORS)
+_BY_ESTIMATOR: dict[str, Any] = {"parameter": "direct", "parse": _ESTIMATOR, "open": True}
+
+
+def _ratio(
+    function: Callable[..., Any], title: str, source: str, *parts: str, **more: Any
+) -> Measure:
+    """A ratio of the candidate over the deployed model, named as its function."""
+    more = {"direction": "lower", "uses": (), "interval": SMOOTH, **more}
+    return Measure(function.__name__, function, ("collected", *parts), title, source=source, **more)
+
+
 MEASURES = (
-    Measure(
-        "rrecall",
+    _ratio(
         rrecall,
-        ("collected",),
         "Recall of the candidate over that of the deployed model",
-        "higher",
         "paper 001, Eq. 1, 2, 6, 9",
-        parameter="direct",
-        parse=_known,
-        open=True,
-        uses=(),
-        interval=SMOOTH,
+        direction="higher",
+        **_BY_ESTIMATOR,
     ),
-    Measure(
-        "rfpr",
+    _ratio(
         rfpr,
-        ("collected",),
         "False-positive rate of the candidate over that of the deployed model",
-        "lower",
         "paper 001, Eq. 3, 6, 7, 8",
-        parameter="direct",
-        parse=_known,
-        open=True,
-        uses=(),
-        interval=SMOOTH,
+        **_BY_ESTIMATOR,
     ),
-    Measure(
-        "rfdr",
+    _ratio(
         rfdr,
-        ("collected",),
         "False-discovery rate of arm B over that of arm A (A/B test)",
-        "lower",
         "paper 001, Eq. 13 and A.1.3",
-        uses=(),
-        interval=SMOOTH,
     ),
-    Measure(
-        "raccepts",
+    _ratio(
         raccepts,
-        ("collected", "traffic"),
         "Accepted items per exposure of arm B over those of arm A (A/B test)",
-        "lower",
-        "paper 001, A.1.3",
-        uses=(),
-        interval=SMOOTH,
+        *("paper 001, A.1.3", "traffic"),
     ),
-    Measure(
-        "rmean",
+    _ratio(
         rmean,
-        ("collected", "columns"),
         "Mean of a column in arm B over that in arm A (A/B test)",
-        "lower",
-        "paper 001, A.1.3",
+        *("paper 001, A.1.3", "columns"),
         parameter="",
         parse=_column,
-        uses=(),
-        interval=SMOOTH,
     ),
 )

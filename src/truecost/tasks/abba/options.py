@@ -1,6 +1,7 @@
 """`[abba]`: how two models are compared of which only accepted items are collected."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Annotated, ClassVar
 
 from truecost.errors import refuse_text
@@ -13,16 +14,22 @@ def _grid(text: str, flag: str) -> int | tuple[float, ...]:
     return int(text) if text.strip().isdecimal() else numbers(text, flag)
 
 
+RATIOS = ("rrecall", "rfpr")  # the measures unless others are asked for
+of_thresholds = partial(Option, verbs=("thresholds",))
+DEALT = {"log": ("cross-fitting, without --train",)}
+
+
 class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """`[abba]`: how two models are compared."""
 
     __table__: ClassVar[str] = "abba"
+    __group__: ClassVar[str] = "Thresholds"
 
     estimators: Annotated[
         tuple[str, ...],
         Option(
+            "corrected, direct, pooled, ab or soft; repeat or separate by commas.",
             verbs=("score", "plan", "thresholds"),
-            help="corrected, direct, pooled, ab or soft; repeat or separate by commas.",
             shown="those that the log allows",
             flag="estimator",
             group="Deployment",
@@ -32,7 +39,7 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     mismatch: Annotated[
         Mismatch | None,
         Option(
-            help="What to do with items that the model which collected them rejects offline.",
+            "What to do with items that the model which collected them rejects offline.",
             default="error",
             group="Deployment",
         ),
@@ -40,54 +47,40 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     thresholds: Annotated[
         bool | None,
         Option(
+            "Choose a threshold of B, in place of scoring it at the deployed one.",
             verbs=("study",),  # the command of that name says it
-            help="Choose a threshold of B, in place of scoring it at the deployed one.",
-            group="Thresholds",
         ),
     ] = None
     max_rfpr: Annotated[
         float | None,
-        Option(
-            verbs=("thresholds",),
+        of_thresholds(
             help="The highest relative recall with rFPR at most this.",
             shown="1 when no limit is given",
-            group="Thresholds",
         ),
     ] = None
     min_rrecall: Annotated[
         float | None,
-        Option(
-            verbs=("thresholds",),
-            help="The lowest relative false-positive rate with rRecall at least this.",
-            group="Thresholds",
-        ),
+        of_thresholds(help="The lowest relative false-positive rate with rRecall at least this."),
     ] = None
     by: Annotated[
         ChosenBy | None,
-        Option(
-            verbs=("thresholds",),
-            help="Whether the value keeps the limit, or the end of its interval.",
-            default="point",
-            group="Thresholds",
+        of_thresholds(
+            help="Whether the value keeps the limit, or the end of its interval.", default="point"
         ),
     ] = None
     grid: Annotated[
         int | tuple[float, ...] | None,
-        Option(
-            verbs=("thresholds",),
+        of_thresholds(
             help="Number of candidate thresholds, or thresholds separated by commas.",
             default=200,
-            group="Thresholds",
             read=_grid,
         ),
     ] = None
     test_set: Annotated[
         str | None,
-        Option(
-            verbs=("thresholds",),
+        of_thresholds(
             help="File with scores of both models and labels of a test set, to stand beside the "
             "log.",
-            group="Thresholds",
             file=True,
         ),
     ] = None
@@ -98,23 +91,21 @@ class SelectionTable(PartialTable, frozen=True, kw_only=True):
 
     __group__: ClassVar[str] = "Selection"
 
-    budget: Annotated[
-        int | None, Option(help="Number of new labels; it has to be given.", ge=1)
-    ] = None
+    budget: Annotated[int | None, Option("Number of new labels; it has to be given.", ge=1)] = None
     target: Annotated[
         LabelTarget | None,
         Option(
-            help="Result that is to be surest; fpr is the share of false accepts among all items.",
+            "Result that is to be surest; fpr is the share of false accepts among all items.",
             default="rfpr",
         ),
     ] = None
     floor: Annotated[
-        int | None, Option(help="Labels that each stratum has at least.", default=10, ge=0)
+        int | None, Option("Labels that each stratum has at least.", default=10, ge=0)
     ] = None
     rates: Annotated[
         dict[str, float] | None,
         Option(
-            help="Shares of false accepts to assume, as CELL=RATE,... (cells: 11A, 10A, 11B, 01B).",
+            "Shares of false accepts to assume, as CELL=RATE,... (cells: 11A, 10A, 11B, 01B).",
             read=number_pairs,
             ge=0,
             le=1,
@@ -131,7 +122,7 @@ class MachineTable(PartialTable, frozen=True, kw_only=True):
     train: Annotated[
         str | None,
         Option(
-            help="File with labels and scores of the same machine to fit to.",
+            "File with labels and scores of the same machine to fit to.",
             shown="LOG is cross-fitted",
             file=True,
         ),
@@ -139,14 +130,14 @@ class MachineTable(PartialTable, frozen=True, kw_only=True):
     method: Annotated[
         MachineMethod | None,
         Option(
-            help="How probabilities are fitted; poly3 is that of the paper.",
+            "How probabilities are fitted; poly3 is that of the paper.",
             shown="spline, below 100 labels affine (Platt)",
         ),
     ] = None
-    folds: Annotated[int | None, replace(FOLDS, help="Folds of whole users for cross-fitting.")] = (
-        None
-    )
-    seed: Annotated[int | None, replace(SEED, help="Seed of the folds.")] = None
+    folds: Annotated[
+        int | None, replace(FOLDS, help="Folds of whole users for cross-fitting.", needs=DEALT)
+    ] = None
+    seed: Annotated[int | None, replace(SEED, help="Seed of the folds.", needs=DEALT)] = None
 
 
 class SimulationTable(PartialTable, frozen=True, kw_only=True):
@@ -157,15 +148,14 @@ class SimulationTable(PartialTable, frozen=True, kw_only=True):
     datasets: Annotated[
         int | None,
         Option(
-            help="Number of data sets.",
+            "Number of data sets.",
             shown="2,000 for table1, 200 for the others",
             ge=2,
             le=1_000_000,  # more are a slip of the keyboard
         ),
     ] = None
     replicates: Annotated[
-        int | None,
-        Option(help="Number of bootstrap replicates in each data set.", default=1000, ge=1),
+        int | None, Option("Number of bootstrap replicates in each data set.", default=1000, ge=1)
     ] = None
     seed: Annotated[int | None, SEED] = None
 

@@ -1,283 +1,210 @@
-"""What the page of AB/BA shows: thresholds, and the checks of what its estimates take for
-granted.
+"""The page of AB/BA: ratios, thresholds, what was collected, and the checks of what its estimates
+take for granted.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from itertools import product
 
-import numpy as np
 from msgspec import structs
 
 from truecost.core.digits import between, counted, figure
-from truecost.core.results import figures
-from truecost.report import plots
-from truecost.report.declared import Naive, Page
-from truecost.report.plots.plane import Path, crosses_of, marked_places
-from truecost.report.section import Line, Section, comma, drawing_of, told
-from truecost.report.sections import gates
-from truecost.report.story import Story, means
-from truecost.report.tables import Table, used
-from truecost.report.words import listed, rule_said
+from truecost.core.results import Row, figures
+from truecost.names import PARTS
+from truecost.pictures.tables import Table, slot_of, without_empty_columns
+from truecost.report.section import Line, Section, joined
+from truecost.report.sections import chosen_slots, gates, of_each
+from truecost.report.story import Naive, Page, Story, mean_rows, part_of, without_dims
+from truecost.study.outcome import Problem
+from truecost.tasks.abba import pictures
+from truecost.tasks.abba import verdict as of_verdict
 from truecost.tasks.abba.checks import Found
 from truecost.tasks.abba.describing import Description, Plane
-from truecost.tasks.abba.records import CELLS, FEW
-from truecost.tasks.abba.sections import (
-    case_of,
-    deployment_of,
-    figures_of,
-    machine_against_human,
-    ratios,
-    ratios_by_subset,
-    what_was_collected,
-)
-from truecost.tasks.abba.verdict import (
-    RATIOS,
-    about_ratios,
-    plane_name,
-    remarks_of,
-    rows_of,
-    verdict,
-)
+from truecost.tasks.abba.measures import ESTIMATORS
+from truecost.tasks.abba.options import RATIOS
+from truecost.tasks.abba.planes import BOTH_RATIOS
+from truecost.tasks.abba.verdict import plane_name
 
-if TYPE_CHECKING:
-    from truecost.study import Problem
-
-
+HOW = {name: estimator.words for name, estimator in ESTIMATORS.items()}
+MOST = 200  # rows of a picture
 MOST_CURVES = 8  # of one plane
 
 
-BY_THRESHOLD = (
-    *("threshold of B", "rrecall", "interval of rrecall", "rfpr", "interval of rfpr"),
-    "what it is",
-)
+def ratios(story: Story) -> Section:
+    """Both ratios by deployment and estimator; a picture a measure."""
+    rows = [r for r in story.whole if "variant" not in r.parameters or r.measure == "rmean"]
+    labels = dict.fromkeys(r.label for r in rows)
+    found = {label: _cut([r for r in rows if r.label == label]) for label in labels}
+    drawings = tuple(pictures.ratios(some, title=n + cut) for n, (some, cut) in found.items())
+    estimators = dict.fromkeys(r.dims.get("estimator", "") for r in rows)
+    how = "; ".join(f"{name}: {HOW[name]}" for name in estimators if name in HOW)
+    return Section("Ratios", f"B over A, by estimator. {how}.", drawings)
 
 
-MOST_THRESHOLDS = 20  # rows of a table of them
+def _cut(rows: Sequence[Row]) -> tuple[list[Row], str]:
+    """The rows of a picture; of very many those of the estimator to trust, and that it is so."""
+    shown = list(rows) if len(rows) <= MOST else mean_rows(rows)
+    said = "" if len(shown) == len(rows) else ": the estimator to trust"
+    if len(shown) > MOST:
+        said += f", the first {MOST} of {len(shown)}"
+    return shown[:MOST], said
 
 
-def trade_off(story: Story) -> Section | None:
-    """Recall against false accepts over the thresholds of B."""
-    planes = story.described_as(Plane)
-    if not planes:
-        return None
-    drawings = []
-    groups = _groups(planes)
-    for title, of in groups.items():
-        shown = of[:MOST_CURVES]
-        cut = f"the first {MOST_CURVES} of {len(of)}" if len(of) > MOST_CURVES else ""
-        words = "Relative recall against relative false positives. " + told(
-            f"{name}: {_told(plane)}" for name, plane in zip(plots.names_of(of), of, strict=True)
-        )
-        drawings.append(
-            drawing_of(
-                *(plots.trade_off, shown, plots.trade_off_height, words, _points(title, of)),
-                title=", ".join(filter(None, (title or "whole data" * (len(groups) > 1), cut))),
-                square=True,
-            )
-        )
+def what_was_collected(story: Story) -> Section:
+    """The four cells of each deployment."""
+    found = {deployment_of(d): d for d in story.described_as(Description)}
     text = (
-        "Each point of a curve is a threshold of B, the lowest at the top right. In the shaded "
-        "region B finds more and falsely accepts less; crosses are the intervals at single "
-        "thresholds. A threshold below the deployed one cannot be judged."
+        "Only what the model of an arm accepts is collected; the other model decodes it offline. "
+        "The ratios are made of the labels in the four cells; the letter of a cell is the model "
+        "that collected it."
     )
-    if any(_placeless(plane) for plane in planes):
-        text += " A chosen threshold where a ratio is 0 has no place here."
-    tables = [found for found in (_rules(story), _beside_test_set(story)) if found]
-    return Section("Trade-off plane", text, tuple(drawings), tuple(tables))
+    return Section("What was collected", text, of_each(pictures.collected, found))
 
 
-def _points(title: str, planes: Sequence[Plane]) -> Table:
-    """The thresholds that have a mark or a cross, curve by curve."""
-    cells = []
-    for name, plane in zip(plots.names_of(planes), planes, strict=True):
-        path = Path.of(plane)
-        places = {at for at, _ in marked_places(plane, path)} | {*crosses_of(plane, path)}
-        cells += [(name, *_row(plane, k)) for k in sorted(places)]
-    return used(f"Trade-off plane{comma(title)}: numbers", ("curve", *BY_THRESHOLD), cells)
+def deployment_of(d: Description) -> str:
+    """The collection, where there are several, and the name."""
+    return joined(d.collection, d.system)
 
 
-def _placeless(plane: Plane) -> bool:
-    """Whether a rule chose a threshold that logarithmic axes cannot show."""
-    path = Path.of(plane)
-    return any(c.threshold is not None and path.place(c.threshold) is None for c in plane.chosen)
+def machine_against_human(story: Story) -> Section:
+    """What a machine says of each cell against human labels."""
+    every = story.described_as(Description)
+    found = {deployment_of(d): d for d in every if pictures.held_cells(d)}
+    text = (
+        "Share of true accepts among the items that humans labelled, and the mean probability "
+        "that the machine gives to the same items. Machine labels alone are right only where both "
+        "agree in every cell."
+    )
+    drawings = of_each(pictures.machine_labels, found)
+    return Section("Machine against human labels", text, drawings)
+
+
+def ratios_by_subset(story: Story) -> Section:
+    """Every ratio by subset, of the estimator to trust."""
+    drawings = []
+    labels = dict.fromkeys(r.label for r in story.values if "subset" in r.dims)
+    for label, part in product(labels, story.parts):
+        rows = [r for r in story.values if r.label == label and part_of(r) == part]
+        if rows:
+            of = [without_dims(r, ("estimator", *PARTS)) for r in mean_rows(rows)]
+            shown, said = chosen_slots(of, MOST // len({r.dims["system"] for r in of}))
+            slots = [*dict.fromkeys(map(slot_of, shown))]
+            shown.sort(key=lambda r: slots.index(slot_of(r)))  # deployments side by side
+            title = ": ".join(filter(None, (label, part.name, said)))
+            drawings.append(pictures.ratios(shown, title=title))
+    text = "Each subset by the estimator to trust, with its own items and labels."
+    return Section("Subsets", text, tuple(drawings))
+
+
+def trade_off(story: Story) -> Section:
+    """Recall against false accepts over the thresholds of B."""
+    every = story.described_as(Plane)
+    best = of_verdict.trusted(every)
+    planes = [p for p in every if p in best or not p.subset]
+    groups, drawings = _groups(planes), []
+    for name, of in groups.items():
+        cut = f"the first {MOST_CURVES} of {len(of)}" if len(of) > MOST_CURVES else ""
+        title = joined(name or "whole data" * (len(groups) > 1), cut)
+        drawings.append(pictures.trade_off(of[:MOST_CURVES], title=title))
+    text = (
+        "Each point of a curve is a threshold of B, the lowest top right; crosses are intervals. "
+        "A threshold below the deployed one cannot be judged."
+    )
+    tables = (_rules(story), _beside_test_set(story))
+    return Section("Trade-off plane", text, tuple(drawings), tables)
 
 
 def _groups(planes: Sequence[Plane]) -> dict[str, list[Plane]]:
     """The planes of a picture: all of a collection, then the subsets of each curve."""
     found: dict[str, list[Plane]] = {}
     for plane in sorted(planes, key=lambda p: p.subset != ""):
-        of = f"{plane_name(_whole(plane), planes)}, by subset" if plane.subset else ""
-        title = ", ".join(filter(None, (plane.collection, of)))
-        found.setdefault(title, []).append(plane)
+        whole = structs.replace(plane, subset="")
+        of = f"{plane_name(whole, planes)}, by subset" if plane.subset else ""
+        found.setdefault(joined(plane.collection, of), []).append(plane)
     return found
 
 
-def _whole(plane: Plane) -> Plane:
-    return structs.replace(plane, subset="")
-
-
-def _told(plane: Plane) -> str:
-    """The chosen thresholds of a curve in words."""
-    said = [f"{rule_said(c.rule, plane.by)} at {figure(c.threshold)}" for c in plane.chosen]
-    return ", ".join(said)
-
-
-def _rules(story: Story) -> Table | None:
+def _rules(story: Story) -> Table:
     """The threshold that each rule chooses, with both ratios there."""
     cells = []
     for plane in story.described_as(Plane):
         for chosen in plane.chosen:
-            both = rows_of(story, plane, chosen)
+            both = plane.rows(story.values, chosen)
             cells.append(
                 (
                     *(plane.collection, plane.system, plane.estimator.replace("_", " ")),
                     *(plane.subset or "all", chosen.rule, "upper" if plane.by == "upper" else ""),
                     "none" if chosen.threshold is None else figure(chosen.threshold),
                     between(chosen.lower, chosen.upper),
-                    *(text for name in RATIOS for text in figures_of(both.get(name))),
+                    *(t for n in RATIOS for t in (figures(both[n]) if n in both else ("", ""))),
                 )
             )
-    header = (
-        "collection",
-        "deployment",
-        "estimator",
-        "subset",
-        "rule",
-        "by",
-        "threshold",
-        "its interval",
-    )
-    names = ("rrecall", "interval of rrecall", "rfpr", "interval of rfpr")
-    return used("Chosen thresholds", (*header, *names), cells) if cells else None
+    header = ("collection", "deployment", "estimator", "subset", "rule", "by")
+    names = (*header, "threshold", "its interval", *BOTH_RATIOS)
+    return without_empty_columns("Chosen thresholds", names, cells)
 
 
-def _beside_test_set(story: Story) -> Table | None:
+def _beside_test_set(story: Story) -> Table:
     """AB/BA beside the ratios of a test set, by rule (Table 4 of paper 001)."""
     rows = [r for r in story.whole if "variant" in r.parameters and r.measure in RATIOS]
-    tests = [r for r in rows if r.dims.get("estimator") == "test_set"]
-    field = {case_of(r): r for r in means(rows)}
-    cells = [
-        (
-            *(r.dims.get("collection", ""), r.dims["system"], r.label),
-            *(*figures(field[case_of(r)]), figure(field[case_of(r)].threshold)),
-            *(*figures(r), figure(r.threshold)),
-        )
-        for r in tests
-        if case_of(r) in field
-    ]
-    if not cells:
-        return None
+    field = {(r.label, *without_dims(r, ("estimator",)).dims.values()): r for r in mean_rows(rows)}
+    cells = []
+    for row in (r for r in rows if r.dims.get("estimator") == "test_set"):
+        beside = field.get((row.label, *without_dims(row, ("estimator",)).dims.values()))
+        if beside is not None:
+            shown = (text for r in (beside, row) for text in (*figures(r), figure(r.threshold)))
+            cells.append((row.dims.get("collection", ""), row.dims["system"], row.label, *shown))
     header = ("collection", "deployment", "measure", "AB/BA", "interval", "threshold")
     names = ("test set", "its interval", "its threshold")
-    return used("AB/BA beside the test set", (*header, *names), cells)
+    return without_empty_columns("AB/BA beside the test set", (*header, *names), cells)
 
 
-def by_threshold(story: Story) -> Section | None:
+def by_threshold(story: Story) -> Section:
     """Both ratios against the threshold of B; a picture a curve."""
     planes = [p for p in story.described_as(Plane) if not p.subset]
-    drawings = []
-    for plane in planes:
-        name = ", ".join(filter(None, (plane.collection, plane_name(plane, planes))))
-        table = _thresholds(f"Ratios by threshold{comma(name)}", plane)
-        words = "Both ratios against the threshold of B: " + told(
-            f"{row[0]}: rrecall {row[1]}, rfpr {row[3]}" for row in table.rows
-        )
-        title = name if len(planes) > 1 else ""
-        drawings.append(
-            drawing_of(
-                *(plots.ratios_by_threshold, plane, plots.by_threshold_height, words, table),
-                title=title,
-            )
-        )
-    if not drawings:
-        return None
-    text = (
-        "Bands are pointwise intervals. An upright line is the threshold that a rule chooses, the "
-        "bar of its colour above the picture where the replicates choose theirs, and a dotted line "
-        "its limit."
-    )
-    return Section("Ratios against the threshold", text, tuple(drawings))
+    found = {joined(p.collection, plane_name(p, planes)): p for p in planes}
+    text = "Bands are pointwise intervals; lines across are the limits of the rules."
+    drawings = of_each(pictures.ratios_by_threshold, found)
+    return Section("Ratios against the threshold", text, drawings)
 
 
-def _thresholds(caption: str, plane: Plane) -> Table:
-    """Some twenty thresholds with both ratios (Table 5 of paper 001)."""
-    wanted = [plane.deployed, *plane.better, *(c.threshold for c in plane.chosen)]
-    places = {k for k, t in enumerate(plane.thresholds) if t in wanted}
-    every = len(plane.thresholds)
-    even = np.linspace(0, every - 1, min(every, MOST_THRESHOLDS - len(places))).round().astype(int)
-    cells = [_row(plane, k) for k in sorted(places | {*even.tolist()})]
-    return used(caption, BY_THRESHOLD, cells)
-
-
-def _row(plane: Plane, k: int) -> tuple[str, ...]:
-    """A threshold with both ratios."""
-    return (
-        f"{plane.thresholds[k]:.4g}",
-        *(_or_none(plane.rrecall[k]), between(plane.rrecall_lower[k], plane.rrecall_upper[k])),
-        *(_or_none(plane.rfpr[k]), between(plane.rfpr_lower[k], plane.rfpr_upper[k])),
-        ", ".join(_said_of(plane, k)),
-    )
-
-
-def _or_none(ratio: float | None) -> str:
-    return "" if ratio is None else figure(ratio)
-
-
-def _said_of(plane: Plane, k: int) -> list[str]:
-    """What a threshold is."""
-    at = plane.thresholds[k]
-    said = ["deployed"] if at == plane.deployed else []
-    return said + [rule_said(c.rule, plane.by) for c in plane.chosen if c.threshold == at]
-
-
-CHECKS = {  # names of checks, or of their kinds with what is checked
-    "labels": "labels in {}",
-    "machine": "machine in {}",
-    "narrower": "direct against pooled, {}",
+CHECKS = {  # by the name of a check, or by its kind before what is checked
+    "labels ": "labels in ",
+    "machine ": "machine in ",
+    "narrower ": "direct against pooled, ",
     "label mix": "label mix of the arms",
     "traffic split": "split of the traffic",
-    "intervals": "intervals",
     "fixed size": "looking every day",
 }
-
-
 LOOKS = {"ok": "good", "note": "open", "warning": "bad"}
-
-
-WARNINGS = {
-    "label mix": "the label mix of the arms differs",
-    "traffic split": "the traffic was not split as planned",
-    "intervals": "bootstrap and delta method disagree",
-}
 
 
 def checks(story: Story) -> Section | None:
     """What was checked of each deployment, warnings first."""
-    several = len(story.described_as(Description)) > 1
-    found = [
-        (deployment_of(d) if several else "", d, check)
-        for d in story.described_as(Description)
-        for check in d.checks
-    ]
-    found.sort(key=lambda one: one[2].state != "warning")  # stable
+    every = story.described_as(Description)
+    found = [(deployment_of(d) * (len(every) > 1), d, c) for d in every for c in d.checks]
     if not found:
         return None
-    lines = [_line(*one) for one in found]
-    warned: dict[str, list[str]] = {}
-    for about, d, check in found:
-        if check.state == "warning":
-            warned.setdefault(about, []).append(warning_said(d, check))
-    said = [": ".join(filter(None, (about, listed(_joined(w))))) for about, w in warned.items()]
-    text = f"Warnings: {'; '.join(said)}." if said else "No warnings."
-    return Section("Checks", text, lines=tuple(lines))
+    lines, fine = [], dict[str, list[str]]()
+    for about, d, check in sorted(found, key=lambda one: one[2].state != "warning"):  # stable
+        if check.state == "ok":
+            fine.setdefault(about or "Other checks", []).append(_name(check))
+        else:
+            lines.append(_line(about, d, check))
+    lines += [Line("good", "ok", about, ", ".join(names)) for about, names in fine.items()]
+    warned = sum(check.state == "warning" for *_, check in found)
+    text = f"{warned} of {counted(len(found), 'check')} of what the estimates take for granted "
+    return Section("Checks", text + ("warns." if warned == 1 else "warn."), lines=tuple(lines))
+
+
+def _name(check: Found) -> str:
+    """The name that readers know a check by."""
+    kind, space, of = check.name.partition(" ")
+    return CHECKS.get(check.name) or CHECKS.get(kind + space, kind + space) + of
 
 
 def _line(about: str, d: Description, check: Found) -> Line:
-    """A check under the name that readers know it by."""
-    kind, _, of = check.name.partition(" ")
-    name = CHECKS[kind].format(of) if of and kind in CHECKS else check.name
-    name = CHECKS.get(check.name, name)
-    text = check.text.removeprefix(f"{of}: ")  # the name says it
+    """What a check found."""
+    text = check.text.removeprefix(f"{check.name.partition(' ')[2]}: ")  # the name says it
     cell = next((c for c in d.cells if check.name == f"labels {c.cell}" and c.labels), None)
     if cell is not None:
         false = counted(cell.labels - cell.positives, "false accept")
@@ -285,42 +212,13 @@ def _line(about: str, d: Description, check: Found) -> Line:
             f"{counted(cell.positives, 'true accept')} and {false} are labelled among its "
             f"{counted(cell.items, 'item')}: intervals are rough"
         )
-    return Line(LOOKS[check.state], check.state, ": ".join(filter(None, (about, name))), text)
-
-
-def warning_said(d: Description, check: Found) -> str:
-    """What a check warns of, in a few words."""
-    kind, _, of = check.name.partition(" ")
-    cell = next((c for c in d.cells if c.cell == of), None)
-    if kind == "machine":
-        return f"the machine errs in {of}"
-    if kind != "labels":
-        return WARNINGS.get(check.name, check.name)
-    if cell is None or not cell.labels:
-        return "no item has a human label" if cell is None else f"nothing is labelled in {of}"
-    parts = {"true": cell.positives, "false": cell.labels - cell.positives}
-    few = [f"fewer than {FEW} {name} accepts" for name, n in parts.items() if n < FEW]
-    return f"{' and '.join(few)} are labelled in {of}"
-
-
-def _joined(said: Sequence[str]) -> list[str]:
-    """What is said of several cells, once: `the machine errs in 11A and 11B`."""
-    found: dict[str, list[str]] = {}
-    for text in dict.fromkeys(said):
-        head, of, cell = text.rpartition(" in ")
-        found.setdefault(head + of if cell in CELLS else text, []).append(cell)
-    return [
-        f"{head}{', '.join(cells[:-1])}{' and ' * (len(cells) > 1)}{cells[-1]}"
-        if head.endswith(" in ")
-        else head
-        for head, cells in found.items()
-    ]
+    return Line(
+        LOOKS[check.state], check.state, ": ".join(filter(None, (about, _name(check)))), text
+    )
 
 
 def pointed_out(story: Story, problems: Sequence["Problem"]) -> list["Problem"]:
     """What to beware of, with one line that points to the checks in place of their warnings."""
-    from truecost.study import Problem
-
     found = story.described_as(Description)
     told = {f"{deployment_of(d)}: {text}" for d in found for text in d.warnings}
     warned = sum(check.state == "warning" for d in found for check in d.checks)
@@ -337,9 +235,10 @@ PAGE = Page(
         *(ratios, trade_off, by_threshold, ratios_by_subset, gates),
         *(what_was_collected, machine_against_human, checks),
     ),
-    lead=about_ratios,
-    verdict=verdict,
-    remarks=remarks_of,
+    headline=of_verdict.headline,
+    lead=of_verdict.about_ratios,
+    verdict=of_verdict.verdict,
+    remarks=of_verdict.remarks_of,
     problems=pointed_out,
     naive=Naive(column="no change", said="{} is no change"),
 )

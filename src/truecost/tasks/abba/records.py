@@ -1,4 +1,4 @@
-"""What a deployment of two models collected: each accepted item, with what the other model says.
+"""What a deployment of two models collected; rows of its log and of its users.
 
 Two models run on random shares of the traffic, A (deployed) and B (candidate). Only what a model
 accepts is collected; the other model decodes it offline. Every item lies in one of four *cells*,
@@ -6,7 +6,7 @@ arm x agreement, in the order of `CELLS`: collected by A and accepted by B too (
 A alone (`10A`), collected by B and accepted by A too (`11B`), collected by B alone (`01B`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,14 +16,21 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.core.factors import encode
-from truecost.core.subsets import Masks, masks_of
-from truecost.errors import counted
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.formats import Table
+from truecost.formats.table import filled
+from truecost.names import NO_NUMBER
+from truecost.task import Rows
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 ARMS = ("A", "B")
 CELLS = ("11A", "10A", "11B", "01B")
 FEW = 5  # items of a label in a cell, below which intervals are those of the delta method
+BY_ITEM = (  # fields of a deployment that have an entry for each item
+    *("ids", "arm", "other", "label", "machine", "inclusion", "score_a", "score_b", "strata"),
+)
 CELL_WORDS = {
     "11A": "collected by A, accepted by both",
     "10A": "collected by A, accepted by A alone",
@@ -38,13 +45,8 @@ class Traffic:
 
     Attributes
     ----------
-    exposure : tuple of float, optional
-        Amount of traffic of A and of B in one unit: streams, hours, devices.
-    units : tuple of int, optional
-        Number of units (users, devices, streams) of A and of B, those included of which nothing was
-        accepted.
-    split : float, optional
-        Share of the units that was meant for A, between 0 and 1.
+    exposure, units, split
+        As `collected_items` takes them.
     users : polars.DataFrame, optional
         Every unit: columns `unit` (text), `arm` (0 for A, 1 for B) and `exposure` (float).
     """
@@ -65,8 +67,8 @@ class Traffic:
         return None if self.units is None else (float(self.units[0]), float(self.units[1]))
 
 
-@dataclass(frozen=True, eq=False)
-class Deployment:
+@dataclass(frozen=True, eq=False, repr=False)
+class Deployment(Rows):
     """The items that two models collected.
 
     Attributes
@@ -79,18 +81,10 @@ class Deployment:
         The model that collected the item: 0 for A, 1 for B.
     other : ndarray of bool, shape (N,)
         Whether the other model accepts the item offline.
-    label : ndarray of float64, shape (N,)
-        1 for a true accept, 0 for a false one, NaN where nobody labelled it.
-    machine : ndarray of float64, shape (N,), optional
-        Probability of label 1 that a machine gives each item.
-    inclusion : ndarray of float64, shape (N,), optional
-        Probability with which an item was chosen for a label, in (0, 1]; 1 when left out.
-    score_a, score_b : ndarray of float64, shape (N,), optional
-        Scores of the two models; None where only decisions are known.
+    label, machine, inclusion, score_a, score_b, strata : ndarray, shape (N,)
+        As `collected_items` takes them; all but the labels may be None.
     threshold_a, threshold_b : float, optional
         Deployed thresholds: a model accepts a score at or above its own.
-    strata : ndarray of str, shape (N,), optional
-        Strata in which items were chosen, or are to be chosen, for labels; the cells when left out.
     units : mapping of str to tuple of ndarray, shape (N,)
         By name of the factor the user or device of each item; each item on its own when empty.
     traffic : Traffic
@@ -127,10 +121,6 @@ class Deployment:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
-        """The columns that subsets are told by, and what a row of them is."""
-        return ((self.frame, self.item),)
-
     def right(self) -> tuple[pl.DataFrame, ...]:
         """Ids with the models that collected them and their labels; rows have no order."""
         return (pl.DataFrame({"id": self.ids, "arm": self.arm, "label": self.label}),)
@@ -140,9 +130,6 @@ class Deployment:
         scores = {"a": self.score_a, "b": self.score_b, "machine": self.machine}
         known = {name: values for name, values in scores.items() if values is not None}
         return (pl.DataFrame({"id": self.ids, "other": self.other, **known}),)
-
-    def __repr__(self) -> str:
-        return f"<Deployment {self.name!r}: {self.summary}>"
 
     @property
     def summary(self) -> str:
@@ -160,6 +147,11 @@ class Deployment:
     def cell(self) -> npt.NDArray[np.uint8]:
         """Cell of each item, its place in `CELLS`."""
         return (2 * self.arm + ~self.other).astype(np.uint8)
+
+    @cached_property
+    def stratum_codes(self) -> tuple[Array, Array]:
+        """Names of the strata, sorted, or the cells; and the stratum of each item."""
+        return (np.array(CELLS), self.cell) if self.strata is None else encode(self.strata)
 
     @cached_property
     def unit_codes(self) -> tuple[Array, npt.NDArray[np.int32]]:
@@ -183,7 +175,7 @@ class Deployment:
         if self.inclusion is not None:
             weights[known] = 1 / self.inclusion[known]
         elif not known.all():
-            codes = self.cell if self.strata is None else encode(self.strata)[1]
+            codes = self.stratum_codes[1]
             found = np.bincount(codes[known], minlength=int(codes.max(initial=0)) + 1)
             share = np.bincount(codes, minlength=len(found)) / np.maximum(found, 1)
             weights[known] = share[codes[known]]
@@ -210,44 +202,152 @@ class Deployment:
     def at_threshold(self, threshold: float) -> "Deployment":
         """What would have been collected had B accepted at this threshold, at or above its own.
 
-        Returns
-        -------
-        Deployment
-            With the labels weighing what they weigh here.
+        The labels weigh what they weigh here.
         """
         assert self.score_b is not None
         reaches, by_a = self.score_b >= threshold, self.arm == 0
         found = replace(
-            self,
-            other=np.where(by_a, reaches, self.other),
-            inclusion=1 / self.label_weights,
+            self, other=np.where(by_a, reaches, self.other), inclusion=1 / self.label_weights
         ).take(np.flatnonzero(by_a | reaches))
         return replace(found, traffic=self.traffic, threshold_b=threshold)
 
     def take(self, rows: Array) -> "Deployment":
         """The items at these rows (indices or a mask), as of a subset: its traffic is unknown."""
-
-        def some(column: Array | None) -> Any:
-            return None if column is None else column[rows]
-
+        if rows.dtype == bool:
+            rows = np.flatnonzero(rows)
+        columns = {name: getattr(self, name) for name in BY_ITEM}
         return replace(
             self,
-            ids=self.ids[rows],
-            arm=self.arm[rows],
-            other=self.other[rows],
-            label=self.label[rows],
-            machine=some(self.machine),
-            inclusion=some(self.inclusion),
-            score_a=some(self.score_a),
-            score_b=some(self.score_b),
-            strata=some(self.strata),
+            **{name: column[rows] for name, column in columns.items() if column is not None},
             units={name: tuple(side[rows] for side in of) for name, of in self.units.items()},
             traffic=Traffic(),
-            frame=self.frame[np.flatnonzero(rows) if rows.dtype == bool else rows]
-            if self.frame.width
-            else self.frame,
+            frame=self.frame[rows] if self.frame.width else self.frame,
         )
 
-    def masks(self, subset: str | tuple[str, str]) -> Masks:
-        """Name and rows of each subset that a column or a condition gives (see `masks_of`)."""
-        return masks_of(self.frame, subset, self.name, "item")
+
+Mask = npt.NDArray[np.bool_]
+Values = Sequence[Any] | npt.NDArray[Any] | pl.Series | None
+ARM_WORDS = {"a": 0.0, "b": 1.0}  # in lower case, as all words here
+LABEL_WORDS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0}
+ACCEPT_WORDS = LABEL_WORDS | {"no": 0.0, "yes": 1.0}
+NO_CHANCE = "a label and no inclusion probability"
+
+
+@dataclass(frozen=True, eq=False)
+class LogRows:
+    """Rows of a table, and how messages name them."""
+
+    table: Table
+    ids: pl.Series | None = None  # named beside the lines; null where a row has none
+
+    def refuse(
+        self, bad: Mask, said: tuple[str, str, str], hint: str = "", values: Values = None
+    ) -> None:
+        """Refuse when any row is bad: noun in the singular, verb in the plural, and what is wrong.
+
+        The hint says what to do about it; the values are what stands there, for the examples.
+        """
+        if not bad.any():
+            return
+        rows = np.flatnonzero(bad)
+        told = f"{counted(len(rows), *said[:2])} {said[2]}"
+        advice = f"; {hint}" if hint else ""
+        raise InputError(f"{self.table.source}: {told}: {self.places(rows, values)}{advice}")
+
+    def places(self, rows: npt.NDArray[np.int64], values: Values = None) -> str:
+        """Lines, ids and values of the first five of some rows."""
+        return first_five(self._place(int(row), values) for row in rows[:6])
+
+    def _place(self, row: int, values: Any) -> str:
+        where = self.table.where(row)
+        own = None if self.ids is None else self.ids[row]
+        more = [] if own is None or where == f"id {own}" else [f"id {own}"]
+        more += [] if values is None else [_value_text(values[row])]
+        return f"{where} ({', '.join(more)})" if more else where
+
+    def coded(
+        self, column: str, key: str, words: Mapping[str, float]
+    ) -> tuple[Floats, pl.Series, Mask]:
+        """A column of words, which are in lower case, as numbers.
+
+        Returns
+        -------
+        codes : ndarray of float64, shape (rows,)
+            NaN where there is no word of these.
+        texts : polars.Series of str
+            What stands there; null where it is empty or says NA, NaN, null or none.
+        unknown : ndarray of bool, shape (rows,)
+            Where something else stands.
+        """
+        texts = self.table.texts(column, key)
+        lower = texts.str.to_lowercase()
+        texts = texts.set(lower.is_in(list(NO_NUMBER)).fill_null(value=False), None)
+        numbers = list(words.values())
+        codes = lower.replace_strict(list(words), numbers, default=None, return_dtype=pl.Float64)
+        unknown = (codes.is_null() & texts.is_not_null()).to_numpy()
+        return codes.fill_null(float("nan")).to_numpy(), texts, unknown
+
+    def arms(self, column: str, key: str, said: tuple[str, str, str]) -> npt.NDArray[np.uint8]:
+        """The arm of each row: 0 for A, 1 for B; `said` is what to say of other words."""
+        codes, texts, _ = self.coded(column, key, ARM_WORDS)
+        hint = "write A for the deployed model and B for the candidate"
+        self.refuse(np.isnan(codes), said, hint, texts)
+        return codes.astype(np.uint8)
+
+    def chances(self, column: str) -> Floats:
+        """Inclusion probabilities; NaN where a cell is empty."""
+        found = self.table.numbers(column, "inclusion")
+        outside = ~np.isnan(found) & ~((found > 0) & (found <= 1))
+        said = ("inclusion probability", "lie", "outside (0, 1]")
+        hint = "it is the chance with which the item was chosen for a label"
+        self.refuse(outside, said, hint, found)
+        return found
+
+
+def _value_text(value: Any) -> str:
+    """A value in a message: texts in quotes, numbers with all their digits."""
+    if value is None:
+        return "empty"
+    if isinstance(value, str):
+        return repr(value)
+    return "empty" if np.isnan(value) else str(float(value))
+
+
+def read_users(users: Table, columns: Mapping[str, str]) -> pl.DataFrame:
+    """A list of all users, those included of which nothing was accepted.
+
+    Its columns are `unit` and `collected_by`, or those of the same names as in the log, and
+    `exposure`, which is 1 when left out, and 0 of a unit that was idle. What comes out has the
+    columns `unit` (text), `arm` (0 for A, 1 for B) and `exposure`, sorted.
+    """
+    keys, holds = ("unit", "collected_by"), "a list of users has the columns unit and collected_by"
+    mine = {key: named_column(users, key, columns.get(key), holds) for key in keys}
+    units = filled(users, mine["unit"], "unit")
+    rows = LogRows(users, units)
+    said = ("user", "are", f"in neither arm, A or B (column {mine['collected_by']!r})")
+    arm, exposure = rows.arms(mine["collected_by"], "collected_by", said), np.ones(len(users))
+    if "exposure" in users.columns:
+        exposure = users.numbers("exposure", "exposure")
+        bad = ~(np.isfinite(exposure) & (exposure >= 0))
+        rows.refuse(bad, ("exposure", "are", "below 0 or not finite"), values=exposure)
+    found = pl.DataFrame({"unit": units, "arm": arm, "exposure": exposure})
+    again = found.select(pl.struct("unit", "arm").is_duplicated()).to_series().to_numpy()
+    rows.refuse(again, ("line", "repeat", "a user in the same arm"), "each stands once in an arm")
+    for k, model in enumerate(ARMS):
+        if not (found["arm"] == k).any():
+            raise InputError(f"{users.source}: there is no user in arm {model}")
+        if not (found.filter(pl.col("arm") == k)["exposure"] > 0).any():
+            raise InputError(f"{users.source}: the exposures of arm {model} are all 0")
+    return found.sort("unit", "arm")
+
+
+def named_column(table: Table, key: str, mapped: str | None, holds: str) -> str:
+    """The column of a key in a file beside the log, called as in the log or by the key, which has
+    to be there; `holds` says which columns such a file has.
+    """
+    names = [*filter(None, dict.fromkeys((mapped, key)))]
+    for name in names:
+        if name in table.columns:
+            return name
+    said = " or ".join(map(repr, names))
+    raise UsageError(f"{table.source}: there is no column {said}; {table.listed}: {holds}")

@@ -1,73 +1,77 @@
 """Rows of a deployment: every ratio by every estimator that the log allows, with its interval.
 
 Intervals are those of the method asked for, or those of the delta method where these cannot be
-trusted (`trusting`). By `auto` direct ratios of items that all have a human label are those of two
-binomial rates, which can be trusted however few items a cell has.
+trusted (`Trust`). By `auto` direct ratios of items that all have a human label are those
+of two binomial rates, which can be trusted however few items a cell has.
+
+The bootstrap knows only what was seen. Where a cell that an estimator rests on has fewer than `FEW`
+items of the label, or more than `MOST_BROKEN` of the replicates are undefined or infinite, the
+delta method takes over, with half an item of either label added to each cell (to the interval,
+never to the value). Below `ENOUGH` labels in a cell the corrected interval is that with one
+labelled item more a cell, whose residual of +1 or -1 widens it: labels that agree with the machine
+by chance would make it too narrow. Labels that weigh unequally count as fewer: (sum w)^2 / sum w^2.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any
+from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import structs
 
 from truecost.core.application import Application
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.flags import raised
-from truecost.core.intervals import ends as ends_of
-from truecost.core.intervals import finite
+from truecost.core.intervals.smooth import ends as ends_of
+from truecost.core.intervals.smooth import finite
 from truecost.core.measure import Measure
 from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring
 from truecost.core.tally import Tally
-from truecost.errors import UsageError
+from truecost.errors import UsageError, counted, first_five
 from truecost.task import Dims
-from truecost.tasks.abba.checks import label_mix
-from truecost.tasks.abba.counting import evidence_of, evidence_of_column, plan_of
-from truecost.tasks.abba.interval_choice import MOST_BROKEN, Trust, few_labels, leans, not_finite
+from truecost.tasks.abba.checks import mix_differs
+from truecost.tasks.abba.counting import (
+    Linear,
+    evidence_of,
+    evidence_of_column,
+    few_labels,
+    leans,
+    least_count,
+    log_interval,
+    plan_of,
+)
 from truecost.tasks.abba.measures import DIFFERENT_SIGNS, ESTIMATORS, WHOLE, Lean, ratio
-from truecost.tasks.abba.options import AbbaScoring
-from truecost.tasks.abba.records import CELLS, FEW, Deployment
-from truecost.tasks.measures import find, registry
+from truecost.tasks.abba.options import RATIOS, AbbaScoring
+from truecost.tasks.abba.records import ARMS, CELLS, FEW, Array, Deployment
+from truecost.tasks.measures import suiting
 
-Array = npt.NDArray[Any]
-DEFAULT_MEASURES = ("rrecall", "rfpr")
 LABELS = {"rrecall": 1, "rfpr": 0}  # the label that each ratio is about
+OPEN = "the upper end is infinite: there are too few labels to bound it"
+MOST_BROKEN = 0.01  # of the replicates, undefined or infinite
+NEEDS = {  # parts of the evidence that a log need not have
+    "traffic": "the exposure of each arm (--exposure-a, --exposure-b)",
+    "machine": "machine scores (--map machine=COLUMN)",
+}
 
 
 def measures_of(asked: Sequence[str]) -> list[Measure]:
-    """The measures asked for, or rRecall and rFPR.
-
-    Raises
-    ------
-    UsageError
-        When a measure is not known or belongs to another task, or names its estimator.
-    """
-    own = [m.name for m in registry("abba").values() if "collected" in m.parts]
-    found = []
-    for name in dict.fromkeys(asked or DEFAULT_MEASURES):
-        measure = find(name, "abba")
-        if measure.name not in own:
-            raise UsageError(f"measure {name!r} is not for AB/BA: take {', '.join(own)}")
-        if measure.name in LABELS and ":" in name:
-            raise UsageError(f"{name}: name the estimator with --estimator {name.split(':')[1]}")
+    """The measures asked for, or rRecall and rFPR."""
+    names = asked or RATIOS
+    found = suiting(names, "abba", "AB/BA", lambda m: "collected" in m.parts)
+    for name in names:
+        ratio_name, _, estimator = name.partition(":")
+        if ratio_name in LABELS and estimator:
+            raise UsageError(f"{name}: name the estimator with --estimator {estimator}")
+    for measure in found:
         measure.argument()
-        found.append(measure)
     return found
 
 
 def estimators_of(deployment: Deployment, asked: Sequence[str] = ()) -> tuple[str, ...]:
-    """The estimators asked for, or all that the log allows, the one to trust first.
-
-    Raises
-    ------
-    UsageError
-        When one is not known, or needs what the log does not have.
-    """
+    """The estimators asked for, or all that the log allows, the one to trust first."""
     lacking = lacking_of(deployment)
     for name in asked:
         if name not in ESTIMATORS:
@@ -79,14 +83,14 @@ def estimators_of(deployment: Deployment, asked: Sequence[str] = ()) -> tuple[st
 
 def lacking_of(deployment: Deployment) -> dict[str, str]:
     """What each estimator that cannot be computed would need."""
-    found = {}
+    d, found = deployment, {}
     for name, estimator in ESTIMATORS.items():
-        if estimator.machine and deployment.machine is None:
+        if estimator.machine and d.machine is None:
             found[name] = "machine scores for every item (--map machine=COLUMN)"
-        elif estimator.labels and not deployment.labelled.any():
+        elif estimator.labels and not d.labelled.any():
             found[name] = "human labels"
-        elif estimator.traffic and deployment.traffic.exposures is None:
-            found[name] = "the exposure of each arm (--exposure-a, --exposure-b)"
+        elif "traffic" in estimator.reads and d.traffic.exposures is None:
+            found[name] = NEEDS["traffic"]
     return found
 
 
@@ -111,8 +115,10 @@ def batches(
     for place, measure in enumerate(chosen):
         if place not in rest:
             evidence = evidence_of_column(deployment, plan, str(measure.parameter))
-            asked = [_mean(measure, evidence)]
-            yield batch(evidence=evidence, measures=asked, places=[place], finish=_all_of_arms)
+            column = evidence.parts["columns"]
+            below = isinstance(column, Tally) and bool((column.values < 0).any())
+            own = [replace(measure, interval=DIFFERENT_SIGNS) if below else measure]
+            yield batch(evidence=evidence, measures=own, places=[place], finish=_collected_rows)
     if rest:
         own = [chosen[place] for place in rest]
         evidence = evidence_of(deployment, plan, machine=any("machine" in m.parts for m in own))
@@ -120,28 +126,17 @@ def batches(
             evidence=evidence,
             measures=[*own, *(w for m in own for w in _widened(m, deployment))],
             places=rest,
-            finish=partial(Finish(deployment, evidence, scoring.level).rows, own),
+            finish=partial(Trust(deployment, evidence, scoring.level).rows, own),
         )
-
-
-def asked_estimators(deployment: Deployment, scoring: Scoring) -> tuple[str, ...]:
-    """The estimators that were asked for, of which a subset takes those that it allows."""
-    del deployment
-    return scoring.chosen(AbbaScoring).estimators
 
 
 def _check_parts(deployment: Deployment, measures: Sequence[Measure]) -> None:
     """Refuse measures of what is not known."""
-    for measure in measures:
-        if "traffic" in measure.parts and deployment.traffic.exposures is None:
-            raise UsageError(
-                f"{deployment.name}: {measure.name} needs the exposure of each arm (--exposure-a, "
-                f"--exposure-b)"
-            )
-        if "machine" in measure.parts and deployment.machine is None:
-            raise UsageError(
-                f"{deployment.name}: {measure.name} needs machine scores (--map machine=COLUMN)"
-            )
+    known = {"traffic": deployment.traffic.exposures, "machine": deployment.machine}
+    lacking = [part for part in NEEDS if known[part] is None]
+    for measure, part in product(measures, lacking):
+        if part in measure.parts:
+            raise UsageError(f"{deployment.name}: {measure.name} needs {NEEDS[part]}")
 
 
 def _by_estimator(
@@ -177,18 +172,8 @@ def _widened(measure: Measure, deployment: Deployment) -> list[Measure]:
     ]
 
 
-def _leaning(
-    totals: Totals, application: Application, label: int, lean: Lean
-) -> tuple[Array, float]:
-    del application
+def _leaning(totals: Totals, _: Application, label: int, lean: Lean) -> tuple[Array, float]:
     return ratio(totals.sums, "corrected", label, lean), 1.0
-
-
-def _mean(measure: Measure, evidence: Evidence) -> Measure:
-    """The ratio of means of a column, by the signs that its numbers have."""
-    column = evidence.parts["columns"]
-    signed = isinstance(column, Tally) and bool((column.values < 0).any())
-    return replace(measure, interval=DIFFERENT_SIGNS) if signed else measure
 
 
 def context_of(deployment: Deployment, dims: Mapping[str, str]) -> Context:
@@ -217,34 +202,71 @@ def _weighing(deployment: Deployment) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Finish:
-    """From the rows of the bootstrap to those that are told."""
+class Trust:
+    """What the cells of a deployment allow, and so the rows that a reader sees."""
 
     deployment: Deployment
-    evidence: Evidence
-    level: float
+    evidence: Evidence  # of it, by arm and other
+    level: float  # of the intervals
 
     @cached_property
-    def trust(self) -> Trust:
-        """Which intervals can be trusted."""
-        return Trust(self.deployment, self.evidence, self.level)
+    def linear(self) -> Linear:
+        """Sums of the evidence, for the delta method."""
+        return Linear.of(self.evidence)
 
     @cached_property
-    def mix_differs(self) -> bool:
-        """Whether the label mix of the arms speaks against the pooled estimate."""
-        mix = label_mix(self.deployment)
-        return mix is not None and mix.differs
+    def seen(self) -> Array:
+        """Items by label, arm and other that humans labelled so; unequal weights count less."""
+        d = self.deployment
+        cells = 4 * d.label[d.labelled].astype(np.int64) + d.cell[d.labelled]
+        share = d.effective_labels / np.maximum(d.labels_by_cell, 1)
+        return (np.bincount(cells, minlength=8).reshape(2, 4) * share).reshape(2, 2, 2)
 
-    def rows(self, measures: Sequence[Measure], found: Sequence[Estimate]) -> list[Estimate]:
-        """The rows of some measures, from these and from the leaning ones behind them."""
-        ends = {row.measure: row for row in found[len(measures) :]}
-        return self.all(measures, found[: len(measures)], ends)
+    def totals(self, estimator: str, label: int) -> Array:
+        """Items of a label in each cell as an estimator counts them; shape (arm, other)."""
+        sums = self.linear.sums
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return ESTIMATORS[estimator].totals(lambda *key: sums[key], None)[1 - label]
 
-    def all(
-        self, measures: Sequence[Measure], rows: Sequence[Estimate], ends: Mapping[str, Estimate]
-    ) -> list[Estimate]:
-        """Every row with its estimator as a dimension, its cells, and the interval to trust."""
-        found = [self.row(*pair, ends) for pair in zip(measures, rows, strict=True)]
+    def least(self, estimator: str, label: int) -> float:
+        """The least count of a label that an estimator rests on."""
+        machine = ESTIMATORS[estimator].machine
+        n = self.totals(estimator, label) if machine else self.seen[label]
+        return float(least_count(n, estimator))
+
+    def delta(self, estimator: str, label: int, *, adjusted: bool) -> tuple[float, float]:
+        """Ends of the interval of the delta method; NaN where it is not defined."""
+        function = partial(ratio, estimator=estimator, label=label)
+        return log_interval(self.linear, function, self.level, adjusted=adjusted)
+
+    def why(self, estimator: str, label: int) -> str:
+        """Why a ratio is undefined or infinite, by its cells."""
+        d = self.deployment
+        found = zip(CELLS, d.items_by_cell, d.labels_by_cell, strict=True)
+        bare = [cell for cell, items, labels in found if items and not labels]
+        if bare and ESTIMATORS[estimator].labels:
+            cells = counted(len(bare), "cell", "have")
+            return f"{cells} items and no human label ({first_five(bare)})"
+        n = self.totals(estimator, label)
+        if estimator == "pooled":
+            for arm, items in zip(ARMS, d.items_by_cell[[0, 2]], strict=True):
+                if not items:
+                    return f"no item that {arm} collected is accepted by both models"
+            return f"A accepts no item with label {label}"
+        if not n[0].sum():
+            return f"A collected no item with label {label}"
+        if estimator == "ab":
+            return f"B collected no item with label {label}"
+        some = "" if d.labelled.all() or not ESTIMATORS[estimator].labels else "labelled "
+        return f"no {some}item with label {label} that B collected is accepted by A"
+
+    def rows(self, measures: Sequence[Measure], given: Sequence[Estimate]) -> list[Estimate]:
+        """The rows of some measures, from these and from the leaning ones behind them.
+
+        Each has its estimator as a dimension, its cells, and the interval to trust.
+        """
+        ends = {row.measure: row for row in given[len(measures) :]}
+        found = [self.row(*pair, ends) for pair in zip(measures, given, strict=False)]
         human = {r.measure: r for r in reversed(found) if r.dims["estimator"] != "soft"}
         human |= {r.measure: r for r in found if r.dims["estimator"] == "direct"}
         return [_against(r, human.get(r.measure)) for r in found]
@@ -252,23 +274,22 @@ class Finish:
     def row(self, measure: Measure, row: Estimate, ends: Mapping[str, Estimate]) -> Estimate:
         """One row: widened, or replaced by the delta method."""
         if measure.name not in LABELS:
-            return _of_arms(row)
+            return _collected_rows([row])[0]
         estimator, label = str(measure.parameter), LABELS[measure.name]
-        totals = self.trust.totals(estimator, label)
+        totals = self.totals(estimator, label)
         parameters = {k: v for k, v in row.parameters.items() if k != "variant"}
         counts = {**row.counts, **dict(zip(CELLS, totals.ravel().tolist(), strict=True))}
         row = structs.replace(
             row, dims=placed(row.dims, estimator), parameters=parameters, counts=counts
         )
-        mixed = estimator == "pooled" and self.mix_differs
+        mixed = estimator == "pooled" and mix_differs(self.deployment)
         cut = counts.get("clipped", 0) > 0
         own = raised(uncorrected=estimator == "soft", label_mix=mixed, clipped=cut)
         row = structs.replace(row, flags=(*row.flags, *own))
-        broken = not_finite(row.replicates)
-        if f"{measure.name}+" in ends and estimator == "corrected":
-            sides = [ends[f"{measure.name}{sign}"] for sign in "-+"]
-            broken = max(broken, *(not_finite(side.replicates) for side in sides))
-            row = _widest(row, *sides)
+        sides = [ends[name] for sign in "-+" if (name := f"{measure.name}{sign}") in ends]
+        sides = sides if estimator == "corrected" else []
+        broken = max(float((~np.isfinite(one.replicates)).mean()) for one in (row, *sides))
+        row = _widest(row, *sides) if sides else row
         binomial = row.method == "auto" and measure.interval.rates is not None
         return self._checked(row, estimator, label, broken, binomial)
 
@@ -279,49 +300,61 @@ class Finish:
 
         Never in the place of that of two binomial rates, which few items make wide by themselves.
         """
-        few = self.trust.least(estimator, label) < FEW
+        few = self.least(estimator, label) < FEW
         weak = few or broken > MOST_BROKEN
-        lower, upper = self.trust.delta(estimator, label, adjusted=weak)
-        said = {"delta_lower": lower, "delta_upper": upper}
-        row = structs.replace(
-            row, counts={**row.counts, **{k: v for k, v in said.items() if np.isfinite(v)}}
-        )
+        lower, upper = self.delta(estimator, label, adjusted=weak)
+        ends = {"delta_lower": lower, "delta_upper": upper}
+        known = {name: end for name, end in ends.items() if np.isfinite(end)}
+        row = structs.replace(row, counts={**row.counts, **known})
         if np.isnan(row.point):
-            why = f"undefined: {self.trust.why(estimator, label)}"
+            why = f"undefined: {self.why(estimator, label)}"
             return structs.replace(row, lower=None, upper=None, reason=why)
         if not weak or (binomial and np.isfinite(row.point)):
             return row
         if estimator == "corrected":  # as wide as the labels of the cells make it, too
-            lower = np.fmin(lower, _or(row.lower, np.nan))
+            lower = lower if row.lower is None else np.fmin(lower, row.lower)
             upper = np.inf if row.upper is None else np.fmax(upper, row.upper)
         reason = None
         if np.isinf(row.point):
-            reason = f"infinite: {self.trust.why(estimator, label)}"
+            reason = f"infinite: {self.why(estimator, label)}"
         elif np.isnan(lower) or np.isnan(upper):
-            reason = f"the interval is not defined: {self.trust.why(estimator, label)}"
+            reason = f"the interval is not defined: {self.why(estimator, label)}"
         elif np.isinf(upper):
-            reason = "the upper end is infinite: there are too few labels to bound it"
+            reason = OPEN
         if np.isfinite(lower) and not np.isnan(upper):
             lower, upper = min(lower, row.point), max(upper, row.point)
-        flags = raised(small_cells=few, broken_replicates=not few)
-        return structs.replace(
+        return by_delta(row, (lower, upper), reason, small=few, broken=not few)
+
+
+def by_delta(
+    row: Estimate, ends: tuple[float, float], reason: str | None, *, small: bool, broken: bool
+) -> Estimate:
+    """A row with an interval of its own; that of the delta method where the bootstrap's cannot be
+    trusted: cells are small, or too many replicates broken.
+    """
+    weak = small or broken
+    flags = raised(small_cells=small, broken_replicates=broken)
+    return structs.replace(
+        row,
+        lower=finite(float(ends[0])),
+        upper=finite(float(ends[1])),
+        method="delta" if weak else row.method,
+        reason=reason,
+        flags=(*(f for f in row.flags if not (weak and f == "no_spread")), *flags),
+    )
+
+
+def _collected_rows(rows: Sequence[Estimate]) -> list[Estimate]:
+    """Rows of what the arms collected, labels or decisions of the other model aside."""
+    endless = "infinite: the figure of arm A is 0"
+    return [
+        structs.replace(
             row,
-            lower=finite(float(lower)),
-            upper=finite(float(upper)),
-            method="delta",
-            reason=reason,
-            flags=(*(f for f in row.flags if f != "no_spread"), *flags),
+            dims=placed(row.dims, "ab"),
+            reason=endless if np.isinf(row.point) else row.reason,
         )
-
-
-def _all_of_arms(rows: Sequence[Estimate]) -> list[Estimate]:
-    return [_of_arms(row) for row in rows]
-
-
-def _of_arms(row: Estimate) -> Estimate:
-    """A row of what the arms collected, labels or decisions of the other model aside."""
-    reason = "infinite: the figure of arm A is 0" if np.isinf(row.point) else row.reason
-    return structs.replace(row, dims=placed(row.dims, "ab"), reason=reason)
+        for row in rows
+    ]
 
 
 def placed(dims: Mapping[str, str], estimator: str) -> dict[str, str]:
@@ -360,20 +393,8 @@ def _against(row: Estimate, human: Estimate | None) -> Estimate:
 
     Not where both intervals hold 1: chance alone puts such ratios on either side of it.
     """
-    if row.dims["estimator"] != "soft" or human is None:
-        return row
-    if row.value is None or human.value is None:
+    if row.dims["estimator"] != "soft" or human is None or row.value is None or human.value is None:
         return row
     apart = (row.value - 1) * (human.value - 1) < 0
-    other = apart and (_leaves_out_1(row) or _leaves_out_1(human))
-    return structs.replace(row, flags=(*row.flags, *raised(other_side=other)))
-
-
-def _leaves_out_1(row: Estimate) -> bool:
-    """Whether the interval of a row lies on one side of 1."""
-    above = row.lower is not None and row.lower > 1
-    return above or (row.upper is not None and row.upper < 1)
-
-
-def _or(value: float | None, other: float) -> float:
-    return other if value is None else value
+    sure = any((r.lower or 0) > 1 or (r.upper or np.inf) < 1 for r in (row, human))
+    return structs.replace(row, flags=(*row.flags, *raised(other_side=apart and sure)))

@@ -9,21 +9,21 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, counted, first_five, named
 from truecost.names import LabelTarget
 from truecost.options import check, defaults_of
-from truecost.tasks.abba.allocating import Ints, allocate
 from truecost.tasks.abba.options import SelectionTable
-from truecost.tasks.abba.records import CELL_WORDS, CELLS, Array, Deployment, Floats
+from truecost.tasks.abba.records import CELL_WORDS, CELLS, Array, Deployment, Floats, Ints, Mask
 from truecost.tasks.abba.strata import (
     MEASURES,
     Precision,
     Strata,
+    allocate,
     is_probable,
     precision,
     stratify,
@@ -74,15 +74,26 @@ class Selection:
     @cached_property
     def rows(self) -> pl.DataFrame:
         """The items to label: the columns of `items` but `state`."""
-        return self._of("chosen")
+        return self._in_state("chosen")
 
     @cached_property
     def relabelled(self) -> pl.DataFrame:
         """The items that have a label already, with the inclusion probability they have now."""
-        return self._of("labelled")
+        return self._in_state("labelled")
 
-    def _of(self, state: str) -> pl.DataFrame:
+    def _in_state(self, state: str) -> pl.DataFrame:
         return self.items.filter(pl.col("state") == state).drop("state")
+
+    def summary(self) -> dict[str, Any]:
+        """The allocation as plain values."""
+        return {
+            "signature": self.signature,
+            "strata": self.table.fill_nan(None).to_dicts(),
+            "expected": self.expected.fill_nan(None).to_dicts(),
+            "items": self.rows.to_dicts(),
+            "relabelled": self.relabelled.to_dicts(),
+            "problems": [*self.problems],
+        }
 
 
 def select(
@@ -186,9 +197,8 @@ def select(
 def _check(deployment: Deployment, budget: int, target: LabelTarget, floor: int, seed: int) -> None:
     """Refuse what cannot be selected from."""
     check(SelectionTable(budget=budget, target=target, floor=floor, seed=seed))
-    empty = [name for code, name in enumerate(CELLS) if not (deployment.cell == code).any()]
-    for cell in ("11A", "11B"):
-        if cell in empty and target != "fpr":
+    for cell, items in zip(CELLS, deployment.items_by_cell, strict=True):
+        if not items and cell in ("11A", "11B") and target != "fpr":
             raise InputError(
                 f"{deployment.name}: no item lies in {cell} ({CELL_WORDS[cell]}), so {target} is "
                 f"undefined whatever is labelled: collect more, or choose the target fpr"
@@ -219,17 +229,12 @@ def _spreads(
     return np.asarray(np.sqrt(squares))
 
 
-def _draw(codes: Array, labelled: npt.NDArray[np.bool_], wanted: Ints, seed: int) -> Array:
+def _draw(codes: Array, labelled: Mask, wanted: Ints, seed: int) -> Array:
     """Which items are chosen: of each stratum those with the least of independent numbers."""
     numbers = np.random.Generator(np.random.Philox(seed)).random(len(codes))
-    free = np.flatnonzero(~labelled)
-    order = free[np.lexsort((numbers[free], codes[free]))]
-    ends = np.cumsum(np.bincount(codes[free], minlength=len(wanted)))
-    first = np.concatenate([[0], ends[:-1]])
-    place = np.arange(len(order)) - first[codes[order]]
-    chosen = np.zeros(len(codes), bool)
-    chosen[order[place < wanted[codes[order]]]] = True
-    return chosen
+    free = pl.DataFrame({"stratum": codes, "number": np.where(labelled, np.inf, numbers)})
+    place = free.select(pl.col("number").rank("ordinal").over("stratum")).to_series()
+    return np.asarray((place.to_numpy() <= wanted[codes]) & ~labelled)
 
 
 def _inclusion(deployment: Deployment, strata: Strata, labels: Ints) -> Floats:
@@ -365,13 +370,13 @@ def _label_problems(deployment: Deployment, strata: Strata, labels: Ints) -> Ite
     """What the labels will mean, and where they will be few."""
     earlier = int(deployment.labelled.sum())
     if earlier:
-        how = (
-            f"{counted(earlier, 'earlier label')} {'counts' if earlier == 1 else 'count'} as a "
-            f"simple random sample of their strata and now have the probabilities of all items "
-            f"there"
-            if deployment.inclusion is None or _alike(deployment.inclusion, deployment, strata)
-            else f"the inclusion probabilities of {counted(earlier, 'earlier label')} have grown"
-        )
+        how = f"the inclusion probabilities of {counted(earlier, 'earlier label')} have grown"
+        if deployment.inclusion is None or _alike(deployment.inclusion, deployment, strata):
+            how = (
+                f"{counted(earlier, 'earlier label')} {'counts' if earlier == 1 else 'count'} as a "
+                f"simple random sample of their strata and now have the probabilities of all items "
+                f"there"
+            )
         yield f"{how}: they are written behind the items to label, to be scored with them"
     elif deployment.inclusion is not None:
         yield "no item has a label yet: the log's inclusion probabilities are not used"

@@ -7,11 +7,10 @@ machine errs on what A collected; the text says B. Both are computed.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from truecost.core.results import Estimate
@@ -22,10 +21,9 @@ from truecost.names import Method
 from truecost.options import check
 from truecost.tasks.abba.measures import direct_ratio
 from truecost.tasks.abba.options import AbbaScoring, SimulationTable
-from truecost.tasks.abba.records import Deployment, Traffic
+from truecost.tasks.abba.records import Array, Deployment, Ints, Traffic
 from truecost.tasks.abba.scoring import LABELS
 
-Array = npt.NDArray[Any]
 Name = Literal["table1", "table2", "correction"]
 Progress = Callable[[str, int, int], None]
 DATASETS: dict[str, int] = {"table1": 2000, "table2": 200, "correction": 200}
@@ -86,14 +84,11 @@ class Simulation:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready builtins."""
-        return {
-            "simulation": self.name,
-            "datasets": self.datasets,
-            "replicates": self.replicates,
-            "seed": self.seed,
-            "rows": [dict(row) for row in self.rows],
-            "remarks": list(self.remarks),
-        }
+        found = asdict(self)
+        return {"simulation": found.pop("name"), **found}
+
+
+Found = tuple[list[dict[str, Any]], list[str]]  # rows and remarks
 
 
 def simulate(
@@ -126,12 +121,8 @@ def simulate(
     check(SimulationTable(datasets=datasets, replicates=replicates, seed=seed))
     plan = Plan(replicates, seed)
     run = {"table1": _table1, "table2": _table2, "correction": _correction}[name]
-    rows, remarks = run(count, plan, progress or _silent)
+    rows, remarks = run(count, plan, progress or (lambda *_: None))
     return Simulation(name, count, replicates, seed, tuple(rows), tuple(remarks))
-
-
-def _silent(*said: object) -> None:
-    """Nobody is told."""
 
 
 def _generator(plan: Plan, name: str, dataset: int) -> np.random.Generator:
@@ -140,9 +131,7 @@ def _generator(plan: Plan, name: str, dataset: int) -> np.random.Generator:
     return np.random.Generator(np.random.Philox(seeds))
 
 
-def streams(
-    count: int, recall: float, fpr: float, generator: np.random.Generator
-) -> npt.NDArray[np.int64]:
+def streams(count: int, recall: float, fpr: float, generator: np.random.Generator) -> Ints:
     """Collected items of two arms of `count` streams each, by label, arm and other (3.1.1)."""
     found = np.zeros((2, 2, 2), np.int64)
     for arm, rates in ((0, {1: 0.8, 0: 0.1}), (1, {1: recall, 0: fpr})):
@@ -157,42 +146,36 @@ def streams(
 
 
 def collected(counts: Array, traffic: Traffic) -> Deployment:
-    """A deployment of labelled items from their counts by label, arm and other.
-
-    Parameters
-    ----------
-    counts : ndarray of int, shape (2, 2, 2)
-    """
+    """A deployment of labelled items from their counts (2, 2, 2) by label, arm and other."""
     label, arm, only = (np.repeat(c, counts.ravel()) for c in np.indices((2, 2, 2)).reshape(3, 8))
-    return Deployment(
-        "simulated",
-        np.arange(len(label)),
-        arm.astype(np.uint8),
-        only == 0,
-        label.astype(np.float64),
-        traffic=traffic,
-        frame=pl.DataFrame({"arm": arm}),
-    )
+    return _log(arm, only == 0, label.astype(np.float64), traffic=traffic)
 
 
-def _table1(
-    datasets: int, plan: Plan, progress: Progress
-) -> tuple[list[dict[str, Any]], list[str]]:
+def _log(arm: Array, other: Array, label: Array, **known: Any) -> Deployment:
+    ids, frame = np.arange(len(arm)), pl.DataFrame({"arm": arm})
+    return Deployment("simulated", ids, arm.astype(np.uint8), other, label, frame=frame, **known)
+
+
+def _scored(log: Deployment, plan: Plan, dataset: int, *estimators: str) -> list[Estimate]:
+    """The rows of one data set, resampled by a seed of its own."""
     from truecost.tasks.abba.work import WORK
 
+    own = Plan(plan.replicates, plan.seed + dataset)
+    return WORK.score(log, Scoring(plan=own, method=WAY, jobs=1, choices=AbbaScoring(estimators)))
+
+
+def _table1(datasets: int, plan: Plan, progress: Progress) -> Found:
     rows = []
     for setting, (count, recall, fpr) in RATES.items():
         truth = {"rrecall": recall / 0.8, "rfpr": fpr / 0.1}
         found: dict[tuple[str, str], list[Estimate]] = {}
         for k in range(datasets):
             counts = streams(count, recall, fpr, _generator(plan, setting, k))
-            own = Plan(plan.replicates, plan.seed + k)
             known = Traffic(exposure=(float(count), float(count)))
-            for row in WORK.score(collected(counts, known), Scoring(plan=own, method=WAY, jobs=1)):
+            for row in _scored(collected(counts, known), plan, k):
                 found.setdefault((row.measure, row.dims["estimator"]), []).append(row)
             whole = collected(counts, Traffic(units=(count, count)))
-            scoring = Scoring(plan=own, method=WAY, jobs=1, choices=AbbaScoring(("ab",)))
-            for row in WORK.score(whole, scoring):
+            for row in _scored(whole, plan, k, "ab"):
                 found.setdefault((row.measure, "ab, whole streams"), []).append(row)
             progress(setting, k + 1, datasets)
         rows += [
@@ -216,16 +199,13 @@ def _table1(
 
 def _printed(paper: tuple[float, float, float] | None) -> dict[str, float]:
     """What the paper prints."""
-    if paper is None:
-        return {}
-    return dict(zip(("paper", "paper_lower", "paper_upper"), paper, strict=True))
+    return dict(zip(("paper", "paper_lower", "paper_upper"), paper or (), strict=False))
 
 
 def _summary(rows: Sequence[Estimate], truth: float) -> dict[str, Any]:
     """Of one measure and estimator over data sets: middle, bias, width and coverage."""
-    points = np.array([np.nan if r.value is None else r.value for r in rows])
-    lower = np.array([np.nan if r.lower is None else r.lower for r in rows])
-    upper = np.array([np.inf if r.upper is None else r.upper for r in rows])
+    points, lower, upper = np.array([(r.value, r.lower, r.upper) for r in rows], float).T
+    upper = np.where(np.isnan(upper), np.inf, upper)
     with np.errstate(divide="ignore", invalid="ignore"):
         logs, widths = np.log(points / truth), np.log(upper / lower)
     logs, widths = logs[np.isfinite(logs)], widths[np.isfinite(widths)]
@@ -242,60 +222,37 @@ def _summary(rows: Sequence[Estimate], truth: float) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, eq=False)
-class Items:
-    """Collected items of both arms of Table 2, without machine scores."""
-
-    arm: Array
-    other: Array
-    label: Array
-
-    @staticmethod
-    def drawn(generator: np.random.Generator) -> "Items":
-        """`ITEMS` of each arm."""
-        arm = np.repeat([0, 1], ITEMS)
-        label = generator.random(2 * ITEMS) < np.array(TRUE_SHARE)[arm]
-        accepts = np.array(AGREES)[arm, label.astype(int)]
-        return Items(arm, generator.random(2 * ITEMS) < accepts, label.astype(np.int64))
-
-    def machine(self, name: str, erring: str, generator: np.random.Generator) -> Array:
-        """Scores of a machine that errs on what one arm collected."""
-        wrong = self.arm == {"A": 0, "B": 1, "neither": -1}[erring]
-        shapes = np.array([PLAIN, ERRING[name]])[wrong.astype(int), self.label]
-        return np.asarray(generator.beta(shapes[:, 0], shapes[:, 1]))
-
-    def totals(self, values: Array) -> Array:
-        """Sums of values by arm and other."""
-        cell = 2 * self.arm + ~self.other
-        return np.bincount(cell, values, minlength=4).reshape(2, 2).astype(np.float64)
-
-    def deployment(self, label: Array, machine: Array) -> Deployment:
-        """As a log."""
-        return Deployment(
-            "simulated",
-            np.arange(len(self.arm)),
-            self.arm.astype(np.uint8),
-            self.other,
-            label,
-            machine=machine,
-            frame=pl.DataFrame({"arm": self.arm}),
-        )
+def drawn_items(generator: np.random.Generator) -> Deployment:
+    """`ITEMS` of each arm of Table 2, all labelled, without machine scores."""
+    arm = np.repeat([0, 1], ITEMS)
+    label = generator.random(2 * ITEMS) < np.array(TRUE_SHARE)[arm]
+    accepts = np.array(AGREES)[arm, label.astype(int)]
+    return _log(arm, generator.random(2 * ITEMS) < accepts, label.astype(np.float64))
 
 
-def _table2(
-    datasets: int, plan: Plan, progress: Progress
-) -> tuple[list[dict[str, Any]], list[str]]:
+def _machine(items: Deployment, name: str, erring: str, generator: np.random.Generator) -> Array:
+    """Scores of a machine that errs on what one arm collected."""
+    wrong = items.arm == {"A": 0, "B": 1, "neither": -1}[erring]
+    shapes = np.array([PLAIN, ERRING[name]])[wrong.astype(int), items.label.astype(int)]
+    return np.asarray(generator.beta(shapes[:, 0], shapes[:, 1]))
+
+
+def _totals(items: Deployment, values: Array) -> Array:
+    """Sums of values by arm and other."""
+    return np.bincount(items.cell, values, minlength=4).reshape(2, 2).astype(np.float64)
+
+
+def _table2(datasets: int, plan: Plan, progress: Progress) -> Found:
     found: dict[tuple[str, str, str], list[float]] = {}
     for k in range(datasets):
         generator = _generator(plan, "table2", k)
-        items = Items.drawn(generator)
-        sums = {("hard", "", ""): items.totals(items.label.astype(np.float64))}
+        items = drawn_items(generator)
+        sums = {("hard", ""): _totals(items, items.label)}
         for name, arms in ARMS_OF.items():
             for erring in arms:
-                scores = items.machine(name, erring, generator)
-                sums[name, erring, ""] = items.totals(scores)
-        n = items.totals(np.ones(len(items.arm)))
-        for (name, erring, _), positive in sums.items():
+                sums[name, erring] = _totals(items, _machine(items, name, erring, generator))
+        n = _totals(items, np.ones(len(items)))
+        for (name, erring), positive in sums.items():
             for measure, label in LABELS.items():
                 value = float(direct_ratio(positive if label else n - positive))
                 found.setdefault((name, erring, measure), []).append(value)
@@ -323,21 +280,15 @@ def _table2(
     ]
 
 
-def _correction(
-    datasets: int, plan: Plan, progress: Progress
-) -> tuple[list[dict[str, Any]], list[str]]:
-    from truecost.tasks.abba.work import WORK
-
+def _correction(datasets: int, plan: Plan, progress: Progress) -> Found:
     found: dict[tuple[str, str, str], list[Estimate]] = {}
     for name in ("M2", "M3"):
         for k in range(datasets):
             generator = _generator(plan, f"correction {name}", k)
-            items = Items.drawn(generator)
-            machine = items.machine(name, "A", generator)
-            label = _labelled(items, generator)
-            own = Plan(plan.replicates, plan.seed + k)
-            scoring = Scoring(plan=own, method=WAY, choices=AbbaScoring(("soft", "corrected")))
-            for row in WORK.score(items.deployment(label, machine), scoring):
+            items = drawn_items(generator)
+            machine = _machine(items, name, "A", generator)
+            log = replace(items, label=_labelled(items, generator), machine=machine)
+            for row in _scored(log, plan, k, "soft", "corrected"):
                 found.setdefault((name, row.measure, row.dims["estimator"]), []).append(row)
             progress(f"correction of {name}", k + 1, datasets)
     rows = [
@@ -356,11 +307,10 @@ def _correction(
     ]
 
 
-def _labelled(items: Items, generator: np.random.Generator) -> Array:
+def _labelled(items: Deployment, generator: np.random.Generator) -> Array:
     """Labels of `LABELS_A_CELL` items of each cell, NaN for the others."""
-    cell = 2 * items.arm + ~items.other
-    label = np.full(len(cell), np.nan)
+    label = np.full(len(items), np.nan)
     for h in range(4):
-        rows = generator.choice(np.flatnonzero(cell == h), LABELS_A_CELL, replace=False)
+        rows = generator.choice(np.flatnonzero(items.cell == h), LABELS_A_CELL, replace=False)
         label[rows] = items.label[rows]
     return label

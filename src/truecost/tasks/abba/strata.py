@@ -1,9 +1,11 @@
-"""Strata of a deployment: what is assumed of each, and how sure its labels would make a result.
+"""Strata of a deployment, and how a budget of labels is shared among them (Neyman allocation).
 
-A *group* is the part of a stratum that lies in one cell; arrays of groups have the shape
-(strata, cells), with the cells in the order of `CELLS`. A rate is a share of false accepts.
+A stratum gets labels in proportion to its size times its standard deviation (paper 001, A.2). A
+*group* is the part of a stratum that lies in one cell; arrays of groups have the shape (strata,
+cells), with the cells in the order of `CELLS`. A rate is a share of false accepts.
 """
 
+import heapq
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -11,39 +13,212 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.factors import encode
-from truecost.errors import UsageError, first_five, named
+from truecost.errors import UsageError, counted, first_five, named
 from truecost.options import check
 from truecost.tasks.abba.options import SelectionTable
-from truecost.tasks.abba.records import CELLS, Array, Deployment, Floats
+from truecost.tasks.abba.records import CELLS, Array, Deployment, Floats, Ints
 
-Ints = npt.NDArray[np.int64]
+APART = 1e-9  # an overall rate further from that of the strata contradicts them
+
+
+def neyman(weights: npt.ArrayLike, rates: npt.ArrayLike) -> Floats:
+    """Shares of a budget that estimate the overall rate best: w sqrt(p (1-p)), made to sum to one.
+
+    Paper 001, Eq. 14.
+
+    Parameters
+    ----------
+    weights : array_like, shape (strata,)
+        Sizes of the strata, or their shares: only ratios count.
+    rates : array_like, shape (strata,)
+        Rate expected in each stratum, in [0, 1].
+
+    Returns
+    -------
+    ndarray of float64, shape (strata,)
+        NaN when every rate is 0 or 1.
+
+    Raises
+    ------
+    UsageError
+        When the lengths differ, a weight is negative or none is positive, or a rate lies outside
+        [0, 1].
+
+    Examples
+    --------
+    One item in ten lies in the stratum of disagreement:
+
+    >>> from truecost.tasks.abba.strata import neyman
+    >>> neyman([0.1, 0.9], [0.20, 0.05]).round(4).tolist()
+    [0.1694, 0.8306]
+    """
+    shares, p = _checked(weights, rates)
+    spreads = shares * np.sqrt(p * (1 - p))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(spreads / spreads.sum())
+
+
+@dataclass(frozen=True)
+class Gain:
+    """What Neyman allocation saves.
+
+    Attributes
+    ----------
+    gain, overall : float
+        Share of the labels that it saves, at the overall rate that was given; this rate.
+    gain_of_strata, overall_of_strata : float
+        The same at the rate of the strata together, sum w p: what can be expected.
+    problems : tuple of str
+        Says that the two rates differ, when they do.
+    """
+
+    gain: float
+    overall: float
+    gain_of_strata: float
+    overall_of_strata: float
+    problems: tuple[str, ...] = ()
+
+
+def gain(weights: npt.ArrayLike, rates: npt.ArrayLike, overall: float | None = None) -> Gain:
+    """Share of the labels that Neyman allocation saves against a simple random sample.
+
+    1 - (sum w sqrt(p (1-p)))^2 / (P (1-P)), with P the overall rate. Range [0, 1] when P is that
+    of the strata, higher is better; paper 001, Eq. 15.
+
+    Parameters
+    ----------
+    weights, rates : array_like, shape (strata,)
+        As in `neyman`.
+    overall : float, optional
+        Overall rate, in [0, 1]; that of the strata, sum w p, when left out.
+
+    Returns
+    -------
+    Gain
+        NaN when the overall rate is 0 or 1.
+
+    Raises
+    ------
+    UsageError
+        As `neyman` says, or when the overall rate lies outside [0, 1].
+
+    Examples
+    --------
+    The paper's example prints a gain of 24 %, from an overall rate that its strata do not have:
+
+    >>> from truecost.tasks.abba.strata import gain
+    >>> found = gain([0.1, 0.9], [0.20, 0.05], overall=0.08)
+    >>> round(found.gain, 4), round(found.gain_of_strata, 4)
+    (0.2423, 0.0824)
+    >>> print(found.problems[0])
+    the overall rate is given as 0.08, but the strata have 0.065 together: only the gain at 0.065 \
+can be expected
+    """
+    shares, p = _checked(weights, rates)
+    together = float((shares * p).sum())
+    rate = together if overall is None else overall
+    if not 0 <= rate <= 1:
+        raise UsageError(f"the overall rate is {rate}: it must lie between 0 and 1")
+    least = float((shares * np.sqrt(p * (1 - p))).sum()) ** 2
+    problems: tuple[str, ...] = ()
+    if abs(rate - together) > APART:
+        problems = (
+            f"the overall rate is given as {rate:g}, but the strata have {together:g} together: "
+            f"only the gain at {together:g} can be expected",
+        )
+    return Gain(_saved(least, rate), rate, _saved(least, together), together, problems)
+
+
+def _saved(least: float, rate: float) -> float:
+    """One less the variance `least` over that of a simple random sample."""
+    variance = rate * (1 - rate)
+    return 1 - least / variance if variance > 0 else np.nan
+
+
+def _checked(weights: npt.ArrayLike, rates: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Weights that sum to one, and rates: UsageError when they cannot be used."""
+    w, p = np.asarray(weights, np.float64), np.asarray(rates, np.float64)
+    if w.ndim != 1 or w.shape != p.shape:
+        raise UsageError(
+            f"{counted(w.size, 'weight')} for {counted(p.size, 'rate')}: each stratum needs both"
+        )
+    if not (np.isfinite(w) & (w >= 0)).all() or not w.sum() > 0:
+        raise UsageError(f"weights are {w.tolist()}: sizes or shares of strata are needed")
+    if not ((p >= 0) & (p <= 1)).all():
+        raise UsageError(f"rates are {p.tolist()}: each must lie between 0 and 1")
+    return w / w.sum(), p
+
+
+def allocate(spreads: Floats, low: Ints, high: Ints, total: int) -> Ints:
+    """The whole numbers n of labels that minimise sum spread^2 / n, within limits.
+
+    A spread is the size of a stratum times its standard deviation; `total` lies between the sums of
+    the limits. Without limits n is proportional to the spread. A stratum that meets a limit keeps
+    to it, and the others share the rest alike. The last labels go one by one to where they help
+    most, the first stratum of equal ones; that gives the least of all integer allocations (Wright
+    2012).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truecost.tasks.abba.strata import allocate
+    >>> allocate(np.array([8.0, 2.0, 1.0]), np.array([0, 0, 15]), np.array([60, 90, 20]), 100)
+    array([60, 25, 15])
+    """
+    there = spreads > 0
+    full = np.where(there, high, low)
+    if full.sum() < total:  # more labels than can help: in proportion to what is there
+        return allocate(np.where(there, 0.0, high), full, high, total)
+    found = _label_counts(spreads, low, high, total)
+    queue = [_offer(spreads, found, s) for s in np.flatnonzero(there & (found < high))]
+    heapq.heapify(queue)
+    for _ in range(total - int(found.sum())):
+        _, s = heapq.heappop(queue)
+        found[s] += 1
+        if found[s] < high[s]:
+            heapq.heappush(queue, _offer(spreads, found, s))
+    return found
+
+
+def _label_counts(spreads: Floats, low: Ints, high: Ints, total: int) -> Ints:
+    """Labels that each help more than some least amount, as many as `total` holds."""
+
+    def worth(scale: float) -> Ints:
+        # the n-th label lowers spread^2 / n by spread^2 / (n (n-1)), which is to be 1 / scale^2
+        n = np.floor(0.5 + np.sqrt(0.25 + (scale * spreads) ** 2))
+        return np.where(spreads > 0, np.clip(n, low, high), low).astype(np.int64)
+
+    if low.sum() == total or worth(0).sum() > total:
+        return low.astype(np.int64)
+    below, above = 0.0, (high.max() + 1) / spreads[spreads > 0].min()
+    while below < (middle := (below + above) / 2) < above:
+        if worth(middle).sum() <= total:
+            below = middle
+        else:
+            above = middle
+    return worth(below)
+
+
+def _offer(spreads: Floats, found: Ints, stratum: np.intp) -> tuple[float, np.intp]:
+    """How much one more label of a stratum changes the sum, for a heap."""
+    n = int(found[stratum])
+    return -float(spreads[stratum] ** 2) / (n * (n + 1)) if n else -np.inf, stratum
+
+
 MEASURES = ("rrecall", "rfpr", "fpr")
 SOURCES = ("given", "labels", "machine", "nothing")  # where rates come from
 
 
 @dataclass(frozen=True, eq=False)
 class Strata:
-    """The strata in which items are chosen for labels.
-
-    Attributes
-    ----------
-    names : ndarray of str, shape (S,)
-    codes : ndarray of int, shape (N,)
-        Stratum of each item.
-    sizes, labelled : ndarray of int64, shape (S, 4)
-        Items of each group, and how many of them have a label.
-    rates : ndarray of float64, shape (S, 4)
-        Share of false accepts that is assumed in each group.
-    sources : ndarray of str, shape (S, 4)
-        Where it comes from, one of `SOURCES`.
-    """
+    """The S strata in which items are chosen for labels; arrays of groups have the shape (S, 4)."""
 
     names: Array
-    codes: Array
-    sizes: Ints
-    labelled: Ints
-    rates: Floats
-    sources: Array
+    codes: Array  # stratum of each item, (N,)
+    sizes: Ints  # items of each group
+    labelled: Ints  # those of them that have a label
+    rates: Floats  # share of false accepts that is assumed
+    sources: Array  # where it comes from, one of `SOURCES`
 
     @property
     def size(self) -> Ints:
@@ -73,22 +248,12 @@ def stratify(deployment: Deployment, rates: Mapping[str, float] | None = None) -
     A rate is the one given, else that of the group's labels, weighted by inverse inclusion
     probability, else the mean of the machine's probabilities, else that of the cell's labels, else
     one half. Half a label of each kind is added to the labels of a cell; to those of a part of a
-    cell one label, shared as the cell is. No rate is nearer to 0 or 1 than half an item.
-
-    Parameters
-    ----------
-    deployment : Deployment
-        Its strata, or else its cells. Without inclusion probabilities the labels of a stratum
-        count as a simple random sample of it.
-    rates : mapping of str to float, optional
-        Share of false accepts by cell, or by stratum, of some or all.
-
-    Raises
-    ------
-    UsageError
-        When rates name what is not there, or lie outside [0, 1].
+    cell one label, shared as the cell is. No rate is nearer to 0 or 1 than half an item. Rates are
+    given by cell or by stratum, of some or all; strata are those of the log, or else its cells.
     """
-    names, codes = _places(deployment)
+    every, places = deployment.stratum_codes
+    there, codes = encode(places)  # of the cells those that have items
+    names = every[there]
     groups = codes * len(CELLS) + deployment.cell
 
     def summed(values: Array, among: Array) -> Array:
@@ -100,13 +265,13 @@ def stratify(deployment: Deployment, rates: Mapping[str, float] | None = None) -
     labelled = summed(everyone, known).astype(np.int64)
     weights = deployment.label_weights
     false = summed(weights * (deployment.label == 0), known)
-    found, sources = _of_labels(false, summed(weights, known), labelled, sizes)
+    found, sources = _label_rates(false, summed(weights, known), labelled, sizes)
     if is_probable(deployment.machine):
         bare = labelled == 0
         accepted = summed(np.asarray(deployment.machine), everyone)
         found[bare] = 1 - accepted[bare] / np.maximum(1, sizes[bare])
         sources[bare] = "machine"
-    for place, rate in _given(rates or {}, names):
+    for place, rate in _groups_of_rates(rates or {}, names):
         found[place], sources[place] = rate, "given"
     least = 0.5 / (sizes + 1)
     return Strata(names, codes, sizes, labelled, np.clip(found, least, 1 - least), sources)
@@ -117,15 +282,9 @@ def is_probable(machine: Floats | None) -> bool:
     return machine is not None and bool(((machine >= 0) & (machine <= 1)).all())
 
 
-def _places(deployment: Deployment) -> tuple[Array, Array]:
-    """Names of the strata, sorted or in the order of the cells, and that of each item."""
-    if deployment.strata is not None:
-        return encode(deployment.strata)
-    there, codes = encode(deployment.cell)
-    return np.array(CELLS)[there], codes
-
-
-def _of_labels(false: Floats, weight: Floats, labelled: Ints, sizes: Ints) -> tuple[Floats, Array]:
+def _label_rates(
+    false: Floats, weight: Floats, labelled: Ints, sizes: Ints
+) -> tuple[Floats, Array]:
     """Rates of groups by their labels or those of their cells, one half without any."""
     in_cell = labelled.sum(axis=0)
     cell = _smoothed(false.sum(axis=0), weight.sum(axis=0), in_cell, np.full(len(CELLS), 0.5))
@@ -140,7 +299,9 @@ def _smoothed(false: Floats, weight: Floats, labelled: Ints, rate: Floats) -> Fl
     return np.asarray((labelled * share + rate) / (labelled + 1))
 
 
-def _given(rates: Mapping[str, float], names: Array) -> Iterator[tuple[tuple[Array, ...], float]]:
+def _groups_of_rates(
+    rates: Mapping[str, float], names: Array
+) -> Iterator[tuple[tuple[Array, ...], float]]:
     """Which groups a given rate is for, and the rate: UsageError when it is for none."""
     strata, cells = np.arange(len(names)), np.arange(len(CELLS))
     by_stratum = set(rates) <= set(names)
@@ -160,34 +321,19 @@ def _given(rates: Mapping[str, float], names: Array) -> Iterator[tuple[tuple[Arr
 
 @dataclass(frozen=True, eq=False)
 class Precision:
-    """How the standard error of a result depends on the numbers of labels.
+    """How the standard error of a result depends on the numbers of labels of the S strata.
 
-    Attributes
-    ----------
-    sizes : ndarray of int64, shape (S,)
-        Items of each stratum.
-    spreads : ndarray of float64, shape (S,)
-        Size of each stratum times the standard deviation of an item's part in the result.
-    sampling : float
-        Variance that stays when every item has a label; NaN when the result is undefined.
+    A spread is the size of a stratum times the standard deviation of an item's part in the result.
     """
 
-    sizes: Ints
-    spreads: Floats
-    sampling: float
+    sizes: Ints  # items of each stratum, (S,)
+    spreads: Floats  # (S,)
+    sampling: float  # variance that stays when every item has a label; NaN when undefined
 
     def variance(self, labels: Ints) -> float:
-        """Sampling variance and that of the labels: sum spread^2 (1/n - 1/N).
+        """Sampling variance and that of the labels (S,): sum spread^2 (1/n - 1/N).
 
-        Parameters
-        ----------
-        labels : ndarray of int64, shape (S,)
-            Labels of each stratum.
-
-        Returns
-        -------
-        float
-            NaN when a stratum that matters has no label.
+        NaN when a stratum that matters has no label.
         """
         needed = self.spreads > 0
         n, size = labels[needed], self.sizes[needed]
@@ -212,16 +358,8 @@ def precision(strata: Strata, measure: str) -> Precision:
     sum_h g_h^2 N_h^2 p_h (1 - p_h)/n_h (1 - n_h/N_h) and the sampling variance of the counts. Items
     count as independent, and only human labels are used: users with many items widen an interval,
     good machine scores narrow it. Of the share of false accepts, g = 1/N and S_s^2 = p_s (1 - p_s).
-
-    Parameters
-    ----------
-    measure : {"rrecall", "rfpr", "fpr"}
-        Logarithm of a ratio, or the share of false accepts among all items.
-
-    Returns
-    -------
-    Precision
-        Undefined (NaN) for a ratio when one arm has no item that both models accept.
+    The measure is the logarithm of a ratio, undefined (NaN) when one arm has no item that both
+    models accept, or `fpr`, the share of false accepts among all items.
     """
     size = strata.size
     if measure == "fpr":
@@ -247,17 +385,8 @@ def gradient(totals: npt.ArrayLike) -> Floats:
     """Derivative of log r by the total of each cell, r as the direct estimator has it.
 
     log r = log T_11A - log T_A + log T_B - log T_11B, with T_A = T_11A + T_10A and
-    T_B = T_11B + T_01B.
-
-    Parameters
-    ----------
-    totals : array_like, shape (4,)
-        Items of one class in each cell, in the order of `CELLS`; both models accept some in each
-        arm.
-
-    Returns
-    -------
-    ndarray of float64, shape (4,)
+    T_B = T_11B + T_01B: items of one class in each of the `CELLS`, some of which both models accept
+    in each arm.
 
     Examples
     --------

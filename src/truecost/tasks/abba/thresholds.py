@@ -4,17 +4,13 @@ How a threshold is chosen from the curves stands in `choosing`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from itertools import product
 
 import numpy as np
-import numpy.typing as npt
 
-from truecost.core.application import Application
-from truecost.core.estimates import Setting
 from truecost.core.evidence import Evidence, Totals
-from truecost.core.factors import encode
 from truecost.core.flags import raised
 from truecost.core.replication import by_block
 from truecost.core.results import Estimate
@@ -23,18 +19,28 @@ from truecost.core.tally import Tally
 from truecost.core.weights import Plan, Weights
 from truecost.errors import InputError, UsageError, first_five, named
 from truecost.formats import Table
-from truecost.tasks.abba.checks import label_mix
-from truecost.tasks.abba.choosing import Choosing, Curve
-from truecost.tasks.abba.counting import OTHER, evidence_of, plan_of
-from truecost.tasks.abba.describing import By, Plane, Rule
-from truecost.tasks.abba.interval_choice import ENOUGH, MOST_BROKEN, Trust, leans, least_count
+from truecost.names import ChosenBy
+from truecost.options import check_fields
+from truecost.study.config import Study
+from truecost.study.outcome import Part
+from truecost.study.running import score_part
+from truecost.study.settings import Reader
+from truecost.tasks.abba.checks import mix_differs
+from truecost.tasks.abba.choosing import Choosing, Curve, compared, setting_of, thresholds_of
+from truecost.tasks.abba.counting import ENOUGH, OTHER, evidence_of, leans, least_count, plan_of
+from truecost.tasks.abba.describing import Plane, Rule
 from truecost.tasks.abba.measures import ESTIMATORS, ratio
-from truecost.tasks.abba.options import AbbaScoring
-from truecost.tasks.abba.records import CELLS, FEW, Deployment
-from truecost.tasks.abba.scoring import LABELS, context_of, estimators_of, placed
+from truecost.tasks.abba.options import AbbaScoring, AbbaTable
+from truecost.tasks.abba.records import FEW, Array, Deployment, Floats
+from truecost.tasks.abba.scoring import (
+    LABELS,
+    MOST_BROKEN,
+    Trust,
+    context_of,
+    estimators_of,
+    placed,
+)
 
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 Ratios = dict[tuple[str, int], tuple[Array, Array, Array]]  # value, lowered, raised
 GRID = 200  # thresholds, unless a grid is given
 
@@ -49,8 +55,8 @@ class Choice:
         Highest rRecall with rFPR at most this; lowest rFPR with rRecall at least this. The first at
         1 when both are left out.
     by : {"point", "upper"}
-        Limits hold for the value, or for the bound of its interval. In a replicate the bound keeps
-        the distance, as a factor, that it has from the value in the data.
+        Limits hold for the value, or for the bound of its interval, which in a replicate keeps the
+        distance, as a factor, that it has from the value in the data.
     grid : int or tuple of float
         Number of quantiles of the scores that B accepts, or the thresholds themselves.
     test_set : Table, optional
@@ -64,14 +70,13 @@ class Choice:
 
     max_rfpr: float | None = None
     min_rrecall: float | None = None
-    by: By = "point"
+    by: ChosenBy = "point"
     grid: int | tuple[float, ...] = GRID
     test_set: Table | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         _ = self.rules
-        if self.by not in ("point", "upper"):
-            raise UsageError(f"--by {self.by!r}: choose point or upper")
+        check_fields(self, AbbaTable)
         if isinstance(self.grid, int) and not 1 <= self.grid <= 10_000:
             raise UsageError(f"--grid is {self.grid}: give 1 to 10,000 thresholds")
         if isinstance(self.grid, tuple) and not (self.grid and np.isfinite(self.grid).all()):
@@ -80,19 +85,13 @@ class Choice:
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rules that were asked for."""
-        found = []
-        if self.max_rfpr is not None:
-            found.append(Rule("max-rfpr", self.max_rfpr))
-        if self.min_rrecall is not None:
-            found.append(Rule("min-rrecall", self.min_rrecall))
-        return tuple(found) or (Rule("max-rfpr", 1.0),)
+        highest = () if self.max_rfpr is None else (Rule("max-rfpr", self.max_rfpr),)
+        lowest = () if self.min_rrecall is None else (Rule("min-rrecall", self.min_rrecall),)
+        return (*highest, *lowest) or (Rule("max-rfpr", 1.0),)
 
 
 def choose(
-    deployment: Deployment,
-    scoring: Scoring,
-    choice: Choice,
-    dims: Mapping[str, str] | None = None,
+    deployment: Deployment, scoring: Scoring, choice: Choice, dims: Mapping[str, str] | None = None
 ) -> tuple[list[Estimate], list[Plane]]:
     """Both ratios at the threshold that each rule chooses, and over all thresholds.
 
@@ -126,27 +125,17 @@ def choose(
     machine = any(ESTIMATORS[e].machine for e in estimators)
     evidence = _evidence(deployment, plan, grid, machine=machine)
     curves = _Curves(deployment, plan, scoring, grid, evidence)
+    found = curves.by_measure(estimators, " ".join(about.values()))
     rows, planes = [], []
-    for estimator, found in zip(
-        estimators, curves.of(estimators, " ".join(about.values())), strict=True
-    ):
-        setting = Setting(
-            plan,
-            scoring.level,
-            "percentile",
-            scoring.icc,
-            context_of(deployment, placed(about, estimator)),
-            Application(),
-            evidence,
-        )
-        made = Choosing(
-            grid, choice.rules, choice.by, found, setting, _flags(deployment, estimator)
-        )
+    for estimator, own in zip(estimators, found, strict=True):
+        context = context_of(deployment, placed(about, estimator))
+        setting = setting_of(scoring, plan, context, evidence)
+        mixed = estimator == "pooled" and mix_differs(deployment)
+        flags = raised(uncorrected=estimator == "soft", label_mix=mixed)
+        made = Choosing(grid, choice.rules, choice.by, own, setting, flags)
         rows += made.rows()
         planes.append(made.plane(deployment.threshold_b))
     if choice.test_set is not None:
-        from truecost.tasks.abba.test_sets import compared
-
         more, plane = compared(deployment, choice, scoring, about)
         rows, planes = [*rows, *more], [*planes, plane]
     return rows, planes
@@ -157,7 +146,7 @@ def _refuse_bare(deployment: Deployment, estimator: str) -> None:
     d = deployment
     if not ESTIMATORS[estimator].labels:
         return
-    names, codes = (np.array(CELLS), d.cell) if d.strata is None else encode(d.strata)
+    names, codes = d.stratum_codes
     items, labels = (np.bincount(codes[x], minlength=len(names)) for x in (d.cell >= 0, d.labelled))
     bare = [str(name) for name in names[(items > 0) & (labels == 0)]]
     if bare:
@@ -168,43 +157,25 @@ def _refuse_bare(deployment: Deployment, estimator: str) -> None:
         )
 
 
-def _flags(deployment: Deployment, estimator: str) -> tuple[str, ...]:
-    """What a reader of an estimator's rows should beware of."""
-    mix = label_mix(deployment) if estimator == "pooled" else None
-    return raised(uncorrected=estimator == "soft", label_mix=mix is not None and mix.differs)
-
-
 def grid_of(deployment: Deployment, choice: Choice) -> Floats:
-    """The candidate thresholds, ascending, the deployed one first when they are quantiles.
-
-    Returns
-    -------
-    ndarray of float64, shape (thresholds,)
-
-    Raises
-    ------
-    UsageError
-        When there are no scores, or a threshold lies below the deployed one.
-    """
+    """The candidate thresholds, ascending, the deployed one first when they are quantiles."""
     scores, lowest = deployment.score_b, deployment.threshold_b
     if scores is None or lowest is None:
         raise UsageError(
             f"{deployment.name}: thresholds need the scores of both models, not their decisions: "
             f"--map score_a=COLUMN,score_b=COLUMN"
         )
-    if isinstance(choice.grid, tuple):
-        grid = np.unique(np.array(choice.grid, np.float64))
-        below = grid[grid < lowest]
-        if len(below):
-            raise UsageError(
-                f"{deployment.name}: thresholds below the deployed {lowest:g} are not identified: "
-                f"{first_five(f'{t:g}' for t in below)}. What B would accept there was never "
-                f"collected; deploy B with a lower threshold to learn it"
-            )
-        return grid
-    kept = scores[scores >= lowest]
-    quantiles = np.quantile(kept, np.arange(choice.grid) / choice.grid, method="lower")
-    return np.unique(np.concatenate([[lowest], quantiles]))
+    grid = thresholds_of(choice.grid, scores[scores >= lowest])
+    if not isinstance(choice.grid, tuple):
+        return np.unique([lowest, *grid])
+    below = grid[grid < lowest]
+    if len(below):
+        raise UsageError(
+            f"{deployment.name}: thresholds below the deployed {lowest:g} are not identified: "
+            f"{first_five(f'{t:g}' for t in below)}. What B would accept there was never "
+            f"collected; deploy B with a lower threshold to learn it"
+        )
+    return grid
 
 
 def _evidence(deployment: Deployment, plan: Plan, grid: Floats, machine: bool) -> Evidence:
@@ -249,28 +220,23 @@ class _Grid:
 
 @dataclass(frozen=True, eq=False)
 class _Curves:
-    """Both ratios over the grid, at the point and in replicates.
-
-    Attributes
-    ----------
-    grid : ndarray, shape (thresholds,)
-    evidence : Evidence
-        Of the deployment, by threshold.
-    """
+    """Both ratios over the grid, at the point and in replicates."""
 
     deployment: Deployment
     plan: Plan
     scoring: Scoring
-    grid: Floats
-    evidence: Evidence
+    grid: Floats  # (thresholds,)
+    evidence: Evidence  # of the deployment, by threshold
 
-    def of(self, estimators: Sequence[str], what: str) -> list[dict[str, Curve]]:
+    def by_measure(self, estimators: Sequence[str], what: str) -> list[dict[str, Curve]]:
         """Curves of each estimator by measure."""
         ones = Weights.ones(self.evidence.factors)
         [(sums, point)] = by_block(
             self.evidence, ones, lambda seen: (_Grid(seen), _ratios(_Grid(seen), estimators)), 1
         )
-        few = self._few(sums) if "corrected" in estimators else None
+        least = np.minimum(sums("collected", "items")[0], ENOUGH)
+        few = _effective(sums)[0] < least * (1 - 1e-9)
+        few &= "corrected" in estimators  # no other is widened
         tell = self.scoring.progress
         drawn = by_block(
             self.evidence,
@@ -279,44 +245,23 @@ class _Curves:
             self.scoring.jobs,
             None if tell is None else lambda done, total: tell(what, done, total),
         )
-        return [
-            {name: self._curve(name, estimator, point, drawn, sums, few) for name in LABELS}
-            for estimator in estimators
-        ]
 
-    def _few(self, sums: "_Grid") -> Array | None:
-        """Cells of few labels at each threshold; None where there are none."""
-        least = np.minimum(sums("collected", "items")[0], ENOUGH)
-        few = _effective(sums)[0] < least * (1 - 1e-9)
-        return few if few.any() else None
+        def curve(estimator: str, label: int) -> Curve:
+            sides = zip(*(block[estimator, label] for block in drawn), strict=True)
+            middle, below, above = map(np.concatenate, sides)
+            return Curve(
+                point[estimator, label][0][0],
+                middle,
+                np.fmin(below, middle),
+                np.fmax(above, middle),
+                few.any(axis=(-2, -1)) & (estimator == "corrected"),
+                least_count(_items_of_label(sums, estimator, label)[0], estimator) < FEW,
+                (~np.isfinite(middle)).mean(axis=0) > MOST_BROKEN,
+                partial(self._delta, estimator, label),
+                union=estimator == "corrected",
+            )
 
-    def _curve(
-        self,
-        name: str,
-        estimator: str,
-        point: Ratios,
-        drawn: Sequence[Ratios],
-        sums: "_Grid",
-        few: Array | None,
-    ) -> Curve:
-        label = LABELS[name]
-        widened: npt.NDArray[np.bool_] = np.zeros(len(self.grid), bool)
-        if estimator == "corrected" and few is not None:
-            widened = np.asarray(few.any(axis=(-2, -1)))
-        middle, below, above = (
-            np.concatenate([block[estimator, label][side] for block in drawn]) for side in range(3)
-        )
-        return Curve(
-            point[estimator, label][0][0],
-            middle,
-            np.fmin(below, middle),
-            np.fmax(above, middle),
-            widened,
-            least_count(_seen(sums, estimator, label)[0], estimator) < FEW,
-            (~np.isfinite(middle)).mean(axis=0) > MOST_BROKEN,
-            partial(self._delta, estimator, label),
-            union=estimator == "corrected",
-        )
+        return [{name: curve(e, label) for name, label in LABELS.items()} for e in estimators]
 
     def _delta(self, estimator: str, label: int, k: int) -> tuple[float, float]:
         """Ends of the interval of the delta method at one threshold."""
@@ -329,14 +274,11 @@ class _Curves:
 def _ratios(sums: "_Grid", estimators: Sequence[str], few: Array | None = None) -> Ratios:
     """Ratios of each estimator and label; the lowered and raised ones where labels are few."""
     found: Ratios = {}
-    for estimator in estimators:
-        for label in (0, 1):
-            middle = ratio(sums, estimator, label)
-            sides = (middle, middle)
-            if estimator == "corrected" and few is not None:
-                below, above = (ratio(sums, estimator, label, x) for x in leans(few, label))
-                sides = (below, above)
-            found[estimator, label] = (middle, *sides)
+    for estimator, label in product(estimators, (0, 1)):
+        middle = below = above = ratio(sums, estimator, label)
+        if estimator == "corrected" and few is not None and few.any():
+            below, above = (ratio(sums, estimator, label, lean) for lean in leans(few, label))
+        found[estimator, label] = middle, below, above
     return found
 
 
@@ -348,7 +290,7 @@ def _effective(sums: "_Grid") -> Array:
     return np.asarray(sums("collected", "labelled") ** 2 / np.where(squares > 0, squares, 1.0))
 
 
-def _seen(sums: "_Grid", estimator: str, label: int) -> Array:
+def _items_of_label(sums: "_Grid", estimator: str, label: int) -> Array:
     """Items of a label in each cell that an estimator rests on, at each threshold."""
     with np.errstate(divide="ignore", invalid="ignore"):
         if ESTIMATORS[estimator].machine:
@@ -357,3 +299,44 @@ def _seen(sums: "_Grid", estimator: str, label: int) -> Array:
         true = sums("collected", "true" if sums.weighed else "positive")
         share = np.where(labels > 0, _effective(sums) / labels, 0.0)
         return np.asarray((true if label else labels - true) * share)
+
+
+OF_TEST_SETS = ("score_a", "score_b", "label", "unit")
+
+
+def part_of(
+    systems: Sequence[Deployment],
+    scoring: Mapping[str, Scoring],
+    dims: Mapping[str, str],
+    study: "Study",
+    reader: Reader,
+) -> Part:
+    """The deployments scored at their thresholds, or with the threshold that is chosen for B."""
+    if not study.table(AbbaTable).thresholds:
+        return score_part(systems, scoring, dims, None)
+    asked = study.table(AbbaTable).given()
+    names = ("max_rfpr", "min_rrecall", "by", "grid")
+    alone = Choice(**{name: asked[name] for name in names if name in asked})
+    choice = replace(alone, test_set=_test_set(study, reader))
+    found = []
+    for system in systems:
+        own = scoring[system.name]
+        masks = [mask for subset in own.subsets for mask in system.masks(subset)]
+        found.append(choose(system, own, choice, dims))
+        for name, mask in masks:  # a test set stands beside the whole only
+            found.append(choose(system.take(mask), own, alone, {**dims, "subset": name}))
+    estimates = tuple(row for rows, _ in found for row in rows)
+    planes = tuple(plane for _, of in found for plane in of)
+    return Part(dims, tuple(systems), scoring, estimates, described=planes)
+
+
+def _test_set(study: "Study", reader: Reader) -> Table | None:
+    """Labelled trials beside the log; columns that are mapped for it are known here too."""
+    path = study.table(AbbaTable).test_set
+    if path is None:
+        return None
+    table = reader.table(path)
+    reader.note(path)
+    mapped = {study.data.map.get(key): key for key in OF_TEST_SETS if key not in table.columns}
+    names = {column: key for column, key in mapped.items() if column in table.frame.columns}
+    return replace(table, frame=table.frame.rename(names))

@@ -4,23 +4,15 @@ from collections.abc import Sequence
 
 from truecost.core.digits import amount, bracketed, counted, figure, percent
 from truecost.core.results import Row
-from truecost.report.section import Group, Line
-from truecost.report.story import Part, Story, means, part_of
-from truecost.report.verdict import worst
-from truecost.report.words import (
-    ESTIMATORS,
-    against_naive,
-    caveats,
-    endless,
-    isolated,
-    rule_said,
-    units_of,
-    value,
-)
+from truecost.report import words
+from truecost.report.section import Group, Line, joined
+from truecost.report.story import Part, Story, mean_rows, part_of
+from truecost.report.verdict import worst_subset
+from truecost.report.words import endless, isolated, value
 from truecost.tasks.abba.describing import Chosen, Plane
 from truecost.tasks.abba.measures import ESTIMATORS as BY_TRUST
+from truecost.tasks.abba.options import RATIOS
 
-RATIOS = ("rrecall", "rfpr")
 TRUSTED = ("mean", *BY_TRUST)
 MOST = 10  # lines; more are folded
 TIMES = 3.0  # from here on how many times as many is said, not how many percent more
@@ -61,9 +53,8 @@ WORDS = {  # more, less, neither and many times as much, by ratio
 UNDEFINED = {"rrecall": "its recall", "rfpr": "its false-positive rate"}
 
 
-def about_ratios(story: Story, row: Row) -> str:
+def about_ratios(_: Story, row: Row) -> str:
     """What the figures are, before the first of them."""
-    del story
     return (
         f"B is the candidate, A the deployed model; rrecall is the recall of B over that of A, "
         f"rfpr the same of false-positive rates, and 1 is no change. What neither model accepts "
@@ -72,33 +63,44 @@ def about_ratios(story: Story, row: Row) -> str:
     )
 
 
+def headline(story: Story) -> str:
+    """How B does against A in a few words, and for which deployments or at which thresholds."""
+    part, found = story.parts[0], dict[str, list[str]]()
+    planes = [p for p in trusted(_planes(story, part)) if not p.subset]
+    for plane in planes:
+        for chosen in plane.chosen:
+            if chosen.threshold is not None and (both := plane.rows(story.values, chosen)):
+                name = f"at threshold {figure(chosen.threshold)}"
+                name += f" of {isolated(plane.system)}" * (len(planes) > 1)
+                found.setdefault(outcome(both)[1], []).append(name)
+    for line in [] if planes else _deployments(story, part):
+        found.setdefault(line.chip, []).append(line.name)
+    said = "; ".join(f"{chip} ({words.listed(names, 3)})" for chip, names in found.items())
+    if not said:
+        return "No threshold of B will do."
+    return f"{part.name + ': ' * bool(part.name)}B against A: {said}."
+
+
 def verdict(story: Story) -> list[Group]:
-    """What each deployment or chosen threshold comes to, and the worst subset."""
-    if story.described_as(Plane):  # the thresholds of subsets stand there already
-        return groups_of(story)
-    return [*groups_of(story), *worst(story, f"{story.main} ")]
-
-
-def groups_of(story: Story) -> list[Group]:
-    """A line for each deployment, or for each threshold that was chosen, by part."""
-    groups = []
+    """A line for each deployment, or for each threshold that was chosen, by part; and the worst
+    subset, where the thresholds of subsets do not stand there already.
+    """
+    groups, chosen = [], bool(story.described_as(Plane))
     for part in story.parts:
-        lines, subsets = _deployments(story, part), list[Line]()
-        summary = ""
-        if story.described_as(Plane):
-            lines, subsets, summary = _chosen(story, part)
+        found = _chosen(story, part) if chosen else (_deployments(story, part), list[Line](), "")
+        lines, subsets, summary = found
         folded = (*lines[MOST:], *subsets)
         if len(lines) > MOST:
             summary = f"{len(folded)} more"
         groups.append(Group(part.title, tuple(lines[:MOST]), folded, summary))
-    return groups
+    return groups if chosen else [*groups, *worst_subset(story, f"{story.main} ")]
 
 
 def _deployments(story: Story, part: Part) -> list[Line]:
     """What the estimator to trust says of each deployment."""
     rows = [r for r in story.whole if part_of(r) == part]
     found: dict[str, dict[str, Row]] = {}
-    for row in means(rows):
+    for row in mean_rows(rows):
         if row.label in RATIOS:
             found.setdefault(row.dims["system"], {})[row.measure] = row
     return [
@@ -110,7 +112,7 @@ def _line(name: str, both: dict[str, Row], before: str = "", more: str = "") -> 
     """One outcome of both ratios, or of the one that there is."""
     look, chip = outcome(both)
     some = next(iter(both.values()))
-    rests = ". ".join(filter(None, (_rests_on(some), _beware(both), more)))
+    rests = ". ".join(filter(None, (_counts_words(some), _beware(both), more)))
     return Line(look, chip, name, before + sentence(both), f"{rests}.")
 
 
@@ -124,7 +126,7 @@ def outcome(both: dict[str, Row]) -> tuple[str, str]:
 
 def _side(row: Row) -> str:
     """Whether a ratio is better, worse or the same; empty where that is not decided."""
-    state = against_naive(row)
+    state = words.against_naive(row)
     return state if state in ("better", "worse", "same") else ""
 
 
@@ -137,19 +139,16 @@ def sentence(both: dict[str, Row]) -> str:
 def _change(row: Row) -> str:
     """How much more or less B does than A, with the interval."""
     more, less, same, times = WORDS[row.measure]
-    if row.value is None and endless(row):
-        why = (row.reason or "").removeprefix("infinite: ")
-        ends = bracketed(_times(row.lower), "infinite", "")
-        return f"{times.format('infinitely many')} {ends} ({why})"
-    if row.value is None:
+    if row.value is None and not endless(row):
         return f"cannot be judged by {UNDEFINED[row.measure]} ({value(row)})"
-    if row.value >= TIMES:
-        ends = bracketed(_times(row.lower), "infinite" if endless(row) else _times(row.upper), "")
-        return f"{times.format(_times(row.value))} {ends}"
-    change = _percents(row.value)
-    pattern = same if change == "0%" else less if row.value < 1 else more
-    upper = "infinite" if endless(row) else _percents(row.upper)
-    ends = bracketed(_percents(row.lower), upper, "")
+    write = _percents if row.value is not None and row.value < TIMES else _times
+    ends = bracketed(write(row.lower), "infinite" if endless(row) else write(row.upper), "")
+    if row.value is None:
+        why = (row.reason or "").removeprefix("infinite: ")
+        return f"{times.format('infinitely many')} {ends} ({why})"
+    change, pattern = write(row.value), times
+    if write is _percents:
+        pattern = same if change == "0%" else less if row.value < 1 else more
     return f"{pattern.format(change.removeprefix('-'))} {ends}"
 
 
@@ -165,7 +164,7 @@ def _percents(ratio: float | None) -> str:
     return f"{change:.2g}%" if abs(change) < 9.95 else f"{change:.0f}%"
 
 
-def _rests_on(row: Row) -> str:
+def _counts_words(row: Row) -> str:
     """`corrected: 3490 items (1710 by A, 1780 by B), 1044 labels; 300 units (user)`."""
     found = row.counts
     estimator = row.dims.get("estimator", "")
@@ -173,36 +172,36 @@ def _rests_on(row: Row) -> str:
     if "items_a" in found:
         said += f" ({amount(found['items_a'])} by A, {amount(found['items_b'])} by B)"
         said += f", {counted(found['labels'], 'label')}"
-    text = f"{ESTIMATORS.get(estimator, estimator)}: {said}"
-    return "; ".join(filter(None, (text, units_of(row))))
+    text = f"{words.ESTIMATORS.get(estimator, estimator)}: {said}"
+    return "; ".join(filter(None, (text, words.units_of(row))))
 
 
 def _beware(both: dict[str, Row]) -> str:
     """What to beware of before believing either ratio; once, where both have the same."""
-    said = {name: caveats(row) for name, row in both.items()}
-    texts = {*said.values()} - {""}
-    if len(texts) == 1 and all(said.values()):
-        return f"But {texts.pop()}"
-    named = [f"{name}: {text}" for name, text in said.items() if text]
-    return f"But {'; '.join(named)}" if named else ""
+    said = {name: words.caveats(row) for name, row in both.items()}
+    texts = [f"{name}: {text}" for name, text in said.items() if text]
+    if len({*said.values()}) == 1:
+        texts = [text for text in said.values() if text][:1]
+    return f"But {'; '.join(texts)}" if texts else ""
 
 
 def _other_side(rows: Sequence[Row], system: str) -> str:
     """Where machine labels alone would say the opposite."""
-    said = [
-        f"{r.measure} {value(r)}"
-        for r in rows
-        if r.dims["system"] == system and "other_side" in r.flags
-    ]
+    own = (r for r in rows if r.dims["system"] == system and "other_side" in r.flags)
+    said = [f"{r.measure} {value(r)}" for r in own]
     return f"Machine labels alone would say the opposite: {', '.join(said)}" if said else ""
+
+
+def _planes(story: Story, part: Part) -> list[Plane]:
+    collection = dict(part.dims).get("collection", "")
+    return [p for p in story.described_as(Plane) if p.collection == collection]
 
 
 def _chosen(story: Story, part: Part) -> tuple[list[Line], list[Line], str]:
     """A line for each rule by the estimator to trust; those of others and of subsets, folded, and
     what is said of these.
     """
-    collection = dict(part.dims).get("collection", "")
-    planes = [p for p in story.described_as(Plane) if p.collection == collection]
+    planes = _planes(story, part)
     best = trusted(planes)
     first = [p for p in planes if p in best and not p.subset]
     others = [p for p in planes if p not in best and not p.subset]
@@ -218,48 +217,38 @@ def _chosen(story: Story, part: Part) -> tuple[list[Line], list[Line], str]:
 def trusted(planes: Sequence[Plane]) -> list[Plane]:
     """The planes by the estimator to trust, for each deployment and subset."""
     found: dict[tuple[str, ...], Plane] = {}
-    for plane in sorted(planes, key=lambda p: _rank(p.estimator)):
+    for plane in sorted(planes, key=lambda p: [*TRUSTED, p.estimator].index(p.estimator)):
         found.setdefault((plane.collection, plane.system, plane.subset), plane)
     return [*found.values()]
-
-
-def _rank(estimator: str) -> int:
-    return TRUSTED.index(estimator) if estimator in TRUSTED else len(TRUSTED)
 
 
 def remarks_of(story: Story) -> tuple[str, ...]:
     """What the study remarks, of each plane only by the estimator to trust."""
     planes = story.described_as(Plane)
     best = trusted(planes)
-    others = tuple(f"{_about(p)} ({p.estimator}): " for p in planes if p not in best)
+    others = tuple(f"{p.about}: " for p in planes if p not in best)
     return tuple(text for text in story.result.remarks if not text.startswith(others))
-
-
-def _about(plane: Plane) -> str:
-    return ", ".join(filter(None, (plane.collection, plane.system, plane.subset)))
 
 
 def plane_name(plane: Plane, planes: Sequence[Plane]) -> str:
     """System, estimator where there are several, subset."""
     several = len({p.estimator for p in planes}) > 1
-    estimator = ESTIMATORS.get(plane.estimator, plane.estimator) if several else ""
-    return ", ".join(filter(None, (isolated(plane.system), estimator, plane.subset)))
+    estimator = words.ESTIMATORS.get(plane.estimator, plane.estimator) if several else ""
+    return joined(isolated(plane.system), estimator, plane.subset)
 
 
 def _threshold(story: Story, plane: Plane, chosen: Chosen, name: str) -> Line:
     """What a rule chooses, and what that gives."""
-    both = rows_of(story, plane, chosen)
-    name = f"{name}, {rule_said(chosen.rule, plane.by)}"
+    both = plane.rows(story.values, chosen)
+    name = f"{name}, {words.rule_words(chosen.rule, plane.by)}"
     if chosen.threshold is None or not both:
-        text = "no threshold of the grid will do"
-        return Line("open", "none", name, text)
+        return Line("open", "no threshold", name, "none of the grid will do")
     before = f"threshold {figure(chosen.threshold)}"
     if chosen.lower is not None and chosen.upper is not None:
         before += f" {bracketed(figure(chosen.lower), figure(chosen.upper), '')}"
-    limited = "rfpr" if chosen.rule.startswith("max-rfpr") else "rrecall"
     more = (
-        f"Each replicate chooses its own threshold; the interval of {limited} is that of this "
-        f"threshold"
+        f"Each replicate chooses its own threshold; the interval of {chosen.limits} is that of "
+        f"this threshold"
     )
     if plane.by == "upper":
         more += (
@@ -269,16 +258,3 @@ def _threshold(story: Story, plane: Plane, chosen: Chosen, name: str) -> Line:
     if chosen.feasible < 1:
         more += f"; in {percent(round(1 - chosen.feasible, 4))} of the replicates none will do"
     return _line(name, both, f"{before}: ", more)
-
-
-def rows_of(story: Story, plane: Plane, chosen: Chosen) -> dict[str, Row]:
-    """Both ratios at the threshold that a rule chose."""
-    variant = chosen.rule + (",by=upper" if plane.by == "upper" else "")
-    about = {"system": plane.system, "estimator": plane.estimator}
-    about |= {k: v for k in ("collection", "subset") if (v := getattr(plane, k))}
-    return {
-        r.measure: r
-        for r in story.values
-        if r.parameters.get("variant") == variant
-        and {k: v for k, v in r.dims.items() if k != "application"} == about
-    }

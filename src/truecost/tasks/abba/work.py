@@ -1,141 +1,270 @@
 """What deployments take to be read, counted and scored; advice and remarks on them."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn, Self
 
-from truecost.core.captions import detailed
+import numpy as np
+import polars as pl
+
 from truecost.core.digits import between, figure
-from truecost.core.flags import Flag
-from truecost.core.measure import Measure
-from truecost.core.results import Estimate
-from truecost.core.scoring import Scoring
-from truecost.errors import UsageError, counted, first_five
-from truecost.study.outcome import Part
-from truecost.study.running import score_part
-from truecost.task import Dims, Work
-from truecost.tasks.abba.describing import Description, Plane
+from truecost.errors import TruecostError, UsageError, counted, first_five
+from truecost.formats import Table
+from truecost.study.columns import join_metadata
+from truecost.study.config import Study
+from truecost.study.outcome import Outcome, Part
+from truecost.study.running import check_study
+from truecost.study.settings import Reader, Source, sources_of
+from truecost.study.tables import DataTable
+from truecost.study.validation import Check
+from truecost.task import Work
+from truecost.tasks.abba.arrays import Joined, join_labels
+from truecost.tasks.abba.columns import LogOptions, checks, load
+from truecost.tasks.abba.describing import Description, Plane, describe
+from truecost.tasks.abba.log import Log
 from truecost.tasks.abba.measures import ESTIMATORS
-from truecost.tasks.abba.options import AbbaScoring, AbbaTable
-from truecost.tasks.abba.read import checks_of_log, chosen_part, described, read_deployment
-from truecost.tasks.abba.records import Deployment
-from truecost.tasks.abba.scoring import DEFAULT_MEASURES, asked_estimators, batches, measures_of
+from truecost.tasks.abba.options import RATIOS, AbbaScoring, AbbaTable
+from truecost.tasks.abba.records import Deployment, Floats
+from truecost.tasks.abba.scoring import batches, measures_of
+from truecost.tasks.abba.thresholds import part_of
 
-if TYPE_CHECKING:
-    from truecost.study.config import Study
-    from truecost.study.outcome import Outcome
-    from truecost.study.reader import Reader
-    from truecost.study.tables import DataTable
+OWN_TEST_SET = (
+    "the log is its own test set, and holds only what a model accepted: give labelled trials that "
+    "no model chose"
+)
+PROBABILITY = "probability"  # the column that a calibration of machine scores writes
 
 
-def remarks_of(parts: Sequence[Part]) -> tuple[str, ...]:
+@dataclass(frozen=True, eq=False)
+class LogFile:
+    """The log of a source."""
+
+    name: str  # of the deployment
+    table: Table  # its rows, with the columns of metadata
+    options: LogOptions
+    users: Table | None = None  # every unit and its arm
+    labels: Table | None = None  # of some items
+    problems: tuple[str, ...] = ()  # of the files
+
+    @classmethod
+    def read(cls, source: "Source", reader: Reader, study: "Study", **accepted: bool) -> Self:
+        """The log of a source, read and not checked yet.
+
+        What is accepted is `raw_machine` and `unlabelled` of `LogOptions`.
+        """
+        data = source.data
+        options = LogOptions(
+            data.map,
+            data.threshold_a,
+            data.threshold_b,
+            _both_arms(data, "exposure"),
+            _both_arms(data, "units"),
+            data.split,
+            study.table(AbbaTable).mismatch or "error",
+            **accepted,
+        )
+        known = data.users is not None or data.units_a is not None
+        for given in (data, study.interval):
+            reader.learn(given, traffic=("--users",) if known else ())
+        table = reader.table(source.file, data.input_format)
+        reader.note(source.file, source.name, source.collection)
+        key = options.column("id", table) or "id"
+        for column, further in reader.joined(data, source.collection)[1]:
+            table = join_metadata(table, further, column, key)
+
+        def beside(path: str | None) -> Table | None:
+            if path is None:
+                return None
+            table = reader.table(path)
+            reader.note(path, collection=source.collection)
+            return table
+
+        test_set = study.table(AbbaTable).test_set
+        twice = test_set is not None and reader.same(source.file, test_set)
+        problems = (OWN_TEST_SET,) if twice else ()
+        return cls(source.name, table, options, beside(data.users), beside(data.labels), problems)
+
+    @cached_property
+    def joined(self) -> Joined:
+        """The log with its labels; UsageError and InputError as `join_labels` says."""
+        if self.labels is None:
+            return Joined(self.table)
+        return join_labels(self.table, self.labels, self.options)
+
+    def deployment(self) -> Deployment:
+        """The checked items; UsageError and InputError as `load` and `join_labels` say."""
+        joined = self.joined
+        found = load(joined.log, self.options, self.name, self.users)
+        said = filter(None, (joined.said, *joined.problems, *self.problems))
+        return replace(found, problems=(*said, *found.problems))
+
+    def checks(self) -> list[Check]:
+        """Every fault there is, and what is odd."""
+        try:
+            joined = self.joined
+        except TruecostError as error:  # and the log as far as it goes without
+            bare = replace(self.options, unlabelled=True)
+            rows, *found = checks(self.table, bare, self.name, self.users)
+            other = (c for c in found if c.state == "error" and c.message != str(error))
+            return [rows, Check("labels", "error", str(error)), *other]
+        rows, *found = checks(joined.log, self.options, self.name, self.users)
+        about = f"{self.table.source}: "
+        said = [Check("labels", "ok", about + joined.said)] if joined.said else []
+        odd = [Check("labels", "warning", about + text) for text in joined.problems]
+        odd += [Check("test set", "warning", about + text) for text in self.problems]
+        return [rows, *said, *odd, *found]
+
+    def with_probabilities(self, deployment: Deployment, values: Floats) -> Table:
+        """The rows of the log that its deployment kept, with its labels and a probability each.
+
+        Values are in the order of the ids of the deployment.
+        """
+        table = self.joined.log
+        if PROBABILITY in table.columns:
+            raise UsageError(
+                f"{table.source} has a column {PROBABILITY!r} already: rename it, for the "
+                f"calibrated machine scores are written under this name"
+            )
+        known = pl.DataFrame({"id": deployment.ids.astype(str), PROBABILITY: values})
+        rows = Log(table, self.options).ids.alias("id").to_frame().with_row_index("row")
+        kept = rows.join(known, on="id").sort("row")
+        frame = table.frame[kept["row"].to_numpy()].with_columns(kept[PROBABILITY])
+        return replace(table, frame=frame)
+
+
+def _both_arms(data: DataTable, what: str) -> Any:
+    """What is given of both arms, or of neither."""
+    a, b = (getattr(data, f"{what}_{arm}") for arm in "ab")
+    if (a is None) != (b is None):
+        raise UsageError(
+            f"{what} of one arm is given: --{what}-a and --{what}-b go together ({what}_a and "
+            f"{what}_b under [data])"
+        )
+    return None if a is None else (a, b)
+
+
+def described(part: Part, _: "Study") -> Part:
+    """A part with what its deployments hold, and what their checks found."""
+    rows = part.estimates
+    if part.described:  # rows of chosen thresholds tell the level, and nothing of one thing
+        rows = tuple({e.dims["system"]: e for e in reversed(rows)}.values())
+    found = [describe(d, rows, part.dims) for d in part.systems if isinstance(d, Deployment)]
+    return replace(part, described=(*found, *part.described))
+
+
+def log_of(study: "Study", **accepted: bool) -> LogFile:
+    """The one log of a study, of commands that score nothing; see `LogFile.read`."""
+    check_study(study)
+    if len(study.systems) > 1 or study.collections:
+        raise UsageError("give one log: items are chosen and calibrated for one deployment")
+    [source] = sources_of(study)
+    return LogFile.read(source, Reader("abba"), study, **accepted)
+
+
+def training_of(path: str, study: "Study") -> Deployment:
+    """Labelled items with machine scores to train on, whatever collected them: cells say nothing.
+
+    Columns are mapped as in the study: `label`, `machine`, and where the file has them `id`, `unit`
+    and `inclusion`.
+    """
+    table = Reader("abba").table(path, study.data.input_format)
+    needed = ("label", "machine")
+    columns = {
+        key: column
+        for key, column in study.data.map.items()
+        if key in needed or (key in ("id", "unit", "inclusion") and column in table.columns)
+    }
+    log = Log(table, LogOptions(columns, raw_machine=True))
+    nothing = np.zeros(len(table), np.uint8)
+    return Deployment(
+        name=Path(path).stem,
+        ids=log.ids.to_numpy(),
+        arm=nothing,
+        other=nothing.astype(bool),
+        label=log.label,
+        machine=log.machine,
+        inclusion=log.inclusion,
+        units=log.units,
+    )
+
+
+def checks_of_log(source: Source, reader: Reader, study: Study, _: str | None) -> list[Check]:
+    """All checks of a log of AB/BA."""
+    try:
+        # A log comes before its labels, and its machine scores before their calibration.
+        log = LogFile.read(source, reader, study, unlabelled=True, raw_machine=True)
+        return log.checks()
+    except TruecostError as error:
+        return [Check("file", "error", str(error))]
+
+
+def remarks(study: "Study", parts: "Sequence[Part]") -> Sequence[str]:
     """Which thresholds of B improve both ratios, and what their limits are worth.
 
     A limit that every threshold keeps decides nothing; one that is kept by the value is kept about
     as often as not, and an interval whose bound chose the threshold does not account for that
     choice: either is said once.
     """
+    if not study.table(AbbaTable).thresholds:
+        return ()
     found = [
         (plane, part) for part in parts for plane in part.described_as(Plane) if not plane.subset
     ]
-    said = [text for plane, _ in found for text in (_improving(plane), *_slack(plane))]
-    doubts = [text for plane, part in found for text in _by_value(plane, part)]
-    bound = [text for plane, part in found for text in _by_bound(plane, part)]
-    return (*said, *doubts[:1], *bound[:1])
+    first = [text for plane, _ in found for text in _improving(plane)]
+    more = [text for plane, part in found for text in _limit_remarks(plane, part)]
+    return (*first, *more[:1])
 
 
-def _about(plane: Plane) -> str:
-    """Whose thresholds these are."""
-    return f"{', '.join(filter(None, (plane.collection, plane.system)))} ({plane.estimator})"
-
-
-def _improving(plane: Plane) -> str:
-    said = "no threshold of B improves both ratios"
+def _improving(plane: Plane) -> Iterator[str]:
+    """Which thresholds improve both ratios; then the limits that decide nothing, and where to look
+    (not of a test set, which was not deployed).
+    """
+    text = "no threshold of B improves both ratios"
     if plane.better:
         lowest, highest = map(figure, plane.better)
-        said = f"thresholds of B from {lowest} to {highest} improve both ratios"
+        text = f"thresholds of B from {lowest} to {highest} improve both ratios"
         if lowest == highest:
-            said = f"the threshold {lowest} of B improves both ratios"
-    return f"{_about(plane)}: {said}, by their values"
-
-
-def _slack(plane: Plane) -> Iterator[str]:
-    """The limits that decide nothing, and where to look; a test set was not deployed."""
+            text = f"the threshold {lowest} of B improves both ratios"
+    yield f"{plane.about}: {text}, by their values"
     if plane.deployed is None:
         return
     for chosen in plane.chosen:
         if chosen.binds or chosen.threshold is None:
             continue
         where, more = "of the grid", "try higher ones"
-        if chosen.rule.startswith("max-rfpr"):
+        if chosen.limits == "rfpr":
             more = f"try lower ones, from the deployed {figure(plane.deployed)} up"
             if plane.thresholds[0] <= plane.deployed:
                 where, more = "that is identified", "deploy B with a lower one to learn more"
-        yield f"{_about(plane)}: {chosen.rule} is kept at every threshold {where}: {more}"
+        yield f"{plane.about}: {chosen.rule} is kept at every threshold {where}: {more}"
 
 
-def _by_value(plane: Plane, part: Part) -> Iterator[str]:
-    """The limits that are kept by the value of a ratio and not by its interval."""
-    if plane.by == "upper":
-        return
+def _limit_remarks(plane: Plane, part: Part) -> Iterator[str]:
+    """The limits kept by the value of a ratio alone, and the intervals whose bound was to keep one
+    and which ignore that choice.
+    """
     for chosen in plane.chosen:
-        measure, limit = _limited(chosen.rule)
-        row = _row(plane, part, measure, chosen.rule)
-        if row is None or row.lower is None or row.upper is None:
+        measure = chosen.limits
+        row = plane.rows(part.estimates, chosen).get(measure)
+        if row is None:
             continue
-        if row.upper > float(limit) if measure == "rfpr" else row.lower < float(limit):
+        interval = between(row.lower, row.upper)
+        if plane.by == "upper" and row.threshold is not None:
+            end = "upper" if measure == "rfpr" else "lower"
             yield (
-                f"{_about(plane)}: {chosen.rule} is kept by the value, not by its interval "
-                f"({between(row.lower, row.upper)}); --by upper asks for that"
+                f"{plane.about}: the threshold was chosen on these data so that the {end} end of "
+                f"the interval of {measure} keeps {chosen.rule}; that interval ({interval}) does "
+                f"not account for the choice: check the threshold on other data"
             )
-
-
-def _by_bound(plane: Plane, part: Part) -> Iterator[str]:
-    """The intervals of ratios whose bound chose the threshold: they ignore that choice."""
-    if plane.by != "upper":
-        return
-    for chosen in plane.chosen:
-        measure, _ = _limited(chosen.rule)
-        row = _row(plane, part, measure, f"{chosen.rule},by=upper")
-        if row is None or row.threshold is None:
+        if plane.by == "upper" or row.lower is None or row.upper is None:
             continue
-        end = "upper" if measure == "rfpr" else "lower"
-        yield (
-            f"{_about(plane)}: the threshold was chosen on these data so that the {end} end of the "
-            f"interval of {measure} keeps {chosen.rule}; that interval "
-            f"({between(row.lower, row.upper)}) does not account for the choice: check the "
-            f"threshold on other data"
-        )
-
-
-def _limited(rule: str) -> tuple[str, str]:
-    """The ratio that a rule limits, and the limit."""
-    name, _, limit = rule.partition("=")
-    return "rfpr" if name == "max-rfpr" else "rrecall", limit
-
-
-def _row(plane: Plane, part: Part, measure: str, rule: str) -> Estimate | None:
-    """The row of a ratio at the threshold that a rule chose."""
-    about = {"system": plane.system, "estimator": plane.estimator}
-    for row in part.estimates:
-        same = about.items() <= row.dims.items() and "subset" not in row.dims
-        if same and row.measure == measure and row.parameters["variant"] == rule:
-            return row
-    return None
-
-
-def flagged(flag: Flag, rows: Sequence[Estimate], every: int, parts: Sequence[Part]) -> str:
-    """The advice of a flag, with the row that it is about where it is not about all."""
-    del parts
-    said = detailed(flag.name, rows) or flag.advice
-    return said + (_named(rows) if len(rows) < every else "")
-
-
-def _named(rows: Sequence[Estimate]) -> str:
-    """The first of the rows that a flag concerns, and how many more there are."""
-    first = rows[0]
-    about = ", ".join(text for key, text in first.dims.items() if key != "estimator")
-    more = f" and {counted(len(rows) - 1, 'other row')}" if len(rows) > 1 else ""
-    return f"; here {first.label} ({first.dims['estimator']}) of {about}{more}"
+        if row.upper > chosen.limit if measure == "rfpr" else row.lower < chosen.limit:
+            yield (
+                f"{plane.about}: {chosen.rule} is kept by the value, not by its interval "
+                f"({interval}); --by upper asks for that"
+            )
 
 
 _OF_CHOICES = ("max_rfpr", "min_rrecall", "by", "grid", "test_set")
@@ -164,49 +293,12 @@ def check(study: "Study") -> None:
         )
 
 
-def asked_of(deployment: Deployment, scoring: Scoring) -> list[Measure]:
-    """The measures asked for, or both ratios."""
-    del deployment
-    return measures_of(scoring.measures)
-
-
-def defaults(kind: str | None) -> tuple[str, ...]:
-    """The measures when none is asked for."""
-    del kind
-    return DEFAULT_MEASURES
-
-
-def refuse_pairs(systems: Sequence[Deployment]) -> NoReturn:
+def refuse_pairs(_: Sequence[Deployment]) -> NoReturn:
     """Deployments cannot be paired: UsageError."""
-    del systems
     raise UsageError(
         "a deployment compares model B with model A already: deployments stand side by side, "
         "and cannot be paired"
     )
-
-
-def part(
-    systems: Sequence[Deployment],
-    scoring: Mapping[str, Scoring],
-    dims: Dims,
-    study: "Study",
-    reader: "Reader",
-) -> "Part":
-    """The deployments scored at their thresholds, or the thresholds that are chosen."""
-    if study.table(AbbaTable).thresholds:
-        return chosen_part(systems, scoring, dims, study, reader)
-    return score_part(systems, scoring, dims, None)
-
-
-def choices(study: "Study", data: "DataTable", reader: "Reader | None") -> AbbaScoring:
-    """How deployments are scored, as `[abba]` says."""
-    del data, reader
-    return AbbaScoring(study.table(AbbaTable).estimators)
-
-
-def remarks(study: "Study", parts: "Sequence[Part]") -> Sequence[str]:
-    """What a reader of chosen thresholds should be told first."""
-    return remarks_of(parts) if study.table(AbbaTable).thresholds else ()
 
 
 def gated(study: "Study", measure: str) -> str:
@@ -240,14 +332,14 @@ def problems(part: "Part", deployment: Deployment) -> list[str]:
 
 WORK = Work(
     check=check,
-    read=read_deployment,
+    read=lambda source, reader, study: LogFile.read(source, reader, study).deployment(),
     pair=refuse_pairs,
-    measures=asked_of,
-    defaults=defaults,
+    measures=lambda _, scoring: measures_of(scoring.measures),
+    defaults=lambda _: RATIOS,
     count=batches,
-    freeze=asked_estimators,
-    choices=choices,
-    part=part,
+    freeze=lambda _, scoring: scoring.chosen(AbbaScoring).estimators,
+    choices=lambda study, *_: AbbaScoring(study.table(AbbaTable).estimators),
+    part=part_of,
     describe=described,
     descriptions=(
         "truecost.tasks.abba.describing:Description",
@@ -258,10 +350,9 @@ WORK = Work(
     gated=gated,
     marks=marks,
     planned=planned,
-    flagged=flagged,
     shares=False,
     advise=True,
     checks=checks_of_log,
     page="truecost.tasks.abba.page:PAGE",
-    layout="truecost.tasks.abba.terminal:LAYOUT",
+    layout="truecost.tasks.abba.commands:LAYOUT",
 )

@@ -1,7 +1,4 @@
-"""Diarization: who spoke when, counted by recording in whole microseconds.
-
-`counting` says how, and which conventions it follows where tools differ.
-"""
+"""Diarization: who spoke when, counted by recording in whole microseconds."""
 
 from typing import TYPE_CHECKING
 
@@ -35,7 +32,7 @@ FACE = item_face(
             **SEGLST,
             **TABLES,
         },
-        readers={"seglst": "truecost.formats.seglst:read_turns"},
+        readers={"seglst": "truecost.formats.segments:read_turns"},
         columns=("recording", "start"),
         recognise="truecost.formats.recognising:segments",
         plainest="rttm",
@@ -62,9 +59,4 @@ if TYPE_CHECKING:
     from truecost.outputs.diarization import DiarizationOptions as DiarizationOptions
     from truecost.outputs.diarization import count as count
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            "truecost.outputs.diarization": ("COUNTING", "DiarizationOptions", "count"),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

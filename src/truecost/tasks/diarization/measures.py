@@ -9,63 +9,55 @@ naive baseline says nothing.
 """
 
 import math
+from functools import partial
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.item_rules import error_rule, of_sums
-from truecost.core.measure import NONE, Floats, Measure, Rate, Result, Rule, share
+from truecost.core.item_rules import error_rule, over_reference, percentage, ratio
+from truecost.core.measure import NONE, Result, Rule
 
-SPEECH, SPEAKERS, ACTIVITY = ("speech",), ("speakers",), ("activity",)
-
-
-def _of_reference(totals: Totals, error: str) -> Floats:
-    """One kind of error over the speaker time of the reference."""
-    return share(totals.sums("speech", error), totals.sums("speech", "reference"))
+SPEECH, SPEAKERS, ACTIVITY = "speech", "speakers", "activity"
+ERRORS = "missed+false_alarm+confusion"
 
 
-def der(totals: Totals, application: Application) -> Result:
+def der(totals: Totals, _: Application) -> Result:
     """Diarization error rate: (missed + false alarm + confusion) / speaker time of the reference.
 
     sum of T (max(Nref, Nsys) - Ncorrect) / sum of T Nref. Range [0, inf), lower is better; the
     reference says nothing and gets 1. Undefined without scored reference speech. Paper 004,
     appendix B (Eq. 4-5).
     """
-    del application
-    errors = sum(totals.sums("speech", kind) for kind in ("missed", "false_alarm", "confusion"))
-    return share(errors, totals.sums("speech", "reference")), 1.0
+    return ratio(totals, SPEECH, ERRORS, "reference"), 1.0
 
 
-def missed(totals: Totals, application: Application) -> Result:
+def missed(totals: Totals, _: Application) -> Result:
     """Missed speaker time / speaker time of the reference; a part of `der`.
 
     sum of T max(0, Nref - Nsys) / sum of T Nref. Range [0, 1], lower is better; no reference.
     Undefined without scored reference speech. Paper 004, appendix B (Eq. 4-5).
     """
-    del application
-    return _of_reference(totals, "missed"), NONE
+    return ratio(totals, SPEECH, "missed", "reference"), NONE
 
 
-def false_alarm(totals: Totals, application: Application) -> Result:
+def false_alarm(totals: Totals, _: Application) -> Result:
     """Speaker time that is too much / speaker time of the reference; a part of `der`.
 
     sum of T max(0, Nsys - Nref) / sum of T Nref. Range [0, inf), lower is better; no reference.
     Undefined without scored reference speech. Paper 004, appendix B (Eq. 4-5).
     """
-    del application
-    return _of_reference(totals, "false_alarm"), NONE
+    return ratio(totals, SPEECH, "false_alarm", "reference"), NONE
 
 
-def confusion(totals: Totals, application: Application) -> Result:
+def confusion(totals: Totals, _: Application) -> Result:
     """Speaker time that was given to another speaker / speaker time of the reference; in `der`.
 
     sum of T (min(Nref, Nsys) - Ncorrect) / sum of T Nref. Range [0, 1], lower is better; no
     reference. Undefined without scored reference speech. Paper 004, appendix B (Eq. 4-5).
     """
-    del application
-    return _of_reference(totals, "confusion"), NONE
+    return ratio(totals, SPEECH, "confusion", "reference"), NONE
 
 
-def jer(totals: Totals, application: Application) -> Result:
+def jer(totals: Totals, _: Application) -> Result:
     """Jaccard error rate: mean over reference speakers of 1 - intersection / union.
 
     With the one-to-one mapping of speakers of each recording that makes it least; a speaker without
@@ -74,157 +66,67 @@ def jer(totals: Totals, application: Application) -> Result:
     al. 2019 (second DIHARD challenge); pyannote.metrics maps by the time in common instead, which
     never gives less.
     """
-    del application
-    return share(totals.sums("speakers", "errors"), totals.sums("speakers", "speakers")), 1.0
+    return ratio(totals, SPEAKERS, "errors", "speakers"), 1.0
 
 
-def speech_miss(totals: Totals, application: Application) -> Result:
+def speech_miss(totals: Totals, _: Application) -> Result:
     """Share of speech that is not detected: missed / speech, all speakers as one.
 
     Range [0, 1], lower is better; no reference. Undefined without scored speech. Paper 003, 3.7,
     for the tolerance at boundaries and the merging of short gaps.
     """
-    del application
-    return share(totals.sums("activity", "missed"), totals.sums("activity", "speech")), NONE
+    return ratio(totals, ACTIVITY, "missed", "speech"), NONE
 
 
-def speech_fa(totals: Totals, application: Application) -> Result:
+def speech_fa(totals: Totals, _: Application) -> Result:
     """Share of time without speech that is detected as speech: false alarm / nonspeech.
 
     Range [0, 1], lower is better; no reference. Undefined without scored nonspeech. Paper 003, 3.7.
     """
-    del application
-    return share(totals.sums("activity", "false_alarm"), totals.sums("activity", "nonspeech")), NONE
+    return ratio(totals, ACTIVITY, "false_alarm", "nonspeech"), NONE
 
 
-def speech_error(totals: Totals, application: Application) -> Result:
+def speech_error(totals: Totals, _: Application) -> Result:
     """Detection error rate: (missed + false alarm) / speech, all speakers as one.
 
     Range [0, inf), lower is better; the reference says nothing and gets 1. Undefined without
     scored speech. Paper 003, 3.7.
     """
-    del application
-    errors = totals.sums("activity", "missed") + totals.sums("activity", "false_alarm")
-    return share(errors, totals.sums("activity", "speech")), 1.0
+    return ratio(totals, ACTIVITY, "missed+false_alarm", "speech"), 1.0
 
 
-def _of_time(errors: str, most: float = math.inf) -> Rule:
-    """Errors over speaker time of the reference. Without errors a rate of time: that of the
-    reference and of what is too much, so that no recording has more errors than time. However short
-    a moment is, the correlation assumed within recordings leaves each 1 / icc moments.
+def _time_rule(errors: str, most: float = math.inf) -> Rule:
+    """Errors over speaker time of the reference. However short a moment is, the correlation assumed
+    within recordings leaves each 1 / icc moments.
     """
-
-    def rates(totals: Totals, application: Application) -> list[Rate]:
-        del application
-        time, more = (float(totals.sums("speech", n)[0]) for n in ("reference", "false_alarm"))
-        both = (time + more) / time if time > 0 else 1.0
-        return of_sums(totals, "speech", errors, "reference+false_alarm", both)
-
-    return Rule(rates=rates, edge=True, fewest=20, size=("speech", "reference"), bounds=(0.0, most))
+    return over_reference("speech", errors, "false_alarm", fewest=20, bounds=(0.0, most))
 
 
-_ERROR = "paper 004, Eq. 4-5"
-
-NO_SPEECH = "the reference has no speech in what is scored"
-NO_SILENCE = "there is no time without speech in what is scored"
+_ERROR, _VOICE = "paper 004, Eq. 4-5", "paper 003, 3.7"
+_of = partial(percentage, undefined="the reference has no speech in what is scored")
 MEASURES = (
-    Measure(
-        "der",
-        der,
-        SPEECH,
-        "Diarization error rate",
-        "lower",
-        _ERROR,
-        uses=(),
-        undefined=NO_SPEECH,
-        shown_in="percent",
-        interval=_of_time("missed+false_alarm+confusion"),
-    ),
-    Measure(
-        "missed",
-        missed,
-        SPEECH,
-        "Missed speech",
-        "lower",
-        _ERROR,
-        uses=(),
-        undefined=NO_SPEECH,
-        shown_in="percent",
-        interval=_of_time("missed", 1.0),
-    ),
-    Measure(
-        "false_alarm",
-        false_alarm,
-        SPEECH,
-        "False alarm",
-        "lower",
-        _ERROR,
-        uses=(),
-        undefined=NO_SPEECH,
-        shown_in="percent",
-        interval=_of_time("false_alarm"),
-    ),
-    Measure(
-        "confusion",
-        confusion,
-        SPEECH,
-        "Speaker confusion",
-        "lower",
-        _ERROR,
-        uses=(),
-        undefined=NO_SPEECH,
-        shown_in="percent",
-        interval=_of_time("confusion", 1.0),
-    ),
-    Measure(
-        "jer",
-        jer,
-        SPEAKERS,
-        "Jaccard error rate",
-        "lower",
-        "Ryant et al. 2019",
+    _of(der, SPEECH, "Diarization error rate", _ERROR, _time_rule(ERRORS)),
+    _of(missed, SPEECH, "Missed speech", _ERROR, _time_rule("missed", 1.0)),
+    _of(false_alarm, SPEECH, "False alarm", _ERROR, _time_rule("false_alarm")),
+    _of(confusion, SPEECH, "Speaker confusion", _ERROR, _time_rule("confusion", 1.0)),
+    _of(
+        *(jer, SPEAKERS, "Jaccard error rate", "Ryant et al. 2019"),
+        error_rule(SPEAKERS, "errors", "speakers", 1.0),
         advice="every speaker weighs the same, however little is said; speakers that only the "
         "output has cost nothing: read it beside der",
         cites=("jer",),
-        uses=(),
-        undefined=NO_SPEECH,
-        shown_in="percent",
-        interval=error_rule("speakers", "errors", "speakers", 1.0),
     ),
-    Measure(
-        "speech_miss",
-        speech_miss,
-        ACTIVITY,
-        "Missed speech (voice activity)",
-        "lower",
-        "paper 003, 3.7",
-        uses=(),
-        undefined=NO_SPEECH,
-        shown_in="percent",
-        interval=error_rule("activity", "missed", "speech", 1.0),
+    _of(
+        *(speech_miss, ACTIVITY, "Missed speech (voice activity)", _VOICE),
+        error_rule(ACTIVITY, "missed", "speech", 1.0),
     ),
-    Measure(
-        "speech_fa",
-        speech_fa,
-        ACTIVITY,
-        "False alarm (voice activity)",
-        "lower",
-        "paper 003, 3.7",
-        uses=(),
-        undefined=NO_SILENCE,
-        shown_in="percent",
-        interval=error_rule("activity", "false_alarm", "nonspeech", 1.0),
+    _of(
+        *(speech_fa, ACTIVITY, "False alarm (voice activity)", _VOICE),
+        error_rule(ACTIVITY, "false_alarm", "nonspeech", 1.0),
+        undefined="there is no time without speech in what is scored",
     ),
-    Measure(
-        "speech_error",
-        speech_error,
-        ACTIVITY,
-        "Detection error rate (voice activity)",
-        "lower",
-        "paper 003, 3.7",
-        uses=(),
-        undefined=NO_SPEECH,
-        shown_in="percent",
-        interval=error_rule("activity", "missed+false_alarm", "speech"),
+    _of(
+        *(speech_error, ACTIVITY, "Detection error rate (voice activity)", _VOICE),
+        error_rule(ACTIVITY, "missed+false_alarm", "speech"),
     ),
 )

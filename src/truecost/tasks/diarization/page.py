@@ -2,7 +2,7 @@
 
 from truecost.outputs.diarization import COUNTING
 from truecost.outputs.page import item_page
-from truecost.report.declared import Reading
+from truecost.report.story import Reading
 
 TEXT = (
     "Below each stands which speaker of the output was taken for which, then the "

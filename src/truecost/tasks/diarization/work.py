@@ -1,6 +1,5 @@
 """What diarizations take to be read, counted and scored."""
 
-from truecost.errors import UsageError
 from truecost.formats import Table
 from truecost.outputs.diarization import COUNTING, DiarizationOptions, count
 from truecost.outputs.files import Files
@@ -14,18 +13,9 @@ def count_files(files: Files) -> Items:
     """The counted recordings of one system."""
     given = dict(files.given)
     path = given.pop("uem", None)
-    options = DiarizationOptions(
-        columns=files.columns,
-        reference_columns=files.reference_columns,
-        missing=files.missing,
-        allow_duplicates=files.allow_duplicates,
-        **given,
-    )
-    if options.mapping == "evaluated" and not (options.collar or options.skip_overlap):
-        raise UsageError(
-            "--mapping evaluated goes with --collar or --skip-overlap, which leave times out: add "
-            "one of them, or leave it out"
-        )
+    twice = files.allow_duplicates
+    options = files.chosen(DiarizationOptions, allow_duplicates=twice, **given)
+    options.check_mapping()
     uem = None if path is None else files.further(path, "uem")
     return count(files.references[0], files.output, options, files.name, uem, files.parts)
 

@@ -97,27 +97,16 @@ FACE = Face(
 )
 
 if TYPE_CHECKING:
-    from truecost.tasks.lifelong.describing import describe_lifelong
     from truecost.tasks.lifelong.descriptions import LifelongDescription as LifelongDescription
+    from truecost.tasks.lifelong.descriptions import describe_lifelong
     from truecost.tasks.lifelong.options import LifelongScoring as LifelongScoring
     from truecost.tasks.lifelong.penalising import penalise as penalise
-    from truecost.tasks.lifelong.policies import Policy as Policy
     from truecost.tasks.lifelong.records import Lifelong as Lifelong
+    from truecost.tasks.lifelong.settings import Policy as Policy
     from truecost.tasks.lifelong.tables import TableOptions as TableOptions
     from truecost.tasks.lifelong.tables import from_matrix as from_matrix
     from truecost.tasks.lifelong.tables import read_scores as read_scores
 
     describe = describe_lifelong
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            ".describing": ("describe_lifelong as describe",),
-            ".descriptions": ("LifelongDescription",),
-            ".options": ("LifelongScoring",),
-            ".penalising": ("penalise",),
-            ".policies": ("Policy",),
-            ".records": ("Lifelong",),
-            ".tables": ("TableOptions", "from_matrix", "read_scores"),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,104 +1,49 @@
-"""Tables of scores, cell by cell: long or wide, with seeds, items, weights and states, checked.
+"""Cells of tables of scores, and their versions and times as numbers; which way round scores are.
 
-Long tables have a row for each score, wide ones a row for each version and a column for each test
-time. Both become the same frame of cells; every message names the line, and the column of a wide
-table.
+Every message names the line, and the column of a wide table.
+
+A time is a number or an ISO date (2026-03, 2026-03-01, 2026-03-01T12:00; days since 1970). The time
+of a version is that of the data that it adapted to: what its column `learnt` says, or its own name.
+
+A table of accuracies that is taken for errors gives every figure with the wrong sign. What a
+version has just learnt it does better than the version before it: where the scores of all test
+times say the opposite, a reader should know.
 """
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from difflib import get_close_matches
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five, named
+from truecost.core.measure import Floats
+from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
-from truecost.formats.moments import place_of
-from truecost.tasks.lifelong.records import STATES
+from truecost.formats.table import Way, filled, place_of, refuse_values
+from truecost.tasks.lifelong.kind_whole import SCORED, SCORES
+from truecost.tasks.lifelong.records import INITIAL, STATES, Lifelong
+
+if TYPE_CHECKING:
+    from truecost.tasks.lifelong.tables import TableOptions
 
 ROW, PLACE = "@row", "@place"  # of the table, and of a frame: no column is named so
 ONE_SEED, ONE_ITEM, TEST, STREAM = "0", "all", "test", "lifelong"
 WIDE = ("version", "learnt", "seed", "system")  # what is no time in a wide table
 LONG = (*WIDE, "time", "score", "id", "unit", "weight", "set", *STATES)
-COSTS = ("cost", "seconds", "words", "actions", "answers")
-CURVE = (*COSTS, "score", "errors", "n", "seed", "id", "unit", "weight", "system")
-
-
-@dataclass(frozen=True)
-class TableOptions:
-    """What a table of scores does not say of itself.
-
-    Parameters
-    ----------
-    higher : bool, optional
-        Whether higher scores are better; a curve of errors knows, other scores cannot be scored
-        without.
-    bounds : (float, float), optional
-        Lowest and highest score that there can be. Scores are held against it where it is given,
-        and where they are to be penalised: then it is 0 to infinity unless given.
-    map : mapping of str to str
-        Columns that have other names: `score` to `wer`, say.
-    cost : str
-        The column of the cost in a table of a curve that has several.
-
-    Raises
-    ------
-    UsageError
-        When the bounds are not two ascending numbers, or a column is not known.
-    """
-
-    higher: bool | None = None
-    bounds: tuple[float, float] | None = None
-    map: Mapping[str, str] = field(default_factory=dict)
-    cost: str = ""
-
-    def __post_init__(self) -> None:
-        if self.bounds is not None:
-            check_bounds(self.bounds)
-        known = dict.fromkeys((*LONG, *CURVE))
-        if unknown := [key for key in self.map if key not in known]:
-            raise UsageError(
-                f"--map {unknown[0]}=... is not known{close_to(unknown[0], known)}: map one of "
-                f"{', '.join(known)}"
-            )
-
-    @property
-    def limits(self) -> tuple[float, float]:
-        """The bounds that hold where scores are penalised."""
-        return (0.0, math.inf) if self.bounds is None else self.bounds
-
-
-def check_bounds(bounds: Sequence[float]) -> None:
-    """Refuse bounds that are not two ascending numbers.
-
-    Raises
-    ------
-    UsageError
-    """
-    if len(bounds) != 2 or any(map(math.isnan, bounds)) or not bounds[0] < bounds[1]:
-        said = ",".join(f"{b:g}" for b in bounds)
-        raise UsageError(
-            f"bounds {said} are not understood: give the lowest and the highest score, such as "
-            f"0,1 or 0,inf"
-        )
+CLOSE = 0.8  # from this likeness on a column is taken for a misspelt one
+OTHERWISE = {"seed": ONE_SEED, "id": ONE_ITEM, "set": TEST}  # where a table does not say it
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The scores of one system.
+    """The scores of one system, a row of `frame` each.
 
-    Attributes
-    ----------
-    table : Table
-        That they come from.
-    frame : polars.DataFrame
-        One row a score: `ROW` (of the table), `version`, `time`, `seed`, `id`, `set`, `weight`, the
-        states that there are (null where there is no score), `learnt` and `unit` where there are
-        some, and further columns.
-    states : tuple of str
-        Those that have a column.
+    The frame has `ROW` (of the table), `version`, `time`, `seed`, `id`, `set`, `weight`, the states
+    that have a column (null where there is no score), `learnt` and `unit` where there are some, and
+    further columns.
     """
 
     table: Table
@@ -120,234 +65,292 @@ class Cells:
             for name, k, row in seen.select(column, PLACE, ROW).iter_rows()
         }
 
+    def refuse_repeated(self, key: Sequence[str], of: Callable[[dict[str, Any]], str]) -> None:
+        """Refuse a score that stands twice; `of` says what one is of."""
+        frame = self.frame.with_row_index(PLACE)
+        same = frame.filter(pl.struct(key).is_duplicated())
+        if not same.height:
+            return
+        one, other = (self.where(k) for k in same.join(same[:1], on=key)[PLACE].sort()[:2])
+        lost = [c for c in ("seed", "id") if c not in self.table.columns]
+        hint = " (several runs or items? tell them apart with a column "
+        raise InputError(
+            f"{self.table.source}: {counted(same.height, 'score')} repeat; the score "
+            f"{of(same.row(0, named=True))} stands at {one} and at {other}: keep one"
+            + (f"{hint}{' or '.join(lost)})" if lost else "")
+        )
 
-def renamed(table: Table, options: TableOptions) -> Table:
-    """A table with its columns under the names that are known.
-
-    Raises
-    ------
-    UsageError
-        When a column that is mapped is not there, or another has its name already.
-    """
-    from dataclasses import replace
-
-    for key, column in options.map.items():
-        table.require(column, key)
-        if key != column and key in table.columns:
-            raise UsageError(
-                f"{table.source}: column {column!r} is to be the {key}, and there is a column "
-                f"{key!r} too: rename one of the two"
-            )
-    own = {column: key for key, column in options.map.items()}
-    return replace(table, frame=table.frame.rename(own))
-
-
-def cells_of(table: Table, name: str, options: TableOptions) -> Cells:
-    """The cells of a system.
-
-    Parameters
-    ----------
-    table : Table
-        With columns under their names.
-    name : str
-        Of the system: its rows are taken where the table holds several.
-
-    Raises
-    ------
-    UsageError
-        When a column is missing.
-    InputError
-        When a cell is not what it should be; with its line.
-    """
-    wide = "time" not in table.columns and not {"score", *STATES} & {*table.columns}
-    frame = _unpivoted(table) if wide else table.frame.with_row_index(ROW)
-    states = _states_of(table, wide=wide)
-    cells = Cells(table, _read(table, frame, states, wide=wide), states, wide)
-    chosen = of_system(cells, name)
-    _check_values(chosen, options)
-    return chosen
-
-
-def _unpivoted(table: Table) -> pl.DataFrame:
-    """A wide table as a long one."""
-    times = [column for column in table.columns if column not in WIDE]
-    for column in times:
-        if place_of(column) is None:
-            hint = close_to(column, [name for name in LONG if name != column])
+    def of_system(self, name: str) -> "Cells":
+        """The cells of one system: those of its name, where the table holds several."""
+        if "system" not in self.frame.columns:
+            return self
+        frame = self.frame
+        there = frame["system"].unique(maintain_order=True).to_list()
+        if name not in there and len(there) > 1:
+            file = self.table.source
+            shown = " ".join(f"{one}={file}" for one in there[:5])
             raise InputError(
-                f"{table.source}, line 1: column {column!r} is no time (a number or an ISO date), "
-                f"and none of {', '.join(WIDE)}{hint}; a table with a row for "
-                f"each score has the columns version, time and score"
+                f"{file}: holds {counted(len(there), 'system')} ({first_five(there)}), none of "
+                f"which is {name}: name those to score, {shown}"
             )
-        table.numbers(column, "score")  # refuses what is no number, with its line
-    if not times:
-        raise InputError(
-            f"{table.source}: there is no column for any test time; {table.listed}: name each "
-            f"column by its time, or have columns version, time and score"
-        )
-    index = [column for column in WIDE if column in table.columns]
-    frame = table.frame.with_row_index(ROW)
-    return frame.unpivot(times, index=[ROW, *index], variable_name="time", value_name="score")
+        taken = frame.filter(frame["system"] == (name if name in there else there[0]))
+        return replace(self, frame=taken.drop("system"))
+
+    def refuse_out_of_bounds(self, options: "TableOptions") -> None:
+        """Refuse scores that are infinite, or that there cannot be."""
+        held = options.bounds is not None or len(self.states) == len(STATES)
+        low, high = options.limits if held else (-math.inf, math.inf)
+        endless = ": a finite number was expected, or an empty cell where there is none"
+        beyond = f", out of its bounds {low:g},{high:g}: say which scores there can be, "
+        for state in self.states:
+            values = self.frame[state].fill_null(float("nan")).to_numpy()
+            for bad, what in (
+                (np.isinf(values), endless),
+                ((values < low) | (values > high), f"{beyond}--bounds LOW,HIGH"),
+            ):
+                if bad.any():
+                    k = int(bad.argmax())
+                    where = f"{self.table.source}, {self.where(k)}"
+                    raise InputError(f"{where}: the score is {values[k]:g}{what}")
 
 
-def _states_of(table: Table, *, wide: bool) -> tuple[str, ...]:
-    """Which states of the outputs have a column; a plain score is the base."""
-    if wide:
-        return ("base",)
-    found = tuple(state for state in STATES if state in table.columns)
-    if "score" in table.columns and found:
-        raise InputError(
-            f"{table.source}: there is a column score and {named('column', found, 'are')} there "
-            f"too; a score is the base, before anyone helped: keep score alone, or base with the "
-            f"others"
-        )
-    if not found:
-        table.require("score", "score")
-        return ("base",)
-    if "base" not in found:
-        raise InputError(f"{table.source}: there is a column {found[0]}, but none for the base")
-    pair = [state for state in STATES[2:] if state in found]
-    if len(pair) == 1 or (pair and "adapted" not in found):
-        lost = [state for state in STATES if state not in found]
-        raise InputError(
-            f"{table.source}: there is a column {pair[0]}, but none for {first_five(lost)}: a "
-            f"penalised score is adapted + (impaired - corrected)"
-        )
+def names_in(table: Table, *needed: str) -> dict[str, pl.Series]:
+    """The columns that say what a score is of; one run and one item where none are told apart."""
+    given = [name for name in ("system", "unit", *OTHERWISE) if name in table.columns]
+    found = {name: filled(table, name, name) for name in (*needed, *given)}
+    for name, text in OTHERWISE.items():
+        found.setdefault(name, pl.repeat(text, len(table), dtype=pl.String, eager=True))
     return found
 
 
-def _read(table: Table, frame: pl.DataFrame, states: Sequence[str], *, wide: bool) -> pl.DataFrame:
-    """Cells under their names and of their types."""
-    from dataclasses import replace
-
-    # In a wide table a row stands for several cells: the lines are those of the row.
-    lines = None if table.lines is None else table.lines[frame[ROW].to_numpy()]
-    first = -1 if wide else table.first_line
-    long = replace(table, frame=frame, first_line=first, lines=lines)
-    own = {ROW: frame[ROW].cast(pl.Int64)}
-    for column in ("version", "time"):
-        own[column] = without_empty(table, frame, long.texts(column, column), column)
-    given = {"seed": ONE_SEED, "id": ONE_ITEM, "set": TEST}
-    for column, otherwise in given.items():
-        if column in frame.columns:
-            own[column] = without_empty(table, frame, long.texts(column, column), column)
-        else:
-            own[column] = pl.repeat(otherwise, frame.height, dtype=pl.String, eager=True)
-    for column in ("learnt", "system", "unit"):
-        if column in frame.columns:
-            own[column] = long.texts(column, column)
-    if "unit" in own:
-        without_empty(table, frame, own["unit"], "unit")
-    own["weight"] = read_weights_of(long)
-    for state in states:
-        column = state if state in frame.columns else "score"
-        own[state] = pl.Series(long.numbers(column, column)).fill_nan(None)
-    further = (
-        []
-        if wide
-        else [c for c in frame.columns if c not in (*LONG, ROW) and not frame[c].dtype.is_nested()]
-    )
-    _refuse_unlike_known(table, further)
-    return pl.DataFrame({**own, **{column: frame[column] for column in further}})
+def further_in(table: Table, known: Collection[str]) -> dict[str, pl.Series]:
+    """The further columns of a table, for subsets."""
+    others = [column for column in table.frame.get_columns() if column.name not in known]
+    return {column.name: column for column in others if not column.dtype.is_nested()}
 
 
-def without_empty(table: Table, frame: pl.DataFrame, column: pl.Series, name: str) -> pl.Series:
-    """A column without empty cells."""
-    empty = column.is_null().arg_true()
-    if len(empty):
-        raise InputError(
-            f"{table.source}: {counted(len(empty), name, 'are')} empty, the first at "
-            f"{table.where(int(frame[ROW][int(empty[0])]))}: each score needs its {name}"
-        )
-    return column
+def finite(table: Table, column: str, least: float, meaning: str = "") -> pl.Series:
+    """Numbers of at least some value, in every row."""
+    found = table.numbers(column, meaning or column)
+    bad = ~(np.isfinite(found) & (found >= least))
+    what = "a finite number" if np.isinf(least) else "a number of 0 or more"
+    refuse_values(table, bad, "value", f"of {column} where {what} was expected", found.__getitem__)
+    return pl.Series(found)
 
 
 def read_weights_of(table: Table) -> pl.Series:
     """Weights of the scores, 0 or more; 1 unless given."""
     if "weight" not in table.columns:
         return pl.repeat(1.0, len(table), dtype=pl.Float64, eager=True)
-    found = table.numbers("weight", "weight")
-    bad = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
-    if len(bad):
-        raise InputError(
-            f"{table.source}, {table.where(int(bad[0]))}: the weight is {found[bad[0]]:g}: it must "
-            f"be a number of 0 or more"
-        )
-    return pl.Series(found)
+    return finite(table, "weight", 0.0)
 
 
-def _refuse_unlike_known(table: Table, further: Sequence[str]) -> None:
-    """A column that is almost named as one that means something is a mistake."""
-    for column in further:
-        if hint := close_to(column, [n for n in LONG if n not in table.columns]):
-            raise InputError(
-                f"{table.source}, line 1: column {column!r} is not known{hint}; columns are "
-                f"{', '.join(LONG)}, and any for subsets"
-            )
+LEARNT = "give the table a column `learnt` with the time of the data that each version adapted to"
+NAMED_INITIAL = ("initial", "m_0", "m0")  # in lower case: names of the version before everything
 
 
-def close_to(name: str, known: Mapping[str, object] | Sequence[str]) -> str:
-    """`(did you mean ...?)`, where a known name is close."""
-    near = get_close_matches(name.lower(), [*known], n=1, cutoff=0.8)
-    return f" (did you mean {near[0]!r}?)" if near else ""
-
-
-def of_system(cells: Cells, name: str) -> Cells:
-    """The cells of one system: those of its name, where the table holds several.
-
-    Raises
-    ------
-    InputError
-        When none of several systems has the name, or a cell has none.
+@dataclass(frozen=True)
+class Axis:
+    """Names in the order of their places `at` in time: ascending, minus infinity of the initial
+    one.
     """
-    from dataclasses import replace
 
-    if "system" not in cells.frame.columns:
-        return cells
-    frame = cells.frame
-    without_empty(cells.table, frame, frame["system"], "system")
-    there = frame["system"].unique(maintain_order=True).to_list()
-    if name not in there and len(there) > 1:
-        file = cells.table.source
-        shown = " ".join(f"{one}={file}" for one in there[:5])
+    names: tuple[str, ...]
+    at: Floats
+    way: Way
+
+
+def times_of(names: Mapping[str, str], source: str) -> Axis:
+    """The test times in order, from each and where it stands first (for messages)."""
+    placed = {name: _placed(name, where, source, "time") for name, where in names.items()}
+    return _in_order(placed, names, source, "times")
+
+
+def versions_of(
+    names: Mapping[str, str],
+    learnt: Mapping[str, str | None] | None,
+    times: Axis,
+    source: str,
+) -> tuple[Axis, list[str]]:
+    """The versions in the order in which they came to be, and what a reader should know of it.
+
+    From each version and where it stands first, the time of the data that each adapted to as text
+    (none of the initial version), where a column says it, and the times of the test.
+    """
+    said: list[str] = []
+    texts = _named_by_time(names, times, said) if learnt is None else dict(learnt)
+    initial = [name for name, text in texts.items() if text is None]
+    if len(initial) > 1:
         raise InputError(
-            f"{file}: holds {counted(len(there), 'system')} ({first_five(there)}), none of which "
-            f"is {name}: name those to score, {shown}"
+            f"{source}: versions {first_five(initial)} have no time of learning: one version at "
+            f"most is the initial one; give the others theirs in the column learnt"
         )
-    taken = frame.filter(frame["system"] == (name if name in there else there[0]))
-    return replace(cells, frame=taken.drop("system"))
-
-
-def _check_values(cells: Cells, options: TableOptions) -> None:
-    """Refuse infinite scores, unknown sets, and scores out of their bounds."""
-    sets = cells.frame["set"]
-    wrong = (~sets.is_in([TEST, STREAM])).arg_true()
-    if len(wrong):
-        k = int(wrong[0])
+    what, hint = "time of version {}", ""
+    if learnt is None:
+        what, hint = "time of version", f"; or {LEARNT}"
+    placed = {
+        name: _placed(text, names[name], source, what.format(name), hint)
+        for name, text in texts.items()
+        if text is not None
+    }
+    if not placed:
         raise InputError(
-            f"{cells.table.source}, {cells.where(k)}: the set is {sets[k]!r}: {TEST} or {STREAM} "
-            f"was expected"
+            f"{source}: only the initial version is there ({first_five(initial)}): scores of the "
+            f"versions that learnt are needed"
         )
-    refuse_out_of_bounds(cells, options)
+    begun = _in_order(placed, names, source, "versions")
+    if begun.way != times.way:
+        as_tests = f"write `learnt` as the test times are written, such as {times.names[0]}"
+        raise InputError(
+            f"{source}: the versions learnt at times that are {begun.way}s, and the test times are "
+            f"{times.way}s: {LEARNT if learnt is None else as_tests}"
+        )
+    axis = Axis((*initial, *begun.names), np.append([INITIAL] * len(initial), begun.at), begun.way)
+    if learnt is not None:
+        _refuse_descending(axis, names, source)
+    _refuse_unseen(begun, times, source)
+    # Tasks that are learnt and tested in turn are nothing odd.
+    in_turn = {*begun.at} <= {*times.at}
+    return axis, [*said, *(() if in_turn else interleaved(begun, times))]
 
 
-def refuse_out_of_bounds(cells: Cells, options: TableOptions) -> None:
-    """Refuse scores that are infinite, or that there cannot be."""
-    held = options.bounds is not None or len(cells.states) == len(STATES)
-    low, high = options.limits if held else (-math.inf, math.inf)
-    for state in cells.states:
-        values = cells.frame[state].fill_null(float("nan")).to_numpy()
-        bad = np.flatnonzero(np.isinf(values))
-        if len(bad):
+def _named_by_time(names: Mapping[str, str], times: Axis, said: list[str]) -> dict[str, str | None]:
+    """Versions that are named by their times; the initial one has none."""
+    texts: dict[str, str | None] = {
+        name: None if name.lower() in NAMED_INITIAL else name for name in names
+    }
+    if None in texts.values():
+        return texts
+    zero = [name for name in names if place_of(name) == ("number", 0.0)]
+    least = min((found[1] for name in names if (found := place_of(name))), default=1.0)
+    if len(zero) != 1 or least < 0:
+        return texts
+    if times.way == "number" and times.at[0] <= 0:
+        said.append(
+            f"version {zero[0]} is taken to have learnt at time {zero[0]}, as there is a test of "
+            f"that time; name it `initial` if it had learnt nothing yet"
+        )
+        return texts
+    return {name: None if name in zero else text for name, text in texts.items()}
+
+
+def _placed(text: str, where: str, source: str, what: str, hint: str = "") -> tuple[Way, float]:
+    """A time as a number; InputError with its line."""
+    if found := place_of(text):
+        return found
+    raise InputError(
+        f"{source}, {where}: the {what} is {text!r}: a number or an ISO date such as 2026-03-01 "
+        f"was expected{hint}"
+    )
+
+
+def _in_order(
+    placed: Mapping[str, tuple[Way, float]], names: Mapping[str, str], source: str, what: str
+) -> Axis:
+    """Names by their places; InputError where some are numbers and some dates, or two are alike."""
+    by_way: dict[Way, str] = {}
+    for name, (way, _) in placed.items():
+        by_way.setdefault(way, name)
+    if len(by_way) > 1:
+        shown = " and ".join(f"{name} ({names[name]}) is a {way}" for way, name in by_way.items())
+        raise InputError(f"{source}: {what} are numbers and dates ({shown}): write all in one way")
+    ordered = sorted(placed, key=lambda name: placed[name][1])
+    for one, other in pairwise(ordered):
+        if placed[one] == placed[other]:
             raise InputError(
-                f"{cells.table.source}, {cells.where(int(bad[0]))}: the score is "
-                f"{values[bad[0]]:g}: a finite number was expected, or an empty cell where there "
-                f"is none"
+                f"{source}: {what} {one} ({names[one]}) and {other} ({names[other]}) are of one "
+                f"time: write it in one way, or give each its own"
             )
-        bad = np.flatnonzero((values < low) | (values > high))
-        if len(bad):
+    return Axis(tuple(ordered), np.array([placed[name][1] for name in ordered]), next(iter(by_way)))
+
+
+def _refuse_descending(versions: Axis, names: Mapping[str, str], source: str) -> None:
+    """Numbered versions must have learnt in the order of their numbers."""
+    numbered = [(*(place_of(name) or ("", 0.0)), name) for name in versions.names]
+    for k, (one, other) in enumerate(pairwise(numbered)):
+        if one[0] and one[0] == other[0] and one[1] > other[1]:
+            late, early, when = one[2], other[2], versions.at[k]
+            before = "is the initial one" if when == INITIAL else f"learnt at {when:g}"
             raise InputError(
-                f"{cells.table.source}, {cells.where(int(bad[0]))}: the score is "
-                f"{values[bad[0]]:g}, out of its bounds {low:g},{high:g}: say which scores there "
-                f"can be, --bounds LOW,HIGH"
+                f"{source}: version {late} ({names[late]}) {before}, before version {early} "
+                f"({names[early]}), which learnt at {versions.at[k + 1]:g}: times of versions must "
+                f"not descend"
             )
+
+
+def _refuse_unseen(begun: Axis, times: Axis, source: str) -> None:
+    if not ((times.at >= begun.at[0]) & (times.at <= begun.at[-1])).any():
+        raise InputError(
+            f"{source}: no test time ({first_five(times.names)}) lies between the first version "
+            f"that learnt ({begun.names[0]}) and the last ({begun.names[-1]}), so that no version "
+            f"has seen data of the time of any test: check the column learnt, or the times"
+        )
+
+
+def interleaved(begun: Axis, times: Axis) -> list[str]:
+    """What a reader should know where l_1 < t_1 < l_T < t_N does not hold."""
+    at, learnt = begun.at, begun.names
+    if not learnt or at[0] < times.at[0] < at[-1] < times.at[-1]:
+        return []
+    return [
+        f"learning goes from {learnt[0]} to {learnt[-1]} and the tests from {times.names[0]} to "
+        f"{times.names[-1]}: tests that begin after the first data were learnt and end after the "
+        f"last would show forgetting and the future as well (l_1 < t_1 < l_T < t_N; paper 004, "
+        f"section 3)"
+    ]
+
+
+LEAST = 2  # test times that have to agree
+UNSAID = (
+    "nothing says whether higher or lower scores are better: say --higher (of accuracies) or "
+    "--lower (of errors)"
+)
+CLEAR = 0.25  # share of the range of all scores that they have to change by, on average
+
+
+def refuse_without_direction(lifelong: Lifelong) -> None:
+    """Refuse to score ready-made scores of which nothing says what is better (UsageError)."""
+    if lifelong.kind is SCORES and lifelong.higher is None:
+        raise UsageError(f"{lifelong.name}: {UNSAID}")
+
+
+def odd_direction(lifelong: Lifelong) -> tuple[str, ...]:
+    """What to say of a table whose scores get worse wherever something is learnt.
+
+    A sentence, or nothing: also where fewer than two times were scored just before and just after
+    they were learnt. That nothing says the direction, where that is so.
+    """
+    if lifelong.higher is None:
+        return (UNSAID,)
+    means = _mean_scores(lifelong)
+    own = np.searchsorted(lifelong.learnt, lifelong.test.at, side="right") - 1  # the newest
+    times = np.flatnonzero(own > 0)
+    pairs = np.stack([means[own[times] - 1, times], means[own[times], times]], axis=1)
+    pairs = pairs[np.isfinite(pairs).all(axis=1)]
+    if len(pairs) < LEAST:
+        return ()
+    before, after = pairs.T
+    clear = CLEAR * (np.nanmax(means) - np.nanmin(means))
+    lost = before - after if lifelong.higher else after - before
+    if not (lost > 0).all() or lost.mean() < clear:
+        return ()
+    way, say = ("lower", "false") if lifelong.higher else ("higher", "true")
+    return (
+        f"at all {len(pairs)} times that were scored both just before and after they were learnt "
+        f"scores are {way} after it ({before.mean():.3g}, then {after.mean():.3g}), which here "
+        f"counts as worse: if {way} is better, say --{way} (higher = {say} under [lifelong])",
+    )
+
+
+def _mean_scores(lifelong: Lifelong) -> Floats:
+    """Mean score before any help of each version at each time; NaN where there is none."""
+    test = lifelong.test
+    base = (test.rows["state"] == STATES.index("base")).to_numpy()
+    versions = test.rows["version"].to_numpy()[base]
+    times = test.items["time"].to_numpy()[test.rows["item"].to_numpy()[base]]
+    sums = {}
+    for name in ("score", "weight"):
+        sums[name] = np.zeros((len(lifelong.versions), len(test.times)))
+        np.add.at(sums[name], (versions, times), test.statistics[SCORED][name][base])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(sums["score"] / sums["weight"])

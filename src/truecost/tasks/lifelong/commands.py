@@ -1,21 +1,22 @@
-"""`lifelong curve` and `lifelong penalise`."""
+"""`lifelong curve` and `lifelong penalise`, and the tables of life cycles in the terminal."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.cli import made
-from truecost.cli.options import Flag, Flags, Output, flags_of, merged
+from truecost.cli import verbs
+from truecost.cli.options import Flag, Given, Names, Output, parsed
+from truecost.cli.tables import Columns, Layout, values
+from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.names import LifelongKind
-from truecost.options import Declared, declared, picked
+from truecost.options import Declared, changed, declared, picked
 from truecost.outputs.options import DiarizationTable, TranscriptsTable, TranslationTable
 from truecost.study.tables import ApplicationTable, DataTable
 from truecost.tasks import find
-from truecost.verbs import options_of
+from truecost.verbs import options_of, study_of
 
 if TYPE_CHECKING:
     from truecost.core.scoring import Scoring
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 
 AREA = "area_under_curve"
-
-
 ABOUT = """Area under the curve of the score against the cost of offline help.
 
 The curve is a step function; its last value holds up to the largest cost, and the area is divided
@@ -36,67 +35,39 @@ def __getattr__(name: str) -> Callable[..., Any]:
     if name != "curve":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     face = find("lifelong")
-    others = made.others_of(face, "score")
-    shown = Parameter(negative=(), show_default=False, help=f"NAME or NAME:SCORE. Default: {AREA}.")
+    others = verbs.others_of(face, "score")
+    shown = Parameter(negative=(), help=f"NAME or NAME:SCORE. Default: {AREA}.")
     others["measure"] = (Annotated[tuple[str, ...], shown], (AREA,))
-    return made.command(face, "curve", options_of(face), others, partial(made.done), ABOUT)
+    return verbs.command(face, "curve", options_of(face), others, verbs.run_command, ABOUT)
 
 
-NAMED = Parameter(name=["--output-kind", "--kind", "--task"])
-
-
-Names = Annotated[tuple[str, ...], Parameter(negative=())]
-
-
+NAMED = Parameter(name=["--output-kind", "--kind"])
 LIFELONG = {option.key: option for option in options_of(find("lifelong"))}
-
-
 OF_KIND: dict[str, tuple[Declared, ...]] = {
-    "classes": (*picked(DataTable, "classes"), *picked(ApplicationTable, "cost_matrix")),
-    "transcripts": picked(TranscriptsTable, "normalise"),
-    "translation": declared(TranslationTable),
-    "diarization": (
-        *picked(DiarizationTable, "collar", "skip_overlap", "mapping", "uem"),
-        LIFELONG["impaired_speakers"],
-    ),
+    kind: changed(options, group="Score")
+    for kind, options in {
+        "classes": (*picked(DataTable, "classes"), *picked(ApplicationTable, "cost_matrix")),
+        "transcripts": picked(TranscriptsTable, "normalise"),
+        "translation": declared(TranslationTable),
+        "diarization": (
+            *picked(DiarizationTable, "collar", "skip_overlap", "mapping", "uem"),
+            LIFELONG["impaired_speakers"],
+        ),
+    }.items()
 }
-
-
-OF_SCORE = tuple(LIFELONG[key] for key in ("compat", "cost", "item_seconds"))
-
-
+OF_SCORE = changed((LIFELONG[k] for k in ("compat", "cost", "item_seconds")), group="Score")
 OF_DATA = picked(
     DataTable,
     *("reference", "map", "reference_map", "metadata", "lines", "missing", "allow_duplicates"),
     *("input_format", "reference_format"),
 )
-
-
-OF_INTERVAL = tuple(
-    LIFELONG[key] for key in ("unit", "level", "replicates", "seed", "method", "icc", "jobs")
-)
-
-
-if TYPE_CHECKING:
-
-    class Data(Flags):
-        """What the files hold."""
-
-    class Chosen(Flags):
-        """How the score is computed."""
-
-    class Drawn(Flags):
-        """How the intervals are made."""
-
-else:
-    Data = flags_of("Data", OF_DATA)
-    Chosen = flags_of("Score", (*OF_SCORE, *(option for of in OF_KIND.values() for option in of)))
-    Drawn = flags_of("Interval", OF_INTERVAL)
+_DRAWN = ("unit", "level", "replicates", "seed", "method", "icc", "jobs")
+OF_INTERVAL = changed((LIFELONG[key] for key in _DRAWN), group="Interval")
 
 
 @Parameter(name="*", group="Data")
 @dataclass(frozen=True, kw_only=True)
-class Given:
+class Corrected:
     """What the person corrected of which output."""
 
     output_kind: Annotated[LifelongKind | None, NAMED] = None
@@ -122,21 +93,17 @@ class Told(Output):
     print_config: Annotated[bool, Parameter(show=False, negative=())] = False
 
 
-GIVEN, TOLD = Given(), Told()
+CORRECTED, TOLD = Corrected(), Told()
 
 
-DATA, CHOSEN, DRAWN = Data(), Chosen(), Drawn()
-
-
+@parsed(*OF_DATA, *OF_SCORE, *(option for of in OF_KIND.values() for option in of), *OF_INTERVAL)
 def penalise(
     *,
-    given: Given = GIVEN,
-    data: Data = DATA,
+    corrected: Corrected = CORRECTED,
+    given: Given,
     score: Names = (),
     measure: Names = (),
     subset: Names = (),
-    chosen: Chosen = CHOSEN,
-    drawn: Drawn = DRAWN,
     output: Told = TOLD,
 ) -> int:
     """Score outputs with what a person's corrections cost, in the unit of the score.
@@ -158,15 +125,15 @@ def penalise(
     subset
         A column of the items (each level is a subset) or a condition on columns; may be repeated.
     """
+    from truecost.cli.running import report
     from truecost.cli.terminal import Screen
-    from truecost.cli.trials import report
     from truecost.study import check_target
     from truecost.tasks.lifelong.penalised import run_penalised
 
     if output.config is not None or output.print_config:
         raise UsageError("penalise has no study file: --config and --print-config are not for it")
     asked = [name for text in (*score, *measure) for name in text.split(",")]
-    wanted = penalised_of(given, data, chosen, drawn)
+    wanted = penalised_of(corrected, given)
     if output.cite:
         print(_cited(wanted[0].kind, asked), end="")
         return 0
@@ -174,57 +141,58 @@ def penalise(
         check_target(output.output)  # before the work, not after it
     screen = Screen(output)
     with screen.progress() as progress:
-        outcome = run_penalised(wanted, _scoring(chosen, drawn, subset, progress), asked)
+        outcome = run_penalised(wanted, _scoring(given, subset, progress), asked)
     return report(outcome, output, screen)
 
 
-def penalised_of(
-    given: Given, data: Data, chosen: Chosen, drawn: Drawn = DRAWN
-) -> "list[Penalised]":
+def penalised_of(corrected: Corrected, given: Given) -> "list[Penalised]":
     """What the options name for each system, refused where something is lacking: UsageError."""
     from truecost.study.paths import name_systems
     from truecost.tasks.lifelong.penalised import Penalised
 
-    checked = merged((data, chosen, drawn))
-    for option, value in checked.items():
+    for option, value in given.items():
         option.check(value, option.flag)
-    known = {**data.keys(), **vars(given)}
+    data = _keys(given, OF_DATA)
+    known = {**data, **vars(corrected)}
     needed = ("output_kind", "base", "adapted", "reference", "corrected")
     if lacking := [f"--{name.replace('_', '-')}" for name in needed if not known.get(name)]:
         raise UsageError(
             f"penalise needs {', '.join(lacking)}: truecost lifelong penalise --output-kind KIND "
             f"--base BEFORE --adapted AFTER --reference RIGHT --corrected IDS"
         )
-    kind, systems = str(given.output_kind), name_systems([*given.adapted])
-    bases, corrected = (_each(given, what, len(systems)) for what in ("base", "corrected"))
+    kind, systems = str(corrected.output_kind), name_systems([*corrected.adapted])
+    bases, ids = (_each(corrected, what, len(systems)) for what in ("base", "corrected"))
     columns = dict(known.get("map", {}))
-    if (unit := drawn.keys().get("unit")) is not None:
+    if (unit := _keys(given, OF_INTERVAL).get("unit")) is not None:
         if "unit" in columns:
             raise UsageError("the unit is given twice: by --unit and by --map unit=...")
         columns["unit"] = unit
-    table = DataTable(**{**data.keys(), "map": columns})
-    own = _own(chosen, kind)
+    table = DataTable(**{**data, "map": columns})
+    own = _kind_options(given, kind)
     uem = own.pop("uem", None)
     return [
-        Penalised(kind, name, base, adapted, ids, table, own, uem)
-        for (name, adapted), base, ids in zip(systems, bases, corrected, strict=True)
+        Penalised(kind, name, base, adapted, of, table, own, uem)
+        for (name, adapted), base, of in zip(systems, bases, ids, strict=True)
     ]
 
 
-def _own(chosen: Chosen, kind: str) -> dict[str, Any]:
+def _keys(given: Given, options: Sequence[Declared]) -> dict[str, Any]:
+    """What was given of some options, by their keys."""
+    return {option.key: given[option] for option in options if option in given}
+
+
+def _kind_options(given: Given, kind: str) -> dict[str, Any]:
     """The options of a kind; UsageError when one is of another kind."""
-    of_scores = {option.key for option in OF_SCORE}
-    for option in chosen.given():
-        if option.key not in of_scores and option not in OF_KIND[kind]:
-            owner = next(name for name, options in OF_KIND.items() if option in options)
-            raise UsageError(f"{option.flag} is for {owner}, not for {kind}")
-    found = {key: value for key, value in chosen.keys().items() if key not in of_scores}
+    for owner, options in OF_KIND.items():
+        if owner != kind and (wrong := [option for option in options if option in given]):
+            raise UsageError(f"{wrong[0].flag} is for {owner}, not for {kind}")
+    found = _keys(given, OF_KIND[kind])
     if "cost_matrix" in found:
         found["costs"] = found.pop("cost_matrix")
     return found
 
 
-def _each(given: Given, what: str, systems: int) -> tuple[str, ...]:
+def _each(given: Corrected, what: str, systems: int) -> tuple[str, ...]:
     """The file of each system: one for all, or one for each."""
     files: tuple[str, ...] = getattr(given, what)
     if len(files) not in (1, systems):
@@ -235,25 +203,14 @@ def _each(given: Given, what: str, systems: int) -> tuple[str, ...]:
     return files * systems if len(files) == 1 else files
 
 
-def _scoring(chosen: Chosen, drawn: Drawn, subset: Sequence[str], progress: Any) -> "Scoring":
-    """How it is scored."""
-    from truecost.core.scoring import Scoring
-    from truecost.study.settings import plan_of
-    from truecost.study.tables import IntervalTable
-    from truecost.tasks.lifelong.options import LifelongScoring
+def _scoring(given: Given, subset: Sequence[str], progress: Any) -> "Scoring":
+    """How it is scored: as in a study of life cycles, whose items have the unit."""
+    from truecost.study.settings import scoring_of
 
-    keys = {key: value for key, value in drawn.keys().items() if key != "unit"}
-    interval, how = IntervalTable(**keys), chosen.keys()
-    return Scoring(
-        plan=plan_of(interval),
-        level=interval.settled("level"),
-        method=interval.settled("method"),
-        icc=interval.settled("icc"),
-        subsets=tuple(subset),
-        jobs=interval.jobs,
-        progress=progress,
-        choices=LifelongScoring(**{o.key: how[o.key] for o in OF_SCORE if o.key in how}),
-    )
+    known = (*OF_SCORE, *OF_INTERVAL[1:])
+    chosen = {o: v for o, v in given.items() if o in known}
+    study = study_of(find("lifelong"), {}, chosen, subsets=subset)
+    return scoring_of(study, study.application, study.data, progress)
 
 
 def _cited(kind: str, asked: list[str]) -> str:
@@ -264,3 +221,48 @@ def _cited(kind: str, asked: list[str]) -> str:
 
     scores, _ = divided(kind_of(kind), asked)
     return bibtex([*scores, *(f"lifelong/penalised_score:{score}" for score in scores)])
+
+
+FIRST = ("system", "against", "strategy", "version", "policy", "subset")
+ASSISTED = "assisted"  # the strategy of a system that lived as configured, beside its baselines
+
+
+def of_lives(table: Columns, rows: Sequence[Row]) -> Columns:
+    """A table of values or comparisons, a line for each row, as life cycles have it.
+
+    What rows are about comes first, from the system to its policy; the score stands above the
+    table where it is one; no strategy that the name of the system says already.
+    """
+    named = all(row.dims["system"].endswith(row.dims.get("strategy", "")) for row in rows)
+    first = [n for n in FIRST if n in table.names and not (n == "strategy" and named)]
+    kept = [name for name in table.names if name not in FIRST]
+    names = (*first, *kept)
+    scores = dict.fromkeys(r.parameters["variant"] for r in rows if "variant" in r.parameters)
+    once = len(scores) == 1
+    lines = []
+    for cells, row in zip(table.rows, rows, strict=True):
+        told = dict(zip(table.names, cells, strict=True))
+        told["measure"] = row.measure if once else told["measure"]
+        if "strategy" in told:
+            told["strategy"] = told["strategy"] or ASSISTED
+        lines.append(tuple(told[name] for name in names))
+    return replace(
+        table,
+        names=names,
+        rows=tuple(lines),
+        about=tuple(first),
+        above=("version", *table.above),
+        said=(*table.said, *(_scored(next(iter(scores)), rows) if once else ())),
+    )
+
+
+def _scored(score: str, rows: Sequence[Row]) -> tuple[str, ...]:
+    """The score with its direction, where a row that is better as the score is tells it."""
+    from truecost.tasks.lifelong.measures import OWN_DIRECTION
+
+    own = (r for r in rows if "variant" in r.parameters and r.measure not in OWN_DIRECTION)
+    row = next(own, None)
+    return (f"score {score}" + ("" if row is None else f" ({row.direction} is better)"),)
+
+
+LAYOUT = Layout(values=lambda rows: [of_lives(values(rows), rows)], pairs=of_lives)

@@ -1,246 +1,273 @@
-"""Learning curves from a table: scores of a test set against the cost of interaction.
-
-Each cost is a version, learnt with the help up to it. A curve is a step function: between two costs
-of a run its last score holds, so that runs whose costs differ are put on all costs of any of them.
-Source: paper 004, section 2.1 and Fig. 2.
+"""The pictures of systems across time that are curves: scores over test times and versions, under
+the policies of users, against the cost of help (paper 004, Fig. 2 and 5).
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five
-from truecost.formats import Table
-from truecost.tasks.lifelong.axes import UNSAID, Axis
-from truecost.tasks.lifelong.cells import (
-    COSTS,
-    ONE_ITEM,
-    ONE_SEED,
-    PLACE,
-    ROW,
-    TEST,
-    Cells,
-    TableOptions,
-    of_system,
-    read_weights_of,
-    refuse_out_of_bounds,
-    without_empty,
+from truecost.core.digits import figure
+from truecost.errors import UsageError
+from truecost.outputs.described import thinned
+from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
+from truecost.pictures.rows import needed
+from truecost.report.words import listed
+from truecost.tasks.lifelong.descriptions import (
+    Cell,
+    Figure,
+    LifelongDescription,
+    PolicyCurve,
+    PolicyFigure,
 )
-from truecost.tasks.lifelong.kinds.ready import KIND, PART
-from truecost.tasks.lifelong.matrix import in_order, nothing_varies, set_of
-from truecost.tasks.lifelong.records import INITIAL, Lifelong
 
-POINT = ("cost", "seed", "id")
-AT = Axis((TEST,), np.ones(1), "number")  # the one time of the test set
+Found = LifelongDescription
+POLICIES = 4  # that curves show
+MOST = 30  # versions, times or points that have a mark of their own
+MOST_AREAS = 8  # in a caption
+LATER = "still to come"
+DOTS: dict[bool, Kind] = {False: "dot", True: "hollow"}  # by whether it is still to come
+ZERO = Figure(value=0.0)
+COSTS = {
+    "seconds": "seconds of a person's time",
+    "words": "words put in",
+    "actions": "actions of a person",
+    "answers": "answers of a person",
+    "cost": "cost of the help",
+}
+SEQUENCE = {"base": "before learning from it", "adapted": "after learning from it"}
 
 
-def curve_of(table: Table, name: str, options: TableOptions) -> Lifelong:
-    """The record of a system from a table of its curve.
+def some_of(every: Sequence[Any], what: str) -> str:
+    """That not all have a mark of their own."""
+    return f" {MOST} of {len(every)} {what}; curves.parquet has all." if len(every) > MOST else ""
+
+
+class _Curves:
+    """The curves of a picture as they are added.
+
+    `of`: whose figures they are. `word`: what a place along the axis is. `across`: what else is on
+    the axis of scores: 0, unless others are given.
+    """
+
+    def __init__(self, of: Found, word: str, across: Sequence[Figure] = (ZERO,)) -> None:
+        self.of, self.word, self.across = of, word, [*across]
+        self.marks: list[Mark] = []
+
+    def add(
+        self,
+        series: str,
+        at: Sequence[float],
+        names: Sequence[str],
+        figures: Sequence[Figure],
+        notes: Sequence[str] = (),
+        end: float | None = None,
+    ) -> None:
+        """A line with its band and its dots; with an `end` steps, the last of which lasts to there.
+
+        `notes`: what a dot rests on. What is still to come has hollow dots, and a dotted line.
+        """
+        y, low, high = np.array([(f.value, f.lower, f.upper) for f in figures], float).T
+        x = band = np.array(at, float)
+        later = np.array([isinstance(f, Cell) and not f.seen for f in figures])
+        if end is not None:
+            x, y = np.append(x, end), np.append(y, y[-1:])
+            band, low, high = np.repeat(x, 2)[1:-1], np.repeat(low, 2), np.repeat(high, 2)
+        self.marks.append(Mark(kind="band", x=band, lo=low, hi=high, series=series))
+        if later.any():
+            self.marks.append(Mark(kind="line", x=x, y=y, series=series, weak=True))
+            y = np.where(later, np.nan, y)
+        self.marks.append(Mark(kind="line", x=x, y=y, series=series, step=end is not None))
+        self.across += figures
+        for k in thinned(range(len(at)), MOST):
+            said = f"{series}, {self.word} {names[k]}: {self.of.said(figures[k])}"
+            known = (said, notes[k] if notes else "", LATER if later[k] else "")
+            label, kind = "; ".join(filter(None, known)), DOTS[bool(later[k])]
+            if (value := figures[k].value) is not None:
+                self.marks.append(Mark(kind=kind, x=at[k], y=value, series=series, label=label))
+
+    def picture(self, name: str, x: Axis, label: str, caption: str, **more: Any) -> Picture:
+        """The picture of all curves."""
+        ends = [v for f in self.across for v in (f.value, f.lower, f.upper) if v is not None]
+        low, high = span(ends)
+        low = low if min(ends, default=0.0) else 0.0
+        return Picture(
+            name=name,
+            caption=caption.strip(),
+            x=x,
+            y=Axis(label=label, domain=(low, high), scale=self.of.scale),
+            marks=tuple(self.marks),
+            zoom=True,
+            **more,
+        )
+
+
+def _named(
+    label: str, names: Sequence[str], at: Sequence[float], ends: Sequence[float] = ()
+) -> Axis:
+    """An axis with names at places; numbers where the names are just these."""
+    ticks = tuple(map(float, at))
+    domain = (ends[0], ends[-1]) if ends else (ticks[0] - 0.3, ticks[-1] + 0.3)
+    if all(name == f"{t:g}" for name, t in zip(names, ticks, strict=True)):
+        whole = all(t == int(t) for t in ticks)
+        return Axis(label=label, domain=domain, ticks=ticks if whole else ())
+    return Axis(label=label, domain=domain, ticks=ticks, names=tuple(names))
+
+
+def _edges(found: Found) -> list[float]:
+    """The middles between test times, with as much at both ends."""
+    at = np.array(found.at, float)
+    half = np.diff(at) / 2 if len(at) > 1 else np.array([0.5])
+    return [at[0] - half[0], *(at[:-1] + half[: len(at) - 1]), at[-1] + half[-1]]
+
+
+def cells_of(found: Found, state: str) -> dict[tuple[str, str], Cell]:
+    """Cells in a state by version and time; UsageError where there are none."""
+    needed(found.cells, "no version was scored on a test time")
+    known = dict.fromkeys(c.state for c in found.cells)
+    if state not in known:
+        raise UsageError(f"no cell is in the state {state!r}: draw one of {', '.join(known)}")
+    return {(c.version, c.time): c for c in found.cells if c.state == state}
+
+
+def _is_penalised(found: Found) -> bool:
+    """Whether policies weigh scores with the penalty of the person's help."""
+    return any(c.state == "penalised" for c in found.cells)
+
+
+def _score(found: Found) -> str:
+    return f"penalised {found.score}" if _is_penalised(found) else found.score
+
+
+def newest_cells(found: Found) -> list[Cell]:
+    """The cells of the last version in the order of the test times."""
+    needed(found.versions, "there is no version")
+    version = found.versions[-1]
+    known = cells_of(found, "penalised" if _is_penalised(found) else "base")
+    empty = (Cell(version=version, time=t, seen=False) for t in found.times)
+    cells = [known.get((version, c.time), c) for c in empty]
+    needed([c for c in cells if c.value is not None], f"version {version} has no score")
+    return cells
+
+
+def policy_times(found: Found, *, title: str = "") -> Picture:
+    """Scores of the last version over the test times, the weights of policies above them.
 
     Parameters
     ----------
-    table : Table
-        With columns under their names.
-    name : str
-        Of the system.
+    found : LifelongDescription
+        Of a system of a result.
+    """
+    cells, count = newest_cells(found), len(found.versions)
+    known = [p for p in found.policies[:POLICIES] if len(p.weights) == count]
+    weights = {p.name: p.weights[-1] for p in known}
+    shares = [", ".join(f"{n} {w[k]:.2g}" for n, w in weights.items()) for k in range(len(cells))]
+    largest = max((w for of in weights.values() for w in of), default=0.0)
+    caption = f"Above: the weights of policies, {largest:.2g} the largest." if weights else ""
+    curves, edges = _Curves(found, "test time"), _edges(found)
+    curves.add(found.name, found.at, found.times, cells, [f"weight {s}" * bool(s) for s in shares])
+    return curves.picture(
+        "times",
+        _named("test time", found.times, found.at, edges),
+        f"{_score(found)} of version {found.versions[-1]}",
+        caption + some_of(cells, "times have a dot"),
+        title=title,
+        key=(("hollow", LATER),) if not all(c.seen for c in cells) else (),
+        strip=tuple((name, edges, np.append(w, 0.0)) for name, w in weights.items()),
+    )
 
-    Returns
-    -------
-    Lifelong
-        One version for each cost, one test time; `offline` has the column `cost`.
+
+def by_version(policy: PolicyCurve, found: Found) -> dict[str, PolicyFigure]:
+    """Figures of a policy by version; with the penalty if any."""
+    for measure in ("penalised_score", "policy_score")[not _is_penalised(found) :]:
+        own = {f.version: f for f in policy.figures if f.measure == measure}
+        if any(f.value is not None for f in own.values()):
+            return {v: own[v] for v in found.versions if v in own}
+    return {}
+
+
+def policy_versions(found: Found, *, title: str = "") -> Picture:
+    """The score under each policy from version to version (paper 004, Eq. 2 and 3).
+
+    Dotted is the initial version, kept frozen, in the same windows.
+
+    Parameters
+    ----------
+    found : LifelongDescription
+        Of a system of a result.
+    """
+    shown = {p.name: of for p in found.policies[:POLICIES] if (of := by_version(p, found))}
+    names = [v for v in found.versions if any(v in of for of in shown.values())]
+    needed(names, "no policy has a figure for any version")
+    curves = _Curves(found, "version", ())
+    for name, of in shown.items():
+        at = [names.index(v) for v in of]
+        naive = [Figure(value=f.naive) for f in of.values()]
+        y = np.array([f.value for f in naive], float)
+        curves.across += naive
+        curves.marks.append(Mark(kind="line", x=at, y=y, series=name, weak=True))
+        notes = [f"initial version {found.said(f)}" * (f.value is not None) for f in naive]
+        curves.add(name, at, [*of], [*of.values()], notes)
+    x = _named("version", names, range(len(names)))
+    return curves.picture(
+        "versions", x, _score(found), some_of(names, "versions have a dot"), title=title
+    )
+
+
+def lifelong_sequence(found: Found, *, beside: Sequence[Found] = (), title: str = "") -> Picture:
+    """The score of each batch of the lifelong set, S(M_i, l_i), before and after it was learnt.
+
+    Parameters
+    ----------
+    found : LifelongDescription
+        Of a system of a result.
+    beside : sequence of LifelongDescription
+        Systems whose pictures stand beside this one: the axis of scores is that of all.
+    """
+    needed(found.stream, "the lifelong set was not scored")
+    scored = {f.version for f in found.stream}
+    names = [v for v in found.versions if v in scored]
+    curves = _Curves(found, "version", [ZERO, *(f for d in beside for f in d.stream)])
+    for state, series in SEQUENCE.items():
+        of = {f.version: f for f in found.stream if f.state == state}
+        if of:
+            curves.add(series, [names.index(v) for v in of], [*of], [*of.values()])
+    x = _named("version that came of the data", names, range(len(names)))
+    label = f"{found.score} on the lifelong set"
+    return curves.picture("sequence", x, label, some_of(names, "versions have a dot"), title=title)
+
+
+def learning_curves(found: Sequence[Found], *, title: str = "") -> Picture:
+    """The score of each system against the cost of help: a step function up to the largest cost.
+
+    The area is that under the curve, divided by the range of costs (paper 004, Fig. 2).
+
+    Parameters
+    ----------
+    found : sequence of LifelongDescription
+        Systems of a result, of one score, their costs in one unit.
 
     Raises
     ------
     UsageError
-        When a column is missing, or there are several costs.
-    InputError
-        When a cell is not what it should be, points repeat, or items are missing; with the line.
+        When there are no curves, or they are of several costs or scores.
     """
-    column = _cost_column(table, options.cost)
-    cells = of_system(_read(table, column), name)
-    refuse_out_of_bounds(cells, options)
-    _refuse_repeated(cells)
-    seeds = in_order(cells.frame["seed"].unique().to_list())
-    _refuse_partial(cells, seeds)
-    costs = np.sort(cells.frame["cost"].unique().to_numpy())
-    if len(costs) < 2:
-        raise InputError(
-            f"{table.source}: every {column} is {costs[0]:g}: a curve needs two costs at least"
-        )
-    names = tuple(str(int(c)) if float(c).is_integer() else repr(float(c)) for c in costs)
-    versions = Axis(names, np.array([INITIAL, *range(1, len(costs))], np.float64), "number")
-    whole = replace(cells, frame=_carried(cells.frame, costs, names))
-    test, left = set_of(whole, AT, versions, seeds)
-    higher = False if "errors" in table.columns else options.higher
-    return Lifelong(
-        name=name,
-        kind=KIND,
-        versions=names,
-        learnt=versions.at,
-        seeds=seeds,
-        test=test,
-        offline=_spent(costs, len(seeds), column),
-        higher=higher,
-        units={"unit": test.items["unit"].to_numpy()} if "unit" in test.items.columns else {},
-        signatures={PART: KIND.signature(None, PART)},
-        problems=(
-            *((UNSAID,) if higher is None else ()),
-            *left,
-            *nothing_varies(test, seeds, "point"),
-        ),
-    )
-
-
-def _cost_column(table: Table, asked: str) -> str:
-    """The column of the cost."""
-    there = [column for column in COSTS if column in table.columns]
-    if asked in there:
-        return asked
-    if len(there) > 1:
-        raise UsageError(
-            f"{table.source}: there are the columns {first_five(there)}: say which is the cost, "
-            f"--cost {there[0]}"
-        )
-    if asked and asked != "cost":
-        raise UsageError(f"{table.source}: there is no column {asked!r}; {table.listed}")
-    return there[0]
-
-
-def _read(table: Table, column: str) -> Cells:
-    """The points of a table, of the one time that there is."""
-    frame = table.frame.with_row_index(ROW)
-    own = {ROW: frame[ROW].cast(pl.Int64), "cost": _costs(table, column)}
-    for key, otherwise in (("seed", ONE_SEED), ("id", ONE_ITEM)):
-        own[key] = pl.repeat(otherwise, frame.height, dtype=pl.String, eager=True)
-        if key in table.columns:
-            own[key] = without_empty(table, frame, table.texts(key, key), key)
-    for key in ("system", "unit"):
-        if key in table.columns:
-            own[key] = without_empty(table, frame, table.texts(key, key), key)
-    values, weight = _scores(table)
-    own |= {"weight": weight, "base": values}
-    taken = (*own, *COSTS, "score", "errors", "n")
-    further = {
-        c: frame[c] for c in table.columns if c not in taken and not frame[c].dtype.is_nested()
-    }
-    fixed = pl.DataFrame({**own, **further}).with_columns(
-        version=pl.lit(""), time=pl.lit(TEST), set=pl.lit(TEST)
-    )
-    return Cells(table, fixed, ("base",))
-
-
-def _costs(table: Table, column: str) -> pl.Series:
-    """Costs of 0 or more."""
-    found = table.numbers(column, "cost")
-    bad = np.flatnonzero(~(np.isfinite(found) & (found >= 0)))
-    if len(bad):
-        raise InputError(
-            f"{table.source}, {table.where(int(bad[0]))}: the {column} is {found[bad[0]]:g}: a "
-            f"number of 0 or more was expected"
-        )
-    return pl.Series(found)
-
-
-def _scores(table: Table) -> tuple[pl.Series, pl.Series]:
-    """The score of each point and its weight: errors / n weighs n."""
-    if "score" in table.columns and {"errors", "n"} & {*table.columns}:
-        raise InputError(
-            f"{table.source}: there is a column score, and errors or n too: keep score, or errors "
-            f"and n"
-        )
-    if "errors" not in table.columns:
-        return _finite(table, "score", -np.inf), read_weights_of(table)
-    if "weight" in table.columns:
-        raise InputError(f"{table.source}: errors / n weighs n: leave out the column weight")
-    errors, n = _finite(table, "errors", 0.0), _finite(table, "n", 0.0)
-    none = (n == 0).arg_true()
-    if len(none):
-        raise InputError(
-            f"{table.source}, {table.where(int(none[0]))}: n is 0: errors of nothing are no score"
-        )
-    return errors / n, n
-
-
-def _finite(table: Table, column: str, least: float) -> pl.Series:
-    """Numbers of at least some value, in every row."""
-    found = table.numbers(column, column)
-    bad = np.flatnonzero(~(np.isfinite(found) & (found >= least)))
-    if len(bad):
-        what = "a finite number" if np.isinf(least) else "a number of 0 or more"
-        raise InputError(
-            f"{table.source}, {table.where(int(bad[0]))}: the {column} is {found[bad[0]]:g}: "
-            f"{what} was expected"
-        )
-    return pl.Series(found)
-
-
-def _refuse_repeated(cells: Cells) -> None:
-    """Each point once for a seed and an item."""
-    same = cells.frame.with_row_index(PLACE).filter(pl.struct(POINT).is_duplicated())
-    if same.height:
-        row = same.row(0, named=True)
-        one, other = (cells.where(k) for k in same.join(same[:1], on=POINT)[PLACE].sort()[:2])
-        raise InputError(
-            f"{cells.table.source}: the score at cost {row['cost']:g} stands at {one} and at "
-            f"{other}: keep one, or tell runs and items apart with columns seed and id"
-        )
-
-
-def _refuse_partial(cells: Cells, seeds: Sequence[str]) -> None:
-    """Every run begins at the same cost, and scores all items at each of its costs."""
-    frame, source = cells.frame, cells.table.source
-    begun = frame.group_by("seed").agg(pl.col("cost").min())
-    starts = dict(begun.iter_rows())
-    late = next((seed for seed in seeds if starts[seed] != starts[seeds[0]]), None)
-    if late is not None:
-        raise InputError(
-            f"{source}: the curve of seed {late} begins at cost {starts[late]:g}, that of seed "
-            f"{seeds[0]} at {starts[seeds[0]]:g}: give each the score of the first cost"
-        )
-    items = frame["id"].n_unique()
-    points = frame.group_by("seed", "cost").agg(pl.col("id").n_unique()).sort("seed", "cost")
-    lacking = points.filter(pl.col("id") < items)
-    if lacking.height:
-        seed, cost, there = lacking.row(0)
-        raise InputError(
-            f"{source}: at cost {cost:g} seed {seed} has {counted(there, 'item')} of {items}: "
-            f"score every item at each cost"
-        )
-
-
-def _carried(
-    frame: pl.DataFrame, costs: npt.NDArray[np.float64], names: Sequence[str]
-) -> pl.DataFrame:
-    """Every run at every cost: its last score up to there."""
-    points = frame.select("seed", "cost").unique().sort("cost")
-    grid = pl.DataFrame({"at": costs, "version": [*names]})
-    every = grid.join(points.select("seed").unique(), how="cross").sort("at", "seed")
-    last = every.join_asof(
-        points.with_columns(found=pl.col("cost")),
-        left_on="at",
-        right_on="cost",
-        by="seed",
-        check_sortedness=False,
-    )
-    chosen = last.select("version", "seed", cost=pl.col("found"))
-    return chosen.join(frame.drop("version"), on=["seed", "cost"]).drop("cost")
-
-
-def _spent(costs: npt.NDArray[np.float64], seeds: int, column: str) -> pl.DataFrame:
-    """The cost that each version took more than the one before it."""
-    more = np.diff(costs, prepend=0.0)
-    frame = pl.DataFrame(
-        {
-            "version": np.tile(np.arange(len(costs), dtype=np.int64), seeds),
-            "seed": np.repeat(np.arange(seeds, dtype=np.int64), len(costs)),
-            **{
-                name: pl.repeat(None, len(costs) * seeds, dtype=pl.Float64, eager=True)
-                for name in COSTS[1:]
-            },
-            "cost": np.tile(more, seeds),
-        }
-    )
-    return frame if column == "cost" else frame.with_columns(pl.col("cost").alias(column))
+    known = [(d, d.curve) for d in found if d.curve is not None and d.curve.points]
+    needed(known, "no system was helped at a known cost")
+    first, cost = known[0][0], known[0][1].cost
+    several = {"costs": {c.cost for _, c in known}, "scores": {d.score for d, _ in known}}
+    for what, said in several.items():
+        if len(said) > 1:
+            raise UsageError(f"curves of several {what} ({', '.join(sorted(said))}): draw one")
+    curves, areas = _Curves(first, cost), []
+    for d, curve in known:
+        at = [p.cost for p in curve.points]
+        end = max(curve.maximum, at[-1])
+        curves.add(d.name, at, [*map(figure, at)], curve.points, end=end)
+        areas.append(f"{d.name} {d.said(curve.area)}")
+    most = max((curve.points for _, curve in known), key=len)
+    shown = listed(areas, MOST_AREAS)
+    caption = f"Areas under the curves: {shown}.{some_of(most, 'points have a dot')}"
+    end = max(curve.maximum for _, curve in known) or 1.0
+    x = Axis(label=COSTS.get(cost, COSTS["cost"]), domain=(0.0, end))
+    return curves.picture("learning", x, first.score, caption, title=title)

@@ -6,15 +6,12 @@ i - 1 of the lifelong set give version M_i: version 0 is there from the beginnin
 version the test set is a stream of its own, so what holds of the events of streams holds of these.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import polars as pl
 
-from truecost.errors import InputError, counted
-from truecost.formats.event_checks import check_events
-from truecost.formats.event_order import Finding
+from truecost.formats.event_checks import Finding, check_events, findings
 from truecost.formats.events import EventLog
 
 WHERE = pl.Enum(("stream", "test", "offline", "before"))
@@ -23,10 +20,10 @@ COLUMNS = (
     *("row", "run", "where", "version", "batch", "t", "id", "event", "phase", "decision"),
     *("label", "part", "expert", "active_seconds", "words", "actions", "verdict", "count"),
 )
-_PREDICT, _ANSWER = pl.col("event") == "predict", pl.col("event") == "answer"
+PREDICT, ANSWER = pl.col("event") == "predict", pl.col("event") == "answer"
 _HELP = pl.col("event").is_in(["query", "answer"])
 _OWN = pl.col("where").is_in(["stream", "test"])  # of the sets that are scored
-Row = dict[str, object]
+Rule = tuple[str, pl.DataFrame, str]  # a name, events that break it, what to say with their columns
 
 
 def events_of(log: EventLog, run: str | None = None) -> pl.DataFrame:
@@ -52,100 +49,65 @@ def events_of(log: EventLog, run: str | None = None) -> pl.DataFrame:
 
 
 def findings_of(log: EventLog) -> tuple[Finding, ...]:
-    """Everything that is wrong or odd about the log of a life cycle.
+    """Everything that is wrong or odd about the log of a life cycle; empty when all is well.
 
     Besides what `check_events` says of the lifelong set, and of the test set of each version:
     outputs without version, time or decision; a version that speaks before it came to be, or comes
     of another batch than its own; a batch of several times, or times that do not rise; an item of
     several batches.
-
-    Returns
-    -------
-    tuple of Finding
-        Empty when all is well.
     """
     events = events_of(log)
-    if not events.select((_PREDICT & _OWN).any()).item():
+    if not events.select((PREDICT & _OWN).any()).item():
         text = f"{log.source}: no output of a version: events of the kind predict are scored"
         return (Finding("error", "predictions", text),)
-    rows = tuple(_of_rows(log, events))
-    if rows:
-        return rows  # the rest takes for granted that these are there
-    checks = (
-        *_streams_checked(log, events),
-        _times(log, events),
-        _versions(log, events),
-        _one_batch(log, events),
-    )
-    return tuple(found for check in checks for found in check)
+    alone = (_broken(log, name, events.filter(bad), said) for name, bad, said in ROW_RULES)
+    if rows := [found for of in alone for found in of]:
+        return tuple(rows)  # the rest takes for granted that these are there
+    odd = [found for check in _streams_checked(log, events) for found in check]
+    for rules in (_times(events), _versions(log, events), _one_batch(events)):
+        # What comes after a rule that is broken takes for granted that it is not.
+        odd += next((found for rule in rules if (found := _broken(log, *rule))), [])
+    return tuple(odd)
 
 
-def refuse_faults(log: EventLog) -> EventLog:
-    """A log without contradictions, with what is odd about it.
-
-    Raises
-    ------
-    InputError
-        When there are: the first, and how many more.
-    """
-    findings = findings_of(log)
-    wrong = [f.message for f in findings if f.state == "error"]
-    if wrong:
-        more = counted(len(wrong) - 1, "more fault")
-        tail = f"; and {more}: truecost lifelong validate lists all" if wrong[1:] else ""
-        raise InputError(f"{wrong[0]}{tail}")
-    return replace(log, problems=(*log.problems, *(f.message for f in findings)))
+def _broken(log: EventLog, name: str, broken: pl.DataFrame, said: str) -> list[Finding]:
+    """What is wrong by a rule, whose events break it, with times and sets as readers know them."""
+    times = pl.col("^(t|other_t)$").map_elements(time_name, pl.String)
+    sets = pl.col("^(first_)?where$").cast(pl.String).replace(SAID)
+    return [*findings("error", name, log, broken.with_columns(times, sets), said)]
 
 
-def run_of(log: EventLog) -> str:
-    """The name of a log's run where it names none: its file, up to the first point."""
-    return Path(log.source).name.partition(".")[0]
-
-
-def _of_rows(log: EventLog, events: pl.DataFrame) -> Iterator[Finding]:
-    """What one event must be like, whatever the others are."""
-    scored = _PREDICT & _OWN
-    rules: list[tuple[str, pl.Expr, Callable[[Row], str]]] = [
-        (
-            "versions",
-            (scored | (_HELP & _OWN & (pl.col("where") == "test"))) & pl.col("version").is_null(),
-            lambda row: (
-                f"the {row['event']} of item {row['id']!r} names no version; in the log of a life "
-                f"cycle each says by which version it is (a log without any is one of a stream: "
-                f"truecost stream score)"
-            ),
-        ),
-        (
-            "versions",
-            pl.col("version") < 0,
-            lambda row: f"the version is {row['version']}; versions are numbered from 0",
-        ),
-        (
-            "times",
-            scored & pl.col("t").is_null(),
-            lambda row: (
-                f"the output of item {row['id']!r} has no time t; expected that of its data (dates "
-                f"as days since 1970-01-01)"
-            ),
-        ),
-        (
-            "predictions",
-            scored & pl.col("decision").is_null(),
-            lambda row: f"there is no decision for item {row['id']!r}; expected the output",
-        ),
-        (
-            "predictions",
-            _PREDICT & (pl.col("where") == "offline"),
-            lambda row: (
-                f"item {row['id']!r} is predicted in set offline; outputs are those of the "
-                f"lifelong set (no set) or of the test set (set test)"
-            ),
-        ),
-    ]
-    for name, mask, said in rules:
-        broken = events.filter(mask)
-        if len(broken):
-            yield Finding.of("error", name, log, broken, said(broken.row(0, named=True)))
+_SCORED, _TESTED = PREDICT & _OWN, _HELP & (pl.col("where") == "test")
+ROW_RULES = (  # what one event must be like, whatever the others are: what breaks it, and the words
+    (
+        "versions",
+        (_SCORED | _TESTED) & pl.col("version").is_null(),
+        "the {event} of item {id!r} names no version; in the log of a life cycle each says by "
+        "which version it is (a log without any is one of a stream: truecost streams score)",
+    ),
+    (
+        "versions",
+        pl.col("version") < 0,
+        "the version is {version}; versions are numbered from 0",
+    ),
+    (
+        "times",
+        _SCORED & pl.col("t").is_null(),
+        "the output of item {id!r} has no time t; expected that of its data (dates as days since "
+        "1970-01-01)",
+    ),
+    (
+        "predictions",
+        _SCORED & pl.col("decision").is_null(),
+        "there is no decision for item {id!r}; expected the output",
+    ),
+    (
+        "predictions",
+        PREDICT & (pl.col("where") == "offline"),
+        "item {id!r} is predicted in set offline; outputs are those of the lifelong set (no set) "
+        "or of the test set (set test)",
+    ),
+)
 
 
 def _streams_checked(log: EventLog, events: pl.DataFrame) -> Iterator[tuple[Finding, ...]]:
@@ -154,7 +116,7 @@ def _streams_checked(log: EventLog, events: pl.DataFrame) -> Iterator[tuple[Find
     Then there is one output of each version there, and no second one is missed.
     """
     test = events["where"] == "test"
-    helped = events.select((_PREDICT & (pl.col("phase") == "post") & pl.lit(test)).any()).item()
+    helped = events.select((PREDICT & (pl.col("phase") == "post") & pl.lit(test)).any()).item()
     for others in (None,) if helped else (test, ~test):
         yield check_events(_as_streams(log, events, others))
 
@@ -188,39 +150,34 @@ def volunteered(events: pl.DataFrame) -> pl.Series:
     # A question of the lifelong set may be answered after a later version asked others.
     loose = pl.when(pl.col("where") == "test").then("version").alias("version")
     lone = (
-        events.filter(_ANSWER & pl.col("batch").is_not_null() & _OWN)
+        events.filter(ANSWER & pl.col("batch").is_not_null() & _OWN)
         .with_columns(loose)
         .join(asked.with_columns(loose), on=key, how="anti", nulls_equal=True)
     )
     return events["row"].is_in(lone["row"].implode())
 
 
-def _times(log: EventLog, events: pl.DataFrame) -> Iterator[Finding]:
+def _times(events: pl.DataFrame) -> Iterator[Rule]:
     """Whether each batch has one time, and times rise."""
     key = ["run", "where", "batch"]
-    told = events.filter(_PREDICT & _OWN)
+    told = events.filter(PREDICT & _OWN)
     first = pl.col("t").first().over(key)
-    moved = told.with_columns(first=first).filter(pl.col("t") != pl.col("first"))
-    if len(moved):
-        row = moved.row(0, named=True)
-        text = (
-            f"item {row['id']!r} has time {time_name(row['t'])}, but its batch {row['batch']} "
-            f"{SAID[row['where']]} has time {time_name(row['first'])}; a batch has one"
-        )
-        yield Finding.of("error", "times", log, moved, text)
-        return
+    yield (
+        "times",
+        told.with_columns(other_t=first).filter(pl.col("t") != pl.col("other_t")),
+        "item {id!r} has time {t}, but its batch {batch} {where} has time {other_t}; a batch has "
+        "one",
+    )
     batches = told.unique(key, keep="first").sort(key)
     before = pl.col("t").shift().over("run", "where")
     # Documents of one time may be tested in batches of their own.
-    same = (pl.col("t") == pl.col("before")) & (pl.col("where") == "stream")
-    late = batches.with_columns(before=before).filter((pl.col("t") < pl.col("before")) | same)
-    if len(late):
-        row = late.row(0, named=True)
-        text = (
-            f"batch {row['batch']} {SAID[row['where']]} has time {time_name(row['t'])}, which is "
-            f"not after {time_name(row['before'])}, that of the batch before; times rise"
-        )
-        yield Finding.of("error", "times", log, late, text)
+    same = (pl.col("t") == pl.col("other_t")) & (pl.col("where") == "stream")
+    yield (
+        "times",
+        batches.with_columns(other_t=before).filter((pl.col("t") < pl.col("other_t")) | same),
+        "batch {batch} {where} has time {t}, which is not after {other_t}, that of the batch "
+        "before; times rise",
+    )
 
 
 def born_of(events: pl.DataFrame) -> pl.DataFrame:
@@ -228,80 +185,110 @@ def born_of(events: pl.DataFrame) -> pl.DataFrame:
 
     By adapting to a batch of the lifelong set, or by speaking after that.
     """
-    post = _PREDICT & (pl.col("phase") == "post")
+    post = PREDICT & (pl.col("phase") == "post")
     made = (pl.col("where") == "stream") & ((pl.col("event") == "adapt") | post)
     made &= pl.col("version").is_not_null() & (pl.col("version") > 0)
     first = events.filter(made).unique(["run", "version"], keep="first")
     return first.select("run", "version", "batch", "row").sort("row")
 
 
-def _versions(log: EventLog, events: pl.DataFrame) -> Iterator[Finding]:
+def _versions(log: EventLog, events: pl.DataFrame) -> Iterator[Rule]:
     """Whether each version came of its batch, before it speaks, and speaks while it is the last."""
     born = born_of(events)
-    astray = born.filter(pl.col("version") != pl.col("batch") + 1)
-    if len(astray):
-        row = astray.row(0, named=True)
-        text = (
-            f"version {row['version']} comes of batch {row['batch']} of the lifelong set; batch "
-            f"{row['batch']} gives version {row['batch'] + 1}"
-        )
-        yield Finding.of("error", "versions", log, astray, text)
-        return
+    given = born.with_columns(given=pl.col("batch") + 1)
+    yield (
+        "versions",
+        given.filter(pl.col("version") != pl.col("given")),
+        "version {version} comes of batch {batch} of the lifelong set; batch {batch} gives version "
+        "{given}",
+    )
     known = born.select("run", "version", born="row")
     post = (pl.col("phase") == "post") & (pl.col("where") == "stream")
-    told = events.filter(_PREDICT & _OWN & ~post).join(
+    told = events.filter(PREDICT & _OWN & ~post).join(
         known, on=["run", "version"], how="left", maintain_order="left"
     )
-    early = told.filter(
+    late = told.filter(
         (pl.col("version") > 0) & ((pl.col("row") < pl.col("born")) | pl.col("born").is_null())
     )
-    if len(early):
-        row = early.row(0, named=True)
-        when = "never came to be" if row["born"] is None else f"came to be {log.where(row['born'])}"
-        text = (
-            f"item {row['id']!r} {SAID[row['where']]} is predicted by version {row['version']}, "
-            f"which {when}: a version comes of adapting to its batch of the lifelong set"
-        )
-        yield Finding.of("error", "versions", log, early, text)
-        return
+    came = pl.col("born").map_elements(lambda row: f"came to be {log.where(row)}", pl.String)
+    yield (
+        "versions",
+        late.with_columns(came=came.fill_null("never came to be")),
+        "item {id!r} {where} is predicted by version {version}, which {came}: a version comes of "
+        "adapting to its batch of the lifelong set",
+    )
     latest = pl.col("born_version").forward_fill().over("run").fill_null(0)
     marked = events.join(
         born.select("row", born_version="version"), on="row", how="left", maintain_order="left"
     ).with_columns(latest=latest)
-    stale = marked.filter(_PREDICT & (pl.col("where") == "stream") & ~post).filter(
-        pl.col("version") != pl.col("latest")
+    streamed = PREDICT & (pl.col("where") == "stream") & ~post
+    yield (
+        "versions",
+        marked.filter(streamed).filter(pl.col("version") != pl.col("latest")),
+        "item {id!r} of the lifelong set is predicted by version {version}, but the last one is "
+        "version {latest}",
     )
-    if len(stale):
-        row = stale.row(0, named=True)
-        text = (
-            f"item {row['id']!r} of the lifelong set is predicted by version {row['version']}, but "
-            f"the last one is version {row['latest']}"
-        )
-        yield Finding.of("error", "versions", log, stale, text)
 
 
-def _one_batch(log: EventLog, events: pl.DataFrame) -> Iterator[Finding]:
+def _one_batch(events: pl.DataFrame) -> Iterator[Rule]:
     """Whether each item is of one batch of one set, whichever version speaks."""
-    told = events.filter(_PREDICT & _OWN)
-    key = ["run", "id"]
-    both = told.with_columns(
-        pl.col("batch").first().over(key).alias("first_batch"),
-        pl.col("where").first().over(key).alias("first_where"),
-        pl.col("row").first().over(key).alias("first"),
+    firsts = (pl.col(name).first().over("run", "id") for name in ("batch", "where", "row"))
+    both = events.filter(PREDICT & _OWN).with_columns(e.name.prefix("first_") for e in firsts)
+    both = both.rename({"first_row": "first"})
+    moved = (pl.col(name) != pl.col(f"first_{name}") for name in ("batch", "where"))
+    yield (
+        "predictions",
+        both.filter(pl.any_horizontal(moved)),
+        "item {id!r} is in batch {batch} {where}, and in batch {first_batch} {first_where} "
+        "({first_at}); an item is of one batch",
     )
-    moved = both.filter(
-        (pl.col("batch") != pl.col("first_batch")) | (pl.col("where") != pl.col("first_where"))
-    )
-    if len(moved):
-        row = moved.row(0, named=True)
-        text = (
-            f"item {row['id']!r} is in batch {row['batch']} {SAID[row['where']]}, and in batch "
-            f"{row['first_batch']} {SAID[row['first_where']]} ({log.where(row['first'])}); an item "
-            f"is of one batch"
-        )
-        yield Finding.of("error", "predictions", log, moved, text)
 
 
 def time_name(t: float) -> str:
     """The shortest text that says a time."""
     return f"{t:.0f}" if t == round(t) and abs(t) < 1e15 else repr(float(t))
+
+
+def experts_of(events: pl.DataFrame) -> tuple[str, ...]:
+    """Names of who helped, sorted; labels of the initialisation data are data, and no help."""
+    helped = events.filter(ANSWER & (pl.col("where") != "before"))
+    return tuple(sorted(helped["expert"].drop_nulls().unique().to_list()))
+
+
+def offline_of(events: pl.DataFrame, versions: Sequence[int], kind: str) -> pl.DataFrame:
+    """What people did away from both sets, by `seed` and the `version` (its place) that came of
+    it.
+
+    `answers`, `seconds` (null where one was not measured), `words` and `actions`; empty where
+    nobody helped so. Labels of the initialisation data are data, and no help.
+    """
+    away = events.filter(pl.col("where") == "offline")
+    # Several rounds make one version: the help with it came before it was adapted.
+    made = pl.when(pl.col("event") == "adapt").then(pl.col("version"))
+    says = pl.col("label").is_not_null() | pl.col("verdict").is_not_null()
+    given = away.with_columns(made=made.backward_fill().over("seed")).filter(ANSWER & says)
+    if not given.height:
+        return pl.DataFrame()
+    first, last = versions[0], versions[-1]
+    version = pl.coalesce("made", "version").fill_null(first)
+    # A class is one word; a text says how many it has, but a region of speech does not.
+    words = {"classes": pl.lit(1), "diarization": pl.lit(0)}.get(
+        kind, pl.col("label").str.count_matches(r"\S+")
+    )
+    unmeasured = pl.col("active_seconds").is_null().any()
+    return (
+        given.filter(version <= last)
+        .with_columns(
+            version=(version.clip(first, last) - first).cast(pl.Int64),
+            words=pl.coalesce("words", words).fill_null(0).cast(pl.Int64),
+            actions=pl.coalesce("actions", pl.lit(1)).cast(pl.Int64),
+        )
+        .group_by("seed", "version")
+        .agg(
+            answers=pl.len().cast(pl.Int64),
+            seconds=pl.when(unmeasured).then(None).otherwise(pl.col("active_seconds").sum()),
+            words=pl.col("words").sum(),
+            actions=pl.col("actions").sum(),
+        )
+        .sort("seed", "version")
+    )

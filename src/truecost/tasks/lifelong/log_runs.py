@@ -1,7 +1,8 @@
 """The runs of one system put together: the same versions, times, items and references in all.
 
 A version that nothing came of (the system did not adapt) is the one before under a new name: what
-that put out on the test set holds for it.
+that put out on the test set holds for it. A version says most of what the version before it said:
+a log of 20 versions has few more outputs than one of 2, and what is the same counts once.
 """
 
 from collections.abc import Sequence
@@ -13,30 +14,22 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.measure import Floats
 from truecost.errors import InputError, counted, first_five
-from truecost.formats.events import EventLog
-from truecost.tasks.lifelong.log_events import born_of, events_of, run_of, time_name
-from truecost.tasks.lifelong.records import INITIAL
-
-Floats = npt.NDArray[np.float64]
-_PREDICT = pl.col("event") == "predict"
+from truecost.formats.events import EventLog, Labels
+from truecost.outputs.event_logs import labelled, run_of
+from truecost.tasks.lifelong.kinds import Reference
+from truecost.tasks.lifelong.log_events import PREDICT, SAID, born_of, events_of, time_name
+from truecost.tasks.lifelong.records import INITIAL, OWN
 
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """What the runs of a system tell.
+    """What the runs of a system tell: names of runs, sorted; numbers of versions and when they
+    learnt.
 
-    Attributes
-    ----------
-    seeds : tuple of str
-        Names of the runs, sorted.
-    versions : tuple of int
-        Numbers of the versions, from 0.
-    learnt : ndarray of float64, shape (versions,)
-    events : polars.DataFrame
-        Those of `events_of`, with `seed` (place of the run) and `log`.
-    speaks : polars.DataFrame
-        `seed`, `version` and `said`: the version whose outputs on the test set hold for it.
+    `events` are those of `events_of`, with `seed` (place of the run) and `log`; `speaks` has
+    `seed`, `version` and `said`: the version whose outputs on the test set hold for it.
     """
 
     logs: tuple[EventLog, ...]
@@ -60,14 +53,8 @@ class Told:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run has: the versions that were tested to the end, and how they came to be.
-
-    Attributes
-    ----------
-    tested : frozenset of int
-        Versions whose outputs on the test set are whole.
-    learnt : tuple of float
-        Times of the batches of the lifelong set, in order.
+    """What one run has: the versions that were tested to the end, and the times of its batches in
+    order.
     """
 
     name: str
@@ -76,26 +63,13 @@ class Run:
     problems: tuple[str, ...] = ()
 
 
-def told_by(logs: Sequence[EventLog]) -> Told:
-    """The events of all runs, with versions that are the same in each.
+def joined_runs(logs: Sequence[EventLog]) -> Told:
+    """The events of all runs (of logs that were checked), with versions that are the same in each.
 
-    Parameters
-    ----------
-    logs : sequence of EventLog
-        Checked one by one.
-
-    Returns
-    -------
-    Told
-        Without a last version that was not tested to the end: `problems` names it.
-
-    Raises
-    ------
-    InputError
-        When two logs are of one run, a version lacks outputs, or runs have other versions or times.
+    Without a last version that was not tested to the end: `problems` names it.
     """
     frames = [
-        events_of(log, run_of(log) if len(logs) > 1 else "").with_columns(log=pl.lit(k))
+        events_of(log, run_of(log.source) if len(logs) > 1 else "").with_columns(log=pl.lit(k))
         for k, log in enumerate(logs)
     ]
     seeds = _seeds(frames, logs)
@@ -145,13 +119,13 @@ def _seeds(frames: Sequence[pl.DataFrame], logs: Sequence[EventLog]) -> tuple[st
 def _run(events: pl.DataFrame, name: str, logs: Sequence[EventLog]) -> Run:
     """What one run has."""
     source = logs[events["log"][0]].source + (f", run {name!r}" if name else "")
-    test = events.filter(_PREDICT & (pl.col("where") == "test"))
+    test = events.filter(PREDICT & (pl.col("where") == "test"))
     if not test.height:
         raise InputError(
             f"{source}: nothing is predicted on the test set (set test): scores across time are "
             f"those of its items"
         )
-    stream = events.filter(_PREDICT & (pl.col("where") == "stream") & (pl.col("phase") == "pre"))
+    stream = events.filter(PREDICT & (pl.col("where") == "stream") & (pl.col("phase") == "pre"))
     batches = stream.unique("batch", keep="first").sort("batch")
     learnt = batches["t"].to_list()
     if batches["batch"].to_list() != [*range(len(learnt))]:
@@ -188,12 +162,11 @@ def _fault(events: pl.DataFrame, test: pl.DataFrame, version: int) -> tuple[str,
     before, after = (own.filter(pl.col("phase") == phase) for phase in ("pre", "post"))
     lost = test.join(before, on="id", how="anti").unique("id", maintain_order=True)
     if lost.height:
-        open_end = _first(lost) >= _last(before)
         said = (
             f"{counted(lost.height, 'item')} of the test set have no output of it: "
             f"{first_five(lost['id'])}: every version is tested on all of them"
         )
-        return said, open_end
+        return said, _goes_on(lost, before)
     if (fault := _before_help(events, test, version)) is not None:
         return fault, True
     helped = events.filter((pl.col("where") == "test") & (pl.col("version") == version))
@@ -206,7 +179,7 @@ def _fault(events: pl.DataFrame, test: pl.DataFrame, version: int) -> tuple[str,
         f"{counted(lost.height, 'item')} of the test set have no output after the person's help "
         f"(phase post): {first_five(lost['id'])}"
     )
-    return said, _first(lost) >= _last(helped)
+    return said, _goes_on(lost, helped)
 
 
 def _ends_early(more: int, last: int, events: pl.DataFrame) -> bool:
@@ -228,16 +201,10 @@ def _before_help(events: pl.DataFrame, test: pl.DataFrame, version: int) -> str 
     return f"the person's help with batch {end['batch']} of the test set is missing"
 
 
-def _first(events: pl.DataFrame) -> int:
-    """The first batch of some events."""
-    found: Any = events["batch"].min()
-    return int(found)
-
-
-def _last(events: pl.DataFrame) -> int:
-    """The last batch of some events; -1 of none."""
-    found: Any = events["batch"].max()
-    return -1 if found is None else int(found)
+def _goes_on(lost: pl.DataFrame, there: pl.DataFrame) -> bool:
+    """Whether what is lost comes after what is there, batch by batch."""
+    last: Any = there["batch"].max()
+    return bool((lost["batch"] >= (-1 if last is None else last)).all())
 
 
 def _refuse_unlike(runs: Sequence[Run], logs: Sequence[EventLog]) -> None:
@@ -255,3 +222,139 @@ def _refuse_unlike(runs: Sequence[Run], logs: Sequence[EventLog]) -> None:
                 f"{source}: the runs have other versions: {mine}, {theirs}: finish both, or name "
                 f"those that are finished (runs)"
             )
+
+
+def _distinct(rows: Sequence[Reference]) -> tuple[list[Reference], npt.NDArray[np.int64]]:
+    """Each distinct row, in the order in which they come, and which of them each row is."""
+    places: dict[Reference, int] = {}
+    codes = [places.setdefault(row, len(places)) for row in rows]
+    return [*places], np.array(codes, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Distinct:
+    """The distinct outputs beside what is right and the parts that were put right (`mended`).
+
+    `place` says which of these each row is.
+    """
+
+    texts: list[str]
+    right: list[Reference]
+    mended: list[Reference]
+    place: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls,
+        said: pl.Series,
+        item: pl.Series,
+        right: Sequence[Reference],
+        mended: Sequence[Reference] = (),
+    ) -> "Distinct":
+        """The distinct ones of some rows: `right` is of each item, `mended` of each row."""
+        texts = said.unique().sort()
+        codes = said.cast(pl.Enum(texts)).to_physical().to_numpy().astype(np.int64)
+        sides, wanted = _distinct(right)
+        parts, put = _distinct(mended or [()] * len(codes))
+        parts = parts or [()]
+        keys = (codes * len(sides) + wanted[item.to_numpy()]) * len(parts) + put
+        found, place = np.unique(keys, return_inverse=True)
+        pairs = found // len(parts)
+        return cls(
+            texts.gather(pairs // len(sides)).to_list(),
+            [sides[k] for k in pairs % len(sides)],
+            [parts[k] for k in found % len(parts)],
+            place.astype(np.int64),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """The items of one of the two sets, sorted by time and id.
+
+    `frame` has `id`, `time` (its place), and columns for units and subsets; `right` what is right
+    of each item, which may be several outputs.
+    """
+
+    times: tuple[str, ...]
+    at: Floats
+    frame: pl.DataFrame
+    right: tuple[tuple[str, ...], ...]
+    problems: tuple[str, ...] = ()
+
+
+def items_of(
+    told: Told, where: str, labels: Labels | None = None, references: Sequence[Labels] = ()
+) -> Items | None:
+    """The items of the lifelong set (`stream`) or of the test set (`test`); None where there are
+    none.
+
+    What is right are the labels of the predictions where no table of labels says it; `references`
+    say what else is.
+    """
+    told_there = told.events.filter(PREDICT & (pl.col("where") == where))
+    if not told_there.height:
+        return None
+    _refuse_other(told, told_there, "t")
+    _refuse_other(told, told_there.filter(pl.col("label").is_not_null()), "label")
+    found = told_there.group_by("id").agg(pl.col("t").first(), pl.col("label").drop_nulls().first())
+    at = found["t"].unique().sort().to_numpy()
+    codes = np.searchsorted(at, found["t"].to_numpy())
+    frame = found.with_columns(time=pl.Series(codes, dtype=pl.Int64)).sort("time", "id")
+    about = told.source, "further right outputs stand in further files"
+    which = f" {SAID[where]}"
+    found, problems = labelled(frame.select(*OWN, "label"), labels, *about, which=which)
+    bare = frame.select(OWN).with_columns(label=pl.lit(None, pl.String))
+    further = [labelled(bare, more, *about, which=which)[0] for more in references]
+    right = tuple(zip(*(of["label"].to_list() for of in (found, *further)), strict=True))
+    items = found.drop("label")
+    return Items(tuple(map(time_name, at)), at, items, right, tuple(problems))
+
+
+def _refuse_other(told: Told, predicted: pl.DataFrame, what: str) -> None:
+    """Refuse an item of which two predictions say something else that has to be the same."""
+    first = pl.col(what, "log", "row").first().over("id").name.prefix("first_")
+    # Looked at item by item only where some item has several.
+    if predicted.n_unique(["id", what]) == predicted["id"].n_unique():
+        return
+    differ = predicted.with_columns(first).filter(pl.col(what) != pl.col(f"first_{what}"))
+    now, then = differ[what][0], differ[f"first_{what}"][0]
+    before = differ.select(log="first_log", row="first_row")
+    named = {"t": "time", "label": "label"}[what]
+    raise InputError(
+        f"{told.where(differ)}: item {differ['id'][0]!r} has the {named} {now!r}, but {then!r} in "
+        f"{told.where(before)}; an item has one ({counted(differ['id'].n_unique(), 'such item')})"
+    )
+
+
+def outputs_of(told: Told, where: str, items: Items) -> pl.DataFrame:
+    """What each version said of each item, before and after help: `base` and `adapted` (null for
+    nothing).
+
+    With `seed`, `version` (its place) and `item` (its row), sorted by these. On the lifelong set a
+    version says nothing new of its own data before it came to be: the row of version M_i has what
+    M_(i-1) said before (`base`), and what M_i said after (`adapted`).
+    """
+    predicted = told.events.filter(PREDICT & (pl.col("where") == where))
+    rows = items.frame.select("id").with_row_index("item").with_columns(pl.col("item").cast(int))
+    predicted = predicted.join(rows, on="id", how="inner")
+    key = ["seed", "item"]
+    if where == "test":
+        key.append("said")
+        predicted = predicted.with_columns(said="version")
+    before, after = (
+        predicted.filter(pl.col("phase") == phase).select(*key, pl.col("decision").alias(name))
+        for phase, name in (("pre", "base"), ("post", "adapted"))
+    )
+    both = before.join(after, on=key, how="left")
+    if where == "test":
+        both = told.speaks.join(both, on=["seed", "said"], how="inner").drop("said")
+    else:
+        both = both.with_columns(version=came_of(items, told, both["item"]))
+    return both.select("seed", "version", "item", "base", "adapted").sort("version", "seed", "item")
+
+
+def came_of(items: Items, told: Told, item: pl.Series) -> pl.Series:
+    """The place of the version that came of the data of each item of the lifelong set."""
+    when = items.at[items.frame["time"].gather(item).to_numpy()]
+    return pl.Series(np.searchsorted(told.learnt, when).astype(np.int64))

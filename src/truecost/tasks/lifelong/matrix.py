@@ -1,30 +1,44 @@
-"""The score matrix s(M_i, t_j) from a table: versions, times, items and seeds as one record.
+"""The score matrix s(M_i, t_j) from a table, long or wide: cells, then one record.
 
-A cell (version, time) is there for all seeds and all items of its time, or it is missing as a
-whole: otherwise versions would be compared on other items. Missing cells are no error; what needs
-them is undefined, and that is said.
+Long tables have a row for each score, wide ones a row for each version and a column for each test
+time. Both become the same frame of cells. A cell (version, time) is there for all seeds and all
+items of its time, or missing as a whole: otherwise versions would be compared on other items. What
+needs missing cells is undefined, and that is said.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
-from truecost.errors import InputError, counted, first_five, named
-from truecost.formats.moments import place_of
-from truecost.tasks.lifelong.axes import Axis, odd_direction, times_of, versions_of
+from truecost.errors import InputError, counted, first_five, named, near
+from truecost.formats import Table
+from truecost.formats.table import place_of
 from truecost.tasks.lifelong.cells import (
+    CLOSE,
+    LONG,
     ONE_ITEM,
     PLACE,
     ROW,
     STREAM,
     TEST,
+    WIDE,
+    Axis,
     Cells,
-    TableOptions,
+    further_in,
+    names_in,
+    odd_direction,
+    read_weights_of,
+    times_of,
+    versions_of,
 )
-from truecost.tasks.lifelong.kinds.ready import KIND, PART
+from truecost.tasks.lifelong.kind_whole import SCORED, SCORES
 from truecost.tasks.lifelong.records import STATES, Lifelong, Scored, no_effort
+
+if TYPE_CHECKING:
+    from truecost.tasks.lifelong.tables import TableOptions
 
 KEY = ("version", "time", "seed", "id")
 UNBOUNDED = (
@@ -33,18 +47,113 @@ UNBOUNDED = (
 )
 
 
-def lifelong_of(cells: Cells, name: str, options: TableOptions) -> Lifelong:
-    """The record of a system from its cells.
+def cells_of(table: Table, name: str, options: "TableOptions") -> Cells:
+    """The cells of a system in a table with columns under their names."""
+    wide = "time" not in table.columns and not {"score", *STATES} & {*table.columns}
+    frame = _unpivoted(table) if wide else table.frame.with_row_index(ROW)
+    states = _states_of(table, wide=wide)
+    cells = Cells(table, _read(table, frame, states, wide=wide), states, wide)
+    chosen = cells.of_system(name)
+    _check_values(chosen, options)
+    return chosen
 
-    Raises
-    ------
-    InputError
-        When cells repeat, versions or times cannot be put in order, some items or seeds of a cell
-        are missing, or there is no score at all.
-    """
-    _refuse_repeated(cells)
+
+def _unpivoted(table: Table) -> pl.DataFrame:
+    """A wide table as a long one."""
+    times = [column for column in table.columns if column not in WIDE]
+    for column in times:
+        if place_of(column) is None:
+            hint = near(column, [name for name in LONG if name != column], CLOSE)
+            raise InputError(
+                f"{table.source}, line 1: column {column!r} is no time (a number or an ISO date), "
+                f"and none of {', '.join(WIDE)}{hint}; a table with a row for "
+                f"each score has the columns version, time and score"
+            )
+        table.numbers(column, "score")  # refuses what is no number, with its line
+    if not times:
+        raise InputError(
+            f"{table.source}: there is no column for any test time; {table.listed}: name each "
+            f"column by its time, or have columns version, time and score"
+        )
+    index = [column for column in WIDE if column in table.columns]
+    frame = table.frame.with_row_index(ROW)
+    return frame.unpivot(times, index=[ROW, *index], variable_name="time", value_name="score")
+
+
+def _states_of(table: Table, *, wide: bool) -> tuple[str, ...]:
+    """Which states of the outputs have a column; a plain score is the base."""
+    if wide:
+        return ("base",)
+    found = tuple(state for state in STATES if state in table.columns)
+    if "score" in table.columns and found:
+        raise InputError(
+            f"{table.source}: there is a column score and {named('column', found, 'are')} there "
+            f"too; a score is the base, before anyone helped: keep score alone, or base with the "
+            f"others"
+        )
+    if not found:
+        table.require("score", "score")
+        return ("base",)
+    if "base" not in found:
+        raise InputError(f"{table.source}: there is a column {found[0]}, but none for the base")
+    pair = [state for state in STATES[2:] if state in found]
+    if len(pair) == 1 or (pair and "adapted" not in found):
+        lost = [state for state in STATES if state not in found]
+        raise InputError(
+            f"{table.source}: there is a column {pair[0]}, but none for {first_five(lost)}: a "
+            f"penalised score is adapted + (impaired - corrected)"
+        )
+    return found
+
+
+def _read(table: Table, frame: pl.DataFrame, states: Sequence[str], *, wide: bool) -> pl.DataFrame:
+    """Cells under their names and of their types."""
+    # In a wide table a row stands for several cells: the lines are those of the row.
+    lines, rows = table.lines, frame[ROW].cast(pl.Int64)
+    if lines is None and table.first_line >= 0:
+        lines = np.arange(len(table)) + table.first_line
+    long = replace(table, frame=frame, lines=None if lines is None else lines[rows.to_numpy()])
+    own = {ROW: rows, **names_in(long, "version", "time")}
+    if "learnt" in frame.columns:
+        own["learnt"] = long.texts("learnt", "learnt")
+    own["weight"] = read_weights_of(long)
+    for state in states:
+        column = state if state in frame.columns else "score"
+        own[state] = pl.Series(long.numbers(column, column)).fill_nan(None)
+    own |= {} if wide else further_in(table, (*LONG, ROW))
+    _refuse_unlike_known(table, own)
+    return pl.DataFrame(own)
+
+
+def _refuse_unlike_known(table: Table, further: Iterable[str]) -> None:
+    """A column that is almost named as one that means something is a mistake."""
+    unused = [name for name in LONG if name not in table.columns]
+    for column in further:
+        if column not in (*LONG, ROW) and (hint := near(column, unused, CLOSE)):
+            raise InputError(
+                f"{table.source}, line 1: column {column!r} is not known{hint}; columns are "
+                f"{', '.join(LONG)}, and any for subsets"
+            )
+
+
+def _check_values(cells: Cells, options: "TableOptions") -> None:
+    """Refuse infinite scores, unknown sets, and scores out of their bounds."""
+    sets = cells.frame["set"]
+    wrong = (~sets.is_in([TEST, STREAM])).arg_true()
+    if len(wrong):
+        k = int(wrong[0])
+        raise InputError(
+            f"{cells.table.source}, {cells.where(k)}: the set is {sets[k]!r}: {TEST} or {STREAM} "
+            f"was expected"
+        )
+    cells.refuse_out_of_bounds(options)
+
+
+def lifelong_of(cells: Cells, name: str, options: "TableOptions") -> Lifelong:
+    """The record of a system from its cells."""
+    cells.refuse_repeated(("set", *KEY), _cell_name)
     source = cells.table.source
-    tested = _of_set(cells, TEST)
+    tested = replace(cells, frame=cells.frame.filter(pl.col("set") == TEST))
     if not tested.frame.height:
         raise InputError(f"{source}: no score of the test set is there, only of the lifelong set")
     times = times_of(tested.firsts("time"), source)
@@ -54,28 +163,36 @@ def lifelong_of(cells: Cells, name: str, options: TableOptions) -> Lifelong:
     if not scored.frame.height:
         raise InputError(f"{source}: every score is empty: at least one number is needed")
     _refuse_partial(scored, seeds)
+    lacking = _missing_cells(scored, versions, times)
     test, left = set_of(scored, times, versions, seeds)
-    units = {"unit": test.items["unit"].to_numpy()} if "unit" in test.items.columns else {}
-    found = Lifelong(
+    found = record_of(
+        name,
+        (versions, seeds, test),
+        (*more, *left, *lacking, *nothing_varies(test, seeds, "cell")),
+        stream=_stream_of(cells, versions, seeds),
+        higher=options.higher,
+        no_penalty=UNBOUNDED if np.isinf(options.limits).all() else "",
+    )
+    return replace(found, problems=(*odd_direction(found), *found.problems))
+
+
+def record_of(
+    name: str, of: tuple[Axis, tuple[str, ...], Scored], problems: tuple[str, ...], **more: Any
+) -> Lifelong:
+    """A record of ready-made scores: of versions, seeds and a test set."""
+    versions, seeds, test = of
+    return Lifelong(
         name=name,
-        kind=KIND,
+        kind=SCORES,
         versions=versions.names,
         learnt=versions.at,
         seeds=seeds,
         test=test,
-        stream=_stream_of(cells, versions, seeds),
-        higher=options.higher,
-        units=units,
-        signatures={PART: KIND.signature(None, PART)},
-        problems=(
-            *more,
-            *left,
-            *_lacking(scored, versions, times),
-            *nothing_varies(test, seeds, "cell"),
-        ),
-        no_penalty=UNBOUNDED if np.isinf(options.limits).all() else "",
+        units={"unit": test.items["unit"].to_numpy()} if "unit" in test.items.columns else {},
+        signatures={SCORED: SCORES.signature(None, SCORED)},
+        problems=problems,
+        **more,
     )
-    return replace(found, problems=(*odd_direction(found), *found.problems))
 
 
 def in_order(names: Sequence[str]) -> tuple[str, ...]:
@@ -86,32 +203,10 @@ def in_order(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(names))
 
 
-def _of_set(cells: Cells, wanted: str) -> Cells:
-    """The cells of one of the two sets."""
-    return Cells(cells.table, cells.frame.filter(pl.col("set") == wanted), cells.states, cells.wide)
-
-
-def _refuse_repeated(cells: Cells) -> None:
-    """Each score once: in a set by version, time, seed and item."""
-    frame = cells.frame.with_row_index(PLACE)
-    same = frame.filter(pl.struct("set", *KEY).is_duplicated())
-    if not same.height:
-        return
-    one, other = (cells.where(k) for k in same.join(same[:1], on=["set", *KEY])[PLACE].sort()[:2])
-    row = same.row(0, named=True)
-    of = f"version {row['version']} at time {row['time']}"
-    if row["id"] != ONE_ITEM:
-        of += f" for item {row['id']}"
-    lost = [c for c in ("seed", "id") if c not in cells.table.columns]
-    hint = (
-        f" (several runs or items? tell them apart with a column {' or '.join(lost)})"
-        if lost
-        else ""
-    )
-    raise InputError(
-        f"{cells.table.source}: {counted(same.height, 'score')} repeat; the score of {of} stands "
-        f"at {one} and at {other}: keep one{hint}"
-    )
+def _cell_name(row: dict[str, Any]) -> str:
+    """What a score is of."""
+    item = "" if row["id"] == ONE_ITEM else f" for item {row['id']}"
+    return f"of version {row['version']} at time {row['time']}{item}"
 
 
 def _learnt(cells: Cells) -> dict[str, str | None] | None:
@@ -143,8 +238,7 @@ def _present(cells: Cells) -> Cells:
             f"{cells.table.source}, {cells.where(row[PLACE])}: there is no {first_five(lost)} "
             f"score, but others are there: give all of {', '.join(cells.states)}, or none"
         )
-    kept = cells.frame.filter(~pl.all_horizontal(empty))
-    return Cells(cells.table, kept, cells.states, cells.wide)
+    return replace(cells, frame=cells.frame.filter(~pl.all_horizontal(empty)))
 
 
 def _refuse_partial(cells: Cells, seeds: Sequence[str]) -> None:
@@ -172,13 +266,7 @@ def _refuse_partial(cells: Cells, seeds: Sequence[str]) -> None:
 def set_of(
     cells: Cells, times: Axis, versions: Axis, seeds: Sequence[str]
 ) -> tuple[Scored, list[str]]:
-    """One of the two sets, from the cells that have scores.
-
-    Returns
-    -------
-    Scored, list of str
-        And what a reader should know of it.
-    """
+    """One of the two sets, from the cells that have scores, and what a reader should know of it."""
     frame = cells.frame.with_columns(
         *(
             pl.col(column).replace_strict(names, range(len(names)), return_dtype=pl.Int64)
@@ -190,33 +278,26 @@ def set_of(
         )
     )
     items, left = _items(frame, cells.table.source)
-    scored = frame.select(*KEY, "weight", *cells.states)
-    placed = scored.join(items.select("id", "time").with_row_index("item"), on=["id", "time"])
-    rows, values, weights = [], [], []
-    for place, state in enumerate(STATES):
-        if state in cells.states:
-            there = placed.filter(pl.col(state).is_not_null())
-            rows.append(_codes(there, place))
-            values.append(there[state] * there["weight"])
-            weights.append(there["weight"])
-    counted_rows = pl.concat(rows).with_columns(
-        score=pl.concat([pl.Series("score", v) for v in values]),
-        weight=pl.concat([pl.Series("weight", w) for w in weights]),
+    codes = items.select("id", "time", item=pl.int_range(pl.len(), dtype=pl.Int64))
+    rows = (
+        frame.select(*KEY, "weight", *cells.states)
+        .join(codes, on=["id", "time"])
+        .unpivot(
+            cells.states,
+            index=["item", "version", "seed", "weight"],
+            variable_name="state",
+            value_name="score",
+        )
+        .drop_nulls("score")
+        .with_columns(
+            pl.col("score") * pl.col("weight"),
+            pl.col("state").replace_strict(STATES, range(len(STATES)), return_dtype=pl.Int64),
+        )
+        .sort("version", "state", "seed", "item")
     )
-    counted_rows = counted_rows.sort("version", "state", "seed", "item")
-    statistics = {name: counted_rows[name].to_numpy() for name in ("score", "weight")}
-    found = counted_rows.select("item", "version", "state", "seed")
-    return Scored(times.names, times.at, items, found, {PART: statistics}, no_effort()), left
-
-
-def _codes(frame: pl.DataFrame, state: int) -> pl.DataFrame:
-    """Places of some scores."""
-    return frame.select(
-        pl.col("item").cast(pl.Int64),
-        "version",
-        pl.lit(state, pl.Int64).alias("state"),
-        "seed",
-    )
+    statistics = {name: rows[name].to_numpy() for name in ("score", "weight")}
+    found = rows.select("item", "version", "state", "seed")
+    return Scored(times.names, times.at, items, found, {SCORED: statistics}, no_effort()), left
 
 
 def _items(frame: pl.DataFrame, source: str) -> tuple[pl.DataFrame, list[str]]:
@@ -246,7 +327,7 @@ def _stream_of(cells: Cells, versions: Axis, seeds: Sequence[str]) -> Scored | N
 
     A plain score is what a version says after adapting to them.
     """
-    stream = _of_set(cells, STREAM)
+    stream = replace(cells, frame=cells.frame.filter(pl.col("set") == STREAM))
     if not stream.frame.height:
         return None
     _refuse_others_data(stream, versions)
@@ -280,26 +361,24 @@ def _refuse_others_data(stream: Cells, versions: Axis) -> None:
             )
 
 
-def _lacking(cells: Cells, versions: Axis, times: Axis) -> list[str]:
+def _missing_cells(cells: Cells, versions: Axis, times: Axis) -> list[str]:
     """What is said of cells that are missing: of the future, and of what a version has seen."""
     there = set(cells.frame.select("version", "time").unique().iter_rows())
     first = versions.at[np.isfinite(versions.at)][0]
-    seen, future = [], 0
-    for version, learnt in zip(versions.names, versions.at, strict=True):
-        for time, at in zip(times.names, times.at, strict=True):
-            if (version, time) in there:
-                continue
-            if first <= at <= learnt:
-                seen.append(f"version {version} at time {time}")
-            else:
-                future += 1
+    lacking = [
+        (f"version {version} at time {time}", first <= at <= learnt)
+        for version, learnt in zip(versions.names, versions.at, strict=True)
+        for time, at in zip(times.names, times.at, strict=True)
+        if (version, time) not in there
+    ]
+    seen = [cell for cell, known in lacking if known]
     said = []
     if seen:
         said.append(
             f"{counted(len(seen), 'cell')} of what versions have seen without a score "
             f"({first_five(seen)}): what needs them is undefined"
         )
-    if future:
+    if future := len(lacking) - len(seen):
         said.append(
             f"{counted(future, 'cell')} of times that a version has not seen without a score: "
             f"forward transfer needs them"
@@ -308,18 +387,7 @@ def _lacking(cells: Cells, versions: Axis, times: Axis) -> list[str]:
 
 
 def nothing_varies(test: Scored, seeds: Sequence[str], what: str) -> list[str]:
-    """What to add where there is nothing to resample.
-
-    Parameters
-    ----------
-    what : str
-        That is one number.
-
-    Returns
-    -------
-    list of str
-        A sentence, or nothing.
-    """
+    """What to add where there is nothing to resample: a sentence, or nothing."""
     several = test.items.group_by("time").len()["len"].max()
     if len(seeds) > 1 or (isinstance(several, int) and several > 1):
         return []

@@ -22,7 +22,7 @@ from truecost.names import LifelongFactor, LifelongKind, PolicyKind, numbers
 from truecost.options import Option, PartialTable, check_fields
 
 if TYPE_CHECKING:
-    from truecost.tasks.lifelong.policies import Policy
+    from truecost.tasks.lifelong.settings import Policy
 
 Cost = Literal["seconds", "words", "actions", "answers", "cost"]
 Versions = Literal["last", "all"]
@@ -34,7 +34,8 @@ OF_POLICY: tuple[str, ...] = (  # the measures that weigh times as a policy says
 )
 SCORED = ("score", "compare", "plan", "leaderboard")  # verbs that make figures
 SCORES, LOGS = ("a table of scores",), ("event logs",)
-HELPED = (*LOGS, "a learning curve")
+HELPED = ("help in event logs", "a learning curve")
+HALVED = ("--policy recent", "--policy conservative")  # what a half-life is for
 PRESETS = ("recent", "uniform", "conservative")  # policies that need no file
 
 
@@ -62,19 +63,16 @@ class PolicyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     __table__: ClassVar[str] = "policies"
 
     kind: Annotated[
-        PolicyKind | None,
-        Option(help="table where a file is named; otherwise it has to be said."),
+        PolicyKind | None, Option("table where a file is named; otherwise it has to be said.")
     ] = None
     half_life: Annotated[
         float | None,
-        Option(help="Time after which a weight is halved, in the units of the times.", gt=0),
+        Option("Time after which a weight is halved, in the units of the times.", gt=0),
     ] = None
-    file: Annotated[
-        str | None, Option(help="Table of the weights: time and weight.", file=True)
-    ] = None
+    file: Annotated[str | None, Option("Table of the weights: time and weight.", file=True)] = None
     normalise: Annotated[
         bool | None,
-        Option(help="Weights sum to 1 over the times that a version has seen.", default=True),
+        Option("Weights sum to 1 over the times that a version has seen.", default=True),
     ] = None
 
 
@@ -87,23 +85,23 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     kind: Annotated[
         LifelongKind | None,
         Option(
-            help="What the outputs in event logs are; tables of scores have none.",
+            "What the outputs in event logs are; tables of scores have none.",
             group="Data",
             flag="output_kind",
-            also=("--kind", "--task"),
+            also=("--kind",),
         ),
     ] = None
     score: Annotated[
         str | None,
         Option(
-            help="What is measured of an output, such as wer, bleu or der.",
+            "What is measured of an output, such as wer, bleu or der.",
             shown="the first of its kind",
         ),
     ] = None
     policies: Annotated[
         tuple[str, ...],
         Option(
-            help="What the user wants: recent, uniform or conservative, with a half-life as in "
+            "What the user wants: recent, uniform or conservative, with a half-life as in "
             "recent:3, or a table of weights (time, weight); may be repeated.",
             shown="uniform",
             flag="policy",
@@ -116,17 +114,16 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     half_life: Annotated[
         float | None,
         Option(
-            help="After this time data matters half as much: of recent and conservative (days of "
+            "After this time data matters half as much: of recent and conservative (days of "
             "dates).",
             gt=0,
-            needs={"measure": OF_POLICY},
+            needs={"measure": OF_POLICY, "policy": HALVED},
         ),
     ] = None
     normalise_weights: Annotated[
         bool | None,
         Option(
-            help="Divide the weights of a policy by their sum over the times that a version has "
-            "seen.",
+            "Divide the weights of a policy by their sum over the times that a version has seen.",
             default=True,
             negative="--no-normalise-weights",
             verbs=SCORED,
@@ -136,7 +133,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     resample: Annotated[
         LifelongFactor | None,
         Option(
-            help="What is resampled.",
+            "What is resampled.",
             shown="items of the test set where there are several, else seeds",
             group="Interval",
         ),
@@ -144,18 +141,18 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     unit: Annotated[
         str | None,
         Option(
-            help="Column of the items that are drawn together, such as document or speaker.",
+            "Column of the items that are drawn together, such as document or speaker.",
             group="Interval",
         ),
     ] = None
     versions: Annotated[
         Versions | None,
-        Option(help="Rows for the last version alone, or for all.", default="last", verbs=SCORED),
+        Option("Rows for the last version alone, or for all.", default="last", verbs=SCORED),
     ] = None
     higher: Annotated[
         bool | None,
         Option(
-            help="Of tables of scores: higher is better (accuracies), or --lower is better "
+            "Of tables of scores: higher is better (accuracies), or --lower is better "
             "(errors). It has to be said.",
             negative="--lower",
             needs={"data": SCORES},
@@ -164,7 +161,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     bounds: Annotated[
         tuple[float, ...],
         Option(
-            help="LOW,HIGH: what scores of tables lie between, for penalised scores.",
+            "LOW,HIGH: what scores of tables lie between, for penalised scores.",
             shown="0,inf",
             read=numbers,
             needs={"data": SCORES},
@@ -173,7 +170,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     compat: Annotated[
         Organisers | None,
         Option(
-            help="Penalise BLEU as the organisers' program of 2020 did.",
+            "Penalise BLEU as the organisers' program of 2020 did.",
             verbs=SCORED,
             needs={
                 "kind": ("translation",),
@@ -185,7 +182,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     cost: Annotated[
         Cost | None,
         Option(
-            help="What is counted, of the minimal supervision rate and of curves.",
+            "What is counted, of the minimal supervision rate and of curves.",
             shown="words where some are",
             group="Help",
             needs={"data": HELPED},
@@ -194,7 +191,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     max_cost: Annotated[
         float | None,
         Option(
-            help="Where the learning curve ends.",
+            "Where the learning curve ends.",
             shown="the largest cost there is",
             group="Help",
             gt=0,
@@ -204,7 +201,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     item_seconds: Annotated[
         float | None,
         Option(
-            help="Seconds that correcting a part takes, where they were not measured.",
+            "Seconds that correcting a part takes, where they were not measured.",
             group="Help",
             gt=0,
             needs={"data": LOGS, "measure": ("msr",), "cost": ("seconds",)},
@@ -213,7 +210,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     impaired_speakers: Annotated[
         ImpairedSpeakers | None,
         Option(
-            help="Of diarization: impaired speech belongs to a speaker that does not exist for "
+            "Of diarization: impaired speech belongs to a speaker that does not exist for "
             "each speaker of the system, or all of it to one.",
             default="each",
         ),
@@ -226,7 +223,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
 
 def _uniform() -> "tuple[Policy, ...]":
     """The policy of a user who cares about all times alike."""
-    from truecost.tasks.lifelong.policies import Policy  # help does without it
+    from truecost.tasks.lifelong.settings import Policy  # help does without it
 
     return (Policy(),)
 
@@ -238,8 +235,8 @@ class LifelongScoring:
     Parameters
     ----------
     score : str
-        What is measured of the outputs, `NAME` or `NAME:PARAMETER`; the first of the kind when left
-        out.
+        What is measured of the outputs, `NAME` or `NAME:PARAMETER`; the first of the kind when
+        left out.
     policies : tuple of Policy
         Rows are made under each.
     resample : {"item", "seed", "both"}, optional
@@ -247,13 +244,13 @@ class LifelongScoring:
     unit : str
         Column of the items whose values are resampled together (a document, a speaker).
     compat : {"allies-2020"}, optional
-        `allies-2020` penalises BLEU as the organisers' program of 2020 did: n-grams of the
-        corrections are taken from the matches of the adapted output.
+        Penalise BLEU as the organisers' program of 2020 did: n-grams of the corrections are taken
+        from the matches of the adapted output.
     item_seconds : float, optional
         Seconds that correcting a part of an item takes, for a minimal supervision rate in seconds.
     cost : {"seconds", "words", "actions", "answers", "cost"}, optional
-        What the minimal supervision rate and the learning curve count; the first of cost, words and
-        answers of which there are any when left out.
+        What that rate and the learning curve count; the first of cost, words and answers of which
+        there are any when left out.
     max_cost : float, optional
         Where the learning curve ends; at its own largest cost when left out.
     every_version : bool
@@ -272,6 +269,8 @@ class LifelongScoring:
 
     def __post_init__(self) -> None:
         check_fields(self, LifelongTable)
+        if self.unit and self.resample == "seed":
+            raise UsageError("--unit goes with --resample item or both: leave it out")
         if not self.policies:
             raise UsageError("a score across time needs a policy: uniform, for one")
         names = [policy.name for policy in self.policies]

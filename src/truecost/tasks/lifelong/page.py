@@ -1,165 +1,232 @@
-"""What the page of life cycles shows, and what its pictures are stored as.
+"""What the page of life cycles shows."""
 
-Each row has `part` (collection and application, empty when there is one), `system`, `strategy`
-where there is one, `score`, `value`, `lower`, `upper`, and
+from collections.abc import Callable, Sequence
 
-- `kind` `cell`: `version`, `learnt` (its time; empty for the initial one), `time`, `at` (the time
-  as a number), `state` (base, adapted, impaired, corrected, penalised), `seen` (whether the time
-  lies in the window of the version);
-- `kind` `weight`: `policy`, `version`, `time`; the value is P(t_j);
-- `kind` `policy`: `policy`, `version`, `state` (the measure), `reference` (the initial version in
-  the same window);
-- `kind` `lifelong set`: `version` that came of the data, `state`;
-- `kind` `learning curve`: `cost` and its `unit`; one of `area` has the largest cost.
-"""
-
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-from truecost.core.captions import title_of
+from truecost.core.results import Row
 from truecost.names import PARTS
-from truecost.report.declared import Naive, Page
-from truecost.report.resampled import resampled_of
-from truecost.report.sections import comparison, gates, subsets
-from truecost.report.story import Story
-from truecost.tasks.lifelong.descriptions import LifelongDescription
-from truecost.tasks.lifelong.help_sections import (
-    against_cost,
-    forgetting,
-    lifelong_set,
-    with_penalty,
+from truecost.outputs.described import MOST_SYSTEMS, left_out_of, of_part, plain
+from truecost.pictures.picture import Picture
+from truecost.pictures.tables import Table, without_empty_columns
+from truecost.report.section import Section, joined
+from truecost.report.sections import comparison, gates, of_each, subsets
+from truecost.report.story import Naive, Page, Part, Story, without_dims
+from truecost.report.words import isolated, resampled_of
+from truecost.tasks.lifelong import pictures, verdict
+from truecost.tasks.lifelong.curves import POLICIES, by_version
+from truecost.tasks.lifelong.descriptions import (
+    FROZEN,
+    UNHELPED,
+    LifelongDescription,
+    frame_of_lives,
+    name_in,
 )
-from truecost.tasks.lifelong.newest_rows import main_of, newest, nothing_drawn
-from truecost.tasks.lifelong.sections import across_time, how_it_adds_up, under_policies
-from truecost.tasks.lifelong.verdict import about_lives, titles, verdict
+from truecost.tasks.lifelong.scoring import ACROSS
+from truecost.tasks.lifelong.verdict import HELP, MAINS, OFFLINE, newest_rows
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from truecost.study import Outcome, ResultFile
-    from truecost.tasks.lifelong.descriptions import Figure
-
-
-TEXTS = ("part", "system", "strategy", "score", "kind", "version", "time", "state", "policy")
-
-
-NUMBERS = ("learnt", "at", "value", "lower", "upper", "naive", "cost")
+Found = LifelongDescription
+DRAWN = {"base": "before the help", "penalised": "with the penalty of the help"}
+LOST = (
+    "Of the newest version on past data. forgetting_first: against the version that was newest "
+    "then; forgetting_max: against the best of all before, so above 0 by chance alone. "
+    "forward_transfer: what was gained on data before it was learnt from."
+)
+TOOK = "Help is counted for a run, in its own units; help offline is in no score."
 
 
-Cells = dict[str, Any]
+def lives_of(story: Story, part: Part) -> list[Found]:
+    """The systems of a part that learn, in their order."""
+    own = of_part(story.described_as(LifelongDescription), part)
+    own = [d for d in own if d.dims.get("strategy") != FROZEN]
+    return sorted(own, key=lambda d: "strategy" in d.dims)  # stable: as configured first
 
 
-def frame_of_lives(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
-    """What `curves.parquet` holds of systems across time.
+def _shown(story: Story) -> tuple[list[tuple[str, Found]], str]:
+    """The systems that are drawn, helped ones alone where some are, and who is left out."""
+    every = [(part, d) for part in story.parts for d in lives_of(story, part)]
+    helped = [one for one in every if one[1].dims.get("strategy") not in UNHELPED]
+    bare = " Systems without help are not drawn." * (0 < len(helped) < len(every))
+    every = helped or every
+    several = len(every) > 1
+    shown = [(joined(isolated(d.name), part.name) * several, d) for part, d in every]
+    return shown[:MOST_SYSTEMS], left_out_of(min(len(every), MOST_SYSTEMS), len(every)) + bare
 
-    Parameters
-    ----------
-    result : ResultFile or Outcome
-        Of any task.
 
-    Returns
-    -------
-    polars.DataFrame or None
-        None where no system was followed across time.
-    """
-    import polars as pl
+def _alike(shown: Sequence[tuple[str, Found]], found: Found) -> list[Found]:
+    """The systems of the same score: their pictures share an axis."""
+    return [d for _, d in shown if d.score == found.score]
 
-    if not result.described_as(LifelongDescription):
-        return None
-    cells = [
-        {**_about(d), **cell}
-        for d in result.described_as(LifelongDescription)
-        for of in (_matrix, _weights, _policies, _sequence, _curve)
-        for cell in of(d)
+
+def _of_each(
+    story: Story,
+    title: str,
+    text: str,
+    draw: Callable[..., Picture],
+    is_drawn: Callable[[Found], bool],
+) -> Section:
+    """A picture of each system that has what is drawn, under the first policies."""
+    shown, left_out = _shown(story)
+    if any(len(d.policies) > POLICIES for _, d in shown):
+        text += f" Curves show the first {POLICIES} policies."
+    drawings = tuple(draw(d, title=name) for name, d in shown if is_drawn(d))
+    return Section(title, text + left_out, drawings)
+
+
+def under_policies(story: Story) -> Section:
+    """Scores under the policies of users, and what each policy wants."""
+    found = {}
+    for part in story.parts:
+        known = [r for r in newest_rows(story, part) if "policy" in r.dims]
+        mains = [own for name in MAINS if (own := [r for r in known if r.measure == name])]
+        for label, own in verdict.grouped((mains or [[]])[0], lambda row: row.label).items():
+            beside = (*own, *verdict.without_help(story, part, own))
+            found[joined(label, part.name)] = [*map(without_dims, beside)]
+    every = (p for d in story.described_as(LifelongDescription) for p in d.policies)
+    says = [f"{name}: {text}" for name, text in {p.name: p.says for p in every}.items() if text]
+    text = "The newest version on the test data of all times up to its own, weighed by a policy."
+    text += f" {'; '.join(says)}." if says else ""
+    return Section("Under the policies of users", text, of_each(pictures.policy_scores, found))
+
+
+def from_version_to_version(story: Story) -> Section:
+    """The score under each policy by version."""
+    return _of_each(
+        story,
+        "From version to version",
+        "Dotted: the initial version, kept frozen.",
+        pictures.policy_versions,
+        lambda d: any(len(by_version(p, d)) > 1 for p in d.policies[:POLICIES]),
+    )
+
+
+def across_time(story: Story) -> Section:
+    """Every version on every test time, before the help and with its penalty."""
+    shown, left_out = _shown(story)
+    shown = [(n, d) for n, d in shown if d.cells and len(d.times) * len(d.versions) > 1]
+    known = [(s, n, d) for s in DRAWN for n, d in shown if any(c.state == s for c in d.cells)]
+    several = len({state for state, *_ in known}) > 1
+    drawings = [
+        pictures.score_matrix(
+            d,
+            state=state,
+            beside=_alike(shown, d),
+            title=joined(name, DRAWN[state] * several) or d.score,
+        )
+        for state, name, d in known
     ]
-    schema: dict[str, Any] = dict.fromkeys(TEXTS, pl.String())
-    schema |= {"unit": pl.String(), "seen": pl.Boolean()}
-    schema |= dict.fromkeys(NUMBERS, pl.Float64())
-    return pl.DataFrame(cells, schema=schema)
+    text = (
+        "The score of each version (rows) on the test data of each time (columns): light is "
+        "better, and a row that gets darker to the left forgets."
+    )
+    return Section("Version by time", text + left_out, tuple(drawings))
 
 
-def _about(found: "LifelongDescription") -> Cells:
-    """Whose figures a row holds."""
-    dims = found.dims
-    return {
-        "part": title_of({name: dims[name] for name in PARTS if name in dims}),
-        "system": dims.get("system", ""),
-        "strategy": dims.get("strategy"),
-        "score": found.score,
-    }
+def weighed_times(story: Story) -> Section:
+    """Scores over the test times, the weights of policies above them (paper 004, Fig. 5)."""
+    return _of_each(
+        story,
+        "Scores and weights by test time",
+        "The newest version; above it the weight of each time under each policy.",
+        pictures.policy_times,
+        lambda d: (
+            bool(d.policies)
+            and any(c.version in d.versions[-1:] and c.value is not None for c in d.cells)
+        ),
+    )
 
 
-def _figures(of: "Figure") -> Cells:
-    return {"value": of.value, "lower": of.lower, "upper": of.upper}
+def with_penalty(story: Story) -> Section:
+    """What help leaves of the scores, and what it costs (paper 004, Fig. 4)."""
+    drawings = []
+    for part in story.parts:
+        rows = [without_dims(r) for r in newest_rows(story, part)]
+        groups = verdict.grouped(rows, lambda row: row.parameters.get("variant", ""))
+        drawn = [(score, own) for score, own in groups.items() if pictures.helped(own)]
+        for score, own in drawn:
+            title = joined(score * (len(drawn) > 1), part.name)
+            drawings.append(pictures.penalised_bars(own, title=title))
+    text = (
+        "The penalty is the cost of the person's help: the score with what was corrected made "
+        "wrong, less the score with it put right. The gain is what the system made of the help "
+        "beyond the corrections themselves."
+    )
+    return Section("The price of help", text, tuple(drawings))
 
 
-def _matrix(found: "LifelongDescription") -> Iterator[Cells]:
-    """Every version at every time, in every state."""
-    learnt = dict(zip(found.versions, found.learnt, strict=True))
-    at = dict(zip(found.times, found.at, strict=True))
-    for c in found.cells:
-        where = {"version": c.version, "time": c.time, "state": c.state, "seen": c.seen}
-        when = {"learnt": learnt.get(c.version), "at": at.get(c.time)}
-        yield {"kind": "cell", **where, **when, **_figures(c)}
+def forgetting(story: Story) -> Section:
+    """Forgetting and transfer of each system, and what people did, as tables."""
+    rows = [r for r in verdict.newest(story.whole) if verdict.lived(r)]
+    lost = _by_system(rows, ACROSS, "Forgetting and transfer")
+    took = [
+        *_by_system(rows, (*HELP, "msr"), "Help on the test data"),
+        *_by_system(rows, [*OFFLINE], "Help offline"),
+    ]
+    title = "Forgetting, transfer and help" if took else "Forgetting and transfer"
+    texts = [LOST] * bool(lost) + [TOOK] * bool(took)
+    return Section(title if lost else "Help", " ".join(texts), tables=(*lost, *took))
 
 
-def _weights(found: "LifelongDescription") -> Iterator[Cells]:
-    """The weight of every time for every version, under every policy."""
-    for policy in found.policies:
-        for version, weights in zip(found.versions, policy.weights, strict=False):
-            for time, weight in zip(found.times, weights, strict=True):
-                where = {"policy": policy.name, "version": version, "time": time}
-                yield {"kind": "weight", **where, "value": weight}
+def _by_system(rows: Sequence[Row], names: Sequence[str], caption: str) -> list[Table]:
+    """A row for each system and score, and the measures with their intervals side by side."""
+    found: dict[tuple[str, ...], dict[str, Row]] = {}
+    for row in rows:
+        if row.measure in names:
+            about = (*(row.dims.get(n, "") for n in PARTS), name_in(row.dims))
+            score = row.parameters.get("variant", "")
+            found.setdefault((*about, score), {}).setdefault(row.measure, row)
+    known = [n for n in names if any(n in of for of in found.values())]
+    if not known:
+        return []
+    alone = len({about[-1] for about in found}) == 1
+    cells = [
+        (*about[:-1], "" if alone else about[-1], *(plain(of[n]) if n in of else "" for n in known))
+        for about, of in found.items()
+    ]
+    return [without_empty_columns(caption, (*PARTS, "system", "score", *known), cells)]
 
 
-def _policies(found: "LifelongDescription") -> Iterator[Cells]:
-    """What every version comes to under every policy."""
-    for policy in found.policies:
-        for of in policy.figures:
-            where = {"policy": policy.name, "version": of.version, "state": of.measure}
-            yield {"kind": "policy", **where, **_figures(of), "naive": of.naive}
+def lifelong_set(story: Story) -> Section:
+    """The scores on the lifelong set, before and after each version learnt from it."""
+    shown, left_out = _shown(story)
+    drawings = [
+        pictures.lifelong_sequence(d, beside=_alike(shown, d), title=name)
+        for name, d in shown
+        if d.stream
+    ]
+    text = (
+        "Each version on the very data that it learns from. How well it generalises, only test "
+        "data tell."
+    )
+    return Section("On the lifelong set", text + left_out, tuple(drawings))
 
 
-def _sequence(found: "LifelongDescription") -> Iterator[Cells]:
-    """The scores on the lifelong set."""
-    for of in found.stream:
-        yield {"kind": "lifelong set", "version": of.version, "state": of.state, **_figures(of)}
-
-
-def _curve(found: "LifelongDescription") -> Iterator[Cells]:
-    """The score against the cost of help, and the area under it."""
-    if found.curve is None:
-        return
-    unit = {"unit": found.curve.cost}
-    for point in found.curve.points:
-        yield {"kind": "learning curve", "cost": point.cost, **unit, **_figures(point)}
-    yield {"kind": "area", "cost": found.curve.maximum, **unit, **_figures(found.curve.area)}
-
-
-def main(story: Story) -> str:
-    """Label of the measure that the page speaks of."""
-    return main_of(story.whole or story.rows)
-
-
-def frozen(measure: str) -> str:
-    """What systems are held against."""
-    del measure
-    return "the initial version, kept frozen"
+def against_cost(story: Story) -> Section:
+    """Scores against the cost of help, with the area under each curve (paper 004, Fig. 2)."""
+    groups: dict[str, list[Found]] = {}
+    for part in story.parts:
+        for d in lives_of(story, part):
+            if d.curve is not None and d.curve.points:
+                groups.setdefault(joined(d.score, d.curve.cost, part.name), []).append(d)
+    text = (
+        "A value holds until the next, the last one up to the largest cost. Areas are divided by "
+        "the range of costs; bands are pointwise intervals."
+    )
+    return Section("Score against cost of help", text, of_each(pictures.learning_curves, groups))
 
 
 PAGE = Page(
     sections=(
-        *(under_policies, across_time, how_it_adds_up, with_penalty, forgetting),
-        *(lifelong_set, against_cost, subsets, comparison, gates),
+        *(under_policies, across_time, with_penalty, against_cost, forgetting),
+        *(comparison, subsets, gates, from_version_to_version, weighed_times, lifelong_set),
     ),
-    main=main,
-    titles=titles,
-    lead=about_lives,
-    verdict=verdict,
-    newest=newest,
-    drawn=nothing_drawn,
+    main=lambda story: verdict.main_of(story.whole or story.rows),
+    titles=verdict.titles,
+    headline=verdict.headline,
+    lead=verdict.about_lives,
+    verdict=verdict.verdict,
+    newest=verdict.newest,
+    drawn=lambda _: (),  # all but the main measure stand in the table
     named=("version",),
     resampled=resampled_of,
-    naive=Naive(column="reference", said="", output=frozen),
+    naive=Naive(column="reference", said="", output=lambda _: "the initial version, kept frozen"),
     curves=frame_of_lives,
 )

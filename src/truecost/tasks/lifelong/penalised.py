@@ -11,25 +11,26 @@ from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table, declared, read, read_bytes
-from truecost.formats.plain import one_a_line, read_kaldi
+from truecost.formats.opening import source_name
 from truecost.formats.reading import formats_of, table_of_bytes
-from truecost.formats.streams import shown
+from truecost.formats.transcripts import one_a_line, read_kaldi
 from truecost.names import STANDARD_INPUT
+from truecost.options import PartialTable
 from truecost.outputs.items import Counting, Items
-from truecost.outputs.read import with_columns
-from truecost.running import compare_systems, pair, score
-from truecost.study.advice import problems_of
-from truecost.study.outcome import Outcome, Part
-from truecost.study.reader import Reader
-from truecost.study.settings import Source
+from truecost.outputs.options import TranslationTable
+from truecost.outputs.read import read_reference, with_columns
+from truecost.running import pair
+from truecost.study.checking import refuse_idle
+from truecost.study.outcome import Outcome
+from truecost.study.running import problems_of, score_part
+from truecost.study.settings import Reader, Source
 from truecost.study.tables import DataTable
-from truecost.task import Record
 from truecost.tasks.lifelong.kinds import Kind, kind_of, penalisable
-from truecost.tasks.lifelong.measures.lifelong import inner_of
-from truecost.tasks.lifelong.measures.supervision import TASK
-from truecost.tasks.lifelong.options import LifelongScoring
+from truecost.tasks.lifelong.measures import inner_of
+from truecost.tasks.lifelong.options import LifelongScoring, LifelongTable
 from truecost.tasks.lifelong.penalising import penalise
 from truecost.tasks.lifelong.records import Lifelong
+from truecost.tasks.lifelong.supervision import TASK
 from truecost.tasks.measures import find
 
 NAMED = {"id", "recording"}  # columns of a table of corrections
@@ -38,22 +39,10 @@ NOT_HERE = ("unit2", "weight", "stratum")  # keys of --map: items are resampled 
 
 @dataclass(frozen=True)
 class Penalised:
-    """What is to be penalised.
+    """What is to be penalised: a kind of output, the name of the system, and its files.
 
-    Attributes
-    ----------
-    kind : str
-        classes, transcripts, translation or diarization.
-    name : str
-        Name of the system.
-    base, adapted, corrected : str
-        Files: outputs before and after the help, and what the person corrected.
-    data : DataTable
-        References, columns and metadata.
-    options : dict
-        Of the kind, but for columns and what is missing.
-    uem : str, optional
-        File with what is scored of recordings.
+    `data` has references, columns and metadata; `options` are of the kind, but for columns and
+    what is missing; `uem` is a file with what is scored of recordings.
     """
 
     kind: str
@@ -79,48 +68,35 @@ class Penalised:
 def run_penalised(
     given: Sequence[Penalised], scoring: Scoring, asked: Sequence[str] = ()
 ) -> Outcome:
-    """Penalised scores of files, as a result.
+    """Penalised scores of the files of systems of one kind; later ones are compared with the
+    first.
 
-    Parameters
-    ----------
-    given : sequence of Penalised
-        One for each system, of one kind; the later ones are compared with the first.
-    scoring : Scoring
-        Of which `lifelong`, `plan`, `level`, `subsets` and `jobs` enter; no measures.
-    asked : sequence of str
-        Scores (`bleu`), measures (`penalised_score`) or both in one (`penalised_score:bleu`); all
-        that suit, of the first score of the kind, when empty.
-
-    Raises
-    ------
-    UsageError
-        When a score cannot be penalised, or an option does not go with the kind.
-    InputError
-        When a file cannot be read, or the files do not belong together.
+    Asked for are scores (`bleu`), measures (`penalised_score`) or both in one
+    (`penalised_score:bleu`); all that suit, of the first score of the kind, when empty.
     """
     scores, measures = divided(kind_of(given[0].kind), asked)
-    _refuse_compat(scoring, scores)
+    choices = scoring.chosen(LifelongScoring)
+    other = next((s for s in scores if s.partition(":")[0] != "bleu"), None)
+    if choices.compat and other:
+        raise UsageError(
+            f"--compat {choices.compat} is for bleu: that program penalises BLEU alone, not {other}"
+        )
+    _refuse_idle(given[0], choices, scores, measures)
     reader = Reader(given[0].task)
     systems = pair([read_penalised(one, reader, scores, measures) for one in given])
-    each = [
-        replace(
-            scoring,
-            measures=tuple(measures),
-            choices=replace(scoring.chosen(LifelongScoring), score=name),
-        )
-        for name in scores
-    ]
+    scoring = replace(scoring, measures=tuple(measures))
+    each = [replace(scoring, choices=replace(choices, score=name)) for name in scores]
+    names, baseline = [s.name for s in systems], systems[0].name if len(systems) > 1 else None
+    parts = [score_part(systems, dict.fromkeys(names, how), {}, baseline) for how in each]
     rows: dict[object, Estimate] = {}
     compared: dict[object, Comparison] = {}
-    for chosen in each:
-        found, against = _scored(systems, chosen)
-        for row in found:  # what help took is the same for every score
-            rows.setdefault(_about(row), row)
-        for comparison in against:
-            compared.setdefault(_about(comparison.system), comparison)
-    how = {system.name: each[0] for system in systems}
-    ordered = [row for s in systems for row in rows.values() if row.dims["system"] == s.name]
-    part = Part({}, tuple(systems), how, tuple(ordered), tuple(compared.values()))
+    for one in parts:
+        for row in one.estimates:  # what help took is the same for every score
+            rows.setdefault(_row_key(row), row)
+        for comparison in one.comparisons:
+            compared.setdefault(_row_key(comparison.system), comparison)
+    ordered = [row for name in names for row in rows.values() if row.dims["system"] == name]
+    part = replace(parts[0], estimates=tuple(ordered), comparisons=tuple(compared.values()))
     return Outcome(
         (part,),
         tuple(problems_of([part])),
@@ -130,42 +106,25 @@ def run_penalised(
     )
 
 
-def _scored(systems: Sequence[Record], scoring: Scoring) -> tuple[list[Estimate], list[Comparison]]:
-    """Rows of each system, and of the later ones against the first."""
-    if len(systems) == 1:
-        return score(systems[0], scoring), []
-    rows, compared = compare_systems(systems, scoring, paired=True)
-    return [row for of in rows for row in of], [c for of in compared for c in of]
-
-
-def _about(row: Estimate) -> object:
+def _row_key(row: Estimate) -> object:
     """What a row is about."""
     return row.label, *sorted(row.dims.items())
 
 
-def _refuse_compat(scoring: Scoring, scores: Sequence[str]) -> None:
-    """Refuse to follow a program in what it does not compute."""
-    other = next((s for s in scores if s.partition(":")[0] != "bleu"), None)
-    compat = scoring.chosen(LifelongScoring).compat
-    if compat and other:
-        raise UsageError(
-            f"--compat {compat} is for bleu: that program penalises BLEU alone, not {other}"
-        )
+def _refuse_idle(
+    given: Penalised, how: LifelongScoring, scores: Sequence[str], measures: Sequence[str]
+) -> None:
+    """Refuse choices that no score or measure needs: UsageError."""
+    named = {text.partition(":")[0] for text in (*scores, *measures)}
+    if how.cost is not None and "msr" not in named:
+        raise UsageError("--cost goes with measure msr: leave it out")
+    tables: list[PartialTable] = [LifelongTable(cost=how.cost, item_seconds=how.item_seconds)]
+    tables += [TranslationTable(**given.options)] if given.kind == "translation" else []
+    refuse_idle((table, {"measure": named}) for table in tables)
 
 
 def divided(kind: Kind, asked: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Scores and measures that are asked for.
-
-    Returns
-    -------
-    scores, measures : list of str
-        At least one score; no measures where all that suit are meant.
-
-    Raises
-    ------
-    UsageError
-        When one is not known, or a score cannot be penalised.
-    """
+    """Scores, one at least, and measures that are asked for; none where all that suit are meant."""
     found = {text: find(text, TASK) for text in asked}
     measures = [text for text, measure in found.items() if measure.task == TASK]
     scores = [text for text in asked if text not in measures]
@@ -177,20 +136,7 @@ def divided(kind: Kind, asked: Sequence[str]) -> tuple[list[str], list[str]]:
 def read_penalised(
     given: Penalised, reader: Reader, scores: Sequence[str], measures: Sequence[str] = ()
 ) -> Lifelong:
-    """The record of files, with units and the columns of metadata.
-
-    Parameters
-    ----------
-    reader : Reader
-        Of the task of the files.
-    scores, measures : sequence of str
-        What will be asked for: its statistics are counted.
-
-    Raises
-    ------
-    UsageError, InputError
-        As `run_penalised` says.
-    """
+    """The record of files, with units and the columns of metadata, counted for what is asked."""
     data, kind = given.data, kind_of(given.kind)
     if told := next((key for key in NOT_HERE if key in data.map), None):
         raise UsageError(f"--map {told}=...: items are resampled by one unit, and not weighted")
@@ -198,7 +144,8 @@ def read_penalised(
         reader.table(path, _format(path, data.input_format, given))
         for path in (given.base, given.adapted)
     )
-    references = [_reference(path, given, reader) for path in data.reference]
+    formats = [_format(path, data.reference_format, given) for path in data.reference]
+    references = [read_reference(*of, reader) for of in zip(data.reference, formats, strict=True)]
     uem = None if given.uem is None else reader.table(given.uem, "uem")
     for path in (given.base, given.adapted):
         reader.note(path, given.name)
@@ -232,15 +179,6 @@ def _format(path: str, stated: str | None, given: Penalised) -> str | None:
     return "lines" if one_a_line(read_bytes(path)) else None
 
 
-def _reference(path: str, given: Penalised, reader: Reader) -> Table:
-    """A reference, whose columns have an option of their own."""
-    try:
-        table = reader.table(path, _format(path, given.data.reference_format, given))
-    except UsageError as error:  # readers do not know which of the files they read
-        raise UsageError(str(error).replace("--input-format", "--reference-format")) from error
-    return replace(table, mapped_by="--reference-map")
-
-
 def _options(kind: Kind, given: Penalised) -> Any:
     """The options of the kind."""
     data, missing = given.data, given.data.missing or "error"
@@ -257,7 +195,10 @@ def _options(kind: Kind, given: Penalised) -> Any:
             raise UsageError(f"--allow-duplicates is for times: {kind.name} has none")
         common["allow_duplicates"] = True
     make: Any = kind.options
-    return make(**common, **given.options)
+    found = make(**common, **given.options)
+    if kind.name == "diarization":
+        found.check_mapping()
+    return found
 
 
 def _corrected(given: Penalised) -> Table:
@@ -269,7 +210,8 @@ def _corrected(given: Penalised) -> Table:
     data = read_bytes(path)
     if not data.strip():
         raise InputError(
-            f"{shown(path)}: the file is empty; expected what the person corrected: an id a line, "
+            f"{source_name(path)}: the file is empty; expected what the person corrected: an id "
+            "a line, "
             f"or a table (without any correction nothing is penalised)"
         )
     stated = None if piped else _by_ending(path, task)
@@ -278,7 +220,7 @@ def _corrected(given: Penalised) -> Table:
         if not NAMED.isdisjoint(head):
             stated = "csv"
         elif one_a_line(data):
-            table = read_kaldi(data, shown(path))
+            table = read_kaldi(data, source_name(path))
             return replace(table, frame=table.frame.select("id"))
     return table_of_bytes(data, path, stated, task)
 

@@ -1,4 +1,5 @@
-"""`Lifelong`: what each version of a system puts out on each test set, counted by item.
+"""`Lifelong`: what each version of a system puts out on each test set, counted by item; `Laid`: the
+same as evidence, laid out by version, time and state.
 
 A *version* M_i is the model after adapting to the data of time l_i; M_0 is the initial one. Every
 version is scored on every test set Y_t (`test`), and each on the data that it adapted to
@@ -9,47 +10,45 @@ corrected made strictly wrong, or put in place). All are additive statistics of 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.core.subsets import Masks, masks_of
-from truecost.errors import InputError, counted, first_five, plural
-from truecost.tasks.lifelong.kinds.base import Kind
+from truecost.core.evidence import Evidence
+from truecost.core.factors import Factor
+from truecost.core.measure import Array, Floats
+from truecost.core.tally import Tally
+from truecost.core.weights import Plan
+from truecost.errors import InputError, UsageError, counted, first_five, plural
+from truecost.task import Rows
+from truecost.tasks.lifelong.kinds import Kind
+from truecost.tasks.lifelong.options import LifelongScoring
+from truecost.tasks.lifelong.supervision import CURVE, OFFLINE, STREAM
+from truecost.tasks.lifelong.supervision import EFFORT as HELP
 
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
 STATES = ("base", "adapted", "impaired", "corrected")
 INITIAL = -np.inf  # when the initial version was learnt: before everything
 OWN = ("id", "time")  # columns of the items; others come with them
 # What a person did about an item of a version: parts corrected, busy seconds, words put in, simple
 # actions; what correcting all of it would take; and whether the final output is still wrong.
 EFFORT = ("corrections", "seconds", "words", "actions", "all_parts", "all_words", "wrong")
+SPENT = ("answers", "seconds", "words", "actions")  # of help away from both sets
+Units = tuple[Factor, npt.NDArray[np.int32]]
 
 
 @dataclass(frozen=True, eq=False)
 class Scored:
     """One of the two sets: the statistics of its items under every version.
 
-    Attributes
-    ----------
-    times : tuple of str
-        Names of the times, in order.
-    at : ndarray of float64, shape (times,)
-        The times as numbers (days for dates), ascending.
-    items : polars.DataFrame
-        One row an item, sorted by time and id: `id`, `time` (its place in `times`), and columns for
-        units and subsets.
-    rows : polars.DataFrame
-        What was counted, one row each: `item` (row of `items`), `version`, `state` and `seed`
-        (places in versions, `STATES` and seeds).
-    statistics : mapping of str to (mapping of str to ndarray, shape (rows,))
-        Of each part of the evidence (words, ngrams, ...) the sums of each row.
-    effort : polars.DataFrame
-        What a person did: `item`, `version`, `seed` and the columns of `EFFORT`; seconds are null
-        where they were not measured.
+    `at` are the times as numbers (days for dates), ascending, (times,). `items`, sorted by time and
+    id, have `id`, `time` (its place in `times`), and columns for units and subsets. `rows` are what
+    was counted: `item` (row of `items`), `version`, `state` and `seed` (places in versions,
+    `STATES` and seeds); `statistics` the sums of each row, (rows,), in each part of the evidence
+    (words, ngrams, ...). `effort` is what a person did: `item`, `version`, `seed` and the columns
+    of `EFFORT`; seconds are null where they were not measured.
     """
 
     times: tuple[str, ...]
@@ -61,23 +60,23 @@ class Scored:
 
     def take(self, mask: npt.NDArray[np.bool_]) -> "Scored":
         """The items of a subset; times and versions stay."""
-        place = pl.Series(np.cumsum(mask) - 1)
-        kept = pl.Series(mask)
+        place, kept = pl.Series(np.cumsum(mask) - 1), pl.Series(mask)
         stays = kept.gather(self.rows["item"])
-        moved = _moved(self.rows.filter(stays), place)
-        helped = self.effort.filter(kept.gather(self.effort["item"]))
-        where = stays.to_numpy()
+
+        def moved(frame: pl.DataFrame) -> pl.DataFrame:
+            rows = frame.filter(kept.gather(frame["item"]))
+            return rows.with_columns(item=place.gather(rows["item"]).cast(rows["item"].dtype))
+
         statistics = {
-            part: {name: column[where] for name, column in columns.items()}
+            part: {name: column[stays.to_numpy()] for name, column in columns.items()}
             for part, columns in self.statistics.items()
         }
-        return Scored(
-            self.times,
-            self.at,
-            self.items.filter(kept),
-            moved,
-            statistics,
-            _moved(helped, place),
+        return replace(
+            self,
+            items=self.items.filter(kept),
+            rows=moved(self.rows),
+            statistics=statistics,
+            effort=moved(self.effort),
         )
 
     def has(self, state: str) -> bool:
@@ -85,21 +84,14 @@ class Scored:
         return bool((self.rows["state"] == STATES.index(state)).any())
 
 
-def _moved(frame: pl.DataFrame, place: pl.Series) -> pl.DataFrame:
-    """Rows whose items stand elsewhere now."""
-    kind = frame["item"].dtype
-    return frame.with_columns(item=place.gather(frame["item"]).cast(kind))
-
-
 def no_effort() -> pl.DataFrame:
     """The effort of nobody."""
-    codes = dict.fromkeys(("item", "version", "seed"), pl.Int64())
-    whole = dict.fromkeys(EFFORT, pl.Int64())
-    return pl.DataFrame(schema={**codes, **whole, "seconds": pl.Float64()})
+    whole = dict.fromkeys(("item", "version", "seed", *EFFORT), pl.Int64())
+    return pl.DataFrame(schema={**whole, "seconds": pl.Float64()})
 
 
-@dataclass(frozen=True, eq=False)
-class Lifelong:
+@dataclass(frozen=True, eq=False, repr=False)
+class Lifelong(Rows):
     """The versions of one system, scored across time.
 
     Attributes
@@ -110,10 +102,6 @@ class Lifelong:
         Names of the versions in the order in which they came to be.
     learnt : ndarray of float64, shape (versions,)
         Time l_i of the data that each adapted to, ascending; `INITIAL` of the initial version.
-    seeds : tuple of str
-        Names of the runs.
-    test : Scored
-        The test set.
     stream : Scored, optional
         The lifelong set: outputs on the data of l_i before (`base`, by M_(i-1)) and after
         (`adapted`, by M_i) adapting to it, under version i.
@@ -130,8 +118,6 @@ class Lifelong:
         For each factor the unit of each item; each item its own unit when empty.
     signatures : mapping of str to str
         Choices made while reading and counting each part, separated by bars.
-    problems : tuple of str
-        What a reader should know.
     no_penalty : str
         Why nothing can be penalised (the person said only "wrong", say); empty when it can.
     """
@@ -156,32 +142,21 @@ class Lifelong:
     def __len__(self) -> int:
         return self.test.items.height
 
-    def __repr__(self) -> str:
-        return f"<Lifelong {self.name!r}: {self.summary}>"
-
     @property
     def summary(self) -> str:
         """What there is, in a few words."""
-        sizes = (
-            counted(len(self.versions), "version"),
-            counted(len(self.test.times), "time"),
-            counted(len(self), self.kind.item),
-        )
-        return ", ".join(sizes)
+        versions = counted(len(self.versions), "version")
+        times = counted(len(self.test.times), "time")
+        return f"{versions}, {times}, {counted(len(self), self.kind.item)}"
 
     @property
     def item(self) -> str:
         """What is scored, in the singular."""
         return self.kind.item
 
-    def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
-        """The columns that subsets are told by, and what a row of them is."""
-        return ((self.columns(), self.item),)
-
     def right(self) -> tuple[pl.DataFrame, ...]:
         """The test items with their times, as a frame whose rows have no order."""
-        times = pl.Series(self.test.times).gather(self.test.items["time"])
-        return (pl.DataFrame({"id": self.test.items["id"], "time": times}),)
+        return (self.test.items.select("id").with_columns(self.frame["time"]),)
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
         """The statistics of every version on every item, as a frame whose rows have no order."""
@@ -194,14 +169,11 @@ class Lifelong:
         """Whether a person helped on the test set, so that scores can be penalised."""
         return all(self.test.has(state) for state in STATES)
 
-    def columns(self) -> pl.DataFrame:
+    @property
+    def frame(self) -> pl.DataFrame:
         """What subsets are made of: the time, and what came with the items."""
         named = pl.Series("time", self.test.times).gather(self.test.items["time"])
         return self.test.items.drop(OWN).with_columns(time=named)
-
-    def masks(self, subset: str | tuple[str, str]) -> Masks:
-        """Name and items of each subset; UsageError and InputError as `masks_of` says."""
-        return masks_of(self.columns(), subset, self.name, self.kind.item)
 
     def take(self, mask: npt.NDArray[np.bool_]) -> "Lifelong":
         """The test items of a subset."""
@@ -210,18 +182,9 @@ class Lifelong:
 
 
 def pair_lifelong(systems: Sequence[Lifelong]) -> list[Lifelong]:
-    """Systems that were scored on the same items, with the help of the same people.
-
-    Raises
-    ------
-    UsageError
-        When some systems are of another task.
-    InputError
-        When items, times (of the tests, or of what was learnt), seeds or experts are not the same.
-    """
-    first = systems[0]
+    """Systems that were scored on the same items, with the help of the same people."""
     for other in systems[1:]:
-        _refuse_unlike(first, other)
+        _refuse_unlike(systems[0], other)
     return [*systems]
 
 
@@ -248,12 +211,14 @@ def _refuse_unlike(one: Lifelong, other: Lifelong) -> None:
         )
     mine, theirs = (system.test.items.select(OWN) for system in (one, other))
     if not mine.equals(theirs):
-        lost = mine.join(theirs, on=OWN, how="anti")["id"]
-        more = theirs.join(mine, on=OWN, how="anti")["id"]
+        pairs = ((one, mine, theirs), (other, theirs, mine))
+        only = [
+            f"only in {of.name} {first_five(a.join(b, on=OWN, how='anti')['id']) or 'none'}"
+            for of, a, b in pairs
+        ]
         raise InputError(
-            f"{named} are not scored on the same {plural(one.kind.item)} at the same times: only "
-            f"in {one.name} {first_five(lost) or 'none'}, only in {other.name} "
-            f"{first_five(more) or 'none'}"
+            f"{named} are not scored on the same {plural(one.kind.item)} at the same times: "
+            f"{', '.join(only)}"
         )
     for part in one.signatures.keys() & other.signatures.keys():
         if one.signatures[part] != other.signatures[part]:
@@ -263,13 +228,18 @@ def _refuse_unlike(one: Lifelong, other: Lifelong) -> None:
             )
 
 
-def _refuse_other_windows(one: Lifelong, other: Lifelong) -> None:
-    """Refuse versions that learnt at other times: the same policy weighs other tests of theirs.
+def no_units(found: Lifelong, name: str) -> str:
+    """That the items have no column of a name, and which they have."""
+    known = ", ".join(c for c in found.test.items.columns if c not in OWN) or "none"
+    return (
+        f"{found.name}: there is no column {name!r} for units; the columns of the items are {known}"
+    )
 
-    Points of learning curves are versions by their cost alone.
-    """
+
+def _refuse_other_windows(one: Lifelong, other: Lifelong) -> None:
+    """Refuse versions that learnt at other times: the same policy weighs other tests of theirs."""
     if "cost" in one.offline.columns and "cost" in other.offline.columns:
-        return
+        return  # points of learning curves are versions by their cost alone
     mine, theirs = (system.learnt[np.isfinite(system.learnt)] for system in (one, other))
     if not np.array_equal(mine, theirs):
         said, told = (first_five(f"{t:g}" for t in times) or "never" for times in (mine, theirs))
@@ -278,3 +248,153 @@ def _refuse_other_windows(one: Lifelong, other: Lifelong) -> None:
             f"{told}): each is scored from the first time that was learnt to its own, so that only "
             f"runs of the same life cycle can be compared"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Laid:
+    """A life cycle laid out for weighing."""
+
+    lifelong: Lifelong
+    how: LifelongScoring
+
+    @cached_property
+    def several(self) -> bool:
+        """Whether any time has several units, so that there is something to resample."""
+        factor, _ = self._units(self.lifelong.test, self._named)
+        strata = factor.strata
+        return factor.count > 1 if strata is None else bool((np.bincount(strata) > 1).any())
+
+    @cached_property
+    def resample(self) -> str:
+        """What is resampled: item, seed, both, or nothing."""
+        if self.how.resample is not None:
+            if self.how.resample != "item" and len(self.lifelong.seeds) < 2:
+                raise UsageError(
+                    f"{self.lifelong.name} has one run: there are no seeds to resample; "
+                    f"--resample item"
+                )
+            return self.how.resample
+        return "item" if self.several else "seed" if len(self.lifelong.seeds) > 1 else ""
+
+    @cached_property
+    def cost(self) -> str:
+        """What help is counted in: as asked, else the first of which there is any."""
+        if self.how.cost is not None:
+            return self.how.cost
+        frames = (self.lifelong.offline, self.lifelong.test.effort)
+        if "cost" in frames[0].columns:
+            return "cost"
+        put_in = any(f.height and f["words"].sum() for f in frames)
+        return "words" if put_in and self.lifelong.kind.name != "classes" else "answers"
+
+    def plan(self, plan: Plan, evidence: Evidence) -> Plan:
+        """The plan of some evidence, with what is not resampled held."""
+        items = (self._named, self._streamed) if self.resample in ("", "seed") else ()
+        runs = ("seed",) if self.resample in ("", "item") else ()
+        held = dict.fromkeys((*plan.hold, *runs, *items))
+        return replace(plan, hold=tuple(name for name in held if name in evidence.factors))
+
+    @cached_property
+    def _named(self) -> str:
+        """What a unit of the test set is called."""
+        return self.how.unit or next(iter(self.lifelong.units), "item")
+
+    @cached_property
+    def _streamed(self) -> str:
+        """What a unit of the lifelong set is called: the same column, where its items have it."""
+        scored = self.lifelong.stream
+        there = scored is not None and self._named in scored.items.columns
+        return STREAM + (self._named if there else "item")
+
+    @cached_property
+    def seeds(self) -> Factor:
+        """The runs as units."""
+        return Factor("seed", np.array(self.lifelong.seeds))
+
+    def _units(self, scored: Scored, name: str) -> Units:
+        """The units of the items of a set, within their times unless they span several."""
+        items, times = scored.items, scored.items["time"].to_numpy()
+        column: Any = items["id"].to_numpy()
+        if name == self._named and name != "item":
+            if self.how.unit and name not in items.columns:
+                raise UsageError(no_units(self.lifelong, name))
+            column = items[name].to_numpy() if self.how.unit else self.lifelong.units[name]
+        elif name == f"{STREAM}{self._named}" and self._named in items.columns:
+            column = items[self._named].to_numpy()
+        _, codes = np.unique(column, return_inverse=True)
+        pairs = len(np.unique(codes.astype(np.int64) * (times.max(initial=0) + 1) + times))
+        if name != "item" and pairs > codes.max(initial=-1) + 1:
+            return Factor.of(name, column)  # a unit of several times is drawn with all of them
+        return Factor.of(name, column, times)
+
+    def row_units(self, frame: pl.DataFrame, units: Units) -> list[Units]:
+        """Units and seed of each row."""
+        factor, codes = units
+        of_items = (factor, codes[frame["item"].to_numpy()])
+        if len(self.lifelong.seeds) < 2:
+            return [of_items]
+        return [of_items, (self.seeds, frame["seed"].to_numpy().astype(np.int32))]
+
+    def test(self, parts: Sequence[str]) -> Evidence:
+        """The parts of a score on the test set, by version, time and state; and `effort`."""
+        scored = self.lifelong.test
+        units = self._units(scored, self._named)
+        axes = {"version": (self.lifelong.versions, scored.effort["version"].to_numpy())}
+        columns = {name: scored.effort[name].to_numpy() for name in EFFORT}
+        effort = Tally.count(self.row_units(scored.effort, units), columns, axes)
+        return Evidence({**self._tallies(scored, units, parts), HELP: effort})
+
+    def stream(self, parts: Sequence[str]) -> Evidence:
+        """The same on the lifelong set."""
+        scored = self.lifelong.stream
+        if scored is None:
+            raise UsageError(f"{self.lifelong.name} has no scores on the lifelong set itself")
+        return Evidence(self._tallies(scored, self._units(scored, self._streamed), parts, STREAM))
+
+    def curve(self, parts: Sequence[str]) -> Evidence:
+        """All test items together, by seed and version, before help on them."""
+        scored = self.lifelong.test
+        base = (scored.rows["state"] == 0).to_numpy()
+        rows = scored.rows.filter(pl.Series(base))
+        factor, codes = self._units(scored, self._named)
+        axes = {
+            "seed": (self.lifelong.seeds, rows["seed"].to_numpy()),
+            "version": (self.lifelong.versions, rows["version"].to_numpy()),
+        }
+        sides = [(factor, codes[rows["item"].to_numpy()])]
+        found = {}
+        for part in parts:
+            columns = {name: column[base] for name, column in scored.statistics[part].items()}
+            found[f"{CURVE}{part}"] = Tally.count(sides, columns, axes)
+        return Evidence(found, outer=(self.seeds,) if len(self.lifelong.seeds) > 1 else ())
+
+    def offline(self) -> Evidence:
+        """What people did away from the test set, up to each version."""
+        frame, (seeds, versions) = self.lifelong.offline, self.spent("answers").shape
+        kinds = {n: np.int64 if frame[n].dtype.is_integer() else np.float64 for n in SPENT}
+        columns = {name: self.spent(name).ravel().astype(kind) for name, kind in kinds.items()}
+        runs = np.repeat(np.arange(seeds, dtype=np.int32), versions)
+        axes = {"version": (self.lifelong.versions, np.tile(np.arange(versions), seeds))}
+        return Evidence({OFFLINE: Tally.count([(self.seeds, runs)], columns, axes)})
+
+    def spent(self, name: str) -> Floats:
+        """Cost of the offline help up to each version, shape (seeds, versions)."""
+        frame = self.lifelong.offline
+        found = np.zeros((len(self.lifelong.seeds), len(self.lifelong.versions)))
+        if name not in frame.columns:
+            return found
+        places = (frame["seed"].to_numpy(), frame["version"].to_numpy())
+        np.add.at(found, places, frame[name].cast(pl.Float64).fill_null(np.nan).to_numpy())
+        return found.cumsum(axis=1)
+
+    def _tallies(
+        self, scored: Scored, units: Units, parts: Sequence[str], prefix: str = ""
+    ) -> dict[str, Tally]:
+        rows = scored.rows
+        axes = {
+            "version": (self.lifelong.versions, rows["version"].to_numpy()),
+            "time": (scored.times, scored.items["time"].gather(rows["item"]).to_numpy()),
+            "state": (STATES, rows["state"].to_numpy()),
+        }
+        sides = self.row_units(rows, units)
+        return {prefix + part: Tally.count(sides, scored.statistics[part], axes) for part in parts}

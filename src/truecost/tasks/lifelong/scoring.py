@@ -1,11 +1,12 @@
-"""Rows of a life cycle: scores across time by policy, what was forgotten, what help cost."""
+"""Rows of a life cycle: scores across time by policy, what was forgotten, what help cost;
+which measures are meant.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
-import numpy.typing as npt
 from msgspec import structs
 
 from truecost.core.estimates import Context
@@ -15,19 +16,143 @@ from truecost.core.measure import Measure
 from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring, estimated
 from truecost.errors import UsageError
+from truecost.outputs.event_logs import refuse_bca
 from truecost.task import Dims
-from truecost.tasks.lifelong.axes import refuse_unsaid
-from truecost.tasks.lifelong.choosing import OFFLINES, measures_of, single
-from truecost.tasks.lifelong.evidence import Laid
-from truecost.tasks.lifelong.measures.across import Across
-from truecost.tasks.lifelong.measures.lifelong import inner_of, rule_of
-from truecost.tasks.lifelong.measures.supervision import OFFLINE
+from truecost.tasks.lifelong.cells import refuse_without_direction
+from truecost.tasks.lifelong.kind_whole import SCORES
+from truecost.tasks.lifelong.kinds import Kind
+from truecost.tasks.lifelong.measures import inner_of, rule_of
 from truecost.tasks.lifelong.options import OF_POLICY, LifelongScoring
-from truecost.tasks.lifelong.policies import Policy
-from truecost.tasks.lifelong.records import Lifelong
+from truecost.tasks.lifelong.records import Laid, Lifelong
+from truecost.tasks.lifelong.settings import DRAWN_APART, Policy
+from truecost.tasks.lifelong.supervision import OF_EFFORT, OFFLINE, TASK, Across
+from truecost.tasks.measures import suiting
 
+PLAIN = LifelongScoring()
+OF_HELP = OF_POLICY[1:2] + OF_POLICY[3:]  # what corrections are needed for
+ACROSS = ("forgetting_max", "forgetting_first", "backward_transfer", "forward_transfer")
+AFTER = "adapted_score"  # what was put out after help needs no right output, and no worst value
+EFFORTS = tuple(name for name, *_ in OF_EFFORT)
+ON_TEST = ("msr", *(name for name in EFFORTS if not name.startswith(OFFLINE)))
+AREA = "area_under_curve"
+READY = SCORES.name
+OFFLINES = tuple(name for name in EFFORTS if name.startswith(OFFLINE))
 NOTHING_VARIES = "no interval: there is one run, and at each time one"
 Wanted = tuple[Measure, int, Policy | None]  # a measure of a version, under a policy if it has one
+
+
+def score_of_kind(text: str, kind: Kind) -> Measure:
+    """The measure that a score (`NAME` or `NAME:PARAMETER`) of outputs of a kind is."""
+    name = text.partition(":")[0]
+    if name not in kind.scores:
+        known = ", ".join(kind.scores)
+        if kind.name == READY:
+            raise UsageError(
+                f"score {text!r} cannot be computed: the table holds scores, and no outputs that "
+                f"could be counted; leave the score out (it is {known}), or give event logs of the "
+                f"outputs"
+            )
+        why = kind.refused.get(name, f"it is no score of {kind.name}")
+        raise UsageError(f"score {text!r} is not for {kind.name}: {why}; take {known}")
+    try:
+        return inner_of(text)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def score_of(lifelong: Lifelong, how: LifelongScoring) -> str:
+    """The score that is asked for, or that of the kind, refused where it cannot be computed."""
+    text = how.score or lifelong.kind.scores[0]
+    inner = score_of_kind(text, lifelong.kind)
+    if lost := [part for part in inner.parts if part not in lifelong.test.statistics]:
+        raise UsageError(
+            f"{lifelong.name}: score {text!r} needs {', '.join(lost)}, which were not counted: "
+            f"name the score when reading"
+        )
+    return text
+
+
+def measures_of(
+    asked: Sequence[str], lifelong: Lifelong, how: LifelongScoring = PLAIN
+) -> list[Measure]:
+    """The measures asked for, or those that suit what is there, each with the score in it.
+
+    They are asked for as `NAME`, or `NAME:SCORE` for another score than that of the options.
+    """
+    names = dict.fromkeys(asked or defaults(lifelong))
+    found = []
+    for text, measure in zip(names, suiting(names, TASK, "life cycles"), strict=True):
+        _refuse_without(measure.name, lifelong)
+        own = replace(how, score=text.partition(":")[2] or how.score)
+        plain = measure.parameter is None
+        found.append(measure if plain else measure.at(score_of(lifelong, own)))
+    return found
+
+
+def _refuse_without(name: str, lifelong: Lifelong) -> None:
+    """Refuse what needs help, an initial version or another set that is not there."""
+    who = lifelong.name
+    if name == AFTER and lifelong.test.has("adapted"):
+        return
+    if name in OF_HELP and lifelong.no_penalty:
+        raise UsageError(f"{who}: nothing can be penalised: {lifelong.no_penalty}")
+    if name in OF_HELP and not lifelong.helped:
+        raise UsageError(
+            f"measure {name!r} needs a person's help on the test set; {who} has outputs before "
+            f"help only: take policy_score"
+        )
+    if name == "lifelong_score" and lifelong.stream is None:
+        raise UsageError(f"measure {name!r} needs scores on the lifelong set; {who} has none")
+    if name in (*OFFLINES, AREA) and not lifelong.offline.height:
+        raise UsageError(f"measure {name!r}: {who} tells of no help away from the test set")
+
+
+def of_help(name: str) -> bool:
+    """Whether a measure is of a person's help, which not every system has."""
+    return name in (*OF_HELP, *ON_TEST, *OFFLINES, AREA)
+
+
+def unhelped(name: str, lifelong: Lifelong) -> bool:
+    """Whether a measure is of help that a system did not have, as a baseline has none.
+
+    False too where help was there, and cannot be scored: that is refused, never left out.
+    """
+    if name in (*OFFLINES, AREA):
+        return not lifelong.offline.height
+    if name in ON_TEST:
+        return not lifelong.test.effort.height
+    return name in OF_HELP and not lifelong.helped and not lifelong.test.effort.height
+
+
+def single(lifelong: Lifelong) -> bool:
+    """Whether there is one output, and nothing across time."""
+    return len(lifelong.versions) == 1 and len(lifelong.test.times) == 1
+
+
+def defaults(lifelong: Lifelong | None) -> tuple[str, ...]:
+    """What is shown unless something is asked for."""
+    if lifelong is None:
+        return ("policy_score", *ACROSS)
+    if "cost" in lifelong.offline.columns:  # of a curve: there is nothing across time
+        return ("area_under_curve", "policy_score")
+    helped = lifelong.helped and not lifelong.no_penalty
+    effort, offline = lifelong.test.effort, lifelong.offline
+    took = {"n_corrections": "corrections", "help_seconds": "seconds", "help_words": "words"}
+    made = [name for name, column in took.items() if helped and effort[column].sum()]
+    if helped and effort.height and not effort["wrong"].sum() and effort["all_words"].sum():
+        made.append("msr")
+    if single(lifelong):  # without help a table of one plain score
+        return (*OF_POLICY[1:], *made) if helped else ("policy_score",)
+    spent = ("answers", "seconds", "words") if offline.height else ()
+    away = [f"offline_{name}" for name in spent if offline[name].sum()]
+    return (
+        "policy_score",
+        *(("penalised_score", AFTER, "penalty", "generalisation_gain") * helped),
+        *(ACROSS if np.isinf(lifelong.learnt).any() else ACROSS[:-1]),
+        *(() if lifelong.stream is None else ("lifelong_score",)),
+        *(*made, *away),
+        *((AREA,) if away else ()),
+    )
 
 
 def asked_of(lifelong: Lifelong, scoring: Scoring) -> list[Measure]:
@@ -35,31 +160,14 @@ def asked_of(lifelong: Lifelong, scoring: Scoring) -> list[Measure]:
     return measures_of(scoring.measures, lifelong, scoring.chosen(LifelongScoring))
 
 
-def batches(lifelong: Lifelong, scoring: Scoring, dims: Dims, whole: object) -> Iterator[Batch]:
+def batches(lifelong: Lifelong, scoring: Scoring, dims: Dims, _whole: object) -> Iterator[Batch]:
     """A batch for each evidence that measures read; versions and policies stand side by side."""
-    del whole
     measures = asked_of(lifelong, scoring)
-    refuse_unsaid(lifelong)
-    if scoring.method == "bca":
-        raise UsageError(
-            "bca intervals are not defined for life cycles (items are drawn within their times): "
-            "use the method auto or percentile"
-        )
+    refuse_without_direction(lifelong)
+    refuse_bca(scoring.method, DRAWN_APART)
     if "subset" in dims:
         measures = [m for m in measures if m.name not in ("lifelong_score", *OFFLINES)]
     yield from Rows(lifelong, scoring, dims).batches(measures)
-
-
-def places(lifelong: Lifelong) -> "dict[str, int | npt.NDArray[np.int64]]":
-    """Where the initial version and the first that learnt stand, and the own version of each time.
-
-    The own version of a time is the newest of that time: the last with l_i <= t_j.
-    """
-    learnt, at = lifelong.learnt, lifelong.test.at
-    own = np.searchsorted(learnt, at, side="right") - 1
-    begun = int(np.isinf(learnt).sum())
-    own = np.where(own < begun, -1, own).astype(np.int64)
-    return {"initial": begun - 1, "own": own, "learnt": begun}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,31 +179,25 @@ class Rows:
     about: Mapping[str, str]
 
     @cached_property
+    def how(self) -> LifelongScoring:
+        """The choices."""
+        return self.scoring.chosen(LifelongScoring)
+
+    @cached_property
     def laid(self) -> Laid:
         """The statistics, laid out."""
-        return Laid(self.lifelong, self.scoring.chosen(LifelongScoring))
+        return Laid(self.lifelong, self.how)
 
     @cached_property
     def versions(self) -> range:
         """Places of the versions that get rows."""
         learnt = self.lifelong.learnt
         first = min(int(np.isinf(learnt).sum()), len(learnt) - 1)  # M_0 has no window of its own
-        return range(
-            first if self.scoring.chosen(LifelongScoring).every_version else len(learnt) - 1,
-            len(learnt),
-        )
+        return range(first if self.how.every_version else len(learnt) - 1, len(learnt))
 
     def by_version(self, measures: Sequence[Measure]) -> list[list[Estimate]]:
         """The rows of each version, all estimated from the same replicates."""
-        scoring = self.scoring
-        rows = estimated(
-            self.batches(measures),
-            level=scoring.level,
-            method=scoring.method,
-            icc=scoring.icc,
-            jobs=scoring.jobs,
-            tell=scoring.progress,
-        )
+        rows = estimated(self.batches(measures), self.scoring)
         size = len(rows) // len(self.versions)
         return [rows[start : start + size] for start in range(0, len(rows), size or 1)]
 
@@ -104,7 +206,7 @@ class Rows:
         wanted: list[Wanted] = [
             (measure, version, policy)
             for version in self.versions
-            for policy in (*self.scoring.chosen(LifelongScoring).policies, None)
+            for policy in (*self.how.policies, None)
             for measure in measures
             if (measure.name in OF_POLICY) == (policy is not None)
         ]
@@ -114,16 +216,20 @@ class Rows:
 
     def across(self, version: int, policy: Policy) -> Across:
         """Which cells make the figures of a version under a policy."""
-        how, lifelong = self.scoring.chosen(LifelongScoring), self.lifelong
+        how, lifelong = self.how, self.lifelong
         test = lifelong.test
         tested = np.bincount(test.items["time"].to_numpy(), minlength=len(test.times)) > 0
         weights = policy.weights(lifelong.learnt, test.at, test.times, tested)[version]
         costs = self.laid.spent(self.laid.cost)
-        found: dict[str, object] = {**places(lifelong)}
+        begun = int(np.isinf(lifelong.learnt).sum())
+        # The own version of a time is the newest of that time: the last with l_i <= t_j.
+        own = np.searchsorted(lifelong.learnt, test.at, side="right") - 1
         return Across(
             version,
             weights,
-            **found,  # type: ignore[arg-type]
+            initial=begun - 1,
+            own=np.where(own < begun, -1, own).astype(np.int64),
+            learnt=begun,
             higher=lifelong.higher,
             compat=how.compat or "",
             cost=self.laid.cost,
@@ -149,7 +255,7 @@ class Rows:
 
     def _choices(self, measure: Measure, policy: Policy | None) -> list[str]:
         """What decides the value of a measure besides its score."""
-        how, said = self.scoring.chosen(LifelongScoring), []
+        how, said = self.how, []
         if policy is not None and not single(self.lifelong):
             said.append(policy.signature)
         if how.compat and measure.name in ("penalised_score", "generalisation_gain"):
@@ -164,15 +270,12 @@ class Rows:
 
     def _evidence(self, kind: str, parts: tuple[str, ...]) -> Evidence:
         """The evidence of one set, laid out once."""
-        if kind == OFFLINE:
-            return self.laid.offline()
-        return {"test": self.laid.test, "stream": self.laid.stream, "curve": self.laid.curve}[kind](
-            parts
-        )
+        laid = self.laid
+        made = {"test": laid.test, "stream": laid.stream, "curve": laid.curve}
+        return laid.offline() if kind == OFFLINE else made[kind](parts)
 
     def _batch(self, evidence: Evidence, wanted: Sequence[Wanted], places: Sequence[int]) -> Batch:
         """Measures that read the same evidence."""
-        plan = self.laid.plan(self.scoring.plan)
         return Batch(
             evidence=evidence,
             measures=[
@@ -180,14 +283,11 @@ class Rows:
                 for m, version, policy in wanted
             ],
             application=self.scoring.application,
-            plan=replace(plan, hold=tuple(h for h in plan.hold if h in evidence.factors)),
+            plan=self.laid.plan(self.scoring.plan, evidence),
             context=self._context(dict(self.about)),
             places=places,
-            finish=partial(self._all_named, wanted),
+            finish=lambda rows: [self._named(r, *of) for r, of in zip(rows, wanted, strict=True)],
         )
-
-    def _all_named(self, wanted: Sequence[Wanted], rows: Sequence[Estimate]) -> list[Estimate]:
-        return [self._named(row, *found) for row, found in zip(rows, wanted, strict=True)]
 
     def _context(self, about: dict[str, str]) -> Context:
         """What the rows say besides their values."""

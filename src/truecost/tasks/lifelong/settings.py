@@ -1,40 +1,236 @@
-"""`[lifelong]` and `[policies.NAME]` as the library's own objects, checked before reading."""
+"""`[lifelong]` and `[policies.NAME]` as the library's own objects, checked before reading;
+policies, which weigh the test times of a version.
 
+The window of version M_i is [l_1, l_i]: the test times between the first data that any version
+learnt and its own. There the policy gives each test time t_j a weight:
+
+- `recent`: 2^-((l_i - t_j) / half-life): contemporary data matters most;
+- `uniform`: 1: past and contemporary data matter alike;
+- `conservative`: 2^-((t_j - l_1) / half-life): what was learnt first must not be lost;
+- `table`: weights by time, as the user states them.
+
+Weights sum to 1 over the window unless asked otherwise. Source: paper 004, section 3.1, Eq. 2 and
+Fig. 5, which names the three and leaves their shape and sum open.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from truecost.errors import UsageError, first_five
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.measure import Floats
+from truecost.errors import InputError, UsageError, first_five
+from truecost.formats import Table
+from truecost.formats.table import filled, place_of, refuse_repeated
+from truecost.names import PolicyKind
+from truecost.options import check_fields
+from truecost.outputs.event_logs import refuse_bca, refuse_interval, refuse_own
 from truecost.outputs.options import DiarizationTable
+from truecost.study.config import Study
 from truecost.study.paths import course_beside
-from truecost.study.reader import Reader
+from truecost.study.settings import Reader
 from truecost.study.tables import DataTable
-from truecost.tasks.lifelong.cells import check_bounds
+from truecost.tasks.lifelong.cells import finite
 from truecost.tasks.lifelong.kinds import Kind, kind_of
-from truecost.tasks.lifelong.options import LifelongScoring, LifelongTable, PolicyTable, is_preset
-from truecost.tasks.lifelong.policies import Policy
-from truecost.tasks.lifelong.tables import read_weights
+from truecost.tasks.lifelong.options import (
+    HALVED,
+    LifelongScoring,
+    LifelongTable,
+    PolicyTable,
+    is_preset,
+)
+from truecost.tasks.lifelong.tables import check_bounds
 
-if TYPE_CHECKING:
-    from truecost.study.config import Study
-
+SAYS = {
+    "recent": "data older by {half:g} matters half as much",
+    "uniform": "past and contemporary data matter alike",
+    "conservative": "data later by {half:g} matters half as much",
+    "table": "the weights that the user states",
+}
+DRAWN_APART = "life cycles (items are drawn within their times)"
 SCORED = ("score", "resample", "unit", "compat", "item_seconds", "cost", "max_cost")
-HALVED = ("recent", "conservative")
 
 
-def lifelong_options(study: "Study", reader: Reader | None = None) -> LifelongScoring:
-    """How life cycles are scored, as `[lifelong]` and `[policies.NAME]` say.
+@dataclass(frozen=True)
+class Policy:
+    """A user policy.
 
     Parameters
     ----------
-    reader : Reader, optional
-        For the tables of weights that policies name; they are not read when left out.
+    kind : {"recent", "uniform", "conservative", "table"}
+    half_life : float, optional
+        In the unit of the times (days for dates); of `recent` and `conservative`.
+    table : mapping of str to float
+        Weight, 0 or more, of each test time by name; of `table`.
+    label : str
+        Name of the policy; made of the rest when left out.
+    normalise : bool
+        Whether the weights of a window are divided by their sum.
 
     Raises
     ------
     UsageError
-        When a number is out of range, or a policy lacks a half-life.
-    InputError
-        When a table of weights cannot be read.
+        When the half-life is missing, not above 0 or not asked for, or the table is missing or has
+        a weight that is negative or not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Policy("recent", half_life=1).weights(np.array([0.0, 1, 2]), np.array([1.0, 2])).tolist()
+    [[0.0, 0.0], [1.0, 0.0], [0.3333333333333333, 0.6666666666666666]]
+    """
+
+    kind: PolicyKind = "uniform"
+    half_life: float | None = None
+    table: Mapping[str, float] = field(default_factory=dict)
+    label: str = ""
+    normalise: bool = True
+
+    def __post_init__(self) -> None:
+        check_fields(self, PolicyTable)
+        halves = self.kind in ("recent", "conservative")
+        if halves and self.half_life is None:
+            raise UsageError(
+                f"policy {self.kind} needs a half-life: the time after which data matters half as "
+                f"much (--half-life 3, or --policy {self.kind}:3)"
+            )
+        if self.half_life is not None and not halves:
+            raise UsageError(f"policy {self.kind} has no half-life")
+        if (self.kind == "table") != bool(self.table):
+            raise UsageError("policy table goes with a table of weights by time, and no other does")
+        for time, weight in self.table.items():
+            if not (weight >= 0 and math.isfinite(weight)):
+                raise UsageError(
+                    f"policy {self.name}: the weight of time {time} is {weight:g}: it must be 0 or "
+                    f"more"
+                )
+
+    @staticmethod
+    def parse(text: str, half_life: float | None = None, *, normalise: bool = True) -> "Policy":
+        """The policy that `recent`, `recent:3`, `uniform`, `conservative:3` names.
+
+        Raises
+        ------
+        UsageError
+            As the policy itself; or when the half-life is no number.
+        """
+        kind, _, half = text.partition(":")
+        if kind == "uniform" and not half:
+            return Policy("uniform", normalise=normalise)
+        try:
+            own = float(half) if half else half_life
+        except ValueError:
+            raise UsageError(
+                f"policy {text!r}: the half-life {half!r} is no number: write {kind}:3"
+            ) from None
+        chosen: Any = kind
+        return Policy(chosen, own, normalise=normalise)
+
+    @property
+    def name(self) -> str:
+        """What it is called in rows."""
+        if self.label:
+            return self.label
+        return self.kind if self.half_life is None else f"{self.kind}:{self.half_life:g}"
+
+    @property
+    def says(self) -> str:
+        """What the user wants, in a few words."""
+        said = SAYS[self.kind].format(half=self.half_life or 0)
+        return said if self.normalise else f"{said} (weights not normalised)"
+
+    @property
+    def signature(self) -> str:
+        """How it enters a signature."""
+        stated = "+".join(f"{time}={weight:g}" for time, weight in self.table.items())
+        sums = "" if self.normalise else "|weights:as-given"
+        return f"policy:{self.name}{f'({stated})' if stated else ''}{sums}"
+
+    def weights(
+        self,
+        learnt: Floats,
+        at: Floats,
+        times: Sequence[str] = (),
+        tested: npt.NDArray[np.bool_] | None = None,
+    ) -> Floats:
+        """P(t_j) of each version over the test times, shape (versions, times).
+
+        0 outside the window [l_1, l_i]; all 0 where that is empty, or all its weights are.
+
+        Parameters
+        ----------
+        learnt : ndarray, shape (versions,)
+            Times l_i, ascending; minus infinity of the initial version.
+        at : ndarray, shape (times,)
+            Times t_j, with their names (`times`) for a table.
+        tested : ndarray of bool, shape (times,), optional
+            Times that have items (of a subset): the others are left out of every window.
+
+        Raises
+        ------
+        InputError
+            When a table lacks a time, or has one that is not tested.
+        """
+        begun = learnt[np.isfinite(learnt)]
+        first = begun[0] if len(begun) else np.inf
+        window = (at >= first) & (at <= learnt[:, None])
+        if tested is not None:
+            window &= tested
+        raw = np.where(window, self._raw(learnt, at, times, first, window), 0.0)
+        if not self.normalise:
+            return raw
+        sums = raw.sum(axis=1, keepdims=True)
+        return np.asarray(np.divide(raw, sums, out=np.zeros_like(raw), where=sums > 0))
+
+    def _raw(
+        self,
+        learnt: Floats,
+        at: Floats,
+        times: Sequence[str],
+        first: float,
+        window: npt.NDArray[np.bool_],
+    ) -> Floats:
+        """Weights inside the window; where they are normalised, up to a factor for each version."""
+        if self.kind == "table":
+            return self._stated(times, at)
+        if self.kind == "uniform":
+            return np.ones(len(at))
+        age = learnt[:, None] - at if self.kind == "recent" else at - first
+        age = np.where(window, age, np.inf)
+        if self.normalise:
+            # Counted from the youngest: after a thousand half-lives all would be 0 otherwise.
+            least = age.min(axis=1, keepdims=True, initial=np.inf)
+            age = age - np.where(np.isfinite(least), least, 0.0)
+        return np.asarray(np.exp2(-age / (self.half_life or 1.0)))
+
+    def _stated(self, times: Sequence[str], at: Floats) -> Floats:
+        """The weights of a table in the order of the times, which it may write in other ways.
+
+        2 is 2.0; event logs have the days since 1970 of a date.
+        """
+        placed = {name: found[1] for name in self.table if (found := place_of(name))}
+        if len(placed) == len(self.table) and sorted(placed.values()) == sorted(at):
+            by_place = {place: self.table[name] for name, place in placed.items()}
+            return np.array([by_place[place] for place in at], np.float64)
+        lost = [time for time in times if time not in self.table]
+        more = [time for time in self.table if time not in times]
+        if lost or more:
+            what = f"no weight for {first_five(lost)}" if lost else f"no test at {first_five(more)}"
+            raise InputError(
+                f"policy {self.name}: {what}: it needs a weight for each test time "
+                f"({first_five(times)}), and no others"
+            )
+        return np.array([self.table[time] for time in times], np.float64)
+
+
+def lifelong_options(study: Study, reader: Reader | None = None) -> LifelongScoring:
+    """How life cycles are scored, as `[lifelong]` and `[policies.NAME]` say.
+
+    Without a reader the tables of weights that policies name are not read.
     """
     table = study.table(LifelongTable)
     given = {key: v for key in SCORED if (v := getattr(table, key)) is not None}
@@ -43,7 +239,7 @@ def lifelong_options(study: "Study", reader: Reader | None = None) -> LifelongSc
     )
 
 
-def policies_of(study: "Study", reader: Reader | None = None) -> list[Policy]:
+def policies_of(study: Study, reader: Reader | None = None) -> list[Policy]:
     """The policies of a study; uniform when it names none. UsageError and InputError as above."""
     table = study.table(LifelongTable)
     normalise = table.normalise_weights is not False
@@ -55,6 +251,13 @@ def policies_of(study: "Study", reader: Reader | None = None) -> list[Policy]:
     ]
     found += [_policy(name, how, table, reader) for name, how in study.by_name(PolicyTable).items()]
     return found or [Policy(normalise=normalise)]
+
+
+def halved(study: Study) -> tuple[str, ...]:
+    """The policies that take the half-life which is given for all of them, as flags."""
+    named = [how.kind for how in study.by_name(PolicyTable).values() if how.half_life is None]
+    kinds = {f"--policy {kind}" for kind in (*study.table(LifelongTable).policies, *named)}
+    return tuple(kind for kind in HALVED if kind in kinds)
 
 
 def _policy(name: str, how: PolicyTable, table: LifelongTable, reader: Reader | None) -> Policy:
@@ -74,7 +277,7 @@ def _policy(name: str, how: PolicyTable, table: LifelongTable, reader: Reader | 
             f"table of weights"
         )
     half = how.half_life
-    if half is None and how.kind in HALVED:
+    if half is None and how.kind in ("recent", "conservative"):
         half = table.half_life
     try:
         return Policy(how.kind, half, label=name, normalise=normalise)
@@ -92,59 +295,41 @@ def _stated(path: str, name: str, normalise: bool, reader: Reader | None) -> Pol
     return Policy("table", table=weights, label=label, normalise=normalise)
 
 
-def options_of(study: "Study", kind: Kind, data: DataTable) -> Any:
-    """The choices of a kind of outputs, from the tables of the study that say them.
+def read_weights(table: Table) -> dict[str, float]:
+    """The weights of a user policy by the name of the time: a table with `time` and `weight`."""
+    times = filled(table, "time", "time")
+    refuse_repeated(table.source, times, "give one weight for each time", table.where)
+    found = dict(zip(times, finite(table, "weight", 0.0), strict=True))
+    if not any(found.values()):
+        raise InputError(
+            f"{table.source}: every weight is 0: at least one time must matter to the user"
+        )
+    return found
 
-    Parameters
-    ----------
-    data : DataTable
-        With the classes.
 
-    Returns
-    -------
-    object
-        `kind.options(...)`.
-
-    Raises
-    ------
-    UsageError
-        When a choice is none.
+def options_of(study: Study, kind: Kind, data: DataTable) -> Any:
+    """The choices of a kind of outputs, from the tables of the study that say them, and the
+    classes.
     """
     make: Any = kind.options
     if kind.name == "classes":
         costs = study.application.cost_matrix
         return make(classes=tuple(data.classes), costs=costs or None)
     given: dict[str, Any] = study.given(kind.name)
+    speakers = study.table(LifelongTable).impaired_speakers
     if kind.name == "diarization":
         given.pop("uem", None)
-        if study.table(LifelongTable).impaired_speakers is not None:
-            given["impaired_speakers"] = study.table(LifelongTable).impaired_speakers
+        given |= {} if speakers is None else {"impaired_speakers": speakers}
+        make(**given).check_mapping()
     return make(**given)
 
 
-def check_lifelong(study: "Study") -> None:
-    """Refuse a study of life cycles that makes no sense, before any file is read.
-
-    Raises
-    ------
-    UsageError
-        When a choice is none, a policy lacks a half-life, a table belongs to another kind of
-        outputs, or intervals are asked for that life cycles do not have.
-    """
-    kind = study.table(LifelongTable).kind or _kind_of_runs(study)
-    made = kind is None and study.source.given()  # the source of a live run says its kind
-    for name in ("transcripts", "translation", "diarization"):
-        if name != kind and not made and study.given(name):
-            raise UsageError(
-                f"[{name}] goes with kind {name} under [lifelong]; the kind is "
-                f"{kind or 'not given'}"
-            )
-    if (
-        study.table(LifelongTable).impaired_speakers is not None
-        and kind != "diarization"
-        and not made
-    ):
-        raise UsageError("impaired_speakers under [lifelong] goes with kind diarization")
+def check_lifelong(study: Study) -> None:
+    """Refuse a study of life cycles that makes no sense, before any file is read."""
+    table = study.table(LifelongTable)
+    kind = table.kind or _kind_of_runs(study)
+    if kind is not None or not study.source.given():
+        refuse_others(study, kind)
     if study.table(DiarizationTable).uem is not None:
         raise UsageError(
             "a UEM has the names of recordings, which event logs may name otherwise: leave out uem "
@@ -156,20 +341,31 @@ def check_lifelong(study: "Study") -> None:
             f"a life cycle has the costs of decisions (cost_matrix under [application], of kind "
             f"classes), and no {other[0] if other else 'applications'}"
         )
-    if study.application.cost_matrix and kind not in (None, "classes"):
-        raise UsageError(f"a cost matrix goes with kind classes; the kind is {kind}")
     _check_own(study)
-    if study.table(LifelongTable).bounds:
-        check_bounds(study.table(LifelongTable).bounds)
+    if table.bounds:
+        check_bounds(table.bounds)
     lifelong_options(study)
-    if (
-        kind is not None and study.table(LifelongTable).kind is not None
-    ):  # a run knows its classes too
-        options_of(study, kind_of(kind), study.data)
-    _check_interval(study)
+    if table.kind is not None:  # a run knows its classes too
+        options_of(study, kind_of(table.kind), study.data)
+    keys = ("resample", "block_length", "hold")
+    refuse_interval(study, keys, "a life cycle", "item, seed or both")
+    refuse_bca(study.interval.settled("method"), DRAWN_APART)
 
 
-def _kind_of_runs(study: "Study") -> str | None:
+def refuse_others(study: Study, kind: str | None) -> None:
+    """Refuse choices that go with another kind of outputs: UsageError."""
+    found = {f"[{n}]": n for n in ("transcripts", "translation", "diarization") if study.given(n)}
+    if study.table(LifelongTable).impaired_speakers is not None:
+        found["impaired_speakers"] = "diarization"
+    if kind is not None and (study.application.cost_matrix or study.data.classes):
+        found["a cost matrix" if study.application.cost_matrix else "classes"] = "classes"
+    for what, own in found.items():
+        if own != kind:
+            said = kind or "not given"
+            raise UsageError(f"{what} goes with kind {own} under [lifelong]; the kind is {said}")
+
+
+def _kind_of_runs(study: Study) -> str | None:
     """The kind that the first logs which lie in a live run have there."""
     found = (
         course_beside(system.file) for system in study.systems.values() if system.file is not None
@@ -177,15 +373,10 @@ def _kind_of_runs(study: "Study") -> str | None:
     return next((run.kind for run in found if run is not None), None)
 
 
-def _check_own(study: "Study") -> None:
+def _check_own(study: Study) -> None:
     """What is right, and what it costs, is the same for all systems."""
+    refuse_own(study, ("labels", "reference", "classes"))
     for name, system in study.systems.items():
-        own = [k for k in ("labels", "reference", "classes") if k in system.given()]
-        if own:
-            raise UsageError(
-                f"[systems.{name}] names {', '.join(own)}: what is right is the same for all "
-                f"systems, and is named under [data]"
-            )
         live = [k for k in ("learner", "strategy_options") if k in system.given()]
         if live and not study.source.given():
             raise UsageError(
@@ -194,19 +385,3 @@ def _check_own(study: "Study") -> None:
             )
         if system.budget is not None:
             raise UsageError(f"[systems.{name}] has a budget, which goes with stream")
-
-
-def _check_interval(study: "Study") -> None:
-    """Refuse ways to resample that life cycles do not have."""
-    interval = study.interval
-    if interval.resample is not None or interval.hold or interval.block_length is not None:
-        raise UsageError(
-            "resample, block_length and hold under [interval] are for other tasks: what is "
-            "resampled of a life cycle is said by resample under [lifelong] (--resample item, seed "
-            "or both)"
-        )
-    if interval.method == "bca":
-        raise UsageError(
-            "bca intervals are not defined for life cycles (items are drawn within their times): "
-            "use the percentile method"
-        )

@@ -1,5 +1,9 @@
 """Tables of scores across time, made elsewhere: score matrices, curves against cost, user weights.
 
+Of a curve each cost is a version, learnt with the help up to it. A curve is a step function:
+between two costs of a run its last score holds, so that runs whose costs differ are put on all
+costs of any of them. Source: paper 004, section 2.1 and Fig. 2.
+
 - A *long* matrix has a row for each score: `version`, `time`, `score`; perhaps `learnt` (the time
   of the data that the version adapted to), `seed`, `id` (an item), `unit`, `weight`, `system`,
   `set` (test, or lifelong: the data that the version learnt from), and columns for subsets. In
@@ -13,29 +17,225 @@ A version whose `learnt` is empty is the initial one, M_0. Without that column v
 their times, and `initial`, or 0 where all tests are later, is M_0. Times are numbers or ISO dates.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, first_five
+from truecost.core.measure import Floats
+from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.formats import Table
-from truecost.formats.moments import place_of
-from truecost.tasks.lifelong import curves, matrix
+from truecost.formats.table import place_of, refuse_values
 from truecost.tasks.lifelong.cells import (
-    COSTS,
+    CLOSE,
+    LONG,
     PLACE,
     ROW,
+    TEST,
+    UNSAID,
     WIDE,
-    TableOptions,
-    cells_of,
-    close_to,
-    renamed,
+    Axis,
+    Cells,
+    finite,
+    further_in,
+    names_in,
+    read_weights_of,
 )
-from truecost.tasks.lifelong.records import Lifelong
+from truecost.tasks.lifelong.matrix import (
+    cells_of,
+    in_order,
+    lifelong_of,
+    nothing_varies,
+    record_of,
+    set_of,
+)
+from truecost.tasks.lifelong.records import INITIAL, Lifelong
 
+COSTS = ("cost", "seconds", "words", "actions", "answers")
+CURVE = (*COSTS, "score", "errors", "n", "seed", "id", "unit", "weight", "system")
+POINT = ("cost", "seed", "id")
+AT = Axis((TEST,), np.ones(1), "number")  # the one time of the test set
 EVENT = "event"  # column of event logs
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What a table of scores does not say of itself.
+
+    Parameters
+    ----------
+    higher : bool, optional
+        Whether higher scores are better; a curve of errors knows, other scores cannot be scored
+        without.
+    bounds : (float, float), optional
+        Lowest and highest score that there can be. Scores are held against it where it is given,
+        and where they are to be penalised: then it is 0 to infinity unless given.
+    map : mapping of str to str
+        Columns that have other names: `score` to `wer`, say.
+    cost : str
+        The column of the cost in a table of a curve that has several.
+
+    Raises
+    ------
+    UsageError
+        When the bounds are not two ascending numbers, or a column is not known.
+    """
+
+    higher: bool | None = None
+    bounds: tuple[float, float] | None = None
+    map: Mapping[str, str] = field(default_factory=dict)
+    cost: str = ""
+
+    def __post_init__(self) -> None:
+        if self.bounds is not None:
+            check_bounds(self.bounds)
+        known = dict.fromkeys((*LONG, *CURVE))
+        if unknown := [key for key in self.map if key not in known]:
+            raise UsageError(
+                f"--map {unknown[0]}=... is not known{near(unknown[0], known, CLOSE)}: map one of "
+                f"{', '.join(known)}"
+            )
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The bounds that hold where scores are penalised."""
+        return (0.0, math.inf) if self.bounds is None else self.bounds
+
+
+def check_bounds(bounds: Sequence[float]) -> None:
+    """Refuse bounds that are not two ascending numbers."""
+    if len(bounds) != 2 or any(map(math.isnan, bounds)) or not bounds[0] < bounds[1]:
+        said = ",".join(f"{b:g}" for b in bounds)
+        raise UsageError(
+            f"bounds {said} are not understood: give the lowest and the highest score, such as "
+            f"0,1 or 0,inf"
+        )
+
+
+def curve_of(table: Table, name: str, options: TableOptions) -> Lifelong:
+    """The record of a system from a table of its curve with columns under their names.
+
+    It has one version for each cost, one test time; `offline` has the column `cost`.
+    """
+    column = _cost_column(table, options.cost)
+    cells = _read(table, column).of_system(name)
+    cells.refuse_out_of_bounds(options)
+    cells.refuse_repeated(POINT, lambda row: f"at cost {row['cost']:g}")
+    seeds = in_order(cells.frame["seed"].unique().to_list())
+    _refuse_partial(cells, seeds)
+    costs = np.sort(cells.frame["cost"].unique().to_numpy())
+    if len(costs) < 2:
+        raise InputError(
+            f"{table.source}: every {column} is {costs[0]:g}: a curve needs two costs at least"
+        )
+    names = tuple(str(int(c)) if float(c).is_integer() else repr(float(c)) for c in costs)
+    versions = Axis(names, np.array([INITIAL, *range(1, len(costs))], np.float64), "number")
+    whole = replace(cells, frame=_carried_scores(cells.frame, costs, names))
+    test, left = set_of(whole, AT, versions, seeds)
+    higher = False if "errors" in table.columns else options.higher
+    return record_of(
+        name,
+        (versions, seeds, test),
+        (*((UNSAID,) if higher is None else ()), *left, *nothing_varies(test, seeds, "point")),
+        offline=_spent(costs, len(seeds), column),
+        higher=higher,
+    )
+
+
+def _cost_column(table: Table, asked: str) -> str:
+    """The column of the cost."""
+    there = [column for column in COSTS if column in table.columns]
+    if asked in there:
+        return asked
+    if len(there) > 1:
+        raise UsageError(
+            f"{table.source}: there are the columns {first_five(there)}: say which is the cost, "
+            f"--cost {there[0]}"
+        )
+    if asked and asked != "cost":
+        raise UsageError(f"{table.source}: there is no column {asked!r}; {table.listed}")
+    return there[0]
+
+
+def _read(table: Table, column: str) -> Cells:
+    """The points of a table, of the one time that there is."""
+    rows = pl.Series(range(len(table)), dtype=pl.Int64)
+    own = {ROW: rows, "cost": finite(table, column, 0.0, "cost"), **names_in(table)}
+    own["base"], own["weight"] = _scores(table)
+    own |= further_in(table, (*own, *COSTS, "score", "errors", "n"))
+    fixed = pl.DataFrame(own).with_columns(version=pl.lit(""), time=pl.lit(TEST), set=pl.lit(TEST))
+    return Cells(table, fixed, ("base",))
+
+
+def _scores(table: Table) -> tuple[pl.Series, pl.Series]:
+    """The score of each point and its weight: errors / n weighs n."""
+    if "score" in table.columns and {"errors", "n"} & {*table.columns}:
+        raise InputError(
+            f"{table.source}: there is a column score, and errors or n too: keep score, or errors "
+            f"and n"
+        )
+    if "errors" not in table.columns:
+        return finite(table, "score", -np.inf), read_weights_of(table)
+    if "weight" in table.columns:
+        raise InputError(f"{table.source}: errors / n weighs n: leave out the column weight")
+    errors, n = finite(table, "errors", 0.0), finite(table, "n", 0.0)
+    nothing = "where n is 0: errors of nothing are no score"
+    refuse_values(table, (n == 0).to_numpy(), "row", nothing, errors.__getitem__)
+    return errors / n, n
+
+
+def _refuse_partial(cells: Cells, seeds: Sequence[str]) -> None:
+    """Every run begins at the same cost, and scores all items at each of its costs."""
+    frame, source = cells.frame, cells.table.source
+    begun = frame.group_by("seed").agg(pl.col("cost").min())
+    starts = dict(begun.iter_rows())
+    late = next((seed for seed in seeds if starts[seed] != starts[seeds[0]]), None)
+    if late is not None:
+        raise InputError(
+            f"{source}: the curve of seed {late} begins at cost {starts[late]:g}, that of seed "
+            f"{seeds[0]} at {starts[seeds[0]]:g}: give each the score of the first cost"
+        )
+    items = frame["id"].n_unique()
+    points = frame.group_by("seed", "cost").agg(pl.col("id").n_unique()).sort("seed", "cost")
+    lacking = points.filter(pl.col("id") < items)
+    if lacking.height:
+        seed, cost, there = lacking.row(0)
+        raise InputError(
+            f"{source}: at cost {cost:g} seed {seed} has {counted(there, 'item')} of {items}: "
+            f"score every item at each cost"
+        )
+
+
+def _carried_scores(frame: pl.DataFrame, costs: Floats, names: Sequence[str]) -> pl.DataFrame:
+    """Every run at every cost: its last score up to there."""
+    points = frame.select("seed", "cost").unique().sort("cost")
+    grid = pl.DataFrame({"at": costs, "version": [*names]})
+    every = grid.join(points.select("seed").unique(), how="cross").sort("at", "seed")
+    last = every.join_asof(
+        points.with_columns(found=pl.col("cost")),
+        left_on="at",
+        right_on="cost",
+        by="seed",
+        check_sortedness=False,
+    )
+    chosen = last.select("version", "seed", cost=pl.col("found"))
+    return chosen.join(frame.drop("version"), on=["seed", "cost"]).drop("cost")
+
+
+def _spent(costs: Floats, seeds: int, column: str) -> pl.DataFrame:
+    """The cost that each version took more than the one before it."""
+    frame = pl.DataFrame(
+        {
+            "version": np.tile(np.arange(len(costs), dtype=np.int64), seeds),
+            "seed": np.repeat(np.arange(seeds, dtype=np.int64), len(costs)),
+            "cost": np.tile(np.diff(costs, prepend=0.0), seeds),
+        }
+    )
+    unknown = {name: pl.lit(None, pl.Float64) for name in COSTS[1:]}
+    return frame.with_columns(**{**unknown, column: pl.col("cost")})
 
 
 def is_log(columns: Sequence[str]) -> bool:
@@ -75,7 +275,7 @@ def read_scores(table: Table, name: str, options: TableOptions | None = None) ->
     <Lifelong 'mine': 2 versions, 2 times, 2 items>
     """
     how = options or TableOptions()
-    known = renamed(table, how)
+    known = _renamed(table, how)
     if is_log(known.columns):
         raise UsageError(
             f"{table.source}: this is an event log (it has a column {EVENT!r}), and no table of "
@@ -84,9 +284,22 @@ def read_scores(table: Table, name: str, options: TableOptions | None = None) ->
     _refuse_headless(known)
     _refuse_own_names(known)
     if _is_curve(known):
-        return curves.curve_of(known, name, how)
+        return curve_of(known, name, how)
     _require_version(known)
-    return matrix.lifelong_of(cells_of(known, name, how), name, how)
+    return lifelong_of(cells_of(known, name, how), name, how)
+
+
+def _renamed(table: Table, options: TableOptions) -> Table:
+    """A table with its columns under the names that are known."""
+    for key, column in options.map.items():
+        table.require(column, key)
+        if key != column and key in table.columns:
+            raise UsageError(
+                f"{table.source}: column {column!r} is to be the {key}, and there is a column "
+                f"{key!r} too: rename one of the two"
+            )
+    own = {column: key for key, column in options.map.items()}
+    return replace(table, frame=table.frame.rename(own))
 
 
 def _refuse_headless(table: Table) -> None:
@@ -122,7 +335,7 @@ def _require_version(table: Table) -> None:
         raise InputError(
             f"{table.source}, line 1: the column of the versions has no name: call it version"
         )
-    close = next((hint for c in table.columns if (hint := close_to(c, ["version"]))), "")
+    close = next((hint for c in table.columns if (hint := near(c, ["version"], CLOSE))), "")
     raise UsageError(
         f"{table.source}: there is no column version{close}; {table.listed}: a score matrix has "
         f"version, time and score, or version and a column for each time; a curve has cost and "
@@ -169,7 +382,8 @@ def from_matrix(
         )
     runs = array if array.ndim == 3 else array[None]
     at = [str(t) for t in (range(1, runs.shape[2] + 1) if times is None else times)]
-    learnt = [str(v) for v in versions] if versions is not None else _as_times(at, runs.shape[1])
+    learnt = ["initial", *at][runs.shape[1] != len(at) + 1 :]  # at the times of the tests, in turn
+    learnt = learnt if versions is None else [str(v) for v in versions]
     if (len(learnt), len(at)) != runs.shape[1:]:
         raise UsageError(
             f"scores have shape {array.shape}, but there are {len(learnt)} versions and {len(at)} "
@@ -181,56 +395,3 @@ def from_matrix(
         {"version": learnt * runs.shape[0], "seed": seeds, **dict(zip(at, flat.T, strict=True))}
     )
     return read_scores(Table(name, frame), name, TableOptions(higher=higher))
-
-
-def _as_times(times: list[str], versions: int) -> list[str]:
-    """Versions that learnt at the times of the tests, in turn."""
-    if versions == len(times) + 1:
-        return ["initial", *times]
-    return times
-
-
-def read_weights(table: Table) -> dict[str, float]:
-    """The weights of a user policy: a table with `time` and `weight`.
-
-    Returns
-    -------
-    dict of str to float
-        Weight of each time, by name.
-
-    Raises
-    ------
-    UsageError
-        When a column is missing.
-    InputError
-        When a time repeats or is empty, a weight is no number of 0 or more, or all are 0; with the
-        line.
-    """
-    times, weights = table.texts("time", "time"), table.numbers("weight", "weight")
-    found: dict[str, float] = {}
-    for row, (time, weight) in enumerate(zip(times.to_list(), weights.tolist(), strict=True)):
-        where = f"{table.source}, {table.where(row)}"
-        if time is None:
-            raise InputError(f"{where}: the time is empty: each weight needs its time")
-        if time in found:
-            raise InputError(f"{where}: time {time} has a weight already: give one for each time")
-        if not (np.isfinite(weight) and weight >= 0):
-            raise InputError(
-                f"{where}: the weight of time {time} is {weight:g}: it must be a number of 0 or "
-                f"more"
-            )
-        found[time] = weight
-    if not any(found.values()):
-        raise InputError(
-            f"{table.source}: every weight is 0: at least one time must matter to the user"
-        )
-    return found
-
-
-__all__ = [
-    "TableOptions",
-    "from_matrix",
-    "is_log",
-    "read_scores",
-    "read_weights",
-]

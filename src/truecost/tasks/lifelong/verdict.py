@@ -1,39 +1,35 @@
 """What the verdict says of systems that learn across time: what each costs under which policy."""
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from truecost.core.digits import between, counted, figure, percent, signed
-from truecost.core.results import Row, figures, shown, verdict_of
-from truecost.report.plots.look import short
-from truecost.report.plots.policy_forest import name_in
+from truecost.core.digits import between, counted, percent, signed
+from truecost.core.results import Row, shown_value, verdict_of
+from truecost.outputs.described import plain
+from truecost.pictures.lettering import cut
 from truecost.report.section import Group, Line
-from truecost.report.story import Part, Story, part_of
-from truecost.report.verdict import costs, worst
-from truecost.report.words import against_naive, caveats, isolated, listed, titles_of
-from truecost.tasks.lifelong.descriptions import LifelongDescription
-from truecost.tasks.lifelong.newest_rows import (
-    FORGETTING,
-    HELP,
-    OFFLINE,
-    UNHELPED,
-    beside,
-    lived,
-    newest,
-)
+from truecost.report.story import Part, Story, goodness, part_of
+from truecost.report.verdict import GOOD, NAIVE, costs, worst_subset
+from truecost.report.words import against_naive, caveats, isolated, listed, titles_of, value
+from truecost.tasks.lifelong.descriptions import FROZEN, UNHELPED, LifelongDescription, name_in
 
-MOST = 8  # lines of a policy that stand open
-POLICIES = 4  # that stand open
-CHIP = 16  # letters of a name on a chip
+T = TypeVar("T")
+K = TypeVar("K")
+MAINS = ("penalised_score", "policy_score")  # the first that there is tells of a system
+HELP = {"n_corrections": "correction"} | {f"help_{of}s": of for of in ("second", "word", "action")}
+OFFLINE = {f"offline_{of}s": of for of in ("answer", "second", "word", "action")}
+MOST = 12  # lines that stand open
+POLICIES = 4  # whose figures a line has
+FEW = 2  # systems that the first sentence tells one by one
+CHIP = 120.0  # pixels of a name on a chip
 CHIPS = {  # against the initial version, kept frozen
     "better": "beats frozen",
     "worse": "loses to frozen",
     "same": "same as frozen",
     "inconclusive": "inconclusive",
 }
-NAIVE = {**CHIPS, "better": "better than naive", "worse": "worse than naive"}
-NAIVE |= {"same": "same as naive"}
-LOOKS = {"better": "good", "worse": "bad"}
 GAINS = {  # of the gain by generalisation
     "better": ("good", "worth the help"),
     "worse": ("bad", "not worth it"),
@@ -44,7 +40,6 @@ FORGETS = {
     "worse": ("bad", "forgets"),
     "same": ("open", "no change"),
 }
-BIASED = {"forgetting_max": " (against a maximum, so above 0 by chance alone)"}
 
 
 def about_lives(story: Story, row: Row) -> str:
@@ -53,39 +48,70 @@ def about_lives(story: Story, row: Row) -> str:
     if row.measure == "penalised_score":
         said += (
             "The score after the person's help and, as its cost in the same unit, what was "
-            "corrected (paper 004, Eq. 1). "
-        )
-    if "policy" in row.dims:
-        said += (
-            "The newest version on the test data of all times up to its own, weighed by what the "
-            "user cares about: the policy (paper 004, Eq. 2 and 3). "
+            "corrected. "
         )
     if has_start(story, row):
         said += "Frozen is the initial version, which never learns, on the same data. "
     return f"{said}In brackets the {percent(row.level)} interval."
 
 
+def headline(story: Story) -> str:
+    """How systems compare, or what each comes to, under which policies."""
+    part = story.parts[0]
+    rows, pairs = _told(story, part)
+    if len(pairs) == 1:
+        [(name, own)] = pairs.items()
+        said = [f"{name}: {_under(own, [verdict_of(r) for r in own])}."]
+    elif len(rows) > FEW:
+        said = [_firsts(story, [r for own in rows.values() for r in own], pairs)]
+    else:
+        said = [f"{name}: {_outcome(story, own)}." for name, own in rows.items()]
+    return ": ".join(filter(None, (part.name, " ".join(filter(None, said)))))
+
+
+def _outcome(story: Story, rows: Sequence[Row]) -> str:
+    """How a system does against its reference; its gain where that decides, or its value."""
+    row, chips = rows[0], [line_of(story, r).chip for r in rows]
+    gain = measures_beside(story.whole, row).get("generalisation_gain")
+    if row.measure == "penalised_score" and gain is not None and not has_start(story, row):
+        return f"gain by generalisation {value(gain)}, {_under(rows, chips)}"
+    return _under(rows, chips) if any(chips) else f"{story.main} {value(row)}"
+
+
+def _under(rows: Sequence[Row], states: Sequence[str]) -> str:
+    """`better under recent:3; worse under uniform`."""
+    found = grouped(zip(states, map(policy_of, rows), strict=True), lambda one: one[0])
+    names = {state or "undefined": [name for _, name in of] for state, of in found.items()}
+    return "; ".join(s + f" under {listed(of, POLICIES)}" * any(of) for s, of in names.items())
+
+
+def _firsts(story: Story, rows: Sequence[Row], pairs: Mapping[str, Sequence[Row]]) -> str:
+    """Which of many systems comes first under most policies."""
+    policies = grouped(rows, policy_of)
+    best = Counter(system_of(min(own, key=goodness)) for own in policies.values())
+    [(name, times)] = best.most_common(1)
+    end = "lowest" if rows[0].direction == "lower" else "highest"
+    said = f"{name} has the {end} {story.main} of {counted(len({*map(system_of, rows)}), 'system')}"
+    said += f" under {times} of {counted(len(policies), 'policy')}." if len(policies) > 1 else "."
+    open_ones = {verdict_of(r) for own in pairs.values() for r in own} <= {"inconclusive", "same"}
+    return said + " No difference between systems is decided." * (bool(pairs) and open_ones)
+
+
 def titles(story: Story) -> tuple[str, str] | None:
-    """Title and heading where some systems had help and others none; None otherwise."""
-    said = lived_said(story)
-    return titles_of(said) if said else None
+    """Title and heading: the systems that were helped by name, their baselines by number.
 
-
-def verdict(story: Story) -> list[Group]:
-    """What each system comes to, policy by policy, and the worst subset."""
-    return [*(life_groups(story) or costs(story)), *worst(story)]
-
-
-def lived_said(story: Story) -> str:
-    """The systems for the heading: those that were helped by name, their baselines by number.
-
-    Empty where none, or all, of them are baselines.
+    None where none, or all, of them are baselines.
     """
     bare = {r.dims["system"] for r in story.values if r.dims.get("strategy") in UNHELPED}
     helped = [name for name in story.systems if name not in bare]
     if not helped or not bare:
-        return ""
-    return f"{listed(helped, 3)}, beside {counted(len(bare), 'baseline')} without help"
+        return None
+    return titles_of(f"{listed(helped, 3)}, beside {counted(len(bare), 'baseline')} without help")
+
+
+def verdict(story: Story) -> list[Group]:
+    """What each system comes to, policy by policy, and the worst subset."""
+    return [*(life_groups(story) or costs(story)), *worst_subset(story)]
 
 
 def has_start(story: Story, row: Row) -> bool:
@@ -96,40 +122,80 @@ def has_start(story: Story, row: Row) -> bool:
 
 
 def life_groups(story: Story) -> list[Group]:
-    """A group for each policy with a line for each system, then forgetting and help offline."""
+    """For each part a line a system, a comparison and what was forgotten; folded, all by policy."""
     groups: list[Group] = []
     for part in story.parts:
-        found = _policies(story, part)
-        groups += found[:POLICIES]
-        groups += [_folded(found[POLICIES:])] if found[POLICIES:] else []
-        groups += [g for g in (_forgetting(story, part), _offline(story, part)) if g.lines]
+        systems, pairs = _told(story, part)
+        bare = without_help(story, part, [r for own in systems.values() for r in own])
+        lines = [_system(story, own) for own in systems.values()]
+        lines += [_compared(own) for own in pairs.values()]
+        forgetting = _forgetting(story, part)
+        lines += [x for name, x in forgetting.items() if name in systems]
+        every = [(r, line_of(story, r)) for own in systems.values() for r in own if len(own) > 1]
+        every += [(r, _unhelped(story, r)) for r in bare]
+        every += [(r, _compared([r])) for own in pairs.values() for r in own if len(own) > 1]
+        by_policy = grouped(every, lambda one: policy_of(one[0])).items()
+        folded = [
+            replace(x, name=": ".join(filter(None, (policy, x.name))))
+            for policy, of in by_policy
+            for _, x in of
+        ]
+        folded += [x for name, x in forgetting.items() if name not in systems]
+        if lines:
+            rest = (*lines[MOST:], *folded)
+            groups.append(Group(part.name, tuple(lines[:MOST]), rest, f"All {len(rest)} in full"))
     return groups
 
 
-def _folded(groups: Sequence[Group]) -> Group:
-    """Policies beyond those that stand open."""
-    lines = [
-        Line(x.look, x.chip, f"{g.title}: {x.name}", x.text, x.more)
-        for g in groups
-        for x in (*g.lines, *g.folded)
-    ]
-    return Group("", (), tuple(lines), f"{counted(len(groups), 'more policy')}")
+def _told(story: Story, part: Part) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
+    """The main rows of each system that learns, and of each comparison, policy by policy."""
+    systems = grouped(filter(lived, story.mains(part)), system_of)
+    pairs = (row for row, _ in story.main_pairs(part) if lived(row))
+    return systems, grouped(pairs, lambda row: f"{system_of(row)} against {row.baseline}")
 
 
-def _policies(story: Story, part: Part) -> list[Group]:
-    """What each system comes to, and how they compare, policy by policy."""
-    rows = [r for r in story.mains(part) if lived(r)]
-    bare = without_help(story, part, rows)
-    pairs = [p[0] for p in story.main_pairs(part) if lived(p[0])]
-    groups = []
-    for policy in dict.fromkeys(r.dims.get("policy", "") for r in rows):
-        lines = [line_of(story, r) for r in rows if r.dims.get("policy", "") == policy]
-        lines += [_unhelped(story, r) for r in bare if r.dims.get("policy", "") == policy]
-        lines += [_difference(r) for r in pairs if r.dims.get("policy", "") == policy]
-        title = ": ".join(filter(None, (part.name, _said(story, policy))))
-        rest = tuple(lines[MOST:])
-        groups.append(Group(title, tuple(lines[:MOST]), rest, f"{len(rest)} more"))
-    return groups
+def _system(story: Story, rows: Sequence[Row]) -> Line:
+    """What a system comes to, in full under one policy, in a line under several."""
+    if len(rows) == 1:
+        return line_of(story, rows[0])
+    chips = CHIPS if has_start(story, rows[0]) else NAIVE
+    more = _help(measures_beside(story.whole, rows[0]))
+    more += [f"But {beware}" for beware in [caveats(rows[0])] if beware]
+    line = _summed(system_of(rows[0]), rows, [against_naive(r) for r in rows], chips)
+    return replace(line, more=". ".join(more))
+
+
+def _compared(rows: Sequence[Row]) -> Line:
+    """A comparison, in full under one policy, in a line under several."""
+    than = cut(rows[0].baseline or "", CHIP)
+    chips = {state: f"{state} than {than}" for state in ("better", "worse")}
+    states = [verdict_of(r) for r in rows]
+    if len(rows) > 1:
+        return _summed(_pair_of(rows[0]), rows, states, chips)
+    [row], [state] = rows, states
+    text, more = f"difference {row.reason or 'undefined'}", ""
+    if row.value is not None:
+        ends = between(row.lower, row.upper, row.scale)
+        text = f"difference {signed(row.value, row.scale)} {ends}"
+        more = "The data do not tell which of the two is better." * (state == "inconclusive")
+    return Line(GOOD.get(state, "open"), chips.get(state, state), _pair_of(row), text, more)
+
+
+def _summed(
+    name: str, rows: Sequence[Row], states: Sequence[str], chips: Mapping[str, str]
+) -> Line:
+    """What holds under how many policies; of few with the figures."""
+    state = next((s for s in ("better", "worse") if s in states), states[0])
+    chip, times = chips.get(state, state), states.count(state)
+    apart = times < len(states)
+    chip += f" in {times} of {len(states)}" * apart
+    text = _under(rows, states)
+    if len(rows) <= POLICIES:
+        text = "; ".join(
+            f"{policy_of(row)} {value(row)}" + f" ({own or 'undefined'})" * apart
+            for row, own in zip(rows, states, strict=True)
+        )
+    return Line("open" if apart else GOOD.get(state, "open"), chip, name, text)
 
 
 def without_help(story: Story, part: Part, rows: Sequence[Row]) -> list[Row]:
@@ -138,7 +204,7 @@ def without_help(story: Story, part: Part, rows: Sequence[Row]) -> list[Row]:
         return []
     told, score = {system_of(r) for r in rows}, rows[0].parameters.get("variant", "")
     wanted = f"policy_score:{score}"
-    return [r for r in _of_part(story, part) if r.label == wanted and system_of(r) not in told]
+    return [r for r in newest_rows(story, part) if r.label == wanted and system_of(r) not in told]
 
 
 def _unhelped(story: Story, row: Row) -> Line:
@@ -147,81 +213,30 @@ def _unhelped(story: Story, row: Row) -> Line:
     return replace(line, text=f"{line.text}; policy_score, without help and so without a penalty")
 
 
-def _said(story: Story, policy: str) -> str:
-    """The policy with what it wants: `recent:3 (the newest data count most)`."""
-    if not policy:
-        return ""
-    every = story.described_as(LifelongDescription)
-    says = next((p.says for d in every for p in d.policies if p.name == policy), "")
-    return f"Policy {policy}" + (f" ({says})" if says else "")
-
-
 def line_of(story: Story, row: Row) -> Line:
-    """The verdict on one system under one policy."""
-    found = beside(story.whole, row)
-    frozen = has_start(story, row)
+    """`26% [25%, 27%] with a penalty of 6% [5%, 7%] for the help; frozen 30%`, and the verdict."""
+    found = measures_beside(story.whole, row)
+    frozen, state = has_start(story, row), against_naive(row)
     gain = found.get("generalisation_gain")
-    if not frozen and row.measure == "penalised_score" and gain is not None:
-        return _gaining(row, found, gain)
-    state = against_naive(row)
+    look, chip = GOOD.get(state, "open"), (CHIPS if frozen else NAIVE).get(state, "")
+    text, cost, penalised = plain(row), found.get("penalty"), row.measure == "penalised_score"
+    if penalised and row.value is not None and cost is not None and cost.value is not None:
+        text += f" with a penalty of {plain(cost)} for the help"
+    if not frozen and penalised and gain is not None:
+        # Without an initial version: whether the help brought more than it cost.
+        look, chip = GAINS.get(verdict_of(gain), ("open", "inconclusive"))
+        state = ""
+    elif row.naive is not None:
+        text += f"; {'frozen' if frozen else 'naive'} {shown_value(row, row.naive)}"
     more = more_of(found)
     if state != "same" and (beware := caveats(row)):
         more = ". But ".join(filter(None, (more, f"{beware}.")))
-    chip = (CHIPS if frozen else NAIVE).get(state, "")
-    return Line(LOOKS.get(state, "open"), chip, system_of(row), text_of(row, found, frozen), more)
-
-
-def _gaining(row: Row, found: dict[str, Row], gain: Row) -> Line:
-    """Whether the help brought more than it cost, where there is no initial version."""
-    look, chip = GAINS.get(against_zero(gain), ("open", "inconclusive"))
-    text = f"{plain(row)}{_penalised(row, found)}"
-    more = more_of(found)
-    if beware := caveats(row):
-        more = f"{more}. But {beware}."
     return Line(look, chip, system_of(row), text, more)
 
 
 def system_of(row: Row) -> str:
     """The system of a row, with the way it lived where that is not as it was configured."""
     return isolated(name_in(row.dims))
-
-
-def plain(row: Row) -> str:
-    """A value with its interval, or why there is none."""
-    if row.value is None:
-        return row.reason or "undefined"
-    return " ".join(filter(None, figures(row)))
-
-
-def text_of(row: Row, found: dict[str, Row], frozen: bool) -> str:
-    """`26% [25%, 27%], of which 6% [5%, 7%] is the penalty; frozen 30%`."""
-    said = plain(row)
-    if row.measure == "penalised_score" and row.value is not None:
-        said += _penalised(row, found)
-    if row.naive is not None:
-        said += f"; {'frozen' if frozen else 'naive'} {shown(row, row.naive)}"
-    return said
-
-
-def _penalised(row: Row, found: dict[str, Row]) -> str:
-    """What of a penalised score is the penalty, and what share of an error rate that is."""
-    cost = found.get("penalty")
-    if cost is None or cost.value is None:
-        return ""
-    of = "of which" if row.direction == "lower" else "from which"
-    verb = "is the penalty of the help" if row.direction == "lower" else "is taken as the penalty"
-    size = _sized(cost, 1.0 if row.direction == "lower" else -1.0)
-    share = ""
-    if row.direction == "lower" and row.value and 0 <= cost.value <= row.value:
-        share = f" ({100 * cost.value / row.value:.0f}% of it)"
-    return f", {of} {size} {verb}{share}"
-
-
-def _sized(row: Row, sign: float) -> str:
-    """A value with its interval; of a quality the penalty is told as what is lost."""
-    moved = [None if v is None else sign * v for v in (row.value, row.lower, row.upper)]
-    lower, upper = moved[1:] if sign > 0 else moved[:0:-1]
-    return " ".join(filter(None, (figure(moved[0], row.scale), between(lower, upper, row.scale))))
 
 
 def more_of(found: dict[str, Row]) -> str:
@@ -234,84 +249,89 @@ def more_of(found: dict[str, Row]) -> str:
         "generalisation_gain": "gain by generalisation",
         "msr": "minimal supervision rate",
     }
-    said = [
-        f"{name} {plain(found[key])}"
-        for key, name in names.items()
-        if key in found and found[key].value is not None
-    ]
-    if took := amounts(found, HELP):
-        said.append(f"help on the test data: {took}")
-    return "; ".join(said)
+    known = {name: found[key] for key, name in names.items() if key in found}
+    said = [f"{name} {plain(row)}" for name, row in known.items() if row.value is not None]
+    return "; ".join((*said, *_help(found)))
 
 
-def amounts(found: dict[str, Row], names: dict[str, str]) -> str:
-    """`12 corrections, 340 seconds, 96 words`: what help took, where it is known."""
-    values = [(noun, found[key].value) for key, noun in names.items() if key in found]
-    return ", ".join(counted(round(v, 1), noun) for noun, v in values if v is not None)
+def _help(found: dict[str, Row]) -> list[str]:
+    """`help on the test data: 12 corrections, 340 seconds`; nothing where that is not known."""
+    values = [(noun, found[key].value) for key, noun in HELP.items() if key in found]
+    took = ", ".join(counted(round(v, 1), noun) for noun, v in values if v is not None)
+    return [f"help on the test data: {took}"] * bool(took)
 
 
-def _difference(row: Row) -> Line:
-    """The comparison of two systems under a policy."""
-    said = verdict_of(row)
-    than = short(row.baseline or "", CHIP)
-    chip = f"{said} than {than}" if said in ("better", "worse") else said
-    name = f"{system_of(row)}, against {row.baseline}"
-    if row.value is None:
-        return Line("open", chip, name, f"difference {row.reason or 'undefined'}")
-    text = f"difference {signed(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}"
-    more = "The data do not tell which of the two is better." if said == "inconclusive" else ""
-    return Line(LOOKS.get(said, "open"), chip, name, text, more)
+def policy_of(row: Row) -> str:
+    """The policy that a row is under; empty for none."""
+    return row.dims.get("policy", "")
 
 
-def _of_part(story: Story, part: Part) -> list[Row]:
+def _pair_of(row: Row) -> str:
+    return f"{system_of(row)}, against {row.baseline}"
+
+
+def newest_rows(story: Story, part: Part) -> list[Row]:
     """The rows of the newest versions that learn, whole data."""
     return [r for r in newest(story.whole) if part_of(r) == part and lived(r)]
 
 
-def _by_system(rows: Sequence[Row], names: Sequence[str]) -> dict[str, dict[str, Row]]:
-    """Rows of some measures by system and measure; of several scores the first."""
-    found: dict[str, dict[str, Row]] = {}
+def _forgetting(story: Story, part: Part) -> dict[str, Line]:
+    """What each system lost of what it could do before; a maximum alone decides nothing."""
+    lines: dict[str, Line] = {}
+    for row in newest_rows(story, part):
+        if row.measure in ("forgetting_first", "backward_transfer"):
+            look, chip = FORGETS.get(verdict_of(row), ("open", "inconclusive"))
+            line = Line(look, chip, f"{system_of(row)}, forgetting", f"{row.measure} {plain(row)}")
+            if row.measure == "forgetting_first" or system_of(row) not in lines:
+                lines[system_of(row)] = line
+    return lines
+
+
+def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
+    """Rows by what they have in common, in the order in which that comes first."""
+    found: dict[K, list[T]] = {}
     for row in rows:
-        if row.measure in names:
-            found.setdefault(system_of(row), {}).setdefault(row.measure, row)
+        found.setdefault(key(row), []).append(row)
     return found
 
 
-def _forgetting(story: Story, part: Part) -> Group:
-    """What each system lost of what it could do before."""
-    lines = []
-    for system, rows in _by_system(_of_part(story, part), FORGETTING).items():
-        main = rows.get("forgetting_first") or rows.get("backward_transfer")
-        if main is None:
-            continue  # a maximum alone decides nothing
-        look, chip = FORGETS.get(against_zero(main), ("open", "inconclusive"))
-        others = [
-            f"{name} {plain(r)}{BIASED.get(name, '')}" for name, r in rows.items() if r is not main
+def main_of(rows: Sequence[Row]) -> str:
+    """Label of the measure that a page speaks of: the penalised score where it is defined."""
+    order = (
+        *(r for name in MAINS for r in rows if r.measure == name and r.value is not None),
+        *(r for name in MAINS for r in rows if r.measure == name),
+        *rows,
+    )
+    return order[0].label if order else ""
+
+
+def newest(rows: Sequence[Row]) -> list[Row]:
+    """Of rows of several versions of a system those of the last one, in their order."""
+    last: dict[tuple[object, ...], Row] = {}
+    for row in rows:
+        last[_case(row)] = row
+    return [row for row in rows if last[_case(row)] is row]
+
+
+def _case(row: Row) -> tuple[object, ...]:
+    """What has versions: a measure of a system, as a value or against another one."""
+    about = sorted((name, text) for name, text in row.dims.items() if name != "version")
+    return row.label, row.kind, row.baseline, *about
+
+
+def lived(row: Row) -> bool:
+    """Whether a row is of a system that learns: the frozen one is the reference of all others."""
+    return row.dims.get("strategy") != FROZEN
+
+
+def measures_beside(rows: Sequence[Row], row: Row) -> dict[str, Row]:
+    """The measures of what a row is about, by name; those without a policy hold under each."""
+    found: dict[str, Row] = {}
+    for other in rows:
+        own = [
+            (r.dims.get("policy"), r.parameters.get("variant"), {**r.dims, "policy": ""})
+            for r in (other, row)
         ]
-        first = f"{main.measure} {plain(main)}"
-        lines.append(Line(look, chip, system, first, "; ".join(others)))
-    title = "Forgetting: what the newest version lost on the past"
-    return Group(": ".join(filter(None, (part.name, title))), tuple(lines))
-
-
-def against_zero(row: Row) -> str:
-    """On which side of 0, of nothing lost, the whole interval lies."""
-    if row.value is None or row.lower is None or row.upper is None or row.often_undefined:
-        return "inconclusive"
-    if row.lower == row.upper == row.value == 0:
-        return "same"
-    side = {True: "worse", False: "better"}
-    if row.lower > 0 or row.upper < 0:
-        return side[(row.lower > 0) == (row.direction == "lower")]
-    return "inconclusive"
-
-
-def _offline(story: Story, part: Part) -> Group:
-    """What people did away from the test data: in its own units, never part of a score."""
-    lines = []
-    for system, rows in _by_system(_of_part(story, part), [*OFFLINE]).items():
-        took = amounts(rows, OFFLINE)
-        if took and any(r.value for r in rows.values()):
-            lines.append(Line("open", "", system, took))
-    title = "Help offline: beside the scores, never added to them"
-    return Group(": ".join(filter(None, (part.name, title))), tuple(lines))
+        if all(a == b or None in (a, b) for a, b in zip(*own, strict=True)):
+            found.setdefault(other.measure, other)
+    return found

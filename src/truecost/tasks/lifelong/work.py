@@ -1,81 +1,254 @@
 """What life cycles take to be read, checked, counted and scored, beside baselines without help."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from pathlib import Path
+from typing import Any, get_args
+
+import polars as pl
+from msgspec import structs
 
 from truecost.core.results import Estimate
 from truecost.core.scoring import Scoring
-from truecost.errors import InputError, TruecostError, UsageError, counted
-from truecost.formats.events import EventLog
-from truecost.learning.live.checks import seeds_of
-from truecost.study.checks import Check
+from truecost.errors import TruecostError, UsageError
+from truecost.formats import Table
+from truecost.formats.events import Labels
+from truecost.formats.opening import first_line
+from truecost.names import STANDARD_INPUT, LifelongKind
+from truecost.options import check_keys
+from truecost.outputs.event_logs import checks_of_logs, read_logs, units_planned, without_paths
+from truecost.study.columns import join_metadata
 from truecost.study.config import Study
-from truecost.study.reader import Reader
-from truecost.study.settings import Source
-from truecost.study.tables import ApplicationTable
-from truecost.task import Dims, Record, Work
-from truecost.tasks.lifelong.choosing import OF_HELP, ON_TEST, of_help, score_of_kind, unhelped
-from truecost.tasks.lifelong.choosing import defaults as defaults_of
-from truecost.tasks.lifelong.kinds import Kind, kinds
+from truecost.study.outcome import Part
+from truecost.study.paths import course_beside
+from truecost.study.settings import Reader, Source
+from truecost.study.tables import ApplicationTable, DataTable
+from truecost.study.validation import Check
+from truecost.task import Dims, Work
+from truecost.tasks.lifelong.counting import read_lifelong
+from truecost.tasks.lifelong.descriptions import UNHELPED, describe_lifelong
+from truecost.tasks.lifelong.kinds import Kind, kind_of
 from truecost.tasks.lifelong.log_events import findings_of
-from truecost.tasks.lifelong.options import LifelongScoring, LifelongTable, PolicyTable
-from truecost.tasks.lifelong.read import described, read_life, tells_events, twins
-from truecost.tasks.lifelong.records import Lifelong, pair_lifelong
-from truecost.tasks.lifelong.scoring import asked_of, batches
-from truecost.tasks.lifelong.settings import HALVED, check_lifelong, lifelong_options
-from truecost.tasks.streams.logs import logs_of
+from truecost.tasks.lifelong.measures import inner_of
+from truecost.tasks.lifelong.options import LOGS, SCORES, LifelongScoring, LifelongTable
+from truecost.tasks.lifelong.records import OWN, Lifelong, no_units, pair_lifelong
+from truecost.tasks.lifelong.scoring import asked_of, batches, defaults, unhelped
+from truecost.tasks.lifelong.settings import check_lifelong, halved, lifelong_options, options_of
+from truecost.tasks.lifelong.tables import TableOptions, is_log, read_scores
 
-if TYPE_CHECKING:
-    from truecost.learning.lifelong.passes import Recipe
-    from truecost.study.outcome import Outcome, Part
-    from truecost.study.tables import DataTable
+MAPPED = ("id", "label", "unit")  # columns of the tables beside event logs
 
 
-def checks(source: Source, reader: Reader, study: Study, wanted: str | None) -> list[Check]:
-    """All checks of a table of scores, or of the event logs of a system.
+def read_life(source: Source, reader: Reader, study: Study) -> Lifelong:
+    """One system across time, from its event logs or its table of scores."""
+    reader.learn(study.table(LifelongTable), policy=halved(study))
+    logs = tells_events(source.file, reader, study)
+    return _from_logs(source, reader, study) if logs else _from_scores(source, reader, study)
 
-    Raises
-    ------
-    InputError
-        When the weights of a policy cannot be read.
+
+def tells_events(path: str, reader: Reader, study: Study) -> bool:
+    """Whether a file is an event log, and no table of scores: standard input is one where the
+    study says the kind of outputs, a folder always.
     """
-    del wanted
+    if path in reader.held:
+        return is_log(reader.held[path].columns)
+    if path in STANDARD_INPUT:
+        return study.table(LifelongTable).kind is not None
+    return Path(path).is_dir() or is_log(columns_of(path))
+
+
+def columns_of(path: str) -> list[str]:
+    """The names of the columns of a file by its first line; empty where that tells none."""
+    try:
+        first = first_line(path).removeprefix(b"\xef\xbb\xbf").strip()
+        if first.startswith(b"PAR1"):
+            return list(pl.read_parquet_schema(path))
+    except (OSError, pl.exceptions.PolarsError):
+        return []  # reading says what is wrong
+    text = first.decode("utf-8", "replace")
+    if not text.startswith("{"):
+        return [name.strip(" '\"") for name in text.replace("\t", ",").split(",")]
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return []
+    return list(found) if isinstance(found, dict) else []
+
+
+def _with_course(source: Source, reader: Reader, study: Study) -> tuple[Source, Kind]:
+    """A source with the classes of its run, where it lies in one, and the kind of its outputs, as
+    the study or the run says it; says what was taken from the run. UsageError where nothing does.
+
+    The study of a live run itself says its kind, and is told nothing.
+    """
+    run, given = course_beside(source.file), study.table(LifelongTable).kind
+    if run is None:
+        if given is None:
+            raise UsageError(
+                f"{source.file}: is an event log: say what its outputs are, --output-kind "
+                f"{'|'.join(get_args(LifelongKind))} (kind under [lifelong])"
+            )
+        return source, kind_of(given)
+    if given not in (None, run.kind):
+        raise UsageError(
+            f"{source.file}: --output-kind {given} (kind under [lifelong]) is not what the outputs "
+            f"are: by {run.file} of its run they are {run.kind}; leave the kind out"
+        )
+    if given is None:
+        reader.readings.append(f"{source.file}: kind {run.kind}, as {run.file} of its run says")
+    if run.classes and not source.data.classes:
+        source = replace(source, data=structs.replace(source.data, classes=run.classes))
+    return source, kind_of(run.kind)
+
+
+def _from_logs(source: Source, reader: Reader, study: Study) -> Lifelong:
+    """The record of event logs."""
+    source, kind = _with_course(source, reader, study)
+    check_keys(source.data.map, MAPPED)
+    labels, references = right_of(source, reader)
+    logs, left = read_logs(source, reader)
+    found = read_lifelong(
+        logs,
+        kind,
+        options_of(study, kind, source.data),
+        labels=labels,
+        references=references,
+        name=source.name,
+        about=_strategy_dims(source),
+        parts=parts_of(study, kind),
+    )
+    helped = any(frame.height for frame in (found.offline, found.test.effort))
+    told = (*LOGS, *(("help in event logs",) * helped))
+    reader.learn(study.table(LifelongTable), data=told)
+    if kind.name in study.own:
+        asked = {score.partition(":")[0] for score in scores_of(study, kind)}
+        reader.learn(study.own[kind.name], outputs=(), measure=asked)
+    found = replace(found, problems=(*left, *without_paths(found.problems, logs)))
+    return _joined(found, source, reader)
+
+
+def _from_scores(source: Source, reader: Reader, study: Study) -> Lifelong:
+    """The record of a table of scores."""
+    asked = study.table(LifelongTable)
+    if asked.kind is not None:
+        raise UsageError(
+            f"{source.file}: is a table of scores (it has no column event); the kind {asked.kind} "
+            f"goes with event logs"
+        )
+    others = [key for key in ("labels", "reference", "classes") if key in source.data.given()]
+    if others or study.application.given():
+        said = ", ".join(others or ["a cost matrix"])
+        raise UsageError(f"{source.file}: is a table of scores; {said} goes with event logs")
+    table = reader.table(source.file, source.data.input_format)
+    reader.note(source.file, source.name, source.collection)
+    bounds: Any = asked.bounds or None
+    options = TableOptions(asked.higher, bounds, source.data.map, asked.cost or "")
+    found = read_scores(table, source.name, options)
+    curve = "cost" in found.offline.columns
+    reader.learn(asked, data=("a table of scores", "a learning curve") if curve else SCORES)
+    return _joined(replace(found, about=_strategy_dims(source)), source, reader)
+
+
+def _strategy_dims(source: Source) -> dict[str, str]:
+    """What rows are about besides the system."""
+    return {} if source.table.strategy is None else {"strategy": source.table.strategy}
+
+
+def right_of(source: Source, reader: Reader) -> tuple[Labels | None, list[Labels]]:
+    """What is right by the files that `[data]` names: labels, and further right outputs."""
+    data = source.data
+    for path in (data.labels, *data.reference):
+        if path is not None:
+            reader.note(path, collection=source.collection)
+    labels = None if data.labels is None else _labels(data.labels, "label", data, reader)
+    return labels, [_labels(path, "text", data, reader) for path in data.reference]
+
+
+def _labels(path: str, column: str, data: DataTable, reader: Reader) -> Labels:
+    """A table of what is right under the names that are known."""
+
+    def made() -> Labels:
+        table = reader.table(path, task="trials")
+        named = {"id": data.map.get("id", "id"), "label": data.map.get("label", column)}
+        if column == "text" and named["label"] not in table.columns and "label" in table.columns:
+            named["label"] = "label"
+        known = [table.texts(name, key).alias(key) for key, name in named.items()]
+        kept = [table.frame[c] for c in table.columns if c not in (*named.values(), *OWN, "label")]
+        return Labels(table.source, pl.DataFrame([*known, *(kept if column == "label" else ())]))
+
+    return reader.once(("right", path, column, *data.map.items()), made)
+
+
+def scores_of(study: Study, kind: Kind) -> list[str]:
+    """The scores of outputs that a study asks for."""
+    asked = [m.partition(":")[2] for m in study.measures if ":" in m]
+    return [*dict.fromkeys([study.table(LifelongTable).score or kind.scores[0], *asked])]
+
+
+def parts_of(study: Study, kind: Kind) -> list[str]:
+    """The parts of the evidence that the measures of a study need."""
+    wanted: set[str] = set()
+    for score in scores_of(study, kind):
+        with suppress(TruecostError, ValueError):  # scoring says what is wrong with it
+            wanted |= {*inner_of(score).parts}
+    return [part for part in kind.parts if part in wanted] or list(kind.parts)
+
+
+def _joined(found: Lifelong, source: Source, reader: Reader) -> Lifelong:
+    """The record with the columns of metadata beside its test items."""
+    _, metadata = reader.joined(source.data, source.collection)
+    unit = source.data.map.get("unit") if found.kind.name in get_args(LifelongKind) else None
+    table = Table(found.name, found.test.items, ids="id")
+    for column, further in metadata:
+        table = join_metadata(table, further, column, "id")
+    items = table.frame
+    found = replace(found, test=replace(found.test, items=items))
+    if unit is None:
+        return found
+    if unit not in items.columns:
+        raise UsageError(f"{no_units(found, unit)}: give them by --labels or --metadata")
+    return replace(found, units={unit: items[unit].cast(pl.String).to_numpy()})
+
+
+def described(part: Part, _study: Study) -> Part:
+    """A part with what its systems are like across time.
+
+    Runs without a person's help are baselines: they have rows of their own, and are not held
+    against the system that is the first.
+    """
+    systems = [system for system in part.systems if isinstance(system, Lifelong)]
+    found = (describe_lifelong(s, part.scoring[s.name], part.dims) for s in systems)
+    alike = (c for c in part.comparisons if _unhelped(c.system) == _unhelped(c.baseline))
+    return replace(part, described=tuple(found), comparisons=tuple(alike))
+
+
+def _unhelped(row: "Estimate") -> bool:
+    """Whether nobody helped the system of a row."""
+    return row.dims.get("strategy") in UNHELPED
+
+
+def in_common(a: Lifelong, b: Lifelong) -> str:
+    """What two systems have in common to the last of their items; empty for nothing."""
+    (one,), (other,) = a.outputs(), b.outputs()
+    return "scores everywhere" if one.equals(other) else ""
+
+
+def checks(source: Source, reader: Reader, study: Study, _wanted: str | None) -> list[Check]:
+    """All checks of a table of scores, or of the event logs of a system."""
     how = reader.once(("policies",), lambda: lifelong_options(study, reader))
-    found = [*_of_logs(source, reader, study)]
+    events = tells_events(source.file, reader, study)
+    found = checks_of_logs(source, reader, findings_of)[0] if events else []
     if not any(check.state == "error" for check in found):
-        said = {check.message for check in found}
-        record = _of_record(source, reader, study, how)
-        found += [check for check in record if check.message not in said]
+        known = {check.message for check in found}
+        record = _record_checks(source, reader, study, how)
+        found += [check for check in record if check.message not in known]
     return found
 
 
-def _of_logs(source: Source, reader: Reader, study: Study) -> Iterator[Check]:
-    """Every fault of the logs of a system, not only the first; nothing of a table of scores."""
-    if not tells_events(source.file, reader, study):
-        return
-    try:
-        paths, unfinished = logs_of(source.file, source.runs)
-    except InputError as error:
-        yield Check("file", "error", str(error))
-        return
-    yield from (Check("file", "warning", f"{path}: is not finished") for path in unfinished)
-    for path in paths:
-        try:
-            log = reader.events(path, source.data.input_format)
-        except TruecostError as error:
-            yield Check("file", "error", str(error))
-        else:
-            yield from _of_log(log)
-
-
-def _of_log(log: EventLog) -> Iterator[Check]:
-    yield Check("file", "ok", f"{log.source}: {counted(log.frame.height, 'event')} read")
-    yield from (Check("file", "warning", text) for text in log.problems)
-    yield from (Check(f.name, f.state, f.message) for f in findings_of(log))
-
-
-def _of_record(
+def _record_checks(
     source: Source, reader: Reader, study: Study, how: LifelongScoring
 ) -> Iterator[Check]:
     """What the versions and times are, whether the policies weigh them, and what is odd."""
@@ -89,203 +262,55 @@ def _of_record(
     yield from (Check("scores", "warning", text) for text in (*record.problems, *unweighed))
 
 
-def _unweighed(record: Lifelong, how: LifelongScoring) -> Sequence[str]:
-    """Versions for which a policy gives no weight to any time; InputError as the policies say."""
-    found = []
-    for policy in how.policies:
-        weights = policy.weights(record.learnt, record.test.at, record.test.times)
-        if not weights[-1].any():
-            found.append(
-                f"policy {policy.name}: no time that version {record.versions[-1]} has seen has a "
-                f"weight, so that its score is undefined"
-            )
-    return found
-
-
-AFTER = "adapted_score"  # what was put out after help needs no right output
-
-
-def scored_part(
-    systems: Sequence[Record],
-    scoring: Mapping[str, Scoring],
-    dims: Mapping[str, str],
-    baseline: str | None,
-) -> "Part":
-    """The systems of one collection; measures of help for those that had help.
-
-    Parameters
-    ----------
-    scoring : mapping of str to Scoring
-        By name of the system.
-
-    Returns
-    -------
-    Part
-        With all systems; one that can have none of the measures has no rows.
-
-    Raises
-    ------
-    UsageError
-        When no system can have a measure, or the baseline none of all.
-    """
-    from truecost.study.running import score_part
-
-    lived = [system for system in systems if isinstance(system, Lifelong)]
-    suited = {s.name: _suited(s, lived, scoring[s.name]) for s in lived}
-    shown = [s for s in lived if suited[s.name].measures or not scoring[s.name].measures]
-    if baseline is not None and baseline not in {s.name for s in shown}:
-        raise UsageError(_no_rows(baseline, scoring[baseline].measures))
-    found = score_part(shown, suited, dims, baseline if len(shown) > 1 else None)
-    rest = [s for s in lived if s not in shown]
-    return replace(found, systems=(*found.systems, *rest), scoring=suited)
-
-
-def _suited(system: Lifelong, systems: Sequence[Lifelong], scoring: Scoring) -> Scoring:
-    """What is asked for, without what this system cannot have and another has."""
-    kept = tuple(
-        text
-        for text in scoring.measures
-        if not unhelped(_name(text), system)
-        or all(unhelped(_name(text), other) for other in systems)
-    )
-    return replace(scoring, measures=kept)
-
-
-def _name(text: str) -> str:
-    """A measure without its score."""
-    return text.partition(":")[0]
-
-
-def _no_rows(baseline: str, measures: Sequence[str]) -> str:
-    return (
-        f"the baseline {baseline} had no help of a person, and all that is asked for is of help "
-        f"({', '.join(measures)}): take another baseline, or policy_score too"
-    )
-
-
-def check_measures(study: "Study", recipe: "Recipe", unhelped_names: Sequence[str]) -> None:
-    """Refuse what no system of a live run can have, before anything runs.
-
-    Parameters
-    ----------
-    study : Study
-        Of task lifelong, with `[source]`.
-    recipe : Recipe
-        Of its logs.
-    unhelped_names : sequence of str
-        Names of the baselines that nobody helps.
-
-    Raises
-    ------
-    UsageError
-        When a measure needs help that the study does not give, a score is none of the outputs, the
-        kind is not that of the source, or seeds are to be resampled where there is one.
-    """
-    from truecost.learning.lifelong.sources import outputs_of
-
-    if study.table(LifelongTable).resample not in (None, "item") and len(seeds_of(study)) < 2:
-        raise UsageError(
-            f"resample under [lifelong] is {study.table(LifelongTable).resample!r}, and this run "
-            f"has one seed: give [loop] seeds = 2 or more, or resample = 'item'"
-        )
-    for text in study.measures:
-        if why := _lacks(_name(text), recipe):
-            raise UsageError(f"measure {text!r} needs {why}")
-    helped = [text for text in study.measures if of_help(_name(text))]
-    if study.baseline in unhelped_names and study.measures and len(helped) == len(study.measures):
-        raise UsageError(_no_rows(str(study.baseline), study.measures))
-    made = outputs_of(recipe.source, recipe.source_options)
-    if not made:
-        return
-    if study.table(LifelongTable).kind not in (None, made):
-        raise UsageError(
-            f"the source makes a course of {made}, and [lifelong] kind is "
-            f"{study.table(LifelongTable).kind!r}: leave it out"
-        )
-    _check_scores(study, kinds()[made])
-
-
-def _check_scores(study: "Study", kind: Kind) -> None:
-    """Refuse scores that are not those of the outputs."""
-    named = [text.partition(":")[2] for text in study.measures if ":" in text]
-    for text in (*named, study.table(LifelongTable).score or ""):
-        if text:
-            score_of_kind(text, kind)
-
-
-def _lacks(name: str, recipe: "Recipe") -> str:
-    """What a run would need for a measure; empty when nothing is missing."""
-    how = recipe.helping
-    if name in (*OF_HELP, *ON_TEST):
-        if not how.test or not (how.questions or how.corrections):
-            return (
-                "a person's help with the test set, and this run has none: give questions or "
-                "corrections under [help], and no test = false; or take policy_score"
-            )
-        if recipe.person.says == "verdicts" and name in OF_HELP and name != AFTER:
-            return (
-                "to know what is right, and the person says only whether it is (says = 'verdicts' "
-                "under [help]): take adapted_score or policy_score (paper 004, section 2.2)"
-            )
-    elif of_help(name) and not how.offline:
-        return "offline help, and this run has none: give offline under [help]"
-    return ""
-
-
-def defaults(kind: str | None) -> tuple[str, ...]:
-    """The measures when none is asked for."""
-    del kind
-    return defaults_of(None, LifelongScoring())
-
-
-def application(table: ApplicationTable) -> ApplicationTable:
-    """Nothing: the costs of a life cycle are counted with its outputs."""
-    del table
-    return ApplicationTable()
-
-
-def choices(study: "Study", data: "DataTable", reader: "Reader | None") -> LifelongScoring:
-    """How life cycles are scored, as `[lifelong]` and `[policies.NAME]` say."""
-    del data
-    return lifelong_options(study, reader)
+def _unweighed(record: Lifelong, how: LifelongScoring) -> list[str]:
+    """Policies that give no weight to any time of the last version."""
+    return [
+        f"policy {policy.name}: no time that version {record.versions[-1]} has seen has a weight, "
+        f"so that its score is undefined"
+        for policy in how.policies
+        if not policy.weights(record.learnt, record.test.at, record.test.times)[-1].any()
+    ]
 
 
 def part(
     systems: Sequence[Lifelong],
     scoring: Mapping[str, Scoring],
     dims: Dims,
-    study: "Study",
-    reader: "Reader",
-) -> "Part":
-    """The systems of one collection; measures of help for those that had help."""
+    study: Study,
+    reader: Reader,
+) -> Part:
+    """The systems of one collection; measures of help for those that had help.
+
+    One that can have none of the measures has no rows.
+    """
+    from truecost.study.running import score_part
+
     del reader
-    return scored_part(systems, scoring, dims, study.baseline)
+    baseline = study.baseline
+    suited = {s.name: _suited(s, systems, scoring[s.name]) for s in systems}
+    shown = [s for s in systems if suited[s.name].measures or not scoring[s.name].measures]
+    if baseline is not None and baseline not in {s.name for s in shown}:
+        raise UsageError(without_rows(baseline, scoring[baseline].measures))
+    found = score_part(shown, suited, dims, baseline if len(shown) > 1 else None)
+    rest = [s for s in systems if s not in shown]
+    return replace(found, systems=(*found.systems, *rest), scoring=suited)
 
 
-def planned(outcome: "Outcome") -> list[str]:
-    """What the units of a plan are."""
-    from truecost.report.words import listed
+def _suited(system: Lifelong, systems: Sequence[Lifelong], scoring: Scoring) -> Scoring:
+    """What is asked for, without what this system cannot have and another has."""
+    kept = []
+    for text in scoring.measures:
+        name = text.partition(":")[0]
+        if not unhelped(name, system) or all(unhelped(name, other) for other in systems):
+            kept.append(text)
+    return replace(scoring, measures=tuple(kept))
 
-    names = dict.fromkeys(name for e in outcome.estimates for name in e.factors)
-    more = {"item": "items of the test set", "seed": "runs with seeds of their own"}
-    said = [more.get(name, name) for name in names]
-    return [f"units are {listed(said)}"] if said else []
 
-
-def unused(study: "Study") -> Sequence[str]:
-    """What a study of life cycles says that changes nothing."""
-    if study.table(LifelongTable).half_life is None or _halved(study):
-        return ()
+def without_rows(baseline: str, measures: Sequence[str]) -> str:
+    """Why a baseline that nobody helped is none for measures of help."""
     return (
-        "half_life changes nothing: no policy takes it; recent and conservative do, where they "
-        "have none of their own (--policy recent)",
-    )
-
-
-def _halved(study: "Study") -> bool:
-    """Whether any policy takes the half-life that is given for all of them."""
-    return any(text in HALVED for text in study.table(LifelongTable).policies) or any(
-        how.kind in HALVED and how.half_life is None for how in study.by_name(PolicyTable).values()
+        f"the baseline {baseline} had no help of a person, and all that is asked for is of help "
+        f"({', '.join(measures)}): take another baseline, or policy_score too"
     )
 
 
@@ -301,17 +326,18 @@ WORK = Work(
     read=read_life,
     pair=pair_lifelong,
     measures=asked_of,
-    defaults=defaults,
+    defaults=lambda _: defaults(None),
     count=batches,
-    application=application,
-    choices=choices,
+    application=lambda _: ApplicationTable(),  # the costs are counted with the outputs
+    choices=lambda study, _, reader: lifelong_options(study, reader),
     part=part,
     describe=described,
-    planned=planned,
+    planned=partial(
+        units_planned, item="items of the test set", seed="runs with seeds of their own"
+    ),
     descriptions=("truecost.tasks.lifelong.descriptions:LifelongDescription",),
-    unused=unused,
-    same=twins,
+    same=in_common,
     checks=checks,
     page="truecost.tasks.lifelong.page:PAGE",
-    layout="truecost.tasks.lifelong.terminal:LAYOUT",
+    layout="truecost.tasks.lifelong.commands:LAYOUT",
 )

@@ -2,8 +2,8 @@
 
 ::
 
-    online = tc.stream.read("events.jsonl", "labels.csv")
-    for row in tc.score_system(online, tc.Scoring(choices=tc.stream.StreamScoring(q=3))):
+    online = tc.streams.read("events.jsonl", "labels.csv")
+    for row in tc.score_system(online, tc.Scoring(choices=tc.streams.StreamScoring(q=3))):
         print(row.dims.get("phase"), row)
 
 - `read` makes a record, `Online`, of the event logs of a system, one for each run, and the labels;
@@ -27,7 +27,7 @@ MAP_KEYS: dict[str, str] = {
 }
 
 FACE = Face(
-    name="stream",
+    name="streams",
     title="Streams",
     work="truecost.tasks.streams.work:WORK",
     live="truecost.learning.live.checks:LIVE",
@@ -36,8 +36,8 @@ FACE = Face(
     formats=EVENT_LOGS,
     data=("type", "map", "target", "classes", "labels", "input_format"),
     systems=("resources", "runs", "strategy", "budget"),
-    tables={"stream": "truecost.tasks.streams.options:StreamTable"},
-    options=("stream",),
+    tables={"streams": "truecost.tasks.streams.options:StreamTable"},
+    options=("streams",),
     application=("cost_miss", "cost_fa", "prior", "preset", "cost_matrix"),
     interval=("block_length", "level", "replicates", "seed", "method", "icc", "jobs"),
     words={
@@ -50,7 +50,6 @@ FACE = Face(
         "block_length": "cube root of the number of batches",
         "classes": "those that occur",
     },
-    blocks=True,
     commands=(
         (
             "sweep",
@@ -87,18 +86,9 @@ if TYPE_CHECKING:
     from truecost.formats.events import read_events as read_events
     from truecost.tasks.streams.describing import OnlineDescription as OnlineDescription
     from truecost.tasks.streams.describing import describe as describe
-    from truecost.tasks.streams.files import read as read
     from truecost.tasks.streams.options import Prices as Prices
     from truecost.tasks.streams.options import StreamScoring as StreamScoring
     from truecost.tasks.streams.records import Online as Online
+    from truecost.tasks.streams.work import read as read
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            "truecost.formats.events": ("EventLog", "read_events"),
-            ".describing": ("OnlineDescription", "describe"),
-            ".files": ("read",),
-            ".options": ("Prices", "StreamScoring"),
-            ".records": ("Online",),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

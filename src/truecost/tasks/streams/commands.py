@@ -1,46 +1,45 @@
-"""`stream sweep`: budgets x strategies x seeds on the same streams, and which budget pays off."""
+"""`streams sweep`, and the tables of streams in the terminal."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from truecost.cli.options import PLAIN, Flag, Flags, Output, flags_of, headings
+from truecost.cli.options import PLAIN, Given, Output, Switch, keys_of, parsed
+from truecost.cli.tables import Columns, Layout, dims_beside, marks_of, sizes_of, values
+from truecost.core.digits import percent, units_shown
+from truecost.core.results import Row, figures, shown_value
 from truecost.errors import UsageError
 from truecost.learning.options import LoopTable, SweepTable
 from truecost.options import picked
+from truecost.study.outcome import Outcome
 from truecost.tasks import find
+from truecost.tasks.streams.records import PHASES
+from truecost.tasks.streams.sweep import SweepAdvice
 from truecost.verbs import options_of, study_of
 
 if TYPE_CHECKING:
     from truecost.study import Study
 
 
-FACE = find("stream")
-if TYPE_CHECKING:
-
-    class Drawn(Flags):
-        """How the intervals are made."""
-
-    class Tried(Flags):
-        """What is tried, and how it is judged."""
-
-else:
-    _OF_SWEEP = picked(SweepTable, "budgets", "strategies", "objective")
-    Tried = flags_of("Sweep", (*_OF_SWEEP, *picked(LoopTable, "seeds")))
-    Drawn = headings(options_of(FACE))["Interval"]
-DRAWN, TRIED = Drawn(), Tried()
+FACE = find("streams")
+_OF_SWEEP = picked(SweepTable, "budgets", "strategies", "objective")
 
 
+@parsed(
+    *_OF_SWEEP,
+    *picked(LoopTable, "seeds", group="Sweep"),
+    *(option for option in options_of(FACE) if option.option.group == "Interval"),
+)
 def sweep(
     study: str,
     /,
     *,
-    tried: Tried = TRIED,
-    resume: Annotated[bool, Flag] = False,
-    interval: Drawn = DRAWN,
+    given: Given,
+    resume: Switch = False,
     output: Output = PLAIN,
 ) -> int:
     """Try budgets and strategies on the streams of a live study, and say which pays off.
 
-    Example: truecost stream sweep stream.toml --budgets 1,2,4,8,16 --seeds 8 -o sweep
+    Example: truecost streams sweep stream.toml --budgets 1,2,4,8,16 --seeds 8 -o sweep
 
     Parameters
     ----------
@@ -54,21 +53,15 @@ def sweep(
 
     if output.config is not None:
         raise UsageError("a sweep takes its settings from the study file: leave out --config")
-    for option, value in tried.given().items():
+    interval = {o: value for o, value in given.items() if o.option.group == "Interval"}
+    for option, value in given.items():
         option.check(value, option.flag)
-    found = swept(Study.read(study), **tried.keys())
-    given = study_of(FACE, {}, interval.given())
-    return live(given.over(found), output, resume=resume)
+    found = swept(Study.read(study), **keys_of(given, SweepTable, LoopTable))
+    return live(study_of(FACE, {}, interval).over(found), output, resume=resume)
 
 
 def swept(study: "Study", *, seeds: int | None = None, **given: Any) -> "Study":
-    """A live study as a sweep; what is given of `[sweep]` wins over what the study says.
-
-    Raises
-    ------
-    UsageError
-        When neither names budgets.
-    """
+    """A live study as a sweep; what is given of `[sweep]` wins over what the study says."""
     from msgspec.structs import replace
 
     if not study.source.given():
@@ -81,3 +74,56 @@ def swept(study: "Study", *, seeds: int | None = None, **given: Any) -> "Study":
         loop = replace(loop, budget=None, rate=None)
     loop = LoopTable(seeds=seeds).over(loop)
     return replace(study, sweep=replace(table, options=options), loop=loop)
+
+
+def split(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """Rows of one of both phases, and the others: gaps, or all rows where there is one phase."""
+    both = set(PHASES) <= {row.dims.get("phase", "") for row in rows}
+    sided = [row for row in rows if both and "phase" in row.dims]
+    return sided, [row for row in rows if row not in sided]
+
+
+def side_by_side(rows: Sequence[Row], notes: Sequence[Sequence[str]]) -> Columns:
+    """A line for each measure with its values before and after adaptation, and its notes."""
+    level, (items, sizes) = percent(rows[0].level), sizes_of(rows)
+    outer = [name for name in dims_beside(rows) if name not in ("system", "subset", "phase")]
+    last = [name for name in ("system", "subset") if any(name in row.dims for row in rows)]
+    dims = (*outer, *last)
+    found: dict[tuple[str, ...], dict[str, Told]] = {}
+    for told in zip(rows, notes, sizes, strict=True):
+        row = told[0]
+        about = [row.dims.get(name, "all" if name == "subset" else "") for name in dims]
+        found.setdefault((*about, row.label), {})[row.dims["phase"]] = told
+    ends = [f"{phase}{end}" for phase in PHASES for end in ("", f" {level} interval")]
+    names = (*dims, "measure", *ends, "naive", items, "units", "note")
+    cells = tuple((*key, *_cells(phases)) for key, phases in found.items())
+    above, spare = ("measure", "system", items, "units"), ("units", items, "naive")
+    table = Columns(names, cells, spare=spare, about=dims, above=above)
+    return table if any(map(units_shown, rows)) else table.without("units")
+
+
+Told = tuple[Row, Sequence[str], str]  # with its notes and its number of items
+
+
+def _cells(phases: Mapping[str, Told]) -> tuple[str, ...]:
+    """The figures of one measure."""
+    found = [text for p in PHASES for text in (figures(phases[p][0]) if p in phases else ("", ""))]
+    some, _, size = next(iter(phases.values()))
+    naive = "" if some.naive is None else shown_value(some, some.naive)
+    notes = dict.fromkeys(mark for _, marks, _ in phases.values() for mark in marks)
+    return (*found, naive, size, units_shown(some), ", ".join(notes))
+
+
+def of_phases(rows: Sequence[Row]) -> list[Columns]:
+    """What a system costs before and after it adapts, and what has no phase."""
+    sided, others = split(rows)
+    tables = [side_by_side(sided, [marks_of(row) for row in sided])] if sided else []
+    return [*tables, *([values(others, by_run=True)] if others else [])]
+
+
+def advised(outcome: Outcome) -> list[str]:
+    """The advice of a sweep: a result, it stands in JSON too."""
+    return [advice.text for advice in outcome.described_as(SweepAdvice)]
+
+
+LAYOUT = Layout(values=of_phases, told=advised)

@@ -2,24 +2,25 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from truecost.core.application import Application
-from truecost.core.draws import cube_root_up
-from truecost.core.factors import Factor
+from truecost.core.factors import Factor, cube_root_up
+from truecost.core.measure import Array
+from truecost.core.scoring import Scoring
 from truecost.core.weights import Plan
 from truecost.errors import InputError, UsageError, counted
 from truecost.names import OnlineFactor
-from truecost.tasks.streams.measures.effort_pools import COUNTS, SUMS, Effort
 from truecost.tasks.streams.options import StreamScoring
+from truecost.tasks.streams.pooling import COUNTS, SUMS, Effort
 from truecost.tasks.streams.records import Online
 
-Array = npt.NDArray[Any]
+DCF = Application.detection(3, 1, 0.5)  # 0.75 Pmiss + 0.25 Pfa, as in paper 000
 WINDOWS = 20  # of a curve, unless asked otherwise
+OUTER = {"stream": ("stream",), "seed": ("seed",), "both": ("seed",)}  # factors, by what is asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,16 +32,10 @@ class Counted:
     how: StreamScoring
 
     @staticmethod
-    def of(online: Online, application: Application, how: StreamScoring) -> "Counted":
-        """Check the choices against the system, and drop short last batches where asked.
-
-        Raises
-        ------
-        UsageError
-            When choices do not go with the kind of outputs, or nothing can be resampled as asked.
-        InputError
-            When a batch has no targets and that is to be an error, or decisions are missing.
-        """
+    def of(online: Online, scoring: Scoring) -> "Counted":
+        """Check the choices against the system, and drop short last batches where asked."""
+        application = application_of(scoring.application, online)
+        how = scoring.chosen(StreamScoring)
         _refuse_others(online, how)
         if how.last == "dropped":
             online = online.without_short_ends()
@@ -53,21 +48,19 @@ class Counted:
     def resample(self) -> OnlineFactor:
         """What is resampled: seeds where there are several runs, batches otherwise."""
         chosen = self.how.resample or ("seed" if len(self.online.seeds) > 1 else "batch")
-        for factor, names in (("seed", self.online.seeds), ("stream", self.online.streams)):
-            if (chosen == factor or (chosen == "both" and factor == "seed")) and len(names) < 2:
+        for factor in OUTER.get(chosen, ()):
+            if (number := len(getattr(self.online, f"{factor}s"))) < 2:
                 raise UsageError(
-                    f"{self.online.name} has {counted(len(names), factor)}: resampling "
-                    f"{factor}s needs at least two; leave out --resample, or say batch"
+                    f"{self.online.name} has {counted(number, factor)}: resampling {factor}s needs "
+                    f"at least two; leave out --resample, or say batch"
                 )
         return chosen
 
     @property
     def outer(self) -> tuple[Factor, ...]:
         """Streams or seeds as factors, where they are resampled."""
-        named = {"stream": self.online.streams, "seed": self.online.seeds}
-        wanted = {"stream": ("stream",), "seed": ("seed",), "both": ("seed",)}
-        names = wanted.get(self.resample, ())
-        return tuple(Factor(name, np.array(named[name])) for name in names)
+        wanted = OUTER.get(self.resample, ())
+        return tuple(Factor(one, np.array(getattr(self.online, f"{one}s"))) for one in wanted)
 
     @property
     def by_batch(self) -> bool:
@@ -88,16 +81,7 @@ class Counted:
     @property
     def effort(self) -> Effort:
         """What joins errors and effort in the measures."""
-        prices = self.how.prices
-        return Effort(
-            self.how.q,
-            macro=self.how.pooling == "macro",
-            item_seconds=self.how.item_seconds,
-            person=prices.person,
-            cpu=prices.cpu,
-            operating=prices.operating,
-            missing=self.online.kind == "detection",
-        )
+        return Effort(self.how, missing=self.online.kind == "detection")
 
     @cached_property
     def place(self) -> Array:
@@ -180,11 +164,11 @@ class Counted:
         miss, fa = self.application.cost_miss, self.application.cost_fa
         return fa / (fa + miss)
 
-    def scored(self, phase: str) -> Array | None:
-        """Items that are scored: all (None), or without those answered in time (postquential)."""
+    def scored(self, phase: str) -> Array | slice:
+        """Items that are scored: all, or without those answered in time (postquential)."""
         if phase == "post" and self.how.queried == "removed":
             return self.online.items["answer"].is_null().to_numpy()
-        return None
+        return slice(None)
 
     @cached_property
     def phases(self) -> dict[str, dict[str, Array]]:
@@ -204,6 +188,21 @@ class Counted:
                 + (f" of stream {where}" if where else "")
                 + ": such batches add nothing to the misses unless they are asked to be an error"
             )
+
+
+def application_of(application: Application, online: Online) -> Application:
+    """The application of a system: that of the paper unless one is given."""
+    if online.kind == "numbers" and application != Application():
+        raise UsageError(
+            f"costs and prior are those of decisions, and {online.name} puts out numbers: leave "
+            f"them out"
+        )
+    if online.kind != "detection":
+        return application
+    if application == Application():
+        return DCF
+    application.require_detection()
+    return application if application.priors else application.with_priors((0.5, 0.5))
 
 
 def _refuse_others(online: Online, how: StreamScoring) -> None:
@@ -229,21 +228,9 @@ def _refuse_others(online: Online, how: StreamScoring) -> None:
 
 
 def by_batch(count: Counted, phase: str) -> dict[str, Array]:
-    """Every statistic of a phase by batch.
-
-    Parameters
-    ----------
-    phase : {"pre", "post"}
-
-    Returns
-    -------
-    dict of str to ndarray, shape (batches,)
-        The counts as int64, the sums as float64.
-    """
+    """Every statistic of a phase by batch: the counts as int64, the sums as float64."""
     batches, kept = count.online.batches.height, count.scored(phase)
-    unit, label, output = count.unit, count.label, count.output(phase)
-    if kept is not None:
-        unit, label, output = unit[kept], label[kept], output[kept]
+    unit, label, output = count.unit[kept], count.label[kept], count.output(phase)[kept]
     if count.online.kind == "detection":
         found = _table(unit, label, output, batches)
     else:

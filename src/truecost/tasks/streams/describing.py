@@ -1,55 +1,58 @@
-"""What an online system is like: curves window by window, and what each stream comes to.
+"""What an online system is like: curves window by window, what each stream comes to, and how both
+are stored for pictures.
 
 Where batches are resampled, the batches of a window, or up to its end, are drawn among each other,
 as if the log ended there; q stays that of the whole stream. Where seeds or streams are resampled,
 everything is computed anew in each replicate, q too.
 """
 
-import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import msgspec
 import numpy as np
+from msgspec import structs
 
-from truecost.core.application import Application
+from truecost.core.digits import Scale
 from truecost.core.evidence import Evidence, Totals, totals
-from truecost.core.intervals import finite
+from truecost.core.intervals.smooth import finite
 from truecost.core.measure import Array, Floats
-from truecost.core.replication import by_block
+from truecost.core.replication import with_ends
+from truecost.core.results import Row
 from truecost.core.scoring import Scoring
 from truecost.core.tally import Tally
 from truecost.core.weights import Weights
+from truecost.names import PARTS
 from truecost.tasks.streams.counting import Counted
-from truecost.tasks.streams.measures.effort import VALUES
-from truecost.tasks.streams.measures.effort_gap import by_window, prevalence, valued
-from truecost.tasks.streams.measures.effort_pools import Effort, mean_of, of_part, outer
-from truecost.tasks.streams.options import StreamScoring
+from truecost.tasks.streams.pooling import (
+    VALUES,
+    by_window,
+    mean_over,
+    of_part,
+    outer,
+    prevalence,
+    valued,
+)
 from truecost.tasks.streams.records import Online
-from truecost.tasks.streams.scoring import application_of
-from truecost.tasks.streams.tallies import before_parts, parts_of
+from truecost.tasks.streams.scoring import parts_of, parts_of_phases
+from truecost.tasks.streams.sweep import FIGURES, SweepAdvice, asked, is_swept
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from truecost.study import Outcome, ResultFile
 
 FEW_BATCHES = 5  # of a window: fewer tell no spread when batches are resampled
-
-
 MOST_REPLICATES = 1000  # of a band, which nobody reads to the last digit
 
 
-Drawn = tuple[Floats, Floats, Floats]  # values, and the two ends of each interval
-
-
 class Curve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A measure over the stream.
+    """A measure (imlm, act_dcf) over the stream in a phase (pre, post).
 
-    Attributes
-    ----------
-    measure : {"imlm", "act_dcf"}
-    phase : {"pre", "post"}
-    so_far : bool
-        Everything from the start to the end of each window; each window alone otherwise.
-    values, lower, upper : tuple of (float or None)
-        One for each window; None where undefined, or where too little tells a spread.
+    One value for each window, of everything up to its end (`so_far`) or of the window alone; None
+    where undefined, or where too little tells a spread.
     """
 
     measure: str
@@ -60,8 +63,7 @@ class Curve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     upper: tuple[float | None, ...]
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """One curve that is asked for."""
 
     measure: str
@@ -74,7 +76,7 @@ def measures_drawn(count: Counted) -> tuple[str, ...]:
     return ("imlm", "act_dcf") if count.online.kind == "detection" else ("imlm",)
 
 
-def curves_of(count: Counted, scoring: Scoring, application: Application) -> tuple[Curve, ...]:
+def curves_of(count: Counted, scoring: Scoring) -> tuple[Curve, ...]:
     """Each measure in each phase, by window and so far."""
     lines = [
         Line(measure, phase, so_far)
@@ -85,59 +87,38 @@ def curves_of(count: Counted, scoring: Scoring, application: Application) -> tup
     replicates = min(scoring.plan.replicates, MOST_REPLICATES)
     fewer = replace(scoring, plan=replace(scoring.plan, replicates=replicates))
     make = _piece_by_piece if count.by_batch else _at_once
-    found = make(count, fewer, application, lines)
+    found = make(count, fewer, lines)
     told = not count.by_batch or count.window >= FEW_BATCHES
-    return tuple(
-        Curve(
-            measure=line.measure,
-            phase=line.phase,
-            so_far=line.so_far,
-            **_band(band, told=told or line.so_far),
-        )
-        for line, band in zip(lines, found, strict=True)
-    )
+    bands = (_band(b, told=told or x.so_far) for x, b in zip(lines, found, strict=True))
+    return tuple(Curve(**x._asdict(), **band) for x, band in zip(lines, bands, strict=True))
 
 
-def _at_once(
-    count: Counted, scoring: Scoring, application: Application, lines: Sequence[Line]
-) -> list[Drawn]:
+def _at_once(count: Counted, scoring: Scoring, lines: Sequence[Line]) -> list[Floats]:
     """All windows in one go: what is resampled has them all."""
-    parts: dict[str, Tally] = {}
-    for phase in count.online.phases:
-        parts |= parts_of(count, phase, f"online_{phase}")
-        parts |= parts_of(count, phase, f"online_{phase}_windows", windows=True)
-        parts |= before_parts(count, f"online_{phase}_before")
-    how = count.effort
 
     def run(seen: Totals) -> list[Floats]:
-        return [
-            by_window(seen, application, how, line.measure, line.phase, so_far=line.so_far)
-            for line in lines
-        ]
+        about = seen, count.application, count.effort
+        return [by_window(*about, x.measure, x.phase, so_far=x.so_far) for x in lines]
 
-    return drawn(Evidence(parts, count.outer), count, scoring, run)
+    parts = parts_of_phases(count, windows=True, begun=True)
+    return _with_intervals(parts, count, scoring, run)
 
 
-def _piece_by_piece(
-    count: Counted, scoring: Scoring, application: Application, lines: Sequence[Line]
-) -> list[Drawn]:
+def _piece_by_piece(count: Counted, scoring: Scoring, lines: Sequence[Line]) -> list[Floats]:
     """Each window, and each beginning, with its own batches drawn among each other."""
     q = {phase: _whole_q(count, phase) for phase in count.online.phases}
-    found: dict[Line, list[Drawn]] = {line: [] for line in lines}
+    found: dict[Line, list[Floats]] = {line: [] for line in lines}
     for start in range(0, count.longest, count.window):
         inside = count.place < start + count.window
         for so_far in (False, True):
             kept = inside if so_far else inside & (count.place >= start)
             some = [line for line in lines if line.so_far == so_far]
-            parts: dict[str, Tally] = {}
-            for phase in count.online.phases:
-                parts |= parts_of(count, phase, f"online_{phase}", kept=kept, started=so_far)
-            run = partial(_values, lines=some, q=q, application=application, how=count.effort)
+            parts = parts_of_phases(count, kept=kept, started=so_far)
+            run = partial(_values, count=count, lines=some, q=q)
             fitting = _with_shorter_blocks(count, scoring, kept)
-            bands = drawn(Evidence(parts, count.outer), count, fitting, run)
-            for line, band in zip(some, bands, strict=True):
+            for line, band in zip(some, _with_intervals(parts, count, fitting, run), strict=True):
                 found[line].append(band)
-    return [_row(bands) for bands in found.values()]
+    return [np.concatenate(bands, axis=1) for bands in found.values()]
 
 
 def _with_shorter_blocks(count: Counted, scoring: Scoring, kept: Array) -> Scoring:
@@ -149,80 +130,50 @@ def _with_shorter_blocks(count: Counted, scoring: Scoring, kept: Array) -> Scori
     return replace(scoring, plan=replace(scoring.plan, block_length=longest - 1 or None))
 
 
-def _row(bands: Sequence[Drawn]) -> Drawn:
-    """Single values with their intervals as a curve."""
-    values, lower, upper = (np.concatenate(ends) for ends in zip(*bands, strict=True))
-    return values, lower, upper
-
-
 def _whole_q(count: Counted, phase: str) -> Floats:
     """Q of each pool of the whole stream at the point, shape (1, seeds[, streams])."""
     evidence = Evidence(parts_of(count, phase, "online"), count.outer)
     seen = totals(evidence, Weights.ones(evidence.factors).block())
-    sums = of_part(seen, "online")
-    return prevalence(sums, outer(seen, "stream", sums["n"].shape[2]), count.effort)
+    return prevalence(seen, "online", count.effort)
 
 
 def _values(
-    seen: Totals,
-    *,
-    lines: Sequence[Line],
-    q: dict[str, Floats],
-    application: Application,
-    how: Effort,
+    seen: Totals, *, count: Counted, lines: Sequence[Line], q: dict[str, Floats]
 ) -> list[Floats]:
     """Each line of one piece for a block of replicates, each of shape (replicates, 1)."""
-
-    def value(line: Line) -> Floats:
-        sums = of_part(seen, f"online_{line.phase}")
-        return valued(seen, sums, q[line.phase], application, how, line.measure)
-
-    return [value(line)[:, None] for line in lines]
+    sums = {line.phase: of_part(seen, f"online_{line.phase}") for line in lines}
+    about = count.application, count.effort
+    found = (valued(seen, sums[x.phase], q[x.phase], *about, x.measure) for x in lines)
+    return [values[:, None] for values in found]
 
 
-def drawn(
-    evidence: Evidence, count: Counted, scoring: Scoring, run: Callable[[Totals], list[Floats]]
-) -> list[Drawn]:
-    """Values at the point and percentile intervals of everything that a function gives.
-
-    Parameters
-    ----------
-    run : callable
-        From totals to arrays of shape (replicates, values).
-    """
-    plan = count.plan(scoring.plan)
-    [points] = by_block(evidence, Weights.ones(evidence.factors), run, 1)
-    blocks = by_block(evidence, plan.weights(evidence.factors), run, scoring.jobs)
-    tails = ((1 - scoring.level) / 2, (1 + scoring.level) / 2)
-    found = []
-    for place, point in enumerate(points):
-        replicates = np.concatenate([block[place] for block in blocks])
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RuntimeWarning)  # of columns without a value
-            lower, upper = np.nanquantile(replicates, tails, axis=0)
-        found.append((point[0], lower, upper))
-    return found
+def _with_intervals(
+    parts: Mapping[str, Tally],
+    count: Counted,
+    scoring: Scoring,
+    run: Callable[[Totals], list[Floats]],
+) -> list[Floats]:
+    """`FIGURES` of each of the arrays, (replicates, values), that a function of totals gives."""
+    evidence, plan = Evidence(parts, count.outer), count.plan(scoring.plan)
+    found = with_ends(
+        evidence, plan, lambda seen: np.stack(run(seen), axis=1), scoring.level, scoring.jobs
+    )
+    return [*np.moveaxis(found, 1, 0)]
 
 
-def _band(found: Drawn, *, told: bool) -> dict[str, tuple[float | None, ...]]:
+def _band(found: Floats, *, told: bool) -> dict[str, Any]:
     """A curve and its band as they are stored; no band where too little tells one."""
-    named: dict[str, Array] = dict(zip(("values", "lower", "upper"), found, strict=True))
     return {
         name: tuple(finite(float(x)) if told or name == "values" else None for x in column)
-        for name, column in named.items()
+        for name, column in zip(("values", "lower", "upper"), found, strict=True)
     }
 
 
 class OfStream(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one stream comes to.
+    """What one stream comes to; items and targets are over all runs."""
 
-    Attributes
-    ----------
-    items, targets : int
-        Over all runs.
-    value, lower, upper : float or None
-    """
-
+    reason: ClassVar[str | None] = None
+    scale: ClassVar[Scale] = ""
     stream: str
     measure: str
     phase: str
@@ -251,10 +202,8 @@ class OnlineDescription(
         Batches of a window.
     ends : tuple of int
         Number of batches of a stream at the end of each window.
-    resampled : str
-        What the intervals resample.
-    level : float
-        Of the intervals.
+    resampled, level
+        What the intervals resample, and their level.
     by_stream : tuple of OfStream
         Where there are several.
     """
@@ -279,11 +228,8 @@ def describe(
     online: Online, scoring: Scoring, dims: Mapping[str, str] | None = None
 ) -> OnlineDescription:
     """The curves of a system with intervals, and the values of its streams."""
-    application = application_of(scoring.application, online)
-    count = Counted.of(online, application, scoring.chosen(StreamScoring))
-    online = count.online
-    last = count.longest
-    both = len(online.phases) == 2
+    count = Counted.of(online, scoring)
+    online, last = count.online, count.longest
     return OnlineDescription(
         dims={**(dims or {}), "system": online.name, **online.about},
         kind=online.kind,
@@ -297,37 +243,31 @@ def describe(
         ends=tuple(min(last, w + count.window) for w in range(0, last, count.window)),
         resampled=count.resample,
         level=scoring.level,
-        curves=curves_of(count, scoring, application) if both else (),
-        by_stream=of_streams(count, scoring, application) if len(online.streams) > 1 else (),
+        curves=curves_of(count, scoring) if len(online.phases) == 2 else (),
+        by_stream=of_streams(count, scoring) if len(online.streams) > 1 else (),
     )
 
 
-def _streams(
-    totals: Totals, *, lines: Sequence[Line], application: Application, how: Effort
-) -> list[Floats]:
+def _streams(totals: Totals, *, count: Counted, lines: Sequence[Line]) -> list[Floats]:
     """Every measure for each stream, of shape (replicates, streams)."""
     found = []
     for line in lines:
         sums = of_part(totals, f"online_{line.phase}")
-        values = np.asarray(VALUES[line.measure](how, application)(sums), np.float64)
-        last = np.moveaxis(values, 1, -1)
-        seeds = outer(totals, "seed", values.shape[1])
-        found.append(mean_of(last, np.broadcast_to(seeds[:, None, :], last.shape)))
+        values = np.asarray(VALUES[line.measure](count.effort, count.application)(sums), np.float64)
+        found.append(mean_over(1, values, outer(totals, "seed", values.shape[1])))
     return found
 
 
-def of_streams(count: Counted, scoring: Scoring, application: Application) -> tuple[OfStream, ...]:
+def of_streams(count: Counted, scoring: Scoring) -> tuple[OfStream, ...]:
     """Each measure of each stream, in each phase."""
     online = count.online
-    parts: dict[str, Tally] = {}
-    for phase in online.phases:
-        parts |= parts_of(count, phase, f"online_{phase}")
     lines = [Line(m, phase, so_far=True) for m in measures_drawn(count) for phase in online.phases]
-    run = partial(_streams, lines=lines, application=application, how=count.effort)
+    run = partial(_streams, count=count, lines=lines)
     stream = online.batches["stream"].to_numpy()[count.unit]
     items = np.bincount(stream, minlength=len(online.streams))
     detected = online.kind == "detection"
     targets = np.bincount(stream[count.label == 1], minlength=len(items)) if detected else items * 0
+    found = _with_intervals(parts_of_phases(count), count, scoring, run)
     return tuple(
         OfStream(
             stream=name,
@@ -335,12 +275,75 @@ def of_streams(count: Counted, scoring: Scoring, application: Application) -> tu
             phase=line.phase,
             items=int(items[place]),
             targets=int(targets[place]),
-            value=finite(float(values[place])),
-            lower=finite(float(lower[place])),
-            upper=finite(float(upper[place])),
+            **{end: finite(float(of[place])) for end, of in zip(FIGURES, figures, strict=True)},
         )
-        for line, (values, lower, upper) in zip(
-            lines, drawn(Evidence(parts, count.outer), count, scoring, run), strict=True
-        )
+        for line, figures in zip(lines, found, strict=True)
         for place, name in enumerate(online.streams)
     )
+
+
+TEXTS = ("part", "system", "strategy", "kind", "measure", "phase", "stream")
+Cells = dict[str, Any]
+
+
+def frame_of_streams(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
+    """What `curves.parquet` holds of systems on streams; None where there are none.
+
+    Each row has `part` (collection and application, empty when there is one), `system`, `strategy`
+    and `budget` (questions a batch) where there are, `measure`, `phase`, `value`, `lower`, `upper`,
+    and
+
+    - `kind` `so far`, from the start of the stream to batch `batch`, or `window`, from the batch
+      after that of the row before to `batch`;
+    - `kind` `stream`, all of the stream `stream`;
+    - `kind` `budget`, all streams, where several budgets were tried: `best` is the share of the
+      replicates in which no other budget of the strategy is better.
+    """
+    import polars as pl
+
+    from truecost.outputs.described import whose
+
+    found = result.described_as(OnlineDescription)
+    if not found:
+        return None
+    cells: list[tuple[OnlineDescription | Row, Cells]]
+    cells = [*_curves_and_streams(found), *_budgets(result)]
+    rows = [{**whose(of.dims), "budget": asked(of), **cell} for of, cell in cells]
+    schema: dict[str, Any] = dict.fromkeys(TEXTS, pl.String()) | {"batch": pl.Int64()}
+    schema |= dict.fromkeys(("budget", *FIGURES, "best"), pl.Float64())
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _curves_and_streams(
+    found: Sequence[OnlineDescription],
+) -> Iterator[tuple[OnlineDescription, Cells]]:
+    """Of each system every window of every curve, then every stream where there are several."""
+    for d in found:
+        for curve in d.curves:
+            known = {"measure": curve.measure, "phase": curve.phase}
+            known["kind"] = "so far" if curve.so_far else "window"
+            for window in zip(d.ends, curve.values, curve.lower, curve.upper, strict=True):
+                yield d, known | dict(zip(("batch", *FIGURES), window, strict=True))
+        yield from ((d, structs.asdict(of) | {"kind": "stream"}) for of in d.by_stream)
+
+
+def _budgets(result: "ResultFile | Outcome") -> Iterator[tuple[Row, Cells]]:
+    """The values by budget, where several were tried."""
+    shares = {
+        (a.measure, a.phase, a.application, p.strategy, p.budget): p.best
+        for a in result.described_as(SweepAdvice)
+        if a.strategy
+        for p in a.points
+    }
+    swept: dict[tuple[str, ...], list[Row]] = {}
+    for row in result.rows:
+        if row.kind == "value" and "subset" not in row.dims:
+            kept = (row.label, *(row.dims.get(name, "") for name in ("phase", *PARTS)))
+            swept.setdefault(kept, []).append(row)
+    for row in (row for rows in swept.values() if is_swept(rows) for row in rows):
+        phase, application, strategy = (
+            row.dims.get(name, "") for name in ("phase", "application", "strategy")
+        )
+        best = shares.get((row.label, phase, application, strategy, asked(row)))
+        known = {"kind": "budget", "measure": row.label, "phase": phase, "best": best}
+        yield row, known | {name: getattr(row, name) for name in FIGURES}

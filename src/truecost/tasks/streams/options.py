@@ -17,8 +17,10 @@ from truecost.names import (
     numbers,
     pairs,
 )
-from truecost.options import Option, PartialTable, check_fields, declared
+from truecost.options import Option, PartialTable, check, check_fields
 
+PRICES = {name: f"{name}_price" for name in ("person", "cpu", "operating")}  # and their keys
+MONEY = {"measure": ("imlm_money", "total_price")}
 SETS: tuple[str, ...] = get_args(AnnotationSet)  # which annotations may count
 PREVALENCE, NONE = "prevalence", "none"
 
@@ -51,54 +53,47 @@ def _sets(text: str, flag: str) -> tuple[str, ...]:
 
 def _before(text: str, flag: str) -> dict[str, int]:
     """How many labels of each set were made before."""
-    return {name: _count(name, number, flag) for name, number in pairs(text, flag).items()}
-
-
-def _count(name: str, text: str, flag: str) -> int:
-    """A number of labels."""
-    if name not in SETS[1:]:
-        raise UsageError(
-            f"{flag} {name}={text}: {name!r} is no set of labels; before a stream there are "
-            f"{', '.join(SETS[1:])}"
-        )
-    try:
-        return int(text)
-    except ValueError as error:
-        raise UsageError(
-            f"{flag} {name}={text} is not understood: give a whole number of labels"
-        ) from error
+    found = {}
+    for name, number in pairs(text, flag).items():
+        try:
+            found[name] = int(number)
+        except ValueError as error:
+            raise UsageError(
+                f"{flag} {name}={number} is not understood: give a whole number of labels"
+            ) from error
+    return found
 
 
 class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[stream]`: what counts in the event log of a stream, and what it costs."""
+    """`[streams]`: what counts in the event log of a stream, and what it costs."""
 
-    __table__: ClassVar[str] = "stream"
+    __table__: ClassVar[str] = "streams"
     __group__: ClassVar[str] = "Counting"
 
     q: Annotated[
         float | Literal["prevalence"] | None,
         Option(
-            help="How many annotations a miss costs: a number, or prevalence, N / N_target.",
+            "How many annotations a miss costs: a number, or prevalence, N / N_target.",
             default=PREVALENCE,
             read=_q,
             ge=0,
         ),
     ] = None
     queried: Annotated[
-        Queried | None,
-        Option(help="What a queried item counts as after adaptation.", default="right"),
+        Queried | None, Option("What a queried item counts as after adaptation.", default="right")
     ] = None
     pooling: Annotated[
         Pooling | None,
         Option(
-            help="Over streams: add counts up (micro), or average values (macro).",
+            "Over streams: add counts up (micro), or average values (macro).",
             default="micro",
+            needs={"streams": ("several streams",)},
         ),
     ] = None
     annotations: Annotated[
         tuple[AnnotationSet, ...] | None,
         Option(
-            help="Which count: queries, bootstrap, development, training, pretraining; or none.",
+            "Which count: queries, bootstrap, development, training, pretraining; or none.",
             shown="queries,bootstrap",
             read=_sets,
         ),
@@ -106,35 +101,33 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     before: Annotated[
         dict[AnnotationSet, int],
         Option(
-            help="Labels made before each stream that no log tells: SET=NUMBER,..., such as "
+            "Labels made before each stream that no log tells: SET=NUMBER,..., such as "
             "training=1000.",
             read=_before,
         ),
     ] = msgspec.field(default_factory=dict)
     current_batch: Annotated[
         bool | None,
-        Option(help="The score before adaptation counts the annotations of its own batch too."),
+        Option("The score before adaptation counts the annotations of its own batch too."),
     ] = None
     empty: Annotated[
-        Empty | None,
-        Option(help="What a batch without targets adds to the misses.", default="nothing"),
+        Empty | None, Option("What a batch without targets adds to the misses.", default="nothing")
     ] = None
     last: Annotated[
-        LastBatch | None,
-        Option(help="What becomes of a last batch that is short.", default="kept"),
+        LastBatch | None, Option("What becomes of a last batch that is short.", default="kept")
     ] = None
     decision: Annotated[
         OnlineDecision | None,
-        Option(help="The learner's own decision, or score >= Bayes threshold.", default="own"),
+        Option("The learner's own decision, or score >= Bayes threshold.", default="own"),
     ] = None
     tolerance: Annotated[
         float | None,
-        Option(help="Absolute error that costs as much as one annotation, of --type number.", gt=0),
+        Option("Absolute error that costs as much as one annotation, of --type number.", gt=0),
     ] = None
     resample: Annotated[
         OnlineFactor | None,
         Option(
-            help="What is resampled.",
+            "What is resampled.",
             shown="seed where there are several runs, blocks of batches otherwise",
             group="Interval",
         ),
@@ -142,29 +135,35 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     window: Annotated[
         int | None,
         Option(
-            help="Batches of a window of the curves.",
-            shown="a twentieth of the longest stream",
-            ge=1,
+            "Batches of a window of the curves.", shown="a twentieth of the longest stream", ge=1
         ),
     ] = None
     item_seconds: Annotated[
         float | None,
         Option(
-            help="Seconds that reviewing one item takes.",
+            "Seconds that reviewing one item takes.",
             shown="the mean measured annotation time",
             group="Prices",
             gt=0,
+            needs={"measure": ("imlm_seconds", "imlm_money", "total_price")},
         ),
     ] = None
     person_price: Annotated[
-        float | None, Option(help="Price of an hour of the person.", group="Prices", ge=0)
+        float | None, Option("Price of an hour of the person.", group="Prices", ge=0, needs=MONEY)
     ] = None
     cpu_price: Annotated[
-        float | None, Option(help="Price of an hour of CPU.", shown="0", group="Prices", ge=0)
+        float | None,
+        Option("Price of an hour of CPU.", shown="0", group="Prices", ge=0, needs=MONEY),
     ] = None
     operating_price: Annotated[
         float | None,
-        Option(help="Price of running the system for one batch.", shown="0", group="Prices", ge=0),
+        Option(
+            "Price of running the system for one batch.",
+            shown="0",
+            group="Prices",
+            ge=0,
+            needs=MONEY,
+        ),
     ] = None
 
     def given(self) -> dict[str, Any]:
@@ -198,18 +197,14 @@ class Prices:
     operating: float = 0.0
 
     def __post_init__(self) -> None:
-        for option in declared(StreamTable):
-            name, _, price = option.key.partition("_")
-            if price == "price" and (value := getattr(self, name)) is not None:
-                option.check(value, option.flag)
+        prices = {PRICES[name]: price for name, price in vars(self).items()}
+        check(StreamTable(**prices))
         if self.person == 0:
             raise UsageError(
                 "--person-price is 0: then nothing is worth automating; give what an hour costs"
             )
         if self.person is None and (self.cpu or self.operating):
-            given = ", ".join(
-                f"--{name}-price {price:g}" for name, price in vars(self).items() if price
-            )
+            given = ", ".join(f"--{k}-price {price:g}" for k, price in vars(self).items() if price)
             raise UsageError(
                 f"{given} without --person-price: money is compared with labelling everything by "
                 f"hand; give the price of the person's hour too, or leave the others out"
@@ -275,7 +270,7 @@ class StreamScoring:
     def __post_init__(self) -> None:
         check_fields(self, StreamTable)
         for name, count in self.before:
-            if count < 0 or name == "queries":
+            if count < 0 or name not in SETS[1:]:
                 raise UsageError(
                     f"{count} labels of {name} before the stream: give 0 or more labels of "
                     f"{', '.join(SETS[1:])}"

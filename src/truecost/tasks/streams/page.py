@@ -1,153 +1,212 @@
-"""What the page of systems on streams shows, and what its pictures are stored as.
+"""The page of systems on streams: budgets, before and after adaptation, streams one by one."""
 
-Each row has `part` (collection and application, empty when there is one), `system`, `strategy` and
-`budget` (questions a batch) where there are, `measure`, `phase`, `value`, `lower`, `upper`, and
+from collections.abc import Sequence
 
-- `kind` `so far`, from the start of the stream to batch `batch`, or `window`, from the batch after
-  that of the row before to `batch`;
-- `kind` `stream`, all of the stream `stream`;
-- `kind` `budget`, all streams, where several budgets were tried: `best` is the share of the
-  replicates in which no other budget of the strategy is better.
-"""
-
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
-
-from truecost.core.captions import title_of
-from truecost.core.results import Row
+from truecost.core.digits import amount
+from truecost.core.results import Row, figures, verdict_of
 from truecost.names import PARTS
-from truecost.report.declared import Naive, Page
-from truecost.report.resampled import resampled_of
+from truecost.outputs.described import MOST_SYSTEMS, left_out_of
+from truecost.pictures.tables import without_empty_columns
+from truecost.report.section import Line, Section, joined
 from truecost.report.sections import comparison, gates, subsets
-from truecost.tasks.streams.curve_sections import over_the_stream, streams
-from truecost.tasks.streams.describing import OnlineDescription
-from truecost.tasks.streams.sections import (
-    before_and_after,
-    by_budget,
-    drawn_of,
-    passive_and_active,
+from truecost.report.story import Naive, Page, Part, Story, part_of
+from truecost.report.words import isolated, listed, resampled_of, value
+from truecost.tasks.streams import verdict
+from truecost.tasks.streams.describing import OnlineDescription, frame_of_streams
+from truecost.tasks.streams.pictures import budgets, phases, streams_forest
+from truecost.tasks.streams.sweep import (
+    WITHOUT_QUESTIONS,
+    asked,
+    budget_of,
+    is_swept,
 )
-from truecost.tasks.streams.sweep import SweepAdvice
-from truecost.tasks.streams.swept import asked, is_swept
-from truecost.tasks.streams.verdict import lead, line_of, main_of, remarks, titles, verdict
+from truecost.tasks.streams.verdict import is_chosen, main_rows, objective_of, online_of
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from truecost.study import Outcome, ResultFile
-
-
-TEXTS = ("part", "system", "strategy", "kind", "measure", "phase", "stream")
-
-
-NUMBERS = ("budget", "value", "lower", "upper", "best")
-
-
-Cells = dict[str, Any]
-
-
-def frame_of_streams(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
-    """What `curves.parquet` holds of systems on streams.
-
-    Parameters
-    ----------
-    result : ResultFile or Outcome
-        Of any task.
-
-    Returns
-    -------
-    polars.DataFrame or None
-        None where there are no streams.
-    """
-    import polars as pl
-
-    found = result.described_as(OnlineDescription)
-    if not found:
-        return None
-    cells = [cell for d in found for cell in (*_curves(d), *_streams(d))]
-    cells += _budgets(result)
-    schema: dict[str, Any] = dict.fromkeys(TEXTS, pl.String())
-    schema |= {"batch": pl.Int64()} | dict.fromkeys(NUMBERS, pl.Float64())
-    return pl.DataFrame(cells, schema=schema)
-
-
-def _about(dims: dict[str, str]) -> Cells:
-    """Whose figures a row holds."""
-    return {
-        "part": title_of({name: dims[name] for name in PARTS if name in dims}),
-        "system": dims.get("system", ""),
-        "strategy": dims.get("strategy"),
-        "budget": _number(dims.get("budget")),
-    }
-
-
-def _number(budget: str | None) -> float | None:
-    try:
-        return None if budget is None else float(budget)
-    except ValueError:
-        return None
-
-
-def _curves(found: "OnlineDescription") -> Iterator[Cells]:
-    """Every window of every curve."""
-    for curve in found.curves:
-        known = {"measure": curve.measure, "phase": curve.phase}
-        kind = "so far" if curve.so_far else "window"
-        ends = zip(found.ends, curve.values, curve.lower, curve.upper, strict=True)
-        for batch, value, lower, upper in ends:
-            figures = {"batch": batch, "value": value, "lower": lower, "upper": upper}
-            yield {**_about(found.dims), "kind": kind, **known, **figures}
-
-
-def _streams(found: "OnlineDescription") -> Iterator[Cells]:
-    """Every stream, where there are several."""
-    for of in found.by_stream:
-        known = {"measure": of.measure, "phase": of.phase, "stream": of.stream}
-        figures = {"value": of.value, "lower": of.lower, "upper": of.upper}
-        yield {**_about(found.dims), "kind": "stream", **known, **figures}
-
-
-def _budgets(result: "ResultFile | Outcome") -> Iterator[Cells]:
-    """The values by budget, where several were tried."""
-    shares = {
-        (a.measure, a.phase, a.application, p.strategy, p.budget): p.best
-        for a in result.described_as(SweepAdvice)
-        if a.strategy
-        for p in a.points
-    }
-    values = [r for r in result.rows if r.kind == "value" and "subset" not in r.dims]
-    swept: dict[tuple[str, ...], list[Row]] = {}
-    for row in values:
-        kept = (row.label, *(row.dims.get(name, "") for name in ("phase", *PARTS)))
-        swept.setdefault(kept, []).append(row)
-    for row in (row for rows in swept.values() if is_swept(rows) for row in rows):
-        phase, strategy = row.dims.get("phase", ""), row.dims.get("strategy", "")
-        key = (row.label, phase, row.dims.get("application", ""), strategy, asked(row))
-        figures = {"value": row.value, "lower": row.lower, "upper": row.upper}
-        known = {"measure": row.label, "phase": phase, "best": shares.get(key)}
-        yield {**_about(row.dims), "kind": "budget", **known, **figures}
-
-
-COSTS = "act_dcf"  # the naive baseline decides; by all other measures it asks about everything
+DRAWN = ("imlm", "act_dcf")
+SAVING = {
+    "better": ("good", "adapting helps"),
+    "worse": ("bad", "adapting harms"),
+    "same": ("open", "no difference"),
+}
 
 
 def by_hand(measure: str) -> str:
-    """What the naive baseline does; that depends on the measure."""
+    """What the naive baseline does: decide alike, or ask about everything."""
     both = "rejecting or accepting everything"
-    return both if measure == COSTS else "labelling everything by hand"
+    return both if measure == "act_dcf" else "labelling everything by hand"
+
+
+def drawn_of(story: Story) -> list[str]:
+    """The measures whose differences are drawn, as far as there are rows of them."""
+    return [name for name in DRAWN if any(r.label == name for r in story.whole)]
+
+
+def by_budget(story: Story) -> Section:
+    """Each measure against the questions a batch (paper 000, Fig. 3)."""
+    drawings = [
+        budgets(rows, title=joined(label, part.name))
+        for part in story.parts
+        for label in _drawn_measures(story)
+        if is_swept(rows := _after(story, part, label))
+        if any(row.value is not None for row in rows)
+    ]
+    objective = _drawn_measures(story)[0]
+    text = "After adaptation. More questions cost more and leave fewer errors"
+    if objective not in WITHOUT_QUESTIONS:
+        text += f"; where {objective}, which adds both up, is least, more of them no longer pay"
+    text += "; act_dcf leaves out what questions cost."
+    if any(r.dims.get("strategy") and asked(r) is None for r in story.whole):
+        text += " The passive baseline is trained once and asks nothing."
+    return Section("Questions and costs", text, tuple(drawings))
+
+
+def _drawn_measures(story: Story) -> tuple[str, ...]:
+    """The measures that are drawn by budget, the objective of the sweep first."""
+    return tuple(dict.fromkeys((objective_of(story) or DRAWN[0], DRAWN[-1])))
+
+
+def _after(story: Story, part: Part, label: str) -> list[Row]:
+    """A measure of the whole data in the phase that the verdict speaks of."""
+    rows = [r for r in story.whole if r.label == label and part_of(r) == part]
+    return [r for r in rows if story.in_phase(r)]
+
+
+def over_the_stream(story: Story) -> Section | None:
+    """Both phases over the stream, so far and by window (paper 000, Fig. 4)."""
+    every = [(part, d) for part in story.parts for d in _adapting(story, part) if d.curves]
+    if not every:
+        return None
+    shown = every[:MOST_SYSTEMS]
+    beside = [d for _, d in shown]  # all share the axis of values
+    chosen = any(is_chosen(story, part) for part in story.parts)
+    several = len(every) > 1 or chosen
+    named = [((isolated(d.dims["system"]), part.name) * several, d) for part, d in shown]
+    drawings = [
+        phases(d, measure, so_far=so_far, beside=beside, title=joined(*names, f"{measure} {which}"))
+        for so_far, which in ((True, "so far"), (False, "by window"))
+        for measure in dict.fromkeys(c.measure for d in beside for c in d.curves)
+        for names, d in named
+        if any(c.measure == measure for c in d.curves)
+    ]
+    lines = tuple(line for part, d in shown for line in _gap_lines(story, part, d))
+    text = _windows_caption(beside[0])
+    if chosen:
+        text += " Of each strategy the best budget is drawn."
+    text += left_out_of(len(shown), len(every))
+    return Section("Over the stream", text, tuple(drawings), lines=lines)
+
+
+def _drawn_streams(story: Story, part: Part) -> list[OnlineDescription]:
+    """Systems whose streams are drawn: all, or of a sweep the best budgets and the baseline."""
+    known = {d.dims.get("system", ""): d for d in online_of(story, part)}
+    rows = main_rows(story, part)
+    return [known[r.dims["system"]] for r in rows if r.dims["system"] in known]
+
+
+def _adapting(story: Story, part: Part) -> list[OnlineDescription]:
+    """Those of them that ask: the passive baseline is the same before and after."""
+    found = _drawn_streams(story, part)
+    return [d for d in found if d.queries or "budget" in d.dims or "strategy" not in d.dims]
+
+
+def _windows_caption(found: OnlineDescription) -> str:
+    """What is drawn, and what a window and its band are."""
+    windows = "batch" if found.window == 1 else f"window of {found.window} batches"
+    text = f"Over everything so far, and over each {windows} by itself."
+    bare = [c for c in found.curves if all(v is None for v in c.lower)]
+    if len(bare) == len(found.curves):
+        return text
+    few = any(not c.so_far for c in bare)
+    more = "; a single window has too few batches for one" if few else ""
+    return f"{text} Bands are pointwise intervals{more}."
+
+
+def _gap_lines(story: Story, part: Part, found: OnlineDescription) -> list[Line]:
+    """What adapting saves, and whether that gets less over the stream."""
+    own = [r for r in story.whole if r.dims["system"] == found.dims["system"]]
+    rows = {r.label: r for r in own if part_of(r) == part}
+    lines = []
+    for measure in DRAWN:
+        row, trend = (rows.get(f"{measure}_gap{end}") for end in ("", "_trend"))
+        more = ""
+        if row is None or row.value is None:
+            continue
+        if trend is not None and trend.value is not None:
+            more = f"Change of the gap over the stream: {value(trend)}, {verdict_of(trend)}."
+        look, chip = SAVING.get(verdict_of(row), ("open", "inconclusive"))
+        name = joined(isolated(found.dims["system"]), part.name, measure)
+        lines.append(Line(look, chip, name, f"adapting saves {value(row)}", more))
+    return lines
+
+
+def streams(story: Story) -> Section:
+    """Streams one by one, those that cost most first."""
+    drawings = [
+        streams_forest(found, measure, title=joined(measure, part.name))
+        for part in story.parts
+        if (found := [d for d in _drawn_streams(story, part) if d.by_stream][:MOST_SYSTEMS])
+        for measure in DRAWN
+        if any(of.measure == measure for d in found for of in d.by_stream)
+    ]
+    text = "Each stream alone, those that cost most first."
+    if any(d.runs > 1 for d in story.described_as(OnlineDescription)):
+        text += " Items and targets are those of a run, in the mean."
+    return Section("Streams one by one", text, tuple(drawings))
+
+
+def passive_and_active(story: Story) -> Section:
+    """Annotations and costs of the passive baseline and of the best (paper 000, Table II)."""
+    names = _drawn_measures(story)[::-1]
+    cells = [cell for part in story.parts for cell in _compared(story, part, names)]
+    header = ("collection", "application", "strategy", "questions a batch", "annotations")
+    columns = (text for name in names for text in (name, "its interval"))
+    table = without_empty_columns("Passive against active", (*header, *columns), cells)
+    text = (
+        "The passive baseline is trained once on a pool of its own and asks nothing; active is the "
+        f"best budget of each strategy by {story.main}. After adaptation; annotations of a run."
+    )
+    chosen = (m for r in story.whole for m in r.signature.split("|"))
+    sets = next((m for m in chosen if m.startswith("annotations:")), "").partition(":")[2]
+    if "training" not in sets.split("+"):
+        text += (
+            f" The labels that the passive baseline was trained on do not count (annotations: "
+            f"{listed(sets.split('+'))}); [streams] annotations can name training."
+        )
+    return Section("Passive against active", text, tables=(table,))
+
+
+def _compared(story: Story, part: Part, names: Sequence[str]) -> list[tuple[str, ...]]:
+    """The passive baseline, then the best budget of each strategy by the main measure."""
+    rows = sorted(main_rows(story, part), key=lambda row: asked(row) is not None)
+    if not rows or asked(rows[0]) is not None or not is_swept(story.mains(part)):
+        return []
+    cells = []
+    for row in rows:
+        beside = {r.label: r for r in story.whole if r.dims == row.dims}
+        made = beside.get("n_annotations")
+        cells.append(
+            (
+                *(row.dims.get(name, "") for name in PARTS),
+                row.dims.get("strategy") or row.dims["system"],
+                "none" if asked(row) is None else amount(budget_of(row)),
+                "" if made is None or made.value is None else amount(made.value),
+                *(t for n in names for t in (figures(beside[n]) if n in beside else ("", ""))),
+            )
+        )
+    return cells
 
 
 PAGE = Page(
     sections=(
-        *(before_and_after, by_budget, over_the_stream, streams, passive_and_active),
+        *(by_budget, over_the_stream, streams, passive_and_active),
         *(subsets, comparison, gates),
     ),
-    main=main_of,
-    titles=titles,
-    lead=lead,
-    verdict=verdict,
-    line=line_of,
-    remarks=remarks,
+    main=verdict.main_of,
+    titles=verdict.titles,
+    lead=verdict.lead,
+    verdict=verdict.verdict,
+    line=verdict.line_of,
+    remarks=verdict.remarks,
     drawn=drawn_of,
     named=("strategy", "budget"),
     resampled=resampled_of,

@@ -1,4 +1,5 @@
-"""From event logs and labels to `Online`; a batch at which a run was killed is left out.
+"""From event logs and labels to `Online`; a batch at which a run was killed is left out;
+systems side by side.
 
 The order of the events of a log is trusted for one thing only: where the predictions after
 adaptation stand in the order of those before, they are laid side by side without a join.
@@ -6,15 +7,23 @@ adaptation stand in the order of those before, they are laid side by side withou
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from truecost.core.measure import Array
 from truecost.errors import InputError, counted, first_five
 from truecost.formats.events import EventLog, Labels
-from truecost.tasks.streams.labels import Naming, code_of, naming_of, numbered, runs_of
-from truecost.tasks.streams.records import PHASES, Online
+from truecost.outputs.event_logs import labelled, run_of
+from truecost.tasks.streams.records import (
+    PHASES,
+    Naming,
+    Online,
+    code_of,
+    naming_of,
+    numbered,
+)
 
 LAST_PLACE = ("run", "stream", "batch")
 
@@ -23,13 +32,9 @@ def without_open_end(log: EventLog) -> EventLog:
     """A log without its last batch where that lacks predictions after adaptation.
 
     Only the batch that the log ends with can be open: predictions that are missing anywhere else
-    are a fault. A log without any prediction after adaptation is whole.
-
-    Returns
-    -------
-    EventLog
-        The same object where nothing is missing; otherwise `problems` names the batch, and how many
-        questions and answers of it are not counted.
+    are a fault. A log without any prediction after adaptation is whole. Where nothing is missing
+    it is the same object; otherwise `problems` names the batch, and how many questions of it are
+    not counted.
     """
     frame = log.frame
     placed = frame.filter(pl.col("batch").is_not_null()).tail(1)
@@ -55,8 +60,6 @@ def without_open_end(log: EventLog) -> EventLog:
 
 
 PLACE = ("seed", "stream", "batch")
-
-
 KEYS = (*PLACE, "id")
 
 
@@ -71,37 +74,19 @@ def read_online(
     about: Mapping[str, str] | None = None,
     cpu_s: float = 0.0,
 ) -> Online:
-    """The record of one system.
+    """The record of one system; what is given is as `truecost.tasks.streams.work.read` says.
 
-    Parameters
-    ----------
-    logs : sequence of EventLog
-        One for each run, or one that names its runs; a log without runs is a run of its file's
-        name.
-    labels : Labels, optional
-        What is right; the labels of the predictions when left out.
-    target : str, optional
-        Label of the class to detect; every other label is then the other class.
-    classes : sequence of str
-        All classes, in order; those that occur when left out.
-    numbers : bool
-        Whether numbers are predicted.
-    about : mapping of str to str, optional
-        Further dims: strategy, budget.
-    cpu_s : float
-        Seconds of CPU that no event tells.
-
-    Raises
-    ------
-    InputError
-        When an item lacks a label, a prediction of one of the phases or a decision, labels are not
-        understood, or there is nothing to score.
+    A log without runs is a run of its file's name.
     """
     seeds, streams, frame = _joined(logs)
     source = ", ".join(log.source for log in logs)
     predicted = _items(frame, source)
-    items = _labelled(predicted, labels, source, seeds, streams)
-    notes = _others(predicted, items, labels)
+    right, on = (None, ["id"]) if labels is None else _keyed(labels, seeds, streams)
+    items, notes = labelled(
+        predicted, right, source, "a column named stream tells streams apart", on
+    )
+    if set(predicted["label"].cast(pl.String)).isdisjoint(items["label"].cast(pl.String)):
+        notes = []  # the two are written in other ways
     naming = naming_of(items, target, classes, numbers=numbers, source=source)
     places, items = _placed(naming.coded(items))
     rows = _rows(items, frame)
@@ -139,7 +124,7 @@ def _run(log: EventLog, logs: int) -> pl.Series:
     run = log.frame["run"]
     if logs == 1 or not run.null_count():
         return run
-    return run.fill_null(Path(log.source).name.partition(".")[0])
+    return run.fill_null(run_of(log.source))
 
 
 def _items(frame: pl.DataFrame, source: str) -> pl.DataFrame:
@@ -157,13 +142,9 @@ def _items(frame: pl.DataFrame, source: str) -> pl.DataFrame:
     second = parts["post"].select(*KEYS, pl.col("label").alias("again"), *_renamed("post"))
     if first.select(KEYS).equals(second.select(KEYS)):
         return _agreed(first.hstack(second.drop(KEYS)), source)
-    keys = [*KEYS]
-    joined = first.join(second, on=keys, how="full", coalesce=True, maintain_order="left")
+    joined = first.join(second, on=[*KEYS], how="full", coalesce=True, maintain_order="left")
     if joined.height != first.height or first.height != second.height:
-        lost = pl.concat(
-            [first.join(second, on=keys, how="anti"), second.join(first, on=keys, how="anti")],
-            how="diagonal",
-        )["id"]
+        lost = in_one_only(first, second, KEYS)
         raise InputError(
             f"{source}: {counted(len(lost), 'item', 'have')} a prediction of one phase only: "
             f"{first_five(lost)}: where pre and post are logged, every item needs both"
@@ -188,80 +169,33 @@ def _renamed(phase: str) -> list[pl.Expr]:
     return [pl.col(c).alias(f"{c}_{phase}") for c in ("decision", "score")]
 
 
-def _labelled(
-    items: pl.DataFrame,
-    labels: Labels | None,
-    source: str,
-    seeds: Sequence[str],
-    streams: Sequence[str],
-) -> pl.DataFrame:
-    """The items with what is right, and what else the labels say of them."""
-    if labels is None:
-        if items["label"].null_count():
-            missing = items.filter(pl.col("label").is_null())["id"]
-            raise InputError(
-                f"{source}: {counted(len(missing), 'item', 'have')} no label: "
-                f"{first_five(missing)}: give a file of labels (--labels), or labels in the "
-                f"predictions"
-            )
-        return items
-    right, on = _keyed(labels, seeds, streams)
-    further = [c for c in right.columns if c in items.columns and c not in (*on, "label")]
-    joined = items.drop("label").join(right.drop(further), on=on, how="left", maintain_order="left")
-    if joined["label"].null_count():
-        missing = joined.filter(pl.col("label").is_null())["id"]
-        raise InputError(
-            f"{labels.source}: no label for {counted(len(missing), 'item')} of {source}: "
-            f"{first_five(missing)}: every predicted item needs one"
-        )
-    return joined
-
-
-def _others(predicted: pl.DataFrame, items: pl.DataFrame, labels: Labels | None) -> list[str]:
-    """A note where the labels of a file are others than those in the log, written alike."""
-    if labels is None:
-        return []
-    own = predicted.select(*KEYS, own=pl.col("label").cast(pl.String)).drop_nulls("own")
-    both = own.join(items.select(*KEYS, "label"), on=KEYS)
-    alike = set(both["own"].unique()) & set(both["label"].unique())
-    differ = both.filter(pl.col("own") != pl.col("label"))
-    if not alike or not differ.height:
-        return []
-    return [
-        f"{labels.source}: {counted(differ.height, 'item', 'have')} another label than in the log: "
-        f"{first_five(differ['id'])}: the file is right"
-    ]
-
-
 def _keyed(
     labels: Labels, seeds: Sequence[str], streams: Sequence[str]
-) -> tuple[pl.DataFrame, list[str]]:
+) -> tuple[Labels, list[str]]:
     """The labels with places of runs and streams, and the columns that tell them apart."""
-    right, on = labels.frame.with_columns(pl.col("id", "label").cast(pl.String)), ["id"]
+    right, on = labels.frame, ["id"]
     for column, place, names in (("run", "seed", seeds), ("stream", "stream", streams)):
         if column in right.columns:
             codes = {text: code for code, text in enumerate(names)}
             found = code_of(right[column].cast(pl.String).fill_null(""), codes)
             right = right.drop(column).with_columns(pl.Series(place, found))
             on.append(place)
-    _refuse_repeated(right, on, labels.source)
-    return right, on
+    return Labels(labels.source, right), on
 
 
-def _refuse_repeated(right: pl.DataFrame, on: Sequence[str], source: str) -> None:
-    """Refuse two labels of one item."""
-    repeated = right.select(on).is_duplicated()
-    if repeated.any():
-        ids = right.filter(repeated)["id"].unique(maintain_order=True)
-        raise InputError(
-            f"{source}: {counted(len(ids), 'id')} with several labels: {first_five(ids)}: "
-            f"give each item one (a column named stream tells streams apart)"
-        )
+def _stretches(columns: Sequence[Array]) -> tuple[npt.NDArray[np.int64], Array]:
+    """Where each stretch of equal rows starts, and the number of its stretch for each row."""
+    rows = len(columns[0])
+    changes = np.zeros(rows, bool)
+    changes[:1] = True
+    for column in columns:
+        changes[1:] |= column[1:] != column[:-1]
+    return np.flatnonzero(changes), np.cumsum(changes) - 1
 
 
 def _placed(items: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The batches in order, and the items in order of theirs, with the row of it as `unit`."""
-    starts, stretch = runs_of([items[c].to_numpy() for c in PLACE])
+    starts, stretch = _stretches([items[c].to_numpy() for c in PLACE])
     stretches = items.select(PLACE)[starts]
     places = stretches.unique().sort(PLACE)
     if places.height == stretches.height and places.equals(stretches):
@@ -354,3 +288,60 @@ def _before(frame: pl.DataFrame) -> pl.DataFrame:
         .sum()
         .sort("seed", "stream", "set")
     )
+
+
+def pair_online(systems: Sequence[Online]) -> list[Online]:
+    """Systems that saw the same items in the same batches, these in one order."""
+    first = systems[0]
+    return [first, *(_alike(first, other) for other in systems[1:])]
+
+
+def _alike(one: Online, other: Online) -> Online:
+    """The other with its items in the order of the first."""
+    named = f"{one.name} and {other.name}"
+    for what in ("kind", "classes", "seeds", "streams", "phases"):
+        a, b = getattr(one, what), getattr(other, what)
+        if a != b:
+            raise InputError(
+                f"{named} have different {what} ({_names_text(a)} against {_names_text(b)}): only "
+                f"logs of the same streams and runs can be compared item by item"
+            )
+    keys = ("seed", "stream", "batch")
+    if not one.batches.select(keys).equals(other.batches.select(keys)):
+        raise InputError(
+            f"{named} have other batches ({counted(one.batches.height, 'batch')} "
+            f"against {other.batches.height}): they must have seen the same stream"
+        )
+    if not one.items.select("unit", "id").equals(other.items.select("unit", "id")):
+        other = _ordered(one, other)
+    if not one.items["label"].equals(other.items["label"]):
+        differ = one.items.filter(one.items["label"].ne_missing(other.items["label"]))["id"]
+        raise InputError(
+            f"{named} have other labels for {counted(len(differ), 'item')}: {first_five(differ)}"
+        )
+    return other
+
+
+def _ordered(one: Online, other: Online) -> Online:
+    """The items of the other in the order of the first; InputError where they are others."""
+    keys = ["unit", "id"]
+    found = one.items.select(keys).join(other.items, on=keys, how="inner", maintain_order="left")
+    if found.height != max(one.items.height, other.items.height):
+        lost = in_one_only(one.items, other.items, keys).unique(maintain_order=True)
+        raise InputError(
+            f"{one.name} and {other.name} do not have the same items in the same batches: "
+            f"{first_five(lost)}: only logs of one stream can be compared"
+        )
+    return replace(other, items=found.select(other.items.columns))
+
+
+def in_one_only(one: pl.DataFrame, other: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
+    """Ids of the rows that one of two frames has alone."""
+    return pl.concat(
+        a.join(b, on=[*keys], how="anti")["id"] for a, b in ((one, other), (other, one))
+    )
+
+
+def _names_text(value: object) -> str:
+    """Names, the first few."""
+    return first_five(value) if isinstance(value, tuple) and value else str(value or "none")

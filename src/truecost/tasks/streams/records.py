@@ -1,36 +1,35 @@
-"""`Online`: what a system said on its streams, what it asked, and what is right.
+"""`Online`: what a system said on its streams, what it asked, and what is right; labels as
+codes.
 
 A *batch* is what arrives together; a *stream* is a sequence of batches (a language, say); a *run*
 is one pass of the method with its own seed. Each item of a batch is predicted before the system
 adapts to the batch (`pre`, prequential) and afterwards (`post`, postquential).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from truecost.core.factors import Factor
-from truecost.core.subsets import Masks, masks_of
-from truecost.errors import InputError, counted, first_five
-from truecost.task import named_labels
+from truecost.core.measure import Array
+from truecost.errors import InputError, UsageError, counted, first_five, near
+from truecost.task import Rows, named_labels
 
-Array = npt.NDArray[Any]
 Kind = Literal["detection", "classes", "numbers"]
 PHASES = ("pre", "post")
 OWN = (
     *("unit", "id", "label", "answer"),
     *(f"{what}_{phase}" for what in ("decision", "score") for phase in PHASES),
 )  # columns of the items; others come with the labels
-SUBSETS = ("stream", "seed", "batch")  # what items can always be told apart by
 
 
-@dataclass(frozen=True, eq=False)
-class Online:
+@dataclass(frozen=True, eq=False, repr=False)
+class Online(Rows):
     """The runs of one system over its streams.
 
     Attributes
@@ -41,17 +40,17 @@ class Online:
     seeds, streams : tuple of str
         Names of the runs and of the streams, sorted.
     batches : polars.DataFrame
-        One row for each batch, sorted by `seed` and `stream` (places in the above) and `batch`
-        (its number): `cpu_pre` (seconds of the predictions before adaptation) and `cpu_rest`.
+        Sorted by `seed` and `stream` (places in the above) and `batch` (its number): `cpu_pre`
+        (seconds of the predictions before adaptation) and `cpu_rest`.
     items : polars.DataFrame
-        One row for each item in order of its batch: `unit` (row of `batches`), `id`, `label`,
-        `decision_pre` and `decision_post` (codes of classes, or numbers), `score_pre` and
-        `score_post`, `answer` (what the person answered in time for the postquential prediction;
-        null otherwise), and the further columns of the labels.
+        In order of their batches: `unit` (row of `batches`), `id`, `label`, `decision_pre` and
+        `decision_post` (codes of classes, or numbers), `score_pre` and `score_post`, `answer`
+        (what the person answered in time for the postquential prediction; null otherwise), and the
+        further columns of the labels.
     questions : polars.DataFrame
-        One row for each question: `unit` (row of `batches`) in which it was asked, `item` (row of
-        `items`; null where the item was never predicted) and the `seconds` that the person was
-        active (null where unmeasured).
+        `unit` (row of `batches`) in which it was asked, `item` (row of `items`; null where the
+        item was never predicted) and the `seconds` that the person was active (null where
+        unmeasured).
     before : polars.DataFrame
         What was done before the streams: `seed`, `stream`, `set`, the `count` of its annotations,
         their `seconds`, how many of them are `timed`, and seconds of `cpu`.
@@ -61,8 +60,6 @@ class Online:
         Further dims of the rows: `strategy`, `budget`.
     signature : str
         Choices made while reading, separated by bars.
-    problems : tuple of str
-        What a reader should know.
     cpu_s : float
         Seconds of CPU of the whole run that no event tells (records of `truecost resources`).
     """
@@ -82,7 +79,7 @@ class Online:
     problems: tuple[str, ...] = ()
     cpu_s: float = 0.0
     item: ClassVar[str] = "item"
-    task: ClassVar[str] = "stream"
+    task: ClassVar[str] = "streams"
 
     def __len__(self) -> int:
         return self.items.height
@@ -94,10 +91,6 @@ class Online:
         of = " and ".join(counted(len(names), what) for names, what in several if len(names) > 1)
         said = f"{counted(len(self), 'item')} in {counted(self.batches.height, 'batch')}"
         return f"{said}{f' of {of}' if of else ''}; {counted(self.questions.height, 'question')}"
-
-    def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
-        """The columns that subsets are told by, and what a row of them is."""
-        return ((self.columns(), self.item),)
 
     def right(self) -> tuple[pl.DataFrame, ...]:
         """The items of each stream with their labels, as a frame whose rows have no order."""
@@ -153,9 +146,7 @@ class Online:
         columns = ("stream", "batch") if self.shared else ("seed", "stream", "batch")
         named = self.batches.select(columns)
         units = named.unique().sort(columns)
-        strata = units.select(columns[:-1])
-        stratum = strata.unique().sort(columns[:-1]).with_row_index("code")
-        codes = strata.join(stratum, on=columns[:-1], maintain_order="left")["code"]
+        codes = units.select(pl.struct(columns[:-1]).rle_id()).to_series()  # they are sorted
         place = units.with_row_index("place")
         places = named.join(place, on=columns, maintain_order="left")["place"]
         labels = np.array([self._named(row) for row in units.iter_rows(named=True)])
@@ -169,56 +160,42 @@ class Online:
         seed = f"{self.seeds[row['seed']]}/" if "seed" in row else ""
         return f"{seed}{self.streams[row['stream']]}/{row['batch']:010d}"
 
-    def columns(self) -> pl.DataFrame:
+    @property
+    def frame(self) -> pl.DataFrame:
         """What subsets are made of: stream, seed, batch, and what came with the labels."""
-        unit = self.items["unit"]
         return pl.DataFrame(
             {
-                "stream": pl.Series(self.streams).gather(self.batches["stream"].gather(unit)),
-                "seed": pl.Series(self.seeds).gather(self.batches["seed"].gather(unit)),
-                "batch": self.batches["batch"].gather(unit),
+                **self._where("stream", "seed"),
+                "batch": self.batches["batch"].gather(self.items["unit"]),
                 **{name: self.items[name] for name in self.items.columns if name not in OWN},
             }
         )
 
-    def masks(self, subset: str | tuple[str, str]) -> Masks:
-        """Name and items of each subset; UsageError and InputError as `masks_of` says."""
-        return masks_of(self.columns(), subset, self.name, "item")
-
     def take(self, mask: npt.NDArray[np.bool_]) -> "Online":
         """The items of a subset, with what was annotated before the streams that it touches."""
-        kept = pl.Series(mask)
-        place = kept.cast(pl.Int64).cum_sum() - 1
-        asked = self.questions.filter(pl.col("item").is_not_null())
-        asked = asked.filter(kept.gather(asked["item"]))
-        items = asked["item"]
-        part = replace(
-            self,
-            items=self.items.filter(kept),
-            questions=asked.with_columns(item=place.gather(items).cast(items.dtype)),
-        )
-        filled = part.sizes > 0
-        seen = self.batches.filter(pl.Series(filled)).select("seed", "stream").unique()
+        kept, unit, item = pl.Series(mask), self.items["unit"], self.questions["item"]
+        filled = np.bincount(unit.filter(kept).to_numpy(), minlength=self.batches.height) > 0
+        part = self._part(kept, pl.Series(filled), kept.gather(item).fill_null(value=False))
+        seen = part.batches.select("seed", "stream").unique()
         before = self.before.join(seen, on=["seed", "stream"], how="semi", maintain_order="left")
-        return replace(part, before=before)._of_batches(filled)
+        return replace(part, before=before)
 
-    def _of_batches(self, filled: npt.NDArray[np.bool_]) -> "Online":
-        """Some batches alone, with their items and the questions that were asked in them."""
-        kept = pl.Series(filled)
-        place = kept.cast(pl.Int64).cum_sum() - 1
-        row = self.items["unit"]
-        stays = kept.gather(row)
-        row_place = stays.cast(pl.Int64).cum_sum() - 1
-        items = self.items.filter(stays)
-        asked = self.questions.filter(kept.gather(self.questions["unit"]))
-        at = asked["item"]
+    def _part(self, items: pl.Series, batches: pl.Series, asked: pl.Series) -> "Online":
+        """Some batches with some of their items and questions; what of an item that is gone was
+        asked has none.
+        """
+        unit, item = self.items["unit"].dtype, self.questions["item"].dtype
+        batch_places, item_places = (
+            (kept.cast(pl.Int64).cum_sum() - 1).set(~kept, None) for kept in (batches, items)
+        )
+        left, questions = self.items.filter(items), self.questions.filter(asked)
         return replace(
             self,
-            batches=self.batches.filter(kept),
-            items=items.with_columns(unit=place.gather(items["unit"]).cast(row.dtype)),
-            questions=asked.with_columns(
-                unit=place.gather(asked["unit"]).cast(row.dtype),
-                item=pl.when(stays.gather(at)).then(row_place.gather(at)).cast(at.dtype),
+            batches=self.batches.filter(batches),
+            items=left.with_columns(unit=batch_places.gather(left["unit"]).cast(unit)),
+            questions=questions.with_columns(
+                unit=batch_places.gather(questions["unit"]).cast(unit),
+                item=item_places.gather(questions["item"]).cast(item),
             ),
         )
 
@@ -230,67 +207,178 @@ class Online:
             first=pl.col("size").first(), last=pl.col("size").last(), row=pl.col("row").last()
         )
         short = found.filter(pl.col("last") < pl.col("first"))["row"]
-        return self._of_batches(~ends["row"].is_in(short.implode()).to_numpy())
+        kept = ~ends["row"].is_in(short.implode())
+        items, asked = (kept.gather(of["unit"]) for of in (self.items, self.questions))
+        return self._part(items, kept, asked)
 
 
-def pair_online(systems: Sequence[Online]) -> list[Online]:
-    """Systems that saw the same items in the same batches, these in one order.
+NONE = -1
 
-    Raises
-    ------
-    UsageError
-        When some systems are of another task.
-    InputError
-        When items, batches or labels do not agree.
+
+def texts_of(column: pl.Series) -> list[str]:
+    """The different texts of a column, sorted."""
+    return sorted(column.drop_nulls().unique().cast(pl.String).to_list())
+
+
+def code_of(column: pl.Series, codes: Mapping[str, int]) -> npt.NDArray[np.int32]:
+    """The code of each text of a column; -1 where there is none.
+
+    Only the different texts are looked at as texts where the column holds categories.
     """
-    first = systems[0]
-    return [first, *(_alike(first, other) for other in systems[1:])]
+    if not isinstance(column.dtype, pl.Categorical | pl.Enum):
+        column = column.cast(pl.Categorical)
+    found = column.unique().drop_nulls()
+    places = found.to_physical().to_numpy().astype(np.int64)
+    table = np.full(int(places.max(initial=-1)) + 2, NONE, np.int32)
+    table[places] = [codes.get(text, NONE) for text in found.cast(pl.String)]
+    physical = column.to_physical().fill_null(len(table) - 1).to_numpy()
+    return np.asarray(table[physical])
 
 
-def _alike(one: Online, other: Online) -> Online:
-    """The other with its items in the order of the first."""
-    named = f"{one.name} and {other.name}"
-    for what in ("kind", "classes", "seeds", "streams", "phases"):
-        a, b = getattr(one, what), getattr(other, what)
-        if a != b:
+def numbered(column: pl.Series, unnamed: str) -> tuple[tuple[str, ...], npt.NDArray[np.int32]]:
+    """The sorted names of a column and the place of each row's; `unnamed` where it has none."""
+    names = texts_of(column)
+    if not column.null_count():
+        return tuple(names), code_of(column, {text: place for place, text in enumerate(names)})
+    every = sorted({*names, unnamed})
+    codes = code_of(column, {text: place for place, text in enumerate(every)})
+    return tuple(every), np.where(codes == NONE, every.index(unnamed), codes).astype(np.int32)
+
+
+PAIRS = (("0", "1"), ("nontarget", "target"), ("false", "true"), ("reject", "accept"))
+DECIDED = tuple(f"decision_{phase}" for phase in PHASES)
+
+
+@dataclass(frozen=True)
+class Naming:
+    """How texts become codes: detection, classes (in the order of the codes) or numbers.
+
+    Detection of one class among several has a `target`: every other text is the other class.
+    """
+
+    kind: Kind
+    classes: tuple[str, ...]
+    target: str | None = None
+    source: str = "log"
+
+    @property
+    def signature(self) -> str:
+        """What it says in signatures."""
+        target = f"|target:{self.target}" if self.target is not None else ""
+        return f"kind:{self.kind}{target}"
+
+    def coded(self, items: pl.DataFrame) -> pl.DataFrame:
+        """The items with codes (or numbers) for labels and decisions."""
+        named = {c: "label" if c == "label" else "decision" for c in ("label", *DECIDED)}
+        return items.with_columns(
+            self.code(items[c], what, items["id"])
+            for c, what in named.items()
+            if c in items.columns
+        )
+
+    def code(self, texts: pl.Series, what: str, ids: pl.Series) -> pl.Series:
+        """Codes of texts (int32; numbers as float64), null where there is none."""
+        if self.kind == "numbers":
+            return self._numbers(texts, what, ids)
+        codes = {text: code for code, text in enumerate(self.classes)}
+        if self.kind == "detection":
+            present = texts_of(texts)
+            codes |= {text: said for text in present if (said := plain(text)) is not None}
+            if self.target is not None and (self.target in present or set(present) - set(codes)):
+                codes = {text: int(text == self.target) for text in present}
+        found = pl.Series(texts.name, code_of(texts, codes))
+        if found.min() == NONE:
+            found = found.set(texts.is_null(), None)
+            self._refuse(found == NONE, texts, what, ids)
+        return found
+
+    def _numbers(self, texts: pl.Series, what: str, ids: pl.Series) -> pl.Series:
+        """The numbers that texts are."""
+        found = texts.cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+        known = found.is_finite().fill_null(False)
+        self._refuse(texts.is_not_null() & ~known, texts, what, ids)
+        return found
+
+    def _refuse(self, wrong: pl.Series, texts: pl.Series, what: str, ids: pl.Series) -> None:
+        """Refuse texts that are not what is wanted, naming the first item."""
+        if not wrong.any():
+            return
+        others = texts.filter(wrong).unique(maintain_order=True)
+        wanted = "finite numbers" if self.kind == "numbers" else ", ".join(self.classes)
+        hint = "" if self.kind == "numbers" else " (--classes, --target)"
+        raise InputError(
+            f"{self.source}: {what} {first_five(others)}, the first of item "
+            f"{ids.filter(wrong)[0]}: expected {wanted}{hint}"
+        )
+
+
+def plain(text: str) -> int | None:
+    """1 for a text that says target, 0 for one that says nontarget, None for any other."""
+    bare = text.strip().casefold().removesuffix(".0")
+    for pair in PAIRS:
+        if bare in pair:
+            return pair.index(bare)
+    return None
+
+
+def naming_of(
+    items: pl.DataFrame,
+    target: str | None,
+    classes: Sequence[str],
+    *,
+    numbers: bool,
+    source: str,
+) -> Naming:
+    """What the labels of some items are."""
+    if numbers:
+        if target is not None or classes:
+            raise UsageError("numbers have no target and no classes: leave out one or the other")
+        return Naming("numbers", (), source=source)
+    present = texts_of(items["label"])
+    decided = sorted({text for c in DECIDED if c in items.columns for text in texts_of(items[c])})
+    if target is not None:
+        if target not in present:
             raise InputError(
-                f"{named} have different {what} ({_said(a)} against {_said(b)}): only logs of the "
-                f"same streams and runs can be compared item by item"
+                f"{source}: no item has the target label {target!r}; the labels are "
+                f"{first_five(present)}"
             )
-    keys = ("seed", "stream", "batch")
-    if not one.batches.select(keys).equals(other.batches.select(keys)):
+        words = [t for t in decided if plain(t) is None]
+        _refuse_strange(words, present, source)
+        _refuse_unknown(words, {*present, *classes}, source)
+        return Naming("detection", ("other", target), target, source)
+    if not classes and all(plain(text) is not None for text in present):
+        return Naming("detection", PAIRS[0], source=source)
+    found = tuple(classes) or tuple(sorted({*present, *decided}))
+    if len(found) < 2:
         raise InputError(
-            f"{named} have other batches ({counted(one.batches.height, 'batch')} "
-            f"against {other.batches.height}): they must have seen the same stream"
+            f"{source}: the only label is {first_five(found)}: two classes are needed at least "
+            f"(name the target with --target, or the classes with --classes)"
         )
-    if not one.items.select("unit", "id").equals(other.items.select("unit", "id")):
-        other = _ordered(one, other)
-    if not one.items["label"].equals(other.items["label"]):
-        differ = one.items.filter(one.items["label"].ne_missing(other.items["label"]))["id"]
+    if len(set(found)) < len(found):
+        raise UsageError(f"classes {', '.join(found)}: name each once")
+    _refuse_strange(decided, present, source)
+    folded = {text.strip().casefold() for text in present}
+    near = [t for t in decided if t not in present and t.strip().casefold() in folded]
+    _refuse_unknown(near, {*present, *classes}, source)
+    return Naming("classes", found, source=source)
+
+
+def _refuse_unknown(decided: Sequence[str], known: Collection[str], source: str) -> None:
+    """Refuse a decision that is no label, and most often one that is spelled in another way."""
+    for text in decided:
+        if text not in known:
+            hint = near(text.strip(), sorted(known))
+            raise InputError(
+                f"{source}: decision {text!r} is no label{hint}: the labels are "
+                f"{first_five(sorted(known))}; a class that no item has is named with --classes"
+            )
+
+
+def _refuse_strange(decided: Sequence[str], present: Sequence[str], source: str) -> None:
+    """Refuse decisions of which none is a label: they are written in another way."""
+    if decided and not set(decided) & set(present):
         raise InputError(
-            f"{named} have other labels for {counted(len(differ), 'item')}: {first_five(differ)}"
+            f"{source}: no decision is one of the labels: decisions are {first_five(decided)}, "
+            f"labels {first_five(present)}: write both alike (or name the target with --target and "
+            f"decide 1 or 0)"
         )
-    return other
-
-
-def _ordered(one: Online, other: Online) -> Online:
-    """The items of the other in the order of the first; InputError where they are others."""
-    keys = ["unit", "id"]
-    found = one.items.select(keys).join(other.items, on=keys, how="inner", maintain_order="left")
-    if found.height != max(one.items.height, other.items.height):
-        lost = pl.concat(
-            [
-                one.items.select(keys).join(other.items, on=keys, how="anti"),
-                other.items.select(keys).join(one.items, on=keys, how="anti"),
-            ]
-        )["id"].unique(maintain_order=True)
-        raise InputError(
-            f"{one.name} and {other.name} do not have the same items in the same batches: "
-            f"{first_five(lost)}: only logs of one stream can be compared"
-        )
-    return replace(other, items=found.select(other.items.columns))
-
-
-def _said(value: object) -> str:
-    """Names, the first few."""
-    return first_five(value) if isinstance(value, tuple) and value else str(value or "none")

@@ -1,55 +1,130 @@
-"""Rows of an online system: every measure before and after adaptation, each with its signature."""
+"""Evidence and rows of an online system: every measure before and after adaptation, signed.
 
-from collections.abc import Iterator, Mapping, Sequence
+Batches stand on the side of the tallies where they are resampled; where only streams or seeds are,
+all counts are fixed and a replicate costs next to nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
+import numpy as np
 from msgspec import structs
 
-from truecost.core.application import Application
 from truecost.core.estimates import Context
-from truecost.core.evidence import Evidence, Part
+from truecost.core.evidence import Evidence
 from truecost.core.flags import raised
-from truecost.core.measure import Measure
+from truecost.core.measure import Array, Measure
 from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring
+from truecost.core.tally import Tally
+from truecost.core.unit_index import Slots
 from truecost.errors import UsageError
-from truecost.names import AnnotationSet
+from truecost.outputs.event_logs import refuse_bca
 from truecost.task import Dims
-from truecost.tasks.measures import find, registry
-from truecost.tasks.streams.counting import Counted
-from truecost.tasks.streams.measures.effort import TASK
+from truecost.tasks.measures import suiting
+from truecost.tasks.streams.counting import Counted, before
+from truecost.tasks.streams.measures import TASK
 from truecost.tasks.streams.options import SETS, StreamScoring
-from truecost.tasks.streams.records import PHASES, Online
-from truecost.tasks.streams.tallies import evidence_of, parts_of
+from truecost.tasks.streams.pooling import COUNTS, SUMS
+from truecost.tasks.streams.records import Online
+
+NAMED = (("", COUNTS), ("_sums", SUMS))  # ends of the names of the tallies, and what they hold
+
+
+def parts_of(
+    count: Counted,
+    phase: str,
+    part: str,
+    *,
+    windows: bool = False,
+    kept: Array | None = None,
+    started: bool = True,
+) -> dict[str, Tally]:
+    """The two tallies of a phase under the name of a part.
+
+    With `windows` they have a third axis, `window`, and nothing of what was before the streams, as
+    without `started`. The batches that are `kept` alone are counted, and resampled among each
+    other.
+    """
+    online, values = count.online, count.phases[phase]
+    axes = {
+        "seed": (online.seeds, online.batches["seed"].to_numpy()),
+        "stream": (online.streams, online.batches["stream"].to_numpy()),
+    }
+    fixed = before(count)
+    if windows:
+        window = count.place // count.window
+        axes["window"] = (tuple(str(w) for w in range(int(window.max(initial=0)) + 1)), window)
+    if windows or not started:
+        shape = tuple(len(labels) for labels, _ in axes.values())
+        fixed = {name: np.zeros(shape, column.dtype) for name, column in fixed.items()}
+    if kept is not None:
+        values = {name: column[kept] for name, column in values.items()}
+        axes = {name: (labels, codes[kept]) for name, (labels, codes) in axes.items()}
+    return {
+        f"{part}{end}": _tally(count, {n: values[n] for n in names}, axes, fixed, kept)
+        for end, names in NAMED
+    }
+
+
+def _tally(
+    count: Counted,
+    statistics: Mapping[str, Array],
+    axes: Mapping[str, tuple[tuple[str, ...], Array]],
+    fixed: Mapping[str, Array],
+    kept: Array | None,
+) -> Tally:
+    """Sums with batches as units where they are resampled, and fixed where they are not."""
+    always = np.stack([fixed[name] for name in statistics], axis=-1)
+    if count.by_batch:
+        return Tally.count([count.units(kept)], statistics, axes, fixed=always)
+    whole = np.zeros_like(always)
+    places = tuple(codes for _, codes in axes.values())
+    np.add.at(whole, places, np.stack([*statistics.values()], axis=-1))
+    labels = {name: tuple(labels) for name, (labels, _) in axes.items()}
+    return _fixed(whole + always, labels, statistics)
+
+
+def _fixed(values: Array, axes: Mapping[str, tuple[str, ...]], names: Iterable[str]) -> Tally:
+    """A tally of what no resampling of batches changes."""
+    none = Slots((), np.zeros((0, 1), np.int32))
+    empty = np.zeros((0, values.shape[-1]), values.dtype)
+    return Tally(none, np.zeros(0, np.int64), empty, axes, tuple(names), values)
+
+
+def before_parts(count: Counted, part: str) -> dict[str, Tally]:
+    """What was annotated before the streams alone, as the two tallies of a part."""
+    fixed = before(count)
+    axes = {"seed": count.online.seeds, "stream": count.online.streams}
+    return {
+        f"{part}{end}": _fixed(np.stack([fixed[n] for n in names], axis=-1), axes, names)
+        for end, names in NAMED
+    }
+
+
+def parts_of_phases(
+    count: Counted, *, windows: bool = False, begun: bool = False, **how: Any
+) -> dict[str, Tally]:
+    """The tallies of each phase side by side, `online_pre` and so on; by window too, and what was
+    annotated before the streams alone (`begun`), where these are asked for.
+    """
+    parts: dict[str, Tally] = {}
+    for phase in count.online.phases:
+        parts |= parts_of(count, phase, f"online_{phase}", **how)
+        if windows:
+            parts |= parts_of(count, phase, f"online_{phase}_windows", windows=True)
+        if begun:
+            parts |= before_parts(count, f"online_{phase}_before")
+    return parts
+
 
 ERRORS = ("p_miss", "p_fa", "act_dcf", "error_rate", "mean_loss", "n_missed", "n_false_alarms")
-
-
 COSTLY = ("imlm", "imlm_seconds", "imlm_money", "total_price", "mean_loss")  # of q, losses, prices
-
-
 SECONDS = ("imlm_seconds", "imlm_money", "total_price")
-
-
 PRICED = ("imlm_money", "total_price")
-
-
-SUMS = ("total_price", "n_annotations", "n_items", "n_missed", "n_false_alarms")  # nothing pooled
-
-
-def signed(signature: str, measure: Measure, phase: str, count: Counted) -> str:
-    """A signature with the choices of a measure behind its label.
-
-    Parameters
-    ----------
-    signature : str
-        As `truecost.estimate` makes it.
-    phase : str
-        Empty for measures of both.
-    """
-    label, _, rest = signature.partition("|")
-    return "|".join([label, *choices(measure.name, phase, count), rest])
+ADDED = ("total_price", "n_annotations", "n_items", "n_missed", "n_false_alarms")  # nothing pooled
 
 
 def choices(name: str, phase: str, count: Counted) -> list[str]:
@@ -63,7 +138,7 @@ def choices(name: str, phase: str, count: Counted) -> list[str]:
         said += _decisions(count)
     if base in COSTLY:
         said += _losses(count, base)
-    if base not in SUMS:
+    if base not in ADDED:
         said.append(f"pooling:{how.pooling}")
     if base in (*COSTLY, "n_annotations") and base != "mean_loss":
         said += _annotations(count, phase)
@@ -105,8 +180,7 @@ def _losses(count: Counted, base: str) -> list[str]:
 def _annotations(count: Counted, phase: str) -> list[str]:
     """Which annotations count, and when."""
     how = count.how
-    named: tuple[AnnotationSet | str, ...] = tuple(n for n in SETS if n in how.annotations)
-    said = [f"annotations:{'+'.join(named) or 'none'}"]
+    said = [f"annotations:{'+'.join(n for n in SETS if n in how.annotations) or 'none'}"]
     if phase != "post":
         said.append(f"prequential:{'current-batch' if how.current_batch else 'earlier-batches'}")
     if how.before:
@@ -119,15 +193,7 @@ def _exact(number: float) -> str:
     return repr(float(number)).removesuffix(".0")
 
 
-PLAIN = StreamScoring()
-
-
-DCF = Application.detection(3, 1, 0.5)  # 0.75 Pmiss + 0.25 Pfa, as in paper 000
-
-
 GAPS = ("imlm_gap", "imlm_gap_trend", "act_dcf_gap", "act_dcf_gap_trend")
-
-
 DEFAULTS = {
     "detection": (
         *("imlm", "act_dcf", "p_miss", "p_fa"),
@@ -136,51 +202,34 @@ DEFAULTS = {
     "classes": ("imlm", "error_rate", "n_annotations", "imlm_gap", "imlm_gap_trend"),
     "numbers": ("imlm", "mean_loss", "n_annotations", "imlm_gap", "imlm_gap_trend"),
 }
-
-
+DEPENDENT = "streams (moving blocks of batches are not exchangeable)"
 OF_DETECTION = ("act_dcf", "p_miss", "p_fa", "n_missed", "n_false_alarms", *GAPS[2:])
 
 
-def measures_of(
-    asked: Sequence[str], online: Online | None = None, how: StreamScoring = PLAIN
-) -> list[Measure]:
+def asked_of(online: Online, scoring: Scoring) -> list[Measure]:
     """The measures asked for, or those that suit what a system puts out.
 
-    Parameters
-    ----------
-    how : StreamScoring
-        With prices, and the seconds of an item, their measures are among the default ones.
-
-    Raises
-    ------
-    UsageError
-        When a measure is not known, belongs to another task, or is for detection only.
+    With prices, and the seconds of an item, their measures are among the default ones.
     """
-    own = [m.name for m in registry(TASK).values() if m.task == TASK]
-    names = asked or _defaults(online, how)
-    found = []
-    for name in dict.fromkeys(names):
-        measure = find(name, TASK)
-        if measure.task != TASK:
-            raise UsageError(f"measure {name!r} is not for event logs: take {', '.join(own)}")
-        if online is not None and online.kind != "detection" and measure.name in OF_DETECTION:
+    names = scoring.measures or _defaults(online, scoring.chosen(StreamScoring))
+    found = suiting(names, TASK, "event logs")
+    for measure in found:
+        if online.kind != "detection" and measure.name in OF_DETECTION:
             raise UsageError(
-                f"measure {name!r} is for detection; {online.name} puts out {online.kind}: "
-                f"name the target (--target), or take {', '.join(DEFAULTS[online.kind])}"
+                f"measure {measure.label!r} is for detection; {online.name} puts out "
+                f"{online.kind}: name the target (--target), or take "
+                f"{', '.join(DEFAULTS[online.kind])}"
             )
-        if online is not None and measure.name in GAPS and len(online.phases) < 2:
+        if measure.name in GAPS and len(online.phases) < 2:
             raise UsageError(
-                f"measure {name!r} needs predictions before and after adaptation; {online.name} "
-                f"has only {online.phases[0]}"
+                f"measure {measure.label!r} needs predictions before and after adaptation; "
+                f"{online.name} has only {online.phases[0]}"
             )
-        found.append(measure)
     return found
 
 
-def _defaults(online: Online | None, how: StreamScoring) -> tuple[str, ...]:
+def _defaults(online: Online, how: StreamScoring) -> tuple[str, ...]:
     """What is shown unless something is asked for."""
-    if online is None:
-        return DEFAULTS["detection"]
     names = [n for n in DEFAULTS[online.kind] if n not in GAPS or len(online.phases) == 2]
     if how.item_seconds is not None:  # with the mean of the annotations it is the imlm itself
         names.insert(1, "imlm_seconds")
@@ -189,21 +238,11 @@ def _defaults(online: Online | None, how: StreamScoring) -> tuple[str, ...]:
     return tuple(names)
 
 
-def asked_of(online: Online, scoring: Scoring) -> list[Measure]:
-    """The measures asked for, or those that suit what a system puts out."""
-    return measures_of(scoring.measures, online, scoring.chosen(StreamScoring))
-
-
-def batches(online: Online, scoring: Scoring, dims: Dims, whole: object) -> Iterator[Batch]:
+def batches(online: Online, scoring: Scoring, dims: Dims, _whole: object) -> Iterator[Batch]:
     """A batch for each phase, and one for the gaps, which have both."""
-    del whole
-    how, application = scoring.chosen(StreamScoring), application_of(scoring.application, online)
+    how = scoring.chosen(StreamScoring)
     measures = asked_of(online, scoring)
-    if scoring.method == "bca":
-        raise UsageError(
-            "bca intervals are not defined for event logs (moving blocks of batches are not "
-            "exchangeable): use the method auto or percentile"
-        )
+    refuse_bca(scoring.method, DEPENDENT)
     if how.prices.cpu and not online.cpu_seconds:
         raise UsageError(
             f"{online.name}: an hour of CPU has the price {how.prices.cpu:g}, and no CPU was "
@@ -211,23 +250,13 @@ def batches(online: Online, scoring: Scoring, dims: Dims, whole: object) -> Iter
             f"events (record_cpu = true in a live run), name records of truecost resources "
             f"(resources of the system in a study), or leave out --cpu-price"
         )
-    chosen, count = replace(scoring, application=application), Counted.of(online, application, how)
+    count = Counted.of(online, scoring)
     if scoring.plan.block_length is not None and not count.by_batch:
         raise UsageError(
             f"--block-length goes with --resample batch: {online.name} is resampled by "
             f"{count.resample}, so that no blocks are drawn; leave it out"
         )
-    yield from Rows(count, chosen, dims).batches(measures)
-
-
-def application_of(application: Application, online: Online) -> Application:
-    """The application of a system: that of the paper unless one is given."""
-    if online.kind != "detection":
-        return application
-    if application == Application():
-        return DCF
-    application.require_detection()
-    return application if application.priors else application.with_priors((0.5, 0.5))
+    yield from Rows(count, scoring, dims).batches(measures)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,53 +274,50 @@ class Rows:
         phases = self.count.online.phases if alone else ()
         for k, phase in enumerate(phases):
             places = range(k, len(alone) * len(phases), len(phases))
-            yield self._batch(evidence_of(self.count, phase), alone, {"phase": phase}, places)
+            evidence = Evidence(parts_of(self.count, phase, "online"), outer=self.count.outer)
+            yield self._batch(evidence, alone, phase, places)
         if gaps:
             trend = any("trend" in m.name for m in gaps)
             places = range(len(alone) * len(phases), len(alone) * len(phases) + len(gaps))
-            yield self._batch(gap_evidence(self.count, windows=trend), gaps, {}, places)
+            parts = parts_of_phases(self.count, windows=trend)
+            yield self._batch(Evidence(parts, outer=self.count.outer), gaps, "", places)
 
     def _batch(
         self,
         evidence: Evidence,
         measures: Sequence[Measure],
-        phase: Mapping[str, str],
+        phase: str,
         places: Sequence[int],
     ) -> Batch:
         count = self.count
         return Batch(
             evidence=evidence,
             measures=[replace(m, function=partial(m.function, how=count.effort)) for m in measures],
-            application=self.scoring.application,
+            application=count.application,
             plan=count.plan(self.scoring.plan),
             context=self._context(phase),
             places=places,
-            finish=partial(self._all_finished, measures, phase.get("phase", "")),
+            finish=lambda rows: [self._finished(row, phase) for row in rows],
         )
 
-    def _all_finished(
-        self, measures: Sequence[Measure], phase: str, rows: Sequence[Estimate]
-    ) -> list[Estimate]:
-        return [self._finished(row, m, phase) for row, m in zip(rows, measures, strict=True)]
-
-    def _finished(self, row: Estimate, measure: Measure, phase: str) -> Estimate:
-        """A row with its signature and flags, paired only with one of the same choices."""
-        signature = signed(row.signature, measure, phase, self.count)
-        chosen = "|".join(choices(measure.name, phase, self.count))
-        told = {} if row.value is not None else {"reason": _reason(row, self.count)}
+    def _finished(self, row: Estimate, phase: str) -> Estimate:
+        """A row with its choices behind the label in the signature, paired with none of others."""
+        chosen = choices(row.measure, phase, self.count)
+        label, _, rest = row.signature.partition("|")
+        # That exactly as many questions are asked of every batch is nothing odd.
+        planned = row.measure in ("n_annotations", "n_items")
         return structs.replace(
             row,
-            signature=signature,
-            resampling=f"{row.resampling}|{chosen}",
-            flags=_flags(row),
-            **told,
+            signature="|".join([label, *chosen, rest]),
+            resampling=f"{row.resampling}|{'|'.join(chosen)}",
+            flags=tuple(f for f in row.flags if not (planned and f == "no_spread")),
+            reason=row.reason if row.value is not None else _reason(row, self.count),
         )
 
-    def _context(self, phase: Mapping[str, str]) -> Context:
+    def _context(self, phase: str) -> Context:
         """What the rows say besides their values."""
         count, online = self.count, self.count.online
-        kept = count.scored(phase.get("phase", ""))
-        label = count.label if kept is None else count.label[kept]
+        label = count.label[count.scored(phase)]
         counts: dict[str, float] = {
             "batches": online.batches.height,
             "queries": online.questions.height,
@@ -302,22 +328,18 @@ class Rows:
         if online.kind == "detection":
             targets = int((label == 1).sum())
             counts |= {"targets": targets, "nontargets": len(label) - targets}
+        resampled = f"resampled:{count.resample}"
+        if count.by_batch:
+            length = self.scoring.plan.block_length or count.block_length
+            resampled += f"|block-length:{length}"
         return Context(
-            {**self.about, **phase},
+            {**self.about, **({"phase": phase} if phase else {})},
             len(label),
             counts=counts,
             item="item",
-            signature="|".join(filter(None, (online.signature, self._resampled()))),
+            signature="|".join(filter(None, (online.signature, resampled))),
             flags=raised(crossed=count.resample == "both"),
         )
-
-    def _resampled(self) -> str:
-        """What is resampled, and the length of the blocks, in the signature."""
-        count = self.count
-        if not count.by_batch:
-            return f"resampled:{count.resample}"
-        length = self.scoring.plan.block_length or count.block_length
-        return f"resampled:{count.resample}|block-length:{length}"
 
 
 def _reason(row: Estimate, count: Counted) -> str | None:
@@ -327,19 +349,3 @@ def _reason(row: Estimate, count: Counted) -> str | None:
     if row.measure in PRICED and count.how.prices.person is None:
         return "undefined: no price of the person's hour is known (--person-price)"
     return "undefined: no annotation was timed: state the seconds of an item (--item-seconds)"
-
-
-def _flags(row: Estimate) -> tuple[str, ...]:
-    """Flags of a row; that exactly as many questions are asked of every batch is nothing odd."""
-    planned = row.measure in ("n_annotations", "n_items")
-    return tuple(f for f in row.flags if not (planned and f == "no_spread"))
-
-
-def gap_evidence(count: Counted, *, windows: bool) -> Evidence:
-    """Both phases side by side, and by window where that is asked for."""
-    parts: dict[str, Part] = {}
-    for phase in PHASES:
-        parts |= parts_of(count, phase, f"online_{phase}")
-        if windows:
-            parts |= parts_of(count, phase, f"online_{phase}_windows", windows=True)
-    return Evidence(parts, outer=count.outer)

@@ -1,17 +1,105 @@
-"""Which budget pays off: the best of those tried, and how sure it is against its neighbours."""
+"""Rows by strategy and budget, and which budget pays off: the best, and how sure it is."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
+from msgspec.structs import replace
 
 from truecost.core.comparison import compare
-from truecost.core.digits import between, figure, percent
-from truecost.core.results import Estimate
+from truecost.core.digits import between, counted, figure, percent
+from truecost.core.measure import Floats
+from truecost.core.results import Estimate, Row
 from truecost.errors import UsageError, first_five
 from truecost.names import Objective
-from truecost.tasks.streams.swept import WITHOUT_QUESTIONS
+
+if TYPE_CHECKING:
+    from truecost.outputs.described import Described
+
+WITHOUT_QUESTIONS = ("act_dcf",)  # leave out what questions cost: no budget pays off by them
+AFTER = "post"  # the phase that is shown where there are both
+FIGURES = ("value", "lower", "upper")
+
+
+@dataclass(frozen=True)
+class Swept:
+    """One measure over several budgets: rows of each strategy by budget, the smallest first.
+
+    Baselines have no budget, as the passive one.
+    """
+
+    strategies: Mapping[str, tuple[Row, ...]]
+    baselines: tuple[Row, ...]
+
+    @property
+    def asking(self) -> list[Row]:
+        """All rows with a budget."""
+        return [row for rows in self.strategies.values() for row in rows]
+
+    @property
+    def budgets(self) -> list[float]:
+        """All budgets, the smallest first."""
+        return sorted({budget_of(row) for row in self.asking})
+
+
+def asked(row: "Described") -> float | None:
+    """How many questions a batch, as a row or a description says; None where it does not."""
+    try:
+        number = float(row.dims["budget"])
+    except (KeyError, ValueError):
+        return None
+    return number if math.isfinite(number) and number >= 0 else None
+
+
+def budget_of(row: Row) -> float:
+    """The budget of a row that has one."""
+    number = asked(row)
+    assert number is not None
+    return number
+
+
+def best_of(rows: Sequence[Row]) -> Row | None:
+    """The row with the best value, the smaller budget of equal ones; None without any value."""
+    known = [row for row in rows if row.value is not None]
+    sign = 1 if all(row.direction == "lower" for row in known) else -1
+    return min(known, key=lambda row: sign * (row.value or 0.0), default=None)
+
+
+def swept_of(rows: Sequence[Row]) -> Swept:
+    """Rows of one measure by strategy and budget.
+
+    Differences, subsets, and predictions before adaptation are left out where there are others.
+    """
+    from truecost.pictures.rows import one_measure
+
+    values = [r for r in rows if r.kind == "value" and "subset" not in r.dims]
+    if any(r.dims.get("phase") == AFTER for r in values):
+        values = [r for r in values if r.dims.get("phase") == AFTER]
+    one_measure(values)
+    found: dict[str, dict[float, Row]] = {}
+    for row in (r for r in values if asked(r) is not None):
+        name, budget = row.dims.get("strategy", ""), budget_of(row)
+        other = found.setdefault(name, {}).setdefault(budget, row)
+        if other is not row:
+            said = " and ".join(f"({', '.join(r.dims.values())})" for r in (other, row))
+            raise UsageError(
+                f"two rows have {questions(budget)}{f' of {name}' if name else ''}: {said}: draw "
+                f"one collection and application at a time"
+            )
+    return Swept(
+        {name: tuple(own[budget] for budget in sorted(own)) for name, own in found.items()},
+        tuple(row for row in values if asked(row) is None),
+    )
+
+
+def is_swept(rows: Sequence[Row]) -> bool:
+    """Whether rows are of several budgets, one row for each strategy and budget."""
+    found = [(row.dims.get("strategy", ""), asked(row)) for row in rows if asked(row) is not None]
+    return len({budget for _, budget in found}) > 1 and len(found) == len({*found})
+
 
 BESIDE = "act_dcf"  # told beside the objective, as it leaves out what questions cost
 MONEY = ("total_price", "imlm_money")  # defined only where the person's hour has a price
@@ -19,9 +107,6 @@ OBJECTIVES = (*MONEY, "imlm", "imlm_seconds")  # unless one is named the first w
 NAMED = "the objective that was named"
 PRICED = "the person's hour has a price, and no objective was named"
 UNNAMED = "no objective was named"
-AFTER = "post"
-PHASES = {"pre": "before adaptation", AFTER: "after adaptation"}
-Floats = npt.NDArray[np.float64]
 
 
 class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,8 +116,6 @@ class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
     ----------
     budget : float or None
         Questions a batch; None for the passive baseline, which asks nothing.
-    value, lower, upper : float or None
-        As in its row.
     best : float or None
         Share of the replicates in which no other of the budgets compared is better; of equal ones
         the smaller is the better.
@@ -49,12 +132,8 @@ class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
 class SweepDifference(msgspec.Struct, frozen=True, kw_only=True):
     """What another choice costs more than the best one.
 
-    Attributes
-    ----------
-    value, lower, upper : float or None
-        Difference to the best in the unit of the measure, paired replicate by replicate.
-    verdict : {"better", "worse", "same", "inconclusive"}
-        Of this choice against the best one.
+    The difference is in the unit of the measure, paired replicate by replicate; the verdict
+    ("better", "worse", "same", "inconclusive") is that of this choice against the best one.
     """
 
     strategy: str
@@ -85,10 +164,6 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
         Everything compared, by strategy and budget.
     others : tuple of SweepDifference
         The budgets next to the best one; over all strategies the best of each other one.
-    passive : SweepPoint, optional
-        The passive baseline.
-    text : str
-        The same in words.
     """
 
     measure: str
@@ -109,36 +184,25 @@ def advice_of(
 ) -> tuple[SweepAdvice, ...]:
     """Advice for each strategy, then over all, by the objective and by the cost of errors.
 
-    Parameters
-    ----------
-    rows : sequence of Estimate
-        Of one system for each strategy and budget, on the same streams; the rows of subsets are
-        left out.
-    objective : str, optional
-        The measure by which budgets are judged; where none is named, the first of `OBJECTIVES` that
-        has a value.
-
-    Returns
-    -------
-    tuple of SweepAdvice
-        Nothing where there is but one budget, or no objective is scored.
-
-    Raises
-    ------
-    UsageError
-        When the objective is not scored, or has no value.
+    From the rows of one system for each strategy and budget, on the same streams; those of subsets
+    are left out. Nothing where there is but one budget, or no objective is scored. Where no
+    `objective` is named, budgets are judged by the first of `OBJECTIVES` that has a value.
+    UsageError when the objective is not scored, or has no value.
     """
     known = _valued(rows)
     if objective is not None and objective not in known:
-        raise UsageError(_lacking(objective, rows, known))
-    usual: str = next((name for name in OBJECTIVES if name in known), "")
-    first: str = objective or usual
+        row = next((row for row in rows if row.measure == objective), None)
+        take = f"take {first_five(known)}"
+        do = f"add it to measures in the study{f', or {take}' if known else ''}"
+        why = f"is not scored: {do}" if row is None else f"has no value ({row.reason}): {take}"
+        raise UsageError(f"objective {objective!r} {why}")
+    first: str = objective or next((name for name in OBJECTIVES if name in known), "")
     why = NAMED if objective else PRICED if first in MONEY else UNNAMED
     return tuple(
         advice
         for application in dict.fromkeys(row.dims.get("application", "") for row in rows)
         for measure in dict.fromkeys(filter(None, (first, BESIDE)))
-        for advice in _of_measure(
+        for advice in _measure_advice(
             _chosen(rows, measure, application), application, why if measure == first else ""
         )
     )
@@ -152,14 +216,6 @@ def _valued(rows: Sequence[Estimate]) -> list[str]:
         for measure in (*OBJECTIVES, BESIDE)
         if any(row.value is not None for name in names for row in _chosen(rows, measure, name))
     ]
-
-
-def _lacking(objective: str, rows: Sequence[Estimate], known: Sequence[str]) -> str:
-    """Why budgets cannot be judged by an objective, and what to do."""
-    row = next((row for row in rows if row.measure == objective), None)
-    why = "is not scored" if row is None else f"has no value ({row.reason})"
-    do = f"add it to measures in the study{f', or take {first_five(known)}' if known else ''}"
-    return f"objective {objective!r} {why}: {do if row is None else f'take {first_five(known)}'}"
 
 
 def judged_by(sweeps: Sequence[SweepAdvice], rows: Sequence[Estimate]) -> tuple[str, ...]:
@@ -176,36 +232,35 @@ def judged_by(sweeps: Sequence[SweepAdvice], rows: Sequence[Estimate]) -> tuple[
 
 def _chosen(rows: Sequence[Estimate], measure: str, application: str) -> list[Estimate]:
     """The rows of a measure after adaptation, those of a strategy together, by budget."""
+    wanted = {"phase": AFTER, "application": application}
     found = [
         row
         for row in rows
-        if row.measure == measure
-        and row.dims.get("phase") == AFTER
-        and row.dims.get("application", "") == application
-        and "subset" not in row.dims
-        and "strategy" in row.dims
+        if row.measure == measure and {"strategy", "subset"} & {*row.dims} == {"strategy"}
+        if all(row.dims.get(name, "") == text for name, text in wanted.items())
     ]
     order = list(dict.fromkeys(row.dims["strategy"] for row in found))
-    return sorted(found, key=lambda r: (order.index(r.dims["strategy"]), _budget(r) or 0))
+    return sorted(found, key=lambda r: (order.index(r.dims["strategy"]), asked(r) or 0))
 
 
-def _of_measure(
+def _measure_advice(
     rows: Sequence[Estimate], application: str, objective: str
 ) -> Iterator[SweepAdvice]:
     """By one measure: each strategy by itself, then all of them."""
     about = application, objective
-    asking = [row for row in rows if _budget(row) is not None]
-    passive = next((_point(row) for row in rows if _budget(row) is None), None)
-    strategies = list(dict.fromkeys(row.dims["strategy"] for row in asking))
-    alone = [[row for row in asking if row.dims["strategy"] == name] for name in strategies]
-    if len(asking) < 2:
-        return
-    for name, own in zip(strategies, alone, strict=True):
+    asking = [row for row in rows if asked(row) is not None]
+    passive = next((_point(row) for row in rows if asked(row) is None), None)
+    alone: dict[str, list[Estimate]] = {}
+    for row in asking:
+        alone.setdefault(row.dims["strategy"], []).append(row)
+    for name, own in alone.items():
         if len(own) > 1:
-            yield _advice(own, _next_to(own, _best(own)), name, about, passive)
-    if len(strategies) > 1:
+            place = _best(own)  # against the next smaller and the next larger budget
+            others = [own[k] for k in (place - 1, place + 1) if 0 <= k < len(own)]
+            yield _advice(own, others, name, about, passive)
+    if len(alone) > 1:
         best = _best(asking)
-        others = [own[_best(own)] for own in alone if asking[best] not in own]
+        others = [own[_best(own)] for own in alone.values() if asking[best] not in own]
         yield _advice(asking, others, "", about, passive)
 
 
@@ -218,30 +273,23 @@ def _advice(
 ) -> SweepAdvice:
     """The best of some rows, against some others of them; about: application and objective."""
     application, objective = about
-    shares = _shares(rows)
     place = _best(rows)
     best = rows[place]
-    points = tuple(_point(row, share) for row, share in zip(rows, shares, strict=True))
-    found = tuple(_difference(row, best) for row in others)
-    edge = "" if best.measure in WITHOUT_QUESTIONS else _edge(best, rows)
-    return SweepAdvice(
+    points = tuple(map(_point, rows, _shares(rows)))
+    found = SweepAdvice(
         measure=best.measure,
         phase=best.dims["phase"],
         application=application,
         objective=objective,
         strategy=strategy,
         best=points[place],
-        edge=edge,
+        edge="" if best.measure in WITHOUT_QUESTIONS else _range_end(best, rows),
         points=points,
-        others=found,
+        others=tuple(_difference(row, best) for row in others),
         passive=passive,
-        text=_text(best, points[place], found, edge, strategy, about),
+        text="",
     )
-
-
-def _budget(row: Estimate) -> float | None:
-    """Questions a batch; None for the passive baseline."""
-    return float(row.dims["budget"]) if "budget" in row.dims else None
+    return replace(found, text=_text(found, best))
 
 
 def _cost(row: Estimate) -> Floats:
@@ -265,12 +313,7 @@ def _shares(rows: Sequence[Estimate]) -> list[float | None]:
     return [float(count / costs.shape[1]) for count in counts]
 
 
-def _next_to(rows: Sequence[Estimate], place: int) -> list[Estimate]:
-    """The next smaller and the next larger budget."""
-    return [rows[k] for k in (place - 1, place + 1) if 0 <= k < len(rows)]
-
-
-def _edge(best: Estimate, rows: Sequence[Estimate]) -> str:
+def _range_end(best: Estimate, rows: Sequence[Estimate]) -> str:
     """Whether the best is the smallest or largest budget of its strategy."""
     own = [row for row in rows if row.dims["strategy"] == best.dims["strategy"]]
     if len(own) < 2 or best not in (own[0], own[-1]):
@@ -279,76 +322,63 @@ def _edge(best: Estimate, rows: Sequence[Estimate]) -> str:
 
 
 def _point(row: Estimate, share: float | None = None) -> SweepPoint:
-    return SweepPoint(
-        strategy=row.dims["strategy"],
-        budget=_budget(row),
-        value=row.value,
-        lower=row.lower,
-        upper=row.upper,
-        best=share,
-    )
+    figures = {name: getattr(row, name) for name in FIGURES}
+    return SweepPoint(strategy=row.dims["strategy"], budget=asked(row), best=share, **figures)
 
 
 def _difference(row: Estimate, best: Estimate) -> SweepDifference:
     """What a row costs more than the best."""
-    found = compare(row, best)
-    return SweepDifference(
-        strategy=row.dims["strategy"],
-        budget=_budget(row) or 0.0,
-        value=found.difference.value,
-        lower=found.difference.lower,
-        upper=found.difference.upper,
-        verdict=found.verdict,
-    )
+    found, strategy, budget = compare(row, best), row.dims["strategy"], asked(row) or 0.0
+    figures = {name: getattr(found.difference, name) for name in FIGURES}
+    return SweepDifference(strategy=strategy, budget=budget, verdict=found.verdict, **figures)
 
 
-def _text(
-    row: Estimate,
-    best: SweepPoint,
-    others: Sequence[SweepDifference],
-    edge: str,
-    strategy: str,
-    about: tuple[str, str],
-) -> str:
+def _text(advice: SweepAdvice, row: Estimate) -> str:
     """The advice in words."""
-    application, objective = about
+    best, strategy = advice.best, advice.strategy
     whose = strategy or f"all strategies: {best.strategy}"
-    where = f" ({application})" if application else ""
+    where = f" ({advice.application})" if advice.application else ""
     found = f"{figure(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}".strip()
-    if row.measure in WITHOUT_QUESTIONS and not objective:
-        least = f"it is {_end(row)} at {questions(best.budget)}: {found}"
+    if row.measure in WITHOUT_QUESTIONS and not advice.objective:
+        end = "lowest" if row.direction == "lower" else "highest"
+        least = f"it is {end} at {questions(best.budget)}: {found}"
         return f"{whose}: {row.measure}{where} leaves out what questions cost; {least}"
-    share = (
-        "" if best.best is None else f", the best in {percent(round(best.best, 2))} of replicates"
-    )
+    share = ""
+    if best.best is not None:
+        share = f", the best in {percent(round(best.best, 2))} of replicates"
     said = [f"{whose}, {questions(best.budget)}: {row.measure}{where} {found}{share}"]
-    said += [_said(other, strategy) for other in others]
+    for other in advice.others:
+        name = f"{other.budget:g}" if strategy else f"{other.strategy}, {questions(other.budget)},"
+        figures = figure(other.value), between(other.lower, other.upper)
+        said.append(against(other, name, figures, one=not strategy or other.budget == 1))
     if row.measure in WITHOUT_QUESTIONS:
         said.append(f"{row.measure} leaves out what questions cost")
-    if edge:
-        beyond = "more" if edge == "highest" else "fewer"
-        asked = "" if edge == "lowest" and not best.budget else f": try {beyond}"
-        said.append(f"it is the {edge} budget tried{asked}")
+    if advice.edge:
+        said.append(f"it is the {advice.edge} budget tried{budget_hint(advice.edge, best)}")
     return "; ".join(said)
 
 
-def _end(row: Estimate) -> str:
-    """Which end of a measure is the best."""
-    return "lowest" if row.direction == "lower" else "highest"
+def budget_hint(edge: str, best: SweepPoint) -> str:
+    """Where a better budget than the lowest or highest one may lie: `: try more`."""
+    if edge == "lowest" and not best.budget:
+        return ""
+    return f": try {'fewer' if edge == 'lowest' else 'more'}"
 
 
-def _said(other: SweepDifference, strategy: str) -> str:
-    """What another choice costs more, in words: `8 cost 0.01 more [0.004, 0.02]: worse`."""
-    name = f"{other.budget:g}" if strategy else f"{other.strategy}, {questions(other.budget)},"
+def against(other: SweepDifference, name: str, figures: tuple[str, str], *, one: bool) -> str:
+    """What another choice costs more, in words: `8 cost 0.01 more [0.004, 0.02]: worse`.
+
+    The figures are its value and interval as a reader sees them.
+    """
     if other.value is None:
         return f"{name} cannot be compared"
-    verb = "cost" if strategy and other.budget != 1 else "costs"
+    verb = "costs" if one else "cost"
     if other.verdict == "same":
         return f"{name} {verb} the same in every replicate"
-    more = f"{figure(other.value)} more {between(other.lower, other.upper)}".strip()
+    more = " more ".join(figures).strip()
     return f"{name} {verb} {more}: {other.verdict}"
 
 
 def questions(budget: float | None) -> str:
     """`4 questions a batch`."""
-    return f"{budget:g} question{'s' * (budget != 1)} a batch"
+    return "no questions" if budget is None else f"{counted(budget, 'question')} a batch"

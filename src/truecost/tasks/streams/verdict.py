@@ -1,31 +1,39 @@
 """What the verdict says of systems that learn with a person's help, and of a sweep of budgets."""
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
-from truecost.core.digits import Scale, amount, between, counted, figure, percent, scale_of
-from truecost.core.results import Row, figures
-from truecost.report.resampled import resampled_of
+from truecost.core.digits import amount, counted, percent, scale_of, uncertain
+from truecost.core.results import Row
+from truecost.outputs.described import of_part
 from truecost.report.section import Group, Line
-from truecost.report.story import Part, Story, goodness
-from truecost.report.verdict import costs, lead_of, worst
+from truecost.report.story import Part, Story, goodness, without_dims
+from truecost.report.verdict import costs, lead_of, worst_subset
+from truecost.report.verdict import line_of as common_line
 from truecost.report.words import (
     AFTER,
     BEFORE,
     SAID,
     against_naive,
-    caveats,
     isolated,
     listed,
+    resampled_of,
     titles_of,
+    value,
 )
 from truecost.tasks.streams.describing import OnlineDescription
-from truecost.tasks.streams.sweep import SweepAdvice
-from truecost.tasks.streams.swept import WITHOUT_QUESTIONS, asked, best_of, is_swept, swept_of
-
-if TYPE_CHECKING:
-    from truecost.tasks.streams.sweep import SweepDifference, SweepPoint
-
+from truecost.tasks.streams.sweep import (
+    WITHOUT_QUESTIONS,
+    SweepAdvice,
+    SweepPoint,
+    against,
+    asked,
+    best_of,
+    budget_hint,
+    is_swept,
+    questions,
+    swept_of,
+)
 
 CHIPS = {  # against doing all by hand
     "better": "less than by hand",
@@ -33,40 +41,20 @@ CHIPS = {  # against doing all by hand
     "same": "same as by hand",
     "inconclusive": "inconclusive",
 }
-
-
-COSTS = {  # against rejecting or accepting everything
-    "better": "better than naive",
-    "worse": "worse than naive",
-    "same": "same as naive",
-    "inconclusive": "inconclusive",
-}
-
-
 MANY = 4  # systems; of more, over several budgets, the best are told of
-
-
 COUNTED = ("n_missed", "n_false_alarms")
 
 
 def online_of(story: Story, part: Part) -> list[OnlineDescription]:
     """The systems of a part as they were described, in their order."""
-    dims = dict(part.dims)
-    return [
-        d
-        for d in story.described_as(OnlineDescription)
-        if all(d.dims.get(name, "") == dims.get(name, "") for name in ("collection", "application"))
-    ]
+    return of_part(story.described_as(OnlineDescription), part)
 
 
-def beside(story: Story, row: Row) -> dict[tuple[str, str], Row]:
+def measures_beside(story: Story, row: Row) -> dict[tuple[str, str], Row]:
     """All measures of what a row is about, by label and phase; gaps have none."""
-    about = _about(row)
-    return {(r.label, r.dims.get("phase", "")): r for r in story.whole if _about(r) == about}
-
-
-def _about(row: Row) -> dict[str, str]:
-    return {name: text for name, text in row.dims.items() if name != "phase"}
+    about = without_dims(row, ("phase",)).dims
+    beside = (r for r in story.whole if without_dims(r, ("phase",)).dims == about)
+    return {(r.label, r.dims.get("phase", "")): r for r in beside}
 
 
 def about_imlm(story: Story, row: Row) -> str:
@@ -92,39 +80,39 @@ def lead(story: Story, row: Row) -> str:
 
 
 def titles(story: Story) -> tuple[str, str] | None:
-    """Title and heading of a sweep; None where there is none."""
-    said = swept_said(story)
-    return titles_of(said) if said else None
+    """Title and heading of a sweep (`margin, random with 8 budgets; passive`), if it is one."""
+    rows = [row for part in story.parts for row in story.mains(part)]
+    if not is_swept(rows):
+        return None
+    budgets = {asked(row) for row in rows} - {None}
+    asking = dict.fromkeys(r.dims.get("strategy", "") for r in rows if asked(r) is not None)
+    names = dict.fromkeys(r.dims.get("strategy", r.dims["system"]) for r in rows if not asked(r))
+    others = [name for name in names if name not in asking]
+    said = f"{listed([*filter(None, asking)], 3)} with {counted(len(budgets), 'budget')}".strip()
+    return titles_of("; ".join(filter(None, (said, listed(others, 3)))))
 
 
 def text_of(story: Story, row: Row) -> str:
     """`0.25 [0.21, 0.29] after adapting, 0.29 [..] before; act_dcf 0.16 [..]`."""
-    found = beside(story, row)
+    found = measures_beside(story, row)
     phase = row.dims.get("phase", "")
-    said = plain(row)
+    said = value(row)
     earlier = found.get((row.label, BEFORE))
     adapts = earlier is None or phase != AFTER or earlier.value != row.value
     if phase and adapts:
         said += f" {SAID[phase]}"
     if phase == AFTER and earlier is not None and adapts:
-        said += f", {plain(earlier)} before"
+        said += f", {value(earlier)} before"
     cost = found.get(("act_dcf", phase))
     if cost is not None and cost is not row:
-        said += f"; act_dcf {plain(cost)}"
+        said += f"; act_dcf {value(cost)}"
     return said
-
-
-def plain(row: Row) -> str:
-    """A value with its interval, or why there is none."""
-    if row.value is None:
-        return row.reason or "undefined"
-    return " ".join(filter(None, figures(row)))
 
 
 def more_of(story: Story, row: Row) -> str:
     """Annotations, errors, and what was resampled."""
     phase = row.dims.get("phase", "")
-    found = {name: r for (name, p), r in beside(story, row).items() if p == phase}
+    found = {name: r for (name, p), r in measures_beside(story, row).items() if p == phase}
     resampled = resampled_of(row)
     said = (_effort(found, row), _errors(found, row), resampled and f"resampled: {resampled}")
     return "; ".join(filter(None, said))
@@ -152,31 +140,11 @@ def _errors(found: dict[str, Row], row: Row) -> str:
 
 
 def line_of(story: Story, row: Row) -> Line:
-    """The verdict on one system."""
-    state = against_naive(row)
-    more = more_of(story, row)
-    if state != "same" and (beware := caveats(row)):
-        more = f"{more}. But {beware}."
-    look = {"better": "good", "worse": "bad"}.get(state, "open")
-    return Line(look, chip_of(row), isolated(row.dims["system"]), text_of(story, row), more)
-
-
-def chip_of(row: Row) -> str:
-    """On which side of doing all by hand, or of the naive baseline, the interval lies."""
-    return (COSTS if row.measure == "act_dcf" else CHIPS).get(against_naive(row), "")
-
-
-def swept_said(story: Story) -> str:
-    """`margin, random with 8 budgets; passive`; empty where there is no sweep."""
-    rows = [row for part in story.parts for row in story.mains(part)]
-    if not is_swept(rows):
-        return ""
-    budgets = {asked(row) for row in rows} - {None}
-    asking = dict.fromkeys(r.dims.get("strategy", "") for r in rows if asked(r) is not None)
-    names = dict.fromkeys(r.dims.get("strategy", r.dims["system"]) for r in rows if not asked(r))
-    others = [name for name in names if name not in asking]
-    said = f"{listed([*filter(None, asking)], 3)} with {counted(len(budgets), 'budget')}".strip()
-    return "; ".join(filter(None, (said, listed(others, 3))))
+    """The verdict on one system; but for act_dcf what is naive is to do all by hand."""
+    line = common_line(row, text_of(story, row), more_of(story, row))
+    if row.measure == "act_dcf":
+        return line
+    return replace(line, chip=CHIPS.get(against_naive(row), ""))
 
 
 def is_chosen(story: Story, part: Part) -> bool:
@@ -185,7 +153,7 @@ def is_chosen(story: Story, part: Part) -> bool:
     return len(rows) > MANY and is_swept(rows)
 
 
-def told_of(story: Story, part: Part) -> list[Row]:
+def main_rows(story: Story, part: Part) -> list[Row]:
     """The main measure of the systems that are told of: all, or of a sweep the best budgets.
 
     Of a sweep the best budget of each strategy, and what asks nothing.
@@ -200,13 +168,15 @@ def told_of(story: Story, part: Part) -> list[Row]:
 
 def system_groups(story: Story) -> list[Group]:
     """Of a sweep a line for the best budget of each strategy; nothing where there is none."""
-    groups = []
-    for part in story.parts:
-        if is_chosen(story, part):
-            title = f"The best budget of each strategy by {story.main}"
-            lines = tuple(line_of(story, row) for row in told_of(story, part))
-            groups.append(Group(": ".join(filter(None, (title, part.name))), lines))
-    return groups
+    title = f"The best budget of each strategy by {story.main}"
+    return [
+        Group(
+            f"{title}: {part.name}" if part.name else title,
+            tuple(line_of(story, row) for row in main_rows(story, part)),
+        )
+        for part in story.parts
+        if is_chosen(story, part)
+    ]
 
 
 def objective_of(story: Story) -> str:
@@ -224,7 +194,7 @@ RIVAL = 0.05  # share of the replicates from which on another budget is named
 
 def verdict(story: Story) -> list[Group]:
     """Which budget pays off, what each system costs, and the worst subset."""
-    return [*advice_groups(story), *(system_groups(story) or costs(story)), *worst(story)]
+    return [*advice_groups(story), *(system_groups(story) or costs(story)), *worst_subset(story)]
 
 
 def remarks(story: Story) -> list[str]:
@@ -235,114 +205,82 @@ def remarks(story: Story) -> list[str]:
 
 def advice_groups(story: Story) -> list[Group]:
     """The advice of a sweep by measure, for each application; other strategies are folded."""
-    groups = []
-    every = story.described_as(SweepAdvice)
-    for name in dict.fromkeys(a.application for a in every):
-        own = [a for a in every if a.application == name]
-        lines: list[Line] = []
-        folded: list[Line] = []
-        for measure in dict.fromkeys(a.measure for a in own):
-            first, *others = _of_measure([a for a in own if a.measure == measure])
-            lines.append(_advice(story, *first))
-            folded += [_advice(story, *other) for other in others]
-        title = "Which budget pays off"
-        if objective := objective_of(story):
-            title += f" by {objective}"
-        groups.append(
-            Group(
-                f"{title}: {name}" if name else title,
-                tuple(lines),
-                tuple(folded),
-                "The other strategies",
-            )
-        )
+    found: dict[str, dict[str, list[SweepAdvice]]] = {}
+    for advice in story.described_as(SweepAdvice):
+        found.setdefault(advice.application, {}).setdefault(advice.measure, []).append(advice)
+    groups, by = [], objective_of(story)
+    for name, measures in found.items():
+        said = [[_advice(story, *pair) for pair in _advice_pairs(own)] for own in measures.values()]
+        title = f"Which budget pays off{f' by {by}' if by else ''}{f': {name}' if name else ''}"
+        first = tuple(lines[0] for lines in said)
+        folded = tuple(line for lines in said for line in lines[1:])
+        groups.append(Group(title, first, folded, "The other strategies"))
     return groups
 
 
 Advised = tuple[SweepAdvice, SweepAdvice | None]  # of a strategy, and over all of them
 
 
-def _of_measure(found: list[SweepAdvice]) -> list[Advised]:
+def _advice_pairs(found: list[SweepAdvice]) -> list[Advised]:
     """The advice on each strategy, that on the best of all first, with what is said over all."""
     over = next((a for a in found if not a.strategy), None)
-    alone: list[Advised] = [(a, None) for a in found if a.strategy]
+    alone = [a for a in found if a.strategy]
     if over is None:
-        return alone
-    own = next((a for a, _ in alone if a.strategy == over.best.strategy), over)
-    return [(own, over), *(pair for pair in alone if pair[0] is not own)]
+        return [(a, None) for a in alone]
+    own = next((a for a in alone if a.strategy == over.best.strategy), over)
+    return [(own, over), *((a, None) for a in alone if a is not own)]
 
 
 def _advice(story: Story, own: SweepAdvice, over: SweepAdvice | None) -> Line:
     """The best budget of a strategy against its neighbours, and the other strategies."""
     best, row = own.best, _row_of(story, own)
     if own.measure in WITHOUT_QUESTIONS and not own.objective:
-        return _beside(own, row)
-    against = [(own, other) for other in own.others]
+        return _cost_free_best(own, row)
+    others = [(other, own is over) for other in own.others]
     if over is not None and over is not own:
-        against += [(over, other) for other in over.others]
+        others += [(other, True) for other in over.others]
     edge = (over or own).edge or own.edge
-    look, chip = _outcome([other.verdict for _, other in against])
+    look, chip = _outcome([other.verdict for other, _ in others])
     if edge:
         look, chip = "open", "at the edge"
-    text = f"{isolated(best.strategy)}, {questions(best)}"
-    text += "" if row is None else f": {plain(row)}"
+    text = f"{isolated(best.strategy)}, {questions(best.budget)}"
+    text += "" if row is None else f": {value(row)}"
     scale = scale_of("" if row is None else row.shown_in, True)
-    said = [_against(other, scale, named=a is not own or a is over) for a, other in against]
+    said = []
+    for other, named in others:
+        name = amount(other.budget)
+        if named:
+            name = f"{isolated(other.strategy)}, {questions(other.budget)},"
+        figures = uncertain(other.value, other.lower, other.upper, scale)
+        said.append(f"{against(other, name, figures, one=named or other.budget == 1)}.")
     if own.measure in WITHOUT_QUESTIONS:
         said.append(f"{own.measure} leaves out what questions cost.")
-    said += [_share(over or own), _edge(edge, best), _passive(own)]
+    said += [_share(over or own), _edge_sentence(edge, best), _passive(own)]
     return Line(look, chip, own.measure, text, " ".join(filter(None, said)))
 
 
-def _outcome(verdicts: "list[str]") -> tuple[str, str]:
+def _outcome(verdicts: list[str]) -> tuple[str, str]:
     """Whether the best is told apart: what is equal in every replicate undoes nothing."""
     if verdicts and {*verdicts} <= {"worse", "same"}:
         return ("good", "best") if "worse" in verdicts else ("open", "the same")
     return "open", "inconclusive"
 
 
-def _beside(own: SweepAdvice, row: Row | None) -> Line:
+def _cost_free_best(own: SweepAdvice, row: Row | None) -> Line:
     """Where a measure is best that leaves out what questions cost; no verdict on a budget."""
     best = own.best
     where = "highest" if row is not None and row.direction == "higher" else "lowest"
     text = f"leaves out what questions cost; with {isolated(best.strategy)} it is {where} at "
-    text += questions(best) + ("" if row is None else f": {plain(row)}")
+    text += questions(best.budget) + ("" if row is None else f": {value(row)}")
     return Line("open", "", own.measure, text, _passive(own))
 
 
 def _row_of(story: Story, advice: SweepAdvice) -> Row | None:
     """The row of the best budget."""
-    return next(
-        (
-            r
-            for r in story.whole
-            if r.label == advice.measure
-            and r.dims.get("phase", advice.phase) == advice.phase
-            and r.dims.get("application", "") == advice.application
-            and r.dims.get("strategy") == advice.best.strategy
-            and asked(r) == advice.best.budget
-        ),
-        None,
-    )
-
-
-def questions(point: "SweepPoint | SweepDifference") -> str:
-    """`4 questions a batch`."""
-    if point.budget is None:
-        return "no questions"
-    return f"{counted(point.budget, 'question')} a batch"
-
-
-def _against(other: "SweepDifference", scale: Scale, *, named: bool) -> str:
-    """`6 cost 0.01 more [-0.01, 0.03]: inconclusive.`"""
-    name = f"{isolated(other.strategy)}, {questions(other)}," if named else amount(other.budget)
-    if other.value is None:
-        return f"{name} cannot be compared."
-    verb = "costs" if named or other.budget == 1 else "cost"
-    if other.verdict == "same":
-        return f"{name} {verb} the same in every replicate."
-    more = f"{figure(other.value, scale)} more {between(other.lower, other.upper, scale)}".strip()
-    return f"{name} {verb} {more}: {other.verdict}."
+    wanted = {"phase": advice.phase, "strategy": advice.best.strategy}
+    wanted |= {"application": advice.application} if advice.application else {}
+    own = (r for r in story.whole if r.label == advice.measure and wanted.items() <= r.dims.items())
+    return next((r for r in own if asked(r) == advice.best.budget), None)
 
 
 def _share(advice: SweepAdvice) -> str:
@@ -363,19 +301,15 @@ def _share(advice: SweepAdvice) -> str:
     return f"{said}."
 
 
-def _edge(edge: str, best: "SweepPoint") -> str:
+def _edge_sentence(edge: str, best: SweepPoint) -> str:
     """That a better budget may lie beyond those that were tried."""
-    if not edge:
-        return ""
-    tried = f"It is the {edge} budget that was tried"
-    if edge == "lowest" and not best.budget:
-        return f"{tried}."
-    return f"{tried}: try {'fewer' if edge == 'lowest' else 'more'}."
+    return f"It is the {edge} budget that was tried{budget_hint(edge, best)}." if edge else ""
 
 
 def _passive(advice: SweepAdvice) -> str:
     """What the passive baseline has."""
     if advice.passive is None or advice.passive.value is None:
         return ""
-    ends = between(advice.passive.lower, advice.passive.upper)
-    return f"The passive baseline has {figure(advice.passive.value)} {ends}".strip() + "."
+    found = advice.passive
+    said = " ".join(uncertain(found.value, found.lower, found.upper)).strip()
+    return f"The passive baseline has {said}."

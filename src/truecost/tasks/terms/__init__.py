@@ -1,6 +1,6 @@
 """Terms: spoken words and phrases found in audio (spoken term detection, keyword search).
 
-Paper 002, as `spec/terms.md` corrects it::
+Paper 002, as docs/errata.md corrects it::
 
     reference = tc.terms.read_reference("e.ecf.xml", "t.kwlist.xml", rttm="r.rttm")
     search = tc.terms.read_search("s.kwslist.xml", reference)
@@ -23,7 +23,6 @@ from truecost.lazy import attach
 
 MAP_KEYS: dict[str, str] = {
     "query": "id of the query",
-    "text": "words of the query, in a list of queries",
     "document": "audio file; its folder and ending do not matter",
     "channel": "channel of the document; 1 where there is no such column",
     "start": "start of a detection, occurrence or excerpt in seconds",
@@ -31,24 +30,27 @@ MAP_KEYS: dict[str, str] = {
     "duration": "its length in seconds, in place of its end",
     "score": "score of a detection; higher means rather an occurrence",
     "decision": "decision about a detection: YES or NO, 1 or 0, true or false",
-    "source": "kind of audio of an excerpt (bnews, cts, ...)",
 }
 
+_REFERENCE = "--ecf e.ecf.xml --rttm r.rttm --kwlist t.kwlist.xml"
+_PRESET = "--preset nist-std-2006"
 FACE = Face(
     name="terms",
     title="Terms",
     work="truecost.tasks.terms.work:WORK",
-    measures=("truecost.resources.measures", "truecost.tasks.terms.measures"),
+    measures=(
+        "truecost.resources.measures",
+        "truecost.tasks.terms.entropy",
+        "truecost.tasks.terms.measures",
+    ),
     map_keys=MAP_KEYS,
     formats=SEARCHES,
     data=(
-        *("ecf", "rttm", "occurrences", "kwlist"),
-        *("type", "map", "reference_map", "input_format"),
+        *("ecf", "rttm", "occurrences", "kwlist", "type", "map", "reference_map", "input_format"),
     ),
     systems=("indexing", "searching"),
-    records=True,
     tables={"terms": "truecost.tasks.terms.options:TermsTable"},
-    options=("terms",),
+    options=("terms", "systems"),
     outputs="truecost.tasks.terms.options:Tables",
     application=("cost_miss", "cost_fa", "prior", "preset"),
     words={"type": ("llr", "score")},
@@ -65,17 +67,15 @@ FACE = Face(
         "in it",
         "subset": "An attribute of the queries, or source (each level is a subset), or a condition "
         "on these; may be repeated.",
+        "resampling": "counts of queries in documents are weighed; thresholds are swept in every "
+        "replicate",
     },
     examples={
-        "score": "--ecf e.ecf.xml --rttm r.rttm --kwlist t.kwlist.xml s.kwslist.xml --preset "
-        "nist-std-2006",
-        "compare": "--ecf e.ecf.xml --rttm r.rttm --kwlist t.kwlist.xml old.kwslist.xml "
-        "new.kwslist.xml --preset nist-std-2006",
-        "plan": "--ecf e.ecf.xml --rttm r.rttm --kwlist t.kwlist.xml s.kwslist.xml --preset "
-        "nist-std-2006",
+        "score": f"{_REFERENCE} s.kwslist.xml {_PRESET}",
+        "compare": f"{_REFERENCE} old.kwslist.xml new.kwslist.xml {_PRESET}",
+        "plan": f"{_REFERENCE} s.kwslist.xml {_PRESET}",
         "validate": "--ecf e.ecf.xml --kwlist t.kwlist.xml s.kwslist.xml",
-        "leaderboard": "--ecf e.ecf.xml --rttm r.rttm --kwlist t.kwlist.xml submissions/ --preset "
-        "nist-std-2006 -o board",
+        "leaderboard": f"{_REFERENCE} submissions/ {_PRESET} -o board",
     },
 )
 
@@ -85,23 +85,12 @@ if TYPE_CHECKING:
     from truecost.tasks.terms.files import read_reference as read_reference
     from truecost.tasks.terms.files import read_search as read_search
     from truecost.tasks.terms.options import COMPAT as COMPAT
+    from truecost.tasks.terms.options import ReferenceOptions as ReferenceOptions
+    from truecost.tasks.terms.options import SearchOptions as SearchOptions
     from truecost.tasks.terms.options import TermsScoring as TermsScoring
     from truecost.tasks.terms.records import Reference as Reference
     from truecost.tasks.terms.records import Search as Search
-    from truecost.tasks.terms.reference import ReferenceOptions as ReferenceOptions
-    from truecost.tasks.terms.searching import SearchOptions as SearchOptions
     from truecost.tasks.terms.tables import alignment_of as alignment_of
     from truecost.tasks.terms.tables import per_query as per_query
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            ".describing": ("SearchDescription", "describe"),
-            ".files": ("read_reference", "read_search"),
-            ".options": ("COMPAT", "TermsScoring"),
-            ".records": ("Reference", "Search"),
-            ".reference": ("ReferenceOptions",),
-            ".searching": ("SearchOptions",),
-            ".tables": ("alignment_of", "per_query"),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

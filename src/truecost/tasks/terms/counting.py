@@ -9,57 +9,39 @@ costs next to nothing. Trials that nobody submitted are numbers, never rows.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from truecost.core.application import Application
 from truecost.core.evidence import Evidence, Part
 from truecost.core.factors import Factor
-from truecost.core.measure import Measure
+from truecost.core.measure import Array, Measure
 from truecost.core.ranking import Ranking
 from truecost.core.tally import Tally
 from truecost.core.unit_index import Sides, Slots
 from truecost.core.weights import Plan
 from truecost.errors import InputError, UsageError, counted
-from truecost.tasks.terms.fitting import Fits, derivatives
-from truecost.tasks.terms.measures.term_entropy import DERIVATIVES
-from truecost.tasks.terms.measures.term_shares import Averaging
+from truecost.tasks.terms.entropy import DERIVATIVES, Fit, derivatives
 from truecost.tasks.terms.options import TermsScoring
+from truecost.tasks.terms.pooling import Averaging
 from truecost.tasks.terms.records import Codes, Search
 
 
 @dataclass(frozen=True, eq=False)
 class Counted:
-    """A search for one application.
+    """A search for one application."""
 
-    Attributes
-    ----------
-    whole : Search
-        With all queries of the list.
-    application : Application
-        With a prior of its own, unless it has no costs.
-    empirical : bool
-        Whether the prior was taken from the data.
-    """
-
-    whole: Search
-    application: Application
+    whole: Search  # with all queries of the list
+    application: Application  # with a prior of its own, unless it has no costs
     how: TermsScoring
-    empirical: bool = False
+    empirical: bool = False  # the prior was taken from the data
+    _fits: dict[str, Fit] = field(default_factory=dict, init=False, repr=False)
 
     @staticmethod
     def of(search: Search, application: Application, how: TermsScoring) -> "Counted":
-        """The search for an application, the same object whenever it is asked for again.
-
-        Raises
-        ------
-        UsageError
-            When the floor lies above a submitted score, or the prior from the data is none.
-        """
+        """The search for an application, the same object whenever it is asked for again."""
         key = (application, how)
         if key not in search.known:
             _refuse_floor(search, how)
@@ -92,19 +74,28 @@ class Counted:
         """Score of the trials that were not submitted; NaN where it is not known."""
         return self.whole.lowest if self.how.floor is None else self.how.floor
 
-    @cached_property
-    def fits(self) -> Fits:
-        """The best affine maps of the scores."""
-        prior = self.application.effective_prior if self.application.priors else np.nan
-        return Fits(self.search, prior, self.floor, self.how.every)
+    @property
+    def prior(self) -> float:
+        """Effective prior of the application; NaN where it has none."""
+        return self.application.effective_prior if self.application.priors else np.nan
+
+    def fit(self, variant: str) -> Fit:
+        """The best affine map of the scores of a variant, found once."""
+        if variant not in self._fits:
+            known = (self.search, self.prior, self.floor, self.how.every)
+            self._fits[variant] = Fit.of(*known, variant)
+        return self._fits[variant]
 
     @property
     def averaging(self) -> Averaging:
         """How queries are joined."""
         compat = self.whole.reference.compat
-        one_query, reject_all = "pool-trials" in compat, "no-reject-all" not in compat
-        false_first = "false-alarms-first" in compat
-        return Averaging(self.how.every, self.how.pooled, one_query, reject_all, false_first)
+        return Averaging(
+            *(self.how.every, self.how.pooled),
+            one_query="pool-trials" in compat,
+            reject_all="no-reject-all" not in compat,
+            false_first="false-alarms-first" in compat,
+        )
 
     @cached_property
     def queries(self) -> Factor:
@@ -131,13 +122,7 @@ class Counted:
         return Ranking.of(search.score, search.is_target.astype(np.uint8), sides)
 
     def plan(self, plan: Plan) -> Plan:
-        """How queries, documents or both are drawn.
-
-        Raises
-        ------
-        UsageError
-            When moving blocks are asked for: queries have no order.
-        """
+        """How queries, documents or both are drawn."""
         if plan.scheme == "blocks":
             raise UsageError(
                 "moving blocks need units in time order: queries and documents have none"
@@ -173,22 +158,8 @@ def _refuse_floor(search: Search, how: TermsScoring) -> None:
         )
 
 
-Array = npt.NDArray[Any]
-
-
 def evidence_of(count: Counted, measures: Sequence[Measure]) -> Evidence:
-    """What these measures read of a search.
-
-    Returns
-    -------
-    Evidence
-        With the queries as outer factor, and the documents where they are resampled.
-
-    Raises
-    ------
-    InputError
-        When a query has as many targets as trials, or there are more detections than trials.
-    """
+    """What these measures read of a search, with the queries as outer factor."""
     refuse_few_trials(count.search)
     names = {m.name for m in measures}
     entropies = not names.isdisjoint(("cnxe", "cnxe_loss"))
@@ -242,12 +213,12 @@ def _counts(count: Counted, *, bayes: bool, entropies: bool) -> dict[str, Part]:
         out[search.target[hit]] = values
         return out
 
-    right: dict[str, Array] = {
-        "targets": np.ones(targets.height, np.int64),
-        "found": search.found.astype(np.int64),
-        "correct": of_targets(search.accepted[hit].astype(np.int64)),
-    }
-    right["missed"], right["unfound"] = 1 - right["correct"], 1 - right["found"]
+    found, correct = (
+        search.found.astype(np.int64),
+        of_targets(search.accepted[hit].astype(np.int64)),
+    )
+    right: dict[str, Array] = {"targets": np.ones(targets.height, np.int64), "found": found}
+    right |= {"correct": correct, "missed": 1 - correct, "unfound": 1 - found}
     wrong: dict[str, Array] = {
         "submitted": np.ones(int(missed.sum()), np.int64),
         "false_alarms": search.accepted[missed].astype(np.int64),
@@ -284,7 +255,7 @@ def _audio(count: Counted) -> Tally:
 
 def _fit(count: Counted, variant: str) -> dict[str, Part]:
     """The least cross entropy of affine maps: loss and derivatives there, by trial."""
-    search, fit = count.search, count.fits.of(variant)
+    search, fit = count.search, count.fit(variant)
     lowest = np.array([count.floor])
     floors = {"scale": fit.scale, "separated": float(fit.separated)}
     parts: dict[str, Part] = {}

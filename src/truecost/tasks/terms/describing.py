@@ -1,4 +1,9 @@
-"""What a search holds beside its rows: curves, the queries that cost most, and its scores."""
+"""What a search holds beside its rows: curves with bands, the queries that cost most, its
+scores.
+
+Computed from all trials at the scores of a grid; bands hold percentiles of the same replicates as
+the rows, the first `BAND_REPLICATES` of them.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,15 +13,145 @@ import numpy as np
 import polars as pl
 
 from truecost.core.application import Application
-from truecost.core.evidence import totals
+from truecost.core.evidence import Totals, totals
+from truecost.core.intervals.smooth import finite
 from truecost.core.measure import share
+from truecost.core.ranking import Ranking
+from truecost.core.replication import by_block
 from truecost.core.scoring import Scoring
+from truecost.core.weights import Weights
 from truecost.tasks.terms.counting import Counted, evidence_of
-from truecost.tasks.terms.curves import TwvCurve, curve_of
+from truecost.tasks.terms.measures import atwv, mtwv, p_fa, p_miss
 from truecost.tasks.terms.options import TermsScoring
+from truecost.tasks.terms.pooling import Averaging, Shares, TermSweep, missed
 from truecost.tasks.terms.records import Floats, Search
 from truecost.tasks.terms.scoring import measures_of
 from truecost.tasks.terms.tables import per_query
+
+BAND_REPLICATES = 400
+POINTS = 160  # of a curve: more than a picture shows
+DIGITS = 7
+
+
+class Operating(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Mean rates and TWV of some decisions.
+
+    No threshold where everything is rejected, and of decisions that came with the detections.
+    """
+
+    threshold: float | None = None
+    p_miss: float
+    p_fa: float
+    twv: float
+
+
+class TwvCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Mean rates and TWV when what scores at least a threshold is accepted.
+
+    Thresholds, and the grid of false-alarm rates `det_p_fa`, ascend; `det_lower` and `det_upper`
+    are the band of Pmiss at each of these. Bands are empty where there are none. `actual` is at the
+    system's decisions, `maximum` at the threshold of MTWV.
+    """
+
+    thresholds: tuple[float, ...]
+    p_miss: tuple[float, ...]
+    p_fa: tuple[float, ...]
+    twv: tuple[float, ...]
+    twv_lower: tuple[float, ...] = ()
+    twv_upper: tuple[float, ...] = ()
+    det_p_fa: tuple[float, ...] = ()
+    det_lower: tuple[float, ...] = ()
+    det_upper: tuple[float, ...] = ()
+    actual: Operating | None = None
+    maximum: Operating | None = None
+    level: float = 0.95
+
+
+def curve_of(count: Counted, scoring: Scoring) -> TwvCurve | None:
+    """The curve of a search; None where nothing was submitted or no query has a target."""
+    application, how, plan = scoring.application, count.averaging, count.plan(scoring.plan)
+    evidence = evidence_of(count, measures_of(["mtwv"]))
+    ranking = evidence.parts["term_trials"]
+    assert isinstance(ranking, Ranking)
+    positions = _grid(ranking)
+    if not len(positions):
+        return None
+    whole = totals(evidence, Weights.ones(evidence.factors).block())
+    actual, maximum = _operating(whole, application, how)
+    if maximum.threshold is not None:
+        least = np.searchsorted(ranking.scores, maximum.threshold)
+        positions = np.union1d(positions, [least])
+
+    def at(seen: Totals) -> tuple[Floats, Floats, Floats]:
+        shares = Shares.of(seen, how)
+        gained, lost = TermSweep.of(seen).at(positions, shares.gain, shares.loss)
+        return missed(gained), lost, gained - shares.beta(application)[:, None] * lost
+
+    misses, alarms, twv = (x[0] for x in at(whole))
+    if np.isnan(twv).any():
+        return None
+    thresholds = ranking.scores[positions].astype(np.float64)
+    point = {"thresholds": thresholds, "p_miss": misses, "p_fa": alarms, "twv": twv}
+    bands: dict[str, Floats] = {}
+    replicates = min(BAND_REPLICATES, plan.replicates)
+    units = min((f.count for n, f in evidence.factors.items() if n not in plan.hold), default=0)
+    if replicates > 1 and units > 1:
+        drawn = plan.weights(evidence.factors)
+        short = Weights(drawn.factors, replicates, plan)
+        parts = by_block(evidence, short, at, scoring.jobs)
+        miss, false, value = (np.concatenate([p[k] for p in parts]) for k in range(3))
+        tails = (1 - scoring.level) / 2, (1 + scoring.level) / 2
+        bands["twv_lower"], bands["twv_upper"] = np.nanquantile(value, tails, axis=0)
+        rates = alarms[::-1][alarms[::-1] > 0]
+        if len(rates):  # without false alarms there is nothing to trade
+            pairs = zip(false, miss, strict=True)
+            at_rate = np.array([np.interp(rates, f[::-1], m[::-1]) for f, m in pairs])
+            bands["det_p_fa"] = rates
+            bands["det_lower"], bands["det_upper"] = np.nanquantile(at_rate, tails, axis=0)
+    rounded = {name: _rounded(column) for name, column in (point | bands).items()}
+    return TwvCurve(level=scoring.level, actual=actual, maximum=maximum, **rounded)
+
+
+def _operating(
+    whole: Totals, application: Application, how: Averaging
+) -> tuple[Operating, Operating]:
+    """The system's decisions, and the best single threshold."""
+    miss, false, value = (
+        float(measure(whole, application, how)[0][0]) for measure in (p_miss, p_fa, atwv)
+    )
+    best, _, found = mtwv(whole, application, how)
+    at, least, most = (float(found[name][0]) for name in ("threshold", "p_miss", "p_fa"))
+    known = at if np.isfinite(at) else None
+    return (
+        Operating(p_miss=miss, p_fa=false, twv=value),
+        Operating(threshold=known, p_miss=least, p_fa=most, twv=float(best[0])),
+    )
+
+
+def _grid(ranking: Ranking) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    """Positions of thresholds: even in the number of targets and of nontargets accepted.
+
+    False alarms are spaced by ratio, as a DET curve shows them.
+    """
+    trials = len(ranking.scores)
+    starts = np.flatnonzero(ranking.cut)
+    if not trials:
+        return starts
+    codes = ranking.codes[::-1].astype(np.int64)
+    wanted = []
+    for count, spaced in ((np.cumsum(codes), np.linspace), (np.cumsum(1 - codes), np.geomspace)):
+        whole = int(count[-1])
+        if whole:
+            steps = np.rint(spaced(1, whole, POINTS // 2))
+            wanted.append(trials - 1 - np.searchsorted(count, steps))
+    chosen = np.unique(np.concatenate([*wanted, [starts[0]]]))
+    return np.unique(starts[np.searchsorted(starts, chosen, side="right") - 1])
+
+
+def _rounded(column: Floats) -> tuple[float, ...]:
+    """A column for storage: rounded far below what a picture shows."""
+    return tuple(float(f"{x:.{DIGITS}g}") for x in column)
+
 
 SHOWN = 40  # queries in the forest plot
 BINS = 12  # of scores in the calibration picture
@@ -25,18 +160,10 @@ SPREAD = 200  # points of the values of all queries, in order
 
 
 class QueryValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One query of the forest plot.
+    """One query of the forest plot: TWV at the system's decisions, with an interval over documents.
 
-    Attributes
-    ----------
-    twv : float
-        At the system's decisions.
-    lower, upper : float, optional
-        Interval over documents.
-    optimum : float
-        At the query's own best threshold.
-    supremum : float
-        Share of its targets that any detection is aligned with.
+    `optimum` is TWV at the query's own best threshold, `supremum` the share of its targets that any
+    detection is aligned with.
     """
 
     query: str
@@ -52,16 +179,10 @@ class QueryValue(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ScoreBin(msgspec.Struct, frozen=True, kw_only=True):
-    """Scores of about the same height.
+    """Scores of about the same height; `score` is the mean of the targets' scores.
 
-    Attributes
-    ----------
-    score : float
-        Mean of the targets' scores in it.
-    llr : float
-        ln of the share of all targets that lie in it over that of all nontargets.
-    lower, upper : float
-        About two standard errors around it.
+    `llr` is ln of the share of all targets that lie in it over that of all nontargets, `lower` and
+    `upper` about two standard errors around it.
     """
 
     score: float
@@ -140,17 +261,12 @@ def describe(search: Search, scoring: Scoring, dims: Mapping[str, str]) -> Searc
 
     Parameters
     ----------
-    scoring : Scoring
-        As for its rows.
     dims : mapping of str to str
         `collection` and `application`, where there are several.
     """
     how, reference = scoring.chosen(TermsScoring), search.reference
     count = Counted.of(search, scoring.application, how)
-    application, fit = count.application, count.fits.of("pooled")
-    evidence = evidence_of(count, measures_of(["mtwv"]))
-    plan = count.plan(scoring.plan)
-    curve = curve_of(evidence, scoring.application, scoring, plan, count.averaging)
+    application, fit = count.application, count.fit("pooled")
     table = per_query(search, scoring.application, how)
     yes = search.score[search.accepted]
     return SearchDescription(
@@ -166,25 +282,21 @@ def describe(search: Search, scoring: Scoring, dims: Mapping[str, str]) -> Searc
         trials=reference.trials,
         detections=len(search),
         accepted=int(search.accepted.sum()),
-        lowest=_known(search.lowest),
-        highest=_known(search.score.max(initial=-np.inf)),
-        least_accepted=_known(yes.min(initial=np.inf)),
+        lowest=finite(search.lowest),
+        highest=finite(search.score.max(initial=-np.inf)),
+        least_accepted=finite(yes.min(initial=np.inf)),
         bayes=application.threshold,
         effective_prior=application.effective_prior,
         beta=application.beta,
         llr=how.llr,
-        gamma=None if fit.separated else _known(fit.gamma),
-        delta=None if fit.separated else _known(fit.delta),
-        curve=curve,
-        worst=_worst(search, table, application, scoring),
+        gamma=None if fit.separated else finite(fit.gamma),
+        delta=None if fit.separated else finite(fit.delta),
+        curve=curve_of(count, scoring),
+        worst=_worst_queries(count, table, scoring),
         values=_in_order(table),
         bins=_bins(search, how.every),
         header=dict(search.header),
     )
-
-
-def _known(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
 
 
 def _in_order(table: pl.DataFrame) -> tuple[float, ...]:
@@ -195,27 +307,27 @@ def _in_order(table: pl.DataFrame) -> tuple[float, ...]:
     return tuple(float(f"{v:.6g}") for v in values)
 
 
-def _worst(
-    search: Search, table: pl.DataFrame, application: Application, scoring: Scoring
-) -> tuple[QueryValue, ...]:
+def _worst_queries(count: Counted, table: pl.DataFrame, scoring: Scoring) -> tuple[QueryValue, ...]:
     """The queries with the lowest values, with intervals over documents."""
     rows = table.with_row_index("row").drop_nulls("twv").sort("twv", "query").head(SHOWN)
-    ends = _intervals(search, rows["row"].to_numpy(), application, scoring)
-    found = []
-    for row, (lower, upper) in zip(rows.iter_rows(named=True), ends, strict=True):
-        numbers: dict[str, Any] = {k: row[k] for k in ("targets", "correct", "false_alarms")}
-        values: dict[str, Any] = {k: float(row[k]) for k in ("twv", "optimum", "supremum")}
-        named = {"query": row["query"], "text": row.get("text") or ""}
-        found.append(
-            QueryValue(**named, **numbers, **values, lower=_known(lower), upper=_known(upper))
+    ends = _intervals(count, rows["row"].to_numpy(), scoring)
+    names = ("query", "targets", "correct", "false_alarms", "twv", "optimum", "supremum")
+    return tuple(
+        QueryValue(
+            **{name: row[name] for name in names},
+            text=row.get("text") or "",
+            lower=finite(lower),
+            upper=finite(upper),
         )
-    return tuple(found)
+        for row, (lower, upper) in zip(rows.iter_rows(named=True), ends, strict=True)
+    )
 
 
 def _intervals(
-    search: Search, rows: np.ndarray[Any, Any], application: Application, scoring: Scoring
+    count: Counted, rows: np.ndarray[Any, Any], scoring: Scoring
 ) -> list[tuple[float, float]]:
     """Percentile intervals of TWV over documents, for some queries."""
+    search, application = count.whole, count.application
     factor = search.reference.document_units[0]
     if factor.count < 2 or scoring.plan.replicates < 2 or not len(rows):
         return [(np.nan, np.nan)] * len(rows)
@@ -232,13 +344,12 @@ def _intervals(
     false = np.where(others == 0, 0.0, alarms)
     values: Floats = correct - application.beta * false
     tails = (1 - scoring.level) / 2, (1 + scoring.level) / 2
-    order = np.argsort(np.argsort(rows))
     found = []
-    for k in order:
+    for k in np.argsort(np.argsort(rows)):
         known = values[:, k][~np.isnan(values[:, k])]
-        enough = len(known) > 1
-        found.append(tuple(np.quantile(known, tails)) if enough else (np.nan, np.nan))
-    return [(float(a), float(b)) for a, b in found]
+        low, high = np.quantile(known, tails) if len(known) > 1 else (np.nan, np.nan)
+        found.append((float(low), float(high)))
+    return found
 
 
 def _bins(search: Search, every: bool) -> tuple[ScoreBin, ...]:
@@ -263,16 +374,8 @@ def _bins(search: Search, every: bool) -> tuple[ScoreBin, ...]:
             continue
         llr = np.log(len(mine) / all_targets) - np.log(wrong / others)
         error = 2 * np.sqrt(1 / len(mine) + 1 / wrong)
-        found.append(
-            ScoreBin(
-                score=float(mine.mean()),
-                lowest=float(mine.min()),
-                highest=float(mine.max()),
-                targets=len(mine),
-                nontargets=wrong,
-                llr=float(llr),
-                lower=float(llr - error),
-                upper=float(llr + error),
-            )
-        )
+        ends = {"lower": llr - error, "upper": llr + error}
+        shown = {"score": mine.mean(), "lowest": mine.min(), "highest": mine.max(), "llr": llr}
+        numbers = {name: float(value) for name, value in (shown | ends).items()}
+        found.append(ScoreBin(targets=len(mine), nontargets=wrong, **numbers))
     return tuple(found)

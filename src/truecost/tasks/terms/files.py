@@ -2,54 +2,43 @@
 reference.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
 import numpy as np
 import polars as pl
 
 from truecost.core.digits import figure
 from truecost.errors import UsageError, counted, first_five
-from truecost.formats import ecf, lexemes, searches
 from truecost.formats.kwslist import DetectionList
+from truecost.formats.searches import read_detections, read_ecf, read_kwlist, read_occurrences
 from truecost.formats.table import Table
-from truecost.formats.terms import Listing
-from truecost.study.checks import Check
+from truecost.formats.terms import Listing, read_lexemes
 from truecost.study.columns import NONE_BELOW
+from truecost.study.validation import Check
+from truecost.tasks.terms.aligning import load_search
+from truecost.tasks.terms.options import ReferenceOptions, SearchOptions
 from truecost.tasks.terms.records import Reference, Search
-from truecost.tasks.terms.reference import ReferenceOptions, load_reference
+from truecost.tasks.terms.reference import load_reference
 from truecost.tasks.terms.scoring import check_decisions, floors_differ
-from truecost.tasks.terms.searching import SearchOptions, load_search
-from truecost.tasks.terms.stretches import meant
+from truecost.tasks.terms.stretches import near_name
 
 
 def check_list(detections: DetectionList, kind: str | None = None) -> list[Check]:
-    """What is odd about a list of detections on its own.
+    """What was read, and as warnings what is odd about a list of detections on its own.
 
-    Parameters
-    ----------
-    kind : {"llr", "score"}, optional
-        What the scores claim to be.
-
-    Returns
-    -------
-    list of Check
-        Warnings only, after what was read.
+    `kind` is what the scores claim to be, llr or score.
     """
-    said = (
-        f"{counted(len(detections.score), 'detection')} of "
-        f"{counted(len(detections.queries), 'query')} read"
+    size = f"{counted(len(detections), 'detection')} of {counted(len(detections.queries), 'query')}"
+    odd = (
+        *(*_decisions(detections), *_scores(detections, kind)),
+        *(*_lowest(detections), *_duplicates(detections)),
     )
-    found = [Check("rows", "ok", f"{detections.source}: {said}")]
-    odd = (*_decisions(detections), *_scores(detections, kind), *_lowest(detections))
-    found += [Check(name, "warning", f"{detections.source}: {text}") for name, text in odd]
-    found += [
-        Check("duplicates", "warning", f"{detections.source}: {text}")
-        for text in _duplicates(detections)
+    return [
+        Check("rows", "ok", f"{detections.source}: {size} read"),
+        *(Check(name, "warning", f"{detections.source}: {text}") for name, text in odd),
     ]
-    return found
 
 
 def _decisions(detections: DetectionList) -> Iterator[tuple[str, str]]:
@@ -104,50 +93,32 @@ def _lowest(detections: DetectionList) -> Iterator[tuple[str, str]]:
         )
 
 
-def _duplicates(detections: DetectionList) -> Iterator[str]:
+def _duplicates(detections: DetectionList) -> Iterator[tuple[str, str]]:
     """Detections that are listed twice."""
-    place = pl.DataFrame(
-        {
-            "query": detections.query,
-            "document": detections.document,
-            "channel": detections.channel,
-            "start": detections.start,
-            "duration": detections.duration,
-        }
-    )
-    key = place.columns
-    again = ~place.select(pl.struct(key).is_first_distinct()).to_series()
-    if again.any():
-        rows = place.with_row_index("row")
-        five = rows.filter(again).head(6)
-        firsts = rows.join(five.select(key).unique(), on=key, how="semi")
-        firsts = firsts.unique(key, keep="first", maintain_order=True).rename({"row": "first"})
-        both = five.join(firsts, on=key, how="left", maintain_order="left")
-        pairs = both.select("row", "first").rows()
+    key = ["query", "document", "channel", "start", "duration"]
+    rows = pl.DataFrame({name: getattr(detections, name) for name in key}).with_row_index("row")
+    firsts = rows.select("row", first=pl.col("row").first().over(key))
+    again = firsts.filter(pl.col("row") != pl.col("first"))
+    if len(again):
+        pairs = again.head(6).rows()
         shown = first_five(f"{detections.where(b)} as {detections.where(a)}" for b, a in pairs)
         yield (
-            f"{counted(int(again.sum()), 'detection', 'stand')} there twice, at the same time of "
-            f"the same file: {shown}; what is there twice is a false alarm the second time"
+            "duplicates",
+            f"{counted(len(again), 'detection', 'stand')} there twice, at the same time of "
+            f"the same file: {shown}; what is there twice is a false alarm the second time",
         )
 
 
 def check_queries(detections: DetectionList, queries: pl.Series, source: str) -> list[Check]:
-    """Whether the queries of a list of detections are those that were asked for.
-
-    Parameters
-    ----------
-    queries : polars.Series
-        Ids that were asked for.
-    source : str
-        Where they stand, for messages.
-    """
+    """Whether the queries of a list of detections are those that were asked for, in a source."""
     listed = detections.answers
     foreign = listed.filter(~pl.col("query").is_in(queries.implode()))
     absent = queries.filter(~queries.is_in(listed["query"].implode()))
     found = []
     if len(foreign):
-        hint = meant(foreign["query"][0], absent)
-        where = (f"{name} ({detections.noun} {line})" for name, line in _places(foreign))
+        hint = near_name(foreign["query"][0], absent)
+        places = foreign.select("query", "line").rows()
+        where = (f"{name} ({detections.noun} {line})" for name, line in places)
         said = f"{counted(len(foreign), 'query', 'are')} not in {source}: {first_five(where)}{hint}"
         found.append(Check("queries", "error", f"{detections.source}: {said}"))
     if len(absent):
@@ -158,14 +129,6 @@ def check_queries(detections: DetectionList, queries: pl.Series, source: str) ->
         found.append(Check("queries", "warning", f"{detections.source}: {said}"))
     said = f"{detections.source}: the queries are those of {source}"
     return found or [Check("queries", "ok", said)]
-
-
-def _places(answers: pl.DataFrame) -> Iterator[tuple[str, int]]:
-    """Queries and where they are named."""
-    yield from answers.select("query", "line").iter_rows()
-
-
-T = TypeVar("T")
 
 
 Input = str | Path | pl.DataFrame | Table
@@ -217,26 +180,21 @@ def read_reference(
     """
     listed = audio_of(audio)
     asked = None if queries is None else queries_of(queries)
-    said = None if rttm is None else lexemes.read_lexemes(_path(rttm, "rttm", "a file name"))
+    said = None if rttm is None else read_lexemes(_path(rttm, "rttm", "a file name"))
     found = None
     if occurrences is not None:
-        found = _either(
-            occurrences,
-            lambda path: searches.read_occurrences(path, columns=columns),
-            lambda table: searches.occurrences_of_table(table, columns),
-            "occurrences",
-        )
+        found = read_occurrences(_input(occurrences, "occurrences"), columns=columns)
     return load_reference(listed, asked, speech=said, occurrences=found, options=options)
 
 
 def audio_of(given: Input) -> Listing:
-    """The excerpts that are searched; UsageError and InputError as `read_reference` says."""
-    return _either(given, ecf.read_ecf, ecf.excerpts_of_table, "audio")
+    """The excerpts that are searched."""
+    return read_ecf(_input(given, "audio"))
 
 
 def queries_of(given: Input) -> Listing:
-    """The queries; UsageError and InputError as `read_reference` says."""
-    return _either(given, ecf.read_kwlist, ecf.queries_of_table, "queries")
+    """The queries."""
+    return read_kwlist(_input(given, "queries"))
 
 
 def read_search(
@@ -286,29 +244,17 @@ def read_search(
     >>> [(row.measure, row.value) for row in tc.score_system(search, scoring)]
     [('atwv', 0.75), ('mtwv', 0.75)]
     """
-    listed = _either(
-        found,
-        lambda path: searches.read_detections(path, columns=columns),
-        lambda table: searches.detections_of_table(table, columns),
-        "detections",
-    )
+    listed = read_detections(_input(found, "detections"), columns=columns)
     own = options or SearchOptions(compat=reference.compat)
     search = load_search(listed, reference, own)
     return replace(search, name=name) if name else search
 
 
-def _either(
-    given: Input,
-    read: Callable[[str], T],
-    of_table: Callable[[Table], T],
-    what: str,
-) -> T:
-    """What a file holds, or a table."""
-    if isinstance(given, pl.DataFrame):
-        given = Table(what, given)
+def _input(given: Input, what: str) -> str | Table:
+    """The name of a file, or a table."""
     if isinstance(given, Table):
-        return of_table(given)
-    return read(_path(given, what))
+        return given
+    return Table(what, given) if isinstance(given, pl.DataFrame) else _path(given, what)
 
 
 def _path(given: object, what: str, wanted: str = "a file name or a polars DataFrame") -> str:

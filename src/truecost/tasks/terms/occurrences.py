@@ -16,33 +16,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from truecost.core.factors import encode
-from truecost.tasks.terms.stretches import ticks
-
-Ints = npt.NDArray[np.int64]
-
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.formats.terms import Listing, Speech
+from truecost.tasks.terms.options import ReferenceOptions
+from truecost.tasks.terms.records import Codes, Ints
+from truecost.tasks.terms.stretches import near_name, refuse, require, rows_of, ticks
 
 NONE = -1
+NOT_FIRST = ("frag", "fp")
+MOST = np.iinfo(np.int64).max
+SPEAKER = ("document", "channel", "speaker")
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
     """Terms by their words; a node stands for the words from the root to it.
 
-    Attributes
-    ----------
-    first, later : mapping of str to int
-        Codes of words that begin terms, and of words within. The nodes of single words are the
-        codes of `first`.
-    keys : ndarray of int64, shape (M,)
-        Sorted: node * number of later words + code of the later word.
-    below : ndarray of int64, shape (M,)
-        The node that each key leads to.
-    starts, terms : ndarray of int64, shape (nodes + 1,) and (terms that have words,)
-        The terms that end at node n are `terms[starts[n]]` to `terms[starts[n + 1] - 1]`.
+    `first` and `later` are codes of words that begin terms, and of words within; the nodes of
+    single words are the codes of `first`. The sorted keys, node * number of later words + code of
+    the later word, lead to the nodes `below`. The terms that end at node n are `terms[starts[n]]`
+    to `terms[starts[n + 1] - 1]`.
     """
 
     first: Mapping[str, int]
@@ -54,14 +50,9 @@ class Tree:
 
     @staticmethod
     def of(terms: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> "Tree":
-        """The tree of terms.
+        """The tree of terms, of their words as the first is compared, and as later ones are.
 
-        Parameters
-        ----------
-        terms : sequence of sequence of str
-            Words of each term, the first one as it is compared; a term without words is nowhere.
-        later : sequence of sequence of str
-            The same words, as they are compared within a term.
+        A term without words is nowhere.
         """
         firsts = _numbered(words[0] for words in terms if words)
         laters = _numbered(word for words in later for word in words[1:])
@@ -91,17 +82,7 @@ class Tree:
         return np.where((words >= 0) & (self.keys[at] == wanted), self.below[at], NONE)
 
     def ending(self, nodes: Ints) -> tuple[Ints, Ints]:
-        """Terms that end at nodes.
-
-        Parameters
-        ----------
-        nodes : ndarray of int64, shape (N,)
-
-        Returns
-        -------
-        rows, terms : ndarray of int64
-            A pair for each term that ends at the node of a row.
-        """
+        """A row of the nodes and a term for each term that ends at the node of a row."""
         counts = self.starts[nodes + 1] - self.starts[nodes]
         rows = np.repeat(np.arange(len(nodes)), counts)
         within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
@@ -112,26 +93,8 @@ def _numbered(words: Iterable[str]) -> dict[str, int]:
     return {word: k for k, word in enumerate(sorted(set(words)))}
 
 
-Codes = npt.NDArray[np.int32]
-
-
-NOT_FIRST = ("frag", "fp")
-
-
-MOST = np.iinfo(np.int64).max
-
-
-SPEAKER = ("document", "channel", "speaker")
-
-
 def split_characters(words: pl.DataFrame) -> pl.DataFrame:
-    """Words as their characters, which share the time of the word equally.
-
-    Parameters
-    ----------
-    words : polars.DataFrame
-        `word`; `start` and `duration` in seconds; other columns.
-    """
+    """Words as their characters, which share the time of the word (in seconds) equally."""
     word, place = pl.col("word").cast(pl.String), pl.int_ranges("size")
     rows = words.with_columns(size=word.str.len_chars(), word=word.str.split(""))
     rows = rows.filter(pl.col("size") > 0).with_columns(place=place).explode("word", "place")
@@ -154,25 +117,11 @@ def find_terms(
     max_gap: float,
     compat: frozenset[str],
 ) -> pl.DataFrame:
-    """Every occurrence of every term.
+    """Every occurrence of every term, given by its words, among words in the order of the file.
 
-    Parameters
-    ----------
-    words : polars.DataFrame
-        `document`, `channel`, `speaker`, `word`, `subtype`, as text or categorical; `start` and
-        `duration` in seconds; in the order of the file.
-    terms : sequence of sequence of str
-        Words of each term.
-    fold : bool
-        Compare without case (Unicode's case folding).
-    max_gap : float
-        Longest gap between two words of a term, in seconds.
-
-    Returns
-    -------
-    polars.DataFrame
-        `query` (place in `terms`), `document`, `channel`; `start`, `end` and the end of the first
-        word, `first_end`, in seconds; in no particular order.
+    `query` (place in `terms`), `document`, `channel`; `start`, `end` and the end of the first word,
+    `first_end`, in seconds; in no particular order. With `fold` case is ignored (Unicode's case
+    folding); `max_gap` is the longest gap between two words of a term, in seconds.
     """
     fold_later = fold or "fold-later-words" in compat
     tree = Tree.of(_folded(terms, fold), _folded(terms, fold_later))
@@ -197,15 +146,14 @@ def _codes(words: pl.DataFrame, tree: Tree, fold: bool, fold_later: bool) -> tup
     """What each word is in the tree, as the first and as a later word of a term; -1 for neither."""
     distinct = words["word"].unique()
     texts = distinct.cast(pl.String).to_list()
-    first = [tree.first.get(t.casefold() if fold else t, NONE) for t in texts]
-    later = [tree.later.get(t.casefold() if fold_later else t, NONE) for t in texts]
-    known = pl.DataFrame(
-        {"word": distinct, "first": first, "later": later},
-        schema_overrides={"first": pl.Int32, "later": pl.Int32},
-    ).filter((pl.col("first") >= 0) | (pl.col("later") >= 0))
-    found = words.select("word", "subtype").join(
-        known, on="word", how="left", maintain_order="left"
-    )
+    places = {
+        "first": [tree.first.get(t.casefold() if fold else t, NONE) for t in texts],
+        "later": [tree.later.get(t.casefold() if fold_later else t, NONE) for t in texts],
+    }
+    codes = {name: pl.Series(found, dtype=pl.Int32) for name, found in places.items()}
+    known = pl.DataFrame({"word": distinct, **codes})
+    known = known.filter((pl.col("first") >= 0) | (pl.col("later") >= 0))
+    found = words.select("word", "subtype").join(known, "word", "left", maintain_order="left")
     begins = ~pl.col("subtype").is_in(NOT_FIRST)
     found = found.select(
         pl.when(begins).then("first").otherwise(NONE).fill_null(NONE).alias("first"),
@@ -260,16 +208,9 @@ def _in_time(words: pl.DataFrame, group: Ints, start: Ints, end: Ints) -> Ints:
     tied[:-1] |= tied[1:]
     at = np.flatnonzero(tied)
     if len(at):
-        rows = (
-            words[order[at]]
-            .select("word", "subtype")
-            .with_columns(
-                pl.Series("group", group[at]),
-                pl.Series("at", start[at]),
-                pl.Series("end", end[order[at]]),
-                pl.Series("row", order[at]),
-            )
-        )
+        row = order[at]
+        keys = {"group": group[at], "at": start[at], "end": end[row], "row": row}
+        rows = pl.DataFrame(keys).hstack(words[row].select("word", "subtype"))
         order[at] = rows.sort("group", "at", "end", "word", "subtype")["row"].to_numpy()
     return order
 
@@ -290,3 +231,122 @@ def _walk(tree: Tree, first: Codes, later: Codes, following: Codes) -> tuple[Int
         return (np.zeros(0, np.int64),) * 3
     terms, begins, lasts = (np.concatenate(part) for part in zip(*found, strict=True))
     return terms, begins, lasts
+
+
+NORMALISE = "compareNormalize"  # in the head of a list of queries
+FOLDS = {"lowercase": True, "none": False, "": False}
+OCCURRENCE = ["query", "document", "channel", "start", "end"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sought:
+    """Queries (`query`, sorted; `text`, where they have one; attributes) and where they occur.
+
+    The rows are `query` (row of `queries`), `document`, `channel`; `start`, `end` and the end of
+    the first word, `first_end`, in seconds.
+    """
+
+    queries: pl.DataFrame
+    rows: pl.DataFrame
+    choices: tuple[str, ...] = ()  # of the signature
+    problems: tuple[str, ...] = ()
+
+
+def sought_in_words(
+    queries: Listing, speech: Speech, excerpts: pl.DataFrame, options: ReferenceOptions
+) -> Sought:
+    """Terms in the words that were said in the documents of the excerpts."""
+    if queries.frame.get_column("text", default=pl.Series([None])).is_null().all():
+        raise UsageError(
+            f"{queries.source} has queries without text, which are not found in words: give "
+            f"--occurrences FILE"
+        )
+    fold, characters = _folds(queries, options.normalise), options.split == "characters"
+    asked = _sorted(queries)
+    terms = [words_of(text, characters) for text in asked["text"]]
+    heard, notes = _scored_words(speech, excerpts)
+    if characters:
+        heard = split_characters(heard)
+    rows = find_terms(heard, terms, fold=fold, max_gap=options.max_gap, compat=options.compat)
+    silent = [query for query, term in zip(asked["query"], terms, strict=True) if not term]
+    if silent:
+        notes.append(
+            f"{counted(len(silent), 'query', 'have')} no text, and so no occurrence: "
+            f"{first_five(silent)}"
+        )
+    way = f"normalise:{'lowercase' if fold else 'none'}"
+    split = ("split:characters",) if characters else ()
+    return Sought(asked, rows, (way, *split, f"max-gap:{options.max_gap:g}"), tuple(notes))
+
+
+def _folds(queries: Listing, normalise: str | None) -> bool:
+    """Whether case is ignored."""
+    way = queries.header.get(NORMALISE) if normalise is None else normalise
+    if way is None:
+        raise UsageError(
+            f"{queries.source} does not say whether case counts ({NORMALISE}): give --normalise "
+            f"lowercase or none"
+        )
+    if way not in FOLDS:
+        raise InputError(
+            f"{queries.source}: {NORMALISE} is {way!r}, which is not known; it may be lowercase "
+            f"or empty: mend it, or give --normalise lowercase or none"
+        )
+    return FOLDS[way]
+
+
+def _sorted(queries: Listing) -> pl.DataFrame:
+    return queries.frame.drop("line", strict=False).sort("query")
+
+
+def _scored_words(speech: Speech, excerpts: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+    """Words of the documents that are scored, and what is odd about the others."""
+    words, scored = speech.words, excerpts["document"].unique()
+    said = words["document"].unique().cast(pl.String)
+    unscored = said.filter(~said.is_in(scored.implode())).sort()
+    unsaid = scored.filter(~scored.is_in(said.implode())).sort()
+    notes = _documents(speech.source, unscored)
+    if len(unsaid):
+        notes.append(
+            f"{counted(len(unsaid), 'document', 'have')} no words in {speech.source}: "
+            f"{first_five(unsaid)}"
+        )
+    if len(unscored):
+        words = words.filter(pl.col("document").cast(pl.String).is_in(scored.implode()))
+    return words, notes
+
+
+def _documents(source: str, unscored: pl.Series) -> list[str]:
+    verb = "is" if len(unscored) == 1 else "are"
+    found = f"{counted(len(unscored), 'document')} of {source} {verb} not scored"
+    return [f"{found}: the audio has no {first_five(unscored)}"] if len(unscored) else []
+
+
+def sought_in_list(queries: Listing | None, occurrences: Listing, excerpts: pl.DataFrame) -> Sought:
+    """Occurrences as a list says, of the queries that occur when there is no list of them."""
+    require(occurrences, OCCURRENCE, "an occurrence")
+    frame = occurrences.frame
+    if queries is None:
+        asked = frame.select(pl.col("query").unique()).sort("query")
+    else:
+        require(queries, ("query",), "a query")
+        asked = _sorted(queries)
+        unknown = pl.Series(rows_of(frame["query"], asked["query"]) < 0)
+        absent = asked["query"].filter(~asked["query"].is_in(frame["query"].implode()))
+        hint = near_name(frame["query"].filter(unknown)[0], absent) if unknown.any() else ""
+        advice = (
+            f"give occurrences of the queries of {queries.source}, which are "
+            f"{first_five(asked['query'])}{hint}"
+        )
+        fault = "occurrence of no query of the list"
+        refuse(occurrences, unknown, fault, advice, ("query",))
+    backward = pl.Series(ticks(frame["end"]) < ticks(frame["start"]))
+    fault = "occurrence with an end before its start"
+    refuse(occurrences, backward, fault, "mend it", ("start", "end"))
+    twice = ~frame.select(pl.struct(OCCURRENCE).is_first_distinct()).to_series()
+    refuse(occurrences, twice, "occurrence given before", "give each one once", OCCURRENCE)
+    said = frame["document"].unique()
+    unscored = said.filter(~said.is_in(excerpts["document"].implode())).sort()
+    query = pl.Series("query", rows_of(frame["query"], asked["query"]))
+    rows = frame.select(query, *OCCURRENCE[1:], first_end="end")
+    return Sought(asked, rows, (), tuple(_documents(occurrences.source, unscored)))

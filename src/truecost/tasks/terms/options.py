@@ -5,15 +5,22 @@ quirk is not on offer: the tool adds to mean average precision in the order of s
 where 10 comes before 9.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from numbers import Real
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, get_args
 
 from truecost.errors import UsageError, near
 from truecost.names import Normalise, SearchFactor, TrialUnit
 from truecost.options import Option, PartialTable, check_fields
+
+if TYPE_CHECKING:
+    from truecost.study.config import Study
+    from truecost.study.outcome import Outcome
+
+Split = Literal["words", "characters"]
+_OCCURRENCE = {"unit": ("occurrence",)}
+OF_WORDS = {"words": ("--rttm",)}  # a list of occurrences says where queries occur
 
 
 class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -21,71 +28,67 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     __table__: ClassVar[str] = "terms"
 
-    unit: Annotated[TrialUnit | None, Option(help="What a trial is.", default="occurrence")] = None
+    unit: Annotated[TrialUnit | None, Option("What a trial is.", default="occurrence")] = None
     trials_per_second: Annotated[
         float | None,
-        Option(
-            help="Trials of a query in a second of audio.",
-            default=1,
-            gt=0,
-            needs={"unit": ("occurrence",)},
-        ),
+        Option("Trials of a query in a second of audio.", default=1, gt=0, needs=_OCCURRENCE),
     ] = None
     tolerance: Annotated[
         float | None,
         Option(
-            help="Seconds around an occurrence that the middle of a detection may lie in.",
+            "Seconds around an occurrence that the middle of a detection may lie in.",
             default=0.5,
             ge=0,
             le=60,
             thousandths=True,
-            needs={"unit": ("occurrence",)},
+            needs=_OCCURRENCE,
         ),
     ] = None
     max_gap: Annotated[
         float | None,
-        Option(help="Longest gap between the words of a term, in seconds.", default=0.5, ge=0),
+        Option(
+            "Longest gap between the words of a term, in seconds.",
+            default=0.5,
+            ge=0,
+            needs=OF_WORDS,
+        ),
     ] = None
     normalise: Annotated[
         Normalise | None,
-        Option(help="Whether case is ignored.", shown="as the list of queries says"),
+        Option("Whether case is ignored.", shown="as the list of queries says", needs=OF_WORDS),
     ] = None
     split_characters: Annotated[
         bool | None,
-        Option(help="Every character is a word, of texts without blanks between words."),
+        Option("Every character is a word, of texts without blanks between words.", needs=OF_WORDS),
     ] = None
     compat: Annotated[
         tuple[str, ...],
         Option(
-            help="Follow quirks of another tool: f4de for all of them, or single ones; may be "
-            "repeated.",
+            "Follow quirks of another tool: f4de for all of them, or single ones; may be repeated.",
             split=True,
         ),
     ] = ()
     floor: Annotated[
         float | None,
         Option(
+            "Score of trials that were not submitted, for Cnxe.",
             group="Counting",
-            help="Score of trials that were not submitted, for Cnxe.",
             shown="the least submitted one",
             needs={"measure": ("cnxe", "min_cnxe", "cnxe_loss")},
         ),
     ] = None
     count_all_queries: Annotated[
         bool | None,
-        Option(group="Counting", help="False alarms of queries without occurrences count too."),
+        Option("False alarms of queries without occurrences count too.", group="Counting"),
     ] = None
-    pooled: Annotated[bool | None, Option(group="Counting", help="Count all queries as one.")] = (
-        None
-    )
+    pooled: Annotated[bool | None, Option("Count all queries as one.", group="Counting")] = None
     resample: Annotated[
-        SearchFactor | None,
-        Option(help="What is resampled.", default="query", group="Interval"),
+        SearchFactor | None, Option("What is resampled.", default="query", group="Interval")
     ] = None
     query_unit: Annotated[
         str | None,
         Option(
-            help="Attribute that queries share which are drawn together: a voice, a topic.",
+            "Attribute that queries share which are drawn together: a voice, a topic.",
             group="Interval",
             needs={"resample": ("query", "both")},
         ),
@@ -93,9 +96,10 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     query_seconds: Annotated[
         float | None,
         Option(
+            "Length of all spoken queries together, for the searching speed.",
             group="Counting",
-            help="Length of all spoken queries together, for the searching speed.",
             gt=0,
+            needs={"resources": ("--searching",)},
         ),
     ] = None
 
@@ -108,13 +112,85 @@ class Tables(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     alignment: Annotated[
         str | None,
         Option(
-            help="File (.csv, .tsv, .parquet, .ndjson) for every detection and occurrence, and "
+            "File (.csv, .tsv, .parquet, .ndjson) for every detection and occurrence, and "
             "their pairs."
         ),
     ] = None
-    per_query: Annotated[
-        str | None, Option(help="File for the counts and values of every query.")
-    ] = None
+    per_query: Annotated[str | None, Option("File for the counts and values of every query.")] = (
+        None
+    )
+
+    def writer(self, study: "Study") -> "Callable[[Outcome], None] | None":
+        """What writes the tables from an outcome; None where none is asked for."""
+        from truecost.tasks.terms.tables import tables_writer
+
+        return tables_writer(study, self.given())
+
+
+@dataclass(frozen=True)
+class ReferenceOptions:
+    """What a trial is, and where terms occur.
+
+    Attributes
+    ----------
+    unit : {"occurrence", "segment", "document"}
+        What a trial is.
+    trials_per_second : float
+        Trials of a query in a second of audio, of occurrences; above 0.
+    max_gap : float
+        Longest gap between the words of a term, in seconds.
+    normalise : {"lowercase", "none"}, optional
+        Whether case is ignored (Unicode's case folding); as the list of queries says when left out.
+    split : {"words", "characters"}
+        Whether every character is a word, of terms and of words that were said.
+    compat : frozenset of str
+        Quirks of the reference scorer that are followed: names, `f4de` for all of them; any
+        iterable of these will do.
+
+    Raises
+    ------
+    UsageError
+        When a number is none or out of its range, or a name is not known.
+    """
+
+    unit: TrialUnit = "occurrence"
+    trials_per_second: float = 1.0
+    max_gap: float = 0.5
+    normalise: Normalise | None = None
+    split: Split = "words"
+    compat: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "compat", parse_compat(self.compat))
+        _choose(self.split, get_args(Split), "split")
+        check_fields(self, TermsTable)
+
+
+@dataclass(frozen=True)
+class SearchOptions:
+    """How detections go with what should be found.
+
+    Attributes
+    ----------
+    tolerance : float
+        Seconds that the midpoint of a detection may lie outside of an occurrence.
+    compat : frozenset of str
+        Quirks of the reference scorer that are followed: names, `f4de` for all of them; any
+        iterable of these will do.
+
+    Raises
+    ------
+    UsageError
+        When the tolerance is negative, no finite number or in milliseconds, or a quirk is not
+        known.
+    """
+
+    tolerance: float = 0.5
+    compat: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "compat", parse_compat(self.compat))
+        check_fields(self, TermsTable)
 
 
 @dataclass(frozen=True)
@@ -153,39 +229,16 @@ class TermsScoring:
         check_fields(self, TermsTable)
 
 
-def choose(given: object, known: Sequence[str], what: str) -> None:
-    """Refuse what is none of the choices.
-
-    Parameters
-    ----------
-    what : str
-        What is chosen, for the message.
-
-    Raises
-    ------
-    UsageError
-    """
+def _choose(given: object, known: Sequence[str], what: str) -> None:
+    """Refuse what is none of the choices."""
     if given not in known:
         raise UsageError(
             f"{what} {given!r} is not known{near(given, known)}: give {', '.join(known)}"
         )
 
 
-def is_number(given: object) -> bool:
-    """Whether something is a finite number; truth values are none."""
-    if isinstance(given, bool):
-        return False
-    return isinstance(given, Real) and isfinite(given)
-
-
-def told(given: object) -> str:
-    """How what was given stands in messages."""
-    return f"{given:g}" if isinstance(given, Real) else repr(given)
-
-
 F4DE = "f4de"
-
-
+# Names of the quirks that `f4de` stands for, and what each does.
 COMPAT: Mapping[str, str] = {
     "fold-later-words": (
         "case counts in the first word of a term only, where the list of queries says it counts"
@@ -204,35 +257,15 @@ COMPAT: Mapping[str, str] = {
     "false-alarms-first": "of tied detections false alarms rank first in average precision",
     "pool-trials": "all queries counted as one have the trials of one",
 }
-
-
-"""Names of the quirks that `f4de` stands for, and what each does."""
-
-
 ALONE: Mapping[str, str] = {
-    "refuse-inconsistent": "a detection that was rejected scores above an accepted one: refused",
+    "refuse-inconsistent": "a detection that was rejected scores above an accepted one: refused"
 }
 
 
 def parse_compat(texts: Iterable[str] | str) -> frozenset[str]:
-    """The quirks that are asked for.
+    """The quirks that are asked for: names of `COMPAT` or `ALONE`; `f4de` is all of `COMPAT`.
 
-    Parameters
-    ----------
-    texts : iterable of str, or str
-        Names of `COMPAT` or `ALONE`; `f4de` stands for all of `COMPAT`. Several may stand in one
-        text, apart by commas.
-
-    Raises
-    ------
-    UsageError
-        When a name is not known, or something is no text.
-
-    Examples
-    --------
-    >>> from truecost.tasks.terms.options import parse_compat
-    >>> sorted(parse_compat(["channels-once,divide-trials"]))
-    ['channels-once', 'divide-trials']
+    Several may stand in one text, apart by commas.
     """
     known = (F4DE, *COMPAT, *ALONE)
     given = [texts] if isinstance(texts, str) or not isinstance(texts, Iterable) else [*texts]
@@ -240,9 +273,6 @@ def parse_compat(texts: Iterable[str] | str) -> frozenset[str]:
         raise UsageError(f"compat is {texts!r}: give names, of {', '.join(known)}")
     found: set[str] = set()
     for name in (part.strip() for text in given for part in text.split(",")):
-        if name not in known:
-            raise UsageError(
-                f"--compat {name!r} is not known{near(name, known)}: give {', '.join(known)}"
-            )
+        _choose(name, known, "--compat")
         found |= set(COMPAT) if name == F4DE else {name}
     return frozenset(found)

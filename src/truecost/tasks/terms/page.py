@@ -1,133 +1,168 @@
-"""What the page of searches for terms shows, and what searches took."""
+"""What the page of searches for terms shows: error rates, values by threshold and by query, scores,
+and what searches took.
+"""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from truecost.core.digits import counted, figure
-from truecost.report import plots
-from truecost.report.declared import Naive, Page
-from truecost.report.plots.load import Quantity
-from truecost.report.section import Line, Section, drawing_of, told
-from truecost.report.sections import comparison, gates, subsets
-from truecost.report.story import Story
+from truecost.core.results import Row
+from truecost.report.section import Line, Section, joined
+from truecost.report.sections import comparison, gates, of_each, subsets
+from truecost.report.story import Naive, Page, Story, part_of
 from truecost.report.sums import clock
-from truecost.report.tables import Table, used
-from truecost.report.words import isolated
-from truecost.resources.load import Load
-from truecost.resources.records import Machine, Resources
-from truecost.tasks.terms.sections import (
-    all_queries,
-    det_of_terms,
-    scores,
-    side_by_side,
-    value_by_threshold,
-    worst_queries,
+from truecost.report.verdict import line_of
+from truecost.report.words import isolated, value
+from truecost.resources.measures import Load
+from truecost.resources.records import Machine
+from truecost.tasks.terms import pictures
+from truecost.tasks.terms.curves import REJECTING, with_false_alarms
+from truecost.tasks.terms.describing import SearchDescription
+from truecost.tasks.terms.pictures import PHASES, QUANTITIES, VALUES, of_phases
+from truecost.tasks.terms.verdict import (
+    best_first,
+    drawn_measures,
+    lead,
+    line,
+    rows_beside,
+    searches_of,
 )
-from truecost.tasks.terms.verdict import best_first, drawn, lead, line
 
-OF_LOAD: Mapping[Quantity, str] = {
-    "time": "CPU time",
-    "memory": "Peak memory",
-    "load": "Parts of the processing load",
-}
+FEWEST = 3  # queries that are put in order
+Found = list[SearchDescription]
 
 
-def resources(story: Story) -> Section | None:
+def side_by_side(story: Story) -> Section:
+    """The term-weighted values of each search in a row; a picture a part."""
+    found: dict[str, dict[str, dict[str, Row]]] = {part.name: {} for part in story.parts}
+    for row in (r for r in story.whole if r.label in VALUES):
+        found[part_of(row).name].setdefault(row.dims["system"], {})[row.label] = row
+    text = (
+        "Term-weighted values at the system's decisions (atwv), at the best threshold of all "
+        "queries (mtwv) and of each query (otwv); what detections with any score find (stwv)."
+    )
+    return Section("Term-weighted values", text, of_each(pictures.term_weighted, found))
+
+
+def _by_part(story: Story, chosen: Callable[[SearchDescription], Any]) -> dict[str, Found]:
+    """The searches of each part that a picture can show."""
+    return {p.name: [d for d in searches_of(story, p) if chosen(d)] for p in story.parts}
+
+
+def det_of_terms(story: Story) -> Section:
+    """Mean miss rate against mean false-alarm rate, for each part."""
+    text = (
+        "Every threshold is a point; lower and further left is better. Bands are intervals of the "
+        "miss rate at each false-alarm rate."
+    )
+    drawings = of_each(pictures.det_of_terms, _by_part(story, lambda d: with_false_alarms([d])))
+    return Section("Detection error trade-off", text, drawings)
+
+
+def value_by_threshold(story: Story) -> Section:
+    """TWV against the threshold: systems whose scores share an axis together, others alone."""
+    found: dict[str, Found] = {}
+    for name, some in _by_part(story, lambda d: d.curve).items():
+        alone = {joined(isolated(d.system), name): [d] for d in some}
+        found |= {name: some} if pictures.alike(some) else alone
+    text = (
+        "The dot stands at the lowest score that is accepted; its distance below the ring is "
+        "what a better threshold would gain. Bands are pointwise intervals."
+    )
+    drawings = of_each(pictures.twv_by_threshold, found)
+    return Section("Term-weighted value against threshold", text, drawings)
+
+
+def all_queries(story: Story) -> Section:
+    """The values of all queries in order."""
+    text = "Each query counts alike: a few rare ones with false alarms can decide the mean."
+    found = _by_part(story, lambda d: len(d.values) >= FEWEST)
+    return Section("All queries", text, of_each(pictures.queries_in_order, found))
+
+
+def _searches(story: Story, part: str) -> dict[str, SearchDescription]:
+    """The searches that have a part of a description, by system and part of the data."""
+    return {
+        joined(isolated(d.system), p.name): d
+        for p in story.parts
+        for d in searches_of(story, p)
+        if getattr(d, part)
+    }
+
+
+def worst_queries(story: Story) -> Section:
+    """The queries that cost most, a picture a system."""
+    found = _searches(story, "worst")
+    which = "All queries, those with the lowest values first"
+    if any(len(d.worst) < d.queries_with_targets for d in found.values()):
+        most = max(len(d.worst) for d in found.values())
+        which = f"The {most} queries with the lowest values"
+    return Section("Queries that cost most", f"{which}.", of_each(pictures.query_forest, found))
+
+
+def scores(story: Story) -> Section:
+    """Scores against what the data show, and cross entropy in words."""
+    found, lines, text = _searches(story, "bins"), tuple(_entropies(story)), ""
+    if found:
+        text = "Above the Bayes threshold, the line across, a detection is worth accepting."
+    if any(d.llr for d in found.values()):
+        text += " On the diagonal scores are the log-likelihood ratios that they claim to be."
+    if lines:
+        text += (
+            " Cnxe is the cross entropy of the scores as log-likelihood ratios; 1 is a system that "
+            "knows the prior only, the minimum that of the best affine calibration."
+        )
+    drawings = of_each(pictures.score_map, found)
+    return Section("Calibration of the scores", text.strip(), drawings, lines=lines)
+
+
+def _entropies(story: Story) -> Iterator[Line]:
+    """The cross entropy of each search, with its minimum and the loss."""
+    for row in (r for r in story.whole if r.measure == "cnxe"):
+        beside, said = rows_beside(story, row), [value(row)]
+        for name, words in (("min_cnxe", "minimum"), ("cnxe_loss", "loss")):
+            other = beside.get(row.label.replace("cnxe", name, 1))
+            if other is not None and other.value is not None:
+                said.append(f"{words} {value(other)}")
+        told = line_of(row, "; ".join(said))
+        yield replace(told, name=joined(told.name, part_of(row).name, row.label))
+
+
+def resources(story: Story) -> Section:
     """What searches took, by phase."""
     found = {load.system: load for load in story.described_as(Load)}
-    if not found:
-        return None
-    order = {name: k for k, name in enumerate(story.systems)}
-    loads = dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
-    kinds = [
-        kind
-        for kind in OF_LOAD
-        if any(v is not None for load in loads.values() for v in plots.parts_of_load(load, kind))
-    ]
-    drawings = tuple(
-        drawing_of(
-            *(plots.resources, loads, plots.resources_height, _told_load(loads, kind)),
-            _of_load(loads, kind),
-            title=OF_LOAD[kind] if len(kinds) > 1 else "",
-            of=kind,
-        )
-        for kind in kinds
-    )
-    lines = [line for name, load in loads.items() for line in _hardware(name, load)]
+    loads = {name: found[name] for name in (*story.systems, *found) if name in found}
+    kinds = {
+        words: kind
+        for kind, words in QUANTITIES.items()
+        if any(any(of_phases(load, kind)) for load in loads.values())
+    }
     text = (
         "Indexing speed factor (isf): CPU time over audio. Searching speed factor (ssf): hours of "
-        "CPU for an hour of queries in an hour of audio. Peak memory (pmu) of the largest process "
-        "in GB. Processing load (pl): their weighted products. Measured once: no intervals."
+        "CPU for an hour of queries in an hour of audio. Processing load (pl): their weighted "
+        "products with peak memory. Measured once: no intervals."
     )
-    return Section("Resources", text, drawings, (_load_table(loads),), lines=tuple(lines))
+    drawings = of_each(partial(pictures.resources, loads), kinds)
+    lines = tuple(_load_line(name, load) for name, load in loads.items())
+    return Section("Resources", text, drawings, lines=lines)
 
 
-def _told_load(loads: Mapping[str, Load], kind: Quantity) -> str:
-    return f"{OF_LOAD[kind]} by phase: " + told(
-        f"{name}: indexing {_amount(kind, one)}, searching {_amount(kind, other)}"
-        for name, load in loads.items()
-        for one, other in [plots.parts_of_load(load, kind)]
-    )
+def _load_line(name: str, load: Load) -> Line:
+    """What a search took for how much audio, why figures are not known, and on which machines."""
+    speed = f"isf {figure(load.isf)}, ssf {figure(load.ssf)} (1/hour), pl {figure(load.pl)}"
+    queries = "" if load.query_s is None else f"{clock(load.query_s)} of queries"
+    more = dict.fromkeys(r.removeprefix("undefined: ") for r in load.reasons.values())
+    for phase, record in zip(PHASES, (load.indexing, load.searching), strict=True):
+        for node in () if record is None else record.nodes:
+            more[f"{phase} on {machine_words(node)}"] = None
+    text = joined(speed, f"{clock(load.audio_s)} of audio", queries)
+    return Line("open", "", isolated(name), text, "; ".join(more))
 
 
-def _amount(kind: Quantity, found: float | None) -> str:
-    """A figure with its unit."""
-    if found is None:
-        return "not measured"
-    return clock(found) if kind == "time" else figure(found) + (" GB" if kind == "memory" else "")
-
-
-def _of_load(loads: Mapping[str, Load], kind: Quantity) -> Table:
-    cells = [
-        (name, *(_amount(kind, part) for part in plots.parts_of_load(load, kind)))
-        for name, load in loads.items()
-    ]
-    caption = f"{OF_LOAD[kind]} by phase: numbers"
-    return used(caption, ("system", "indexing", "searching"), cells)
-
-
-def _load_table(loads: Mapping[str, Load]) -> Table:
-    names = ("isf", "ssf", "pmu_indexing", "pmu_searching", "pl")
-    cells = [
-        (
-            *(name, *(figure(getattr(load, key)) for key in names), clock(load.audio_s)),
-            *("" if load.query_s is None else clock(load.query_s), _reasons(load)),
-        )
-        for name, load in loads.items()
-    ]
-    header = ("system", "isf", "ssf (1/hour)", "pmu of indexing (GB)", "pmu of searching (GB)")
-    return used("Processing resources", (*header, "pl", "audio", "queries", "note"), cells)
-
-
-def _reasons(load: Load) -> str:
-    """Why figures are undefined, each reason once."""
-    said = (reason.removeprefix("undefined: ") for reason in load.reasons.values())
-    return "; ".join(dict.fromkeys(said))
-
-
-def _hardware(system: str, load: Load) -> list[Line]:
-    """What each phase ran on, in words."""
-    phases: dict[str, Resources | None] = {"indexing": load.indexing, "searching": load.searching}
-    return [
-        Line(
-            *("open", phase, isolated(system), "; ".join(map(machine_said, record.nodes))),
-            f"{clock(record.cpu_s)} of CPU in {clock(record.wall_s)}.",
-        )
-        for phase, record in phases.items()
-        if record is not None
-    ]
-
-
-def machine_said(machine: Machine) -> str:
-    """A type of computing node in words; what the system did not tell is left out.
-
-    Examples
-    --------
-    >>> from truecost.tasks.terms.page import machine_said
-    >>> from truecost.resources import Machine
-    >>> machine_said(Machine(count=2, cpu="Xeon", cores=16, memory_bytes=64 * 10**9))
-    '2 nodes: Xeon, 16 cores, 64 GB of memory'
-    """
+def machine_words(machine: Machine) -> str:
+    """A type of computing node in words; what the system did not tell is left out."""
     facts: list[Any] = [
         machine.brand,
         machine.cpu,
@@ -140,12 +175,6 @@ def machine_said(machine: Machine) -> str:
     return f"{counted(machine.count, 'node')}: {said or 'nothing is known of it'}"
 
 
-def rejecting(measure: str) -> str:
-    """What the naive baseline does."""
-    del measure
-    return "rejecting everything"
-
-
 PAGE = Page(
     sections=(
         *(side_by_side, det_of_terms, value_by_threshold, scores),
@@ -154,6 +183,6 @@ PAGE = Page(
     lead=lead,
     line=line,
     rows=best_first,
-    drawn=drawn,
-    naive=Naive(output=rejecting),
+    drawn=drawn_measures,
+    naive=Naive(output=lambda _: REJECTING),
 )

@@ -14,7 +14,7 @@ decision. Trials that nobody submitted are known by their number only and are ne
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,10 +23,13 @@ import polars as pl
 from truecost.core.factors import Factor, encode
 from truecost.core.subsets import Masks, masks_of
 from truecost.errors import InputError, UsageError, counted, near
+from truecost.names import TrialUnit
 
+Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
-Unit = Literal["occurrence", "segment", "document"]
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +38,6 @@ class Reference:
 
     Attributes
     ----------
-    name : str
-        Of the files, for messages.
     queries : polars.DataFrame
         One row for each query of the list, sorted by `query` (its id); `text`, where queries have
         one, and further columns: attributes of the list.
@@ -75,7 +76,7 @@ class Reference:
     occurrences: pl.DataFrame
     targets: pl.DataFrame
     segments: pl.DataFrame | None = None
-    unit: Unit = "occurrence"
+    unit: TrialUnit = "occurrence"
     trials_per_second: float = 1.0
     compat: frozenset[str] = frozenset()
     language: str = ""
@@ -93,7 +94,7 @@ class Reference:
         return round(float(self.documents["trials"].sum()))
 
     @cached_property
-    def targets_by_query(self) -> npt.NDArray[np.int64]:
+    def targets_by_query(self) -> Ints:
         """Nact of every query."""
         return np.bincount(self.targets["query"].to_numpy(), minlength=self.queries.height)
 
@@ -103,20 +104,7 @@ class Reference:
         return Factor.of("query", self.queries["query"].to_numpy())[0]
 
     def query_units(self, attribute: str = "") -> Factor:
-        """The queries as units, or as members of units that share an attribute.
-
-        Parameters
-        ----------
-        attribute : str
-            Column of `queries`; each query is a unit of its own when left out.
-
-        Raises
-        ------
-        UsageError
-            When there is no such attribute.
-        InputError
-            When a query has none.
-        """
+        """The queries as units, or as members of units that share an attribute, a column."""
         if not attribute:
             return self.query_factor
         if attribute in ("query", "document"):
@@ -126,9 +114,9 @@ class Reference:
             )
         known = [c for c in self.queries.columns if c != "query"]
         if attribute not in known:
-            said = f"choose among {', '.join(known)}" if known else "they have none"
+            choice = f"choose among {', '.join(known)}" if known else "they have none"
             raise UsageError(
-                f"queries have no attribute {attribute!r}{near(attribute, known)}: {said}"
+                f"queries have no attribute {attribute!r}{near(attribute, known)}: {choice}"
             )
         column = self.queries[attribute].cast(pl.String)
         if column.null_count():
@@ -152,8 +140,6 @@ class Search:
 
     Attributes
     ----------
-    name : str
-        Of the system.
     query, place : ndarray of int32, shape (N,)
         Rows of `reference.queries` and `reference.documents`.
     score : ndarray of float64, shape (N,)
@@ -185,15 +171,15 @@ class Search:
     query: Codes
     place: Codes
     score: Floats
-    accepted: npt.NDArray[np.bool_]
+    accepted: Mask
     target: Codes
     channel: Codes
     start: Floats
     duration: Floats
     channels: tuple[str, ...]
-    answered: npt.NDArray[np.bool_]
+    answered: Mask
     lowest: float
-    line: npt.NDArray[np.int64] | None = None
+    line: Ints | None = None
     header: Mapping[str, str] = field(default_factory=dict)
     signature: str = ""
     problems: tuple[str, ...] = ()
@@ -233,21 +219,19 @@ class Search:
 
     def _placed(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Rows with the names of their queries and documents."""
-        reference = self.reference
-        names = (
-            reference.queries["query"].gather(frame["query"]),
-            reference.documents["document"].gather(frame["place"]).alias("place"),
-        )
+        query, document = self.reference.queries["query"], self.reference.documents["document"]
         times = [c for c in ("channel", "start", "end", "duration") if c in frame.columns]
-        return pl.DataFrame(names).hstack(frame.select(times))
+        return frame.select(
+            query.gather(frame["query"]), document.gather(frame["place"]).alias("place"), *times
+        )
 
     @cached_property
-    def is_target(self) -> npt.NDArray[np.bool_]:
+    def is_target(self) -> Mask:
         """Whether each submitted trial is aligned with a target."""
         return np.asarray(self.target >= 0)
 
     @cached_property
-    def found(self) -> npt.NDArray[np.bool_]:
+    def found(self) -> Mask:
         """Whether each target is aligned with a submitted trial, whatever its decision."""
         found = np.zeros(self.reference.targets.height, bool)
         found[self.target[self.is_target]] = True
@@ -272,45 +256,29 @@ class Search:
         found, queries = [], self.reference.queries.height
         for name, mask in masks_of(self.frame, subset, self.name, "query or document"):
             rows = mask.copy()
-            if not rows[:queries].any():
-                rows[:queries] = True
-            if not rows[queries:].any():
-                rows[queries:] = True
+            for part in (rows[:queries], rows[queries:]):
+                part[:] |= not part.any()
             found.append((name, rows))
         return found
 
-    def take(self, rows: npt.NDArray[np.bool_]) -> "Search":
-        """The search for some queries in some documents.
-
-        Parameters
-        ----------
-        rows : ndarray of bool
-            Of `frame`.
-
-        Returns
-        -------
-        Search
-            With the lowest score of the whole list.
-        """
+    def take(self, rows: Mask) -> "Search":
+        """The search for some rows of `frame`, with the lowest score of the whole list."""
         queries = self.reference.queries.height
-        reference, to_query, to_place, to_target = _taken(
+        reference, to_query, to_place, to_target = _take_reference(
             self.reference, rows[:queries], rows[queries:]
         )
-        keep = (to_query[self.query] >= 0) & (to_place[self.place] >= 0)
-        target = np.append(to_target, -1)[self.target]
+        query, place = to_query[self.query], to_place[self.place]
+        keep = (query >= 0) & (place >= 0)
+        target = np.append(to_target, -1)[self.target].astype(np.int32)
+        names = ("score", "accepted", "channel", "start", "duration")
+        columns = {name: getattr(self, name) for name in names}
+        columns |= {"query": query, "place": place, "target": target}
         return replace(
             self,
             reference=reference,
-            query=to_query[self.query[keep]],
-            place=to_place[self.place[keep]],
-            score=self.score[keep],
-            accepted=self.accepted[keep],
-            target=target[keep].astype(np.int32),
-            channel=self.channel[keep],
-            start=self.start[keep],
-            duration=self.duration[keep],
             answered=self.answered[rows[:queries]],
             line=None if self.line is None else self.line[keep],
+            **{name: column[keep] for name, column in columns.items()},
         )
 
     @cached_property
@@ -322,15 +290,7 @@ class Search:
 
 
 def pair_searches(searches: Sequence[Search]) -> list[Search]:
-    """Searches of one reference, as they are.
-
-    Raises
-    ------
-    UsageError
-        When some systems are no searches.
-    InputError
-        When their queries, documents or targets are not the same.
-    """
+    """Searches of one reference, as they are."""
     first = searches[0].reference
     for other in searches[1:]:
         for what in ("queries", "documents", "targets"):
@@ -343,45 +303,39 @@ def pair_searches(searches: Sequence[Search]) -> list[Search]:
     return [*searches]
 
 
-def _taken(
-    reference: Reference, queries: npt.NDArray[np.bool_], places: npt.NDArray[np.bool_]
+def _take_reference(
+    reference: Reference, queries: Mask, places: Mask
 ) -> tuple[Reference, Codes, Codes, Codes]:
     """Some queries and documents of a reference, and the new row of each old one (-1 for none)."""
-    to_query, to_place = _renumbered(queries), _renumbered(places)
-    of_queries, of_places = (np.flatnonzero(kept).astype(np.int32) for kept in (queries, places))
+    numbers = {"query": _renumbered(queries), "place": _renumbered(places)}
 
-    def some(frame: pl.DataFrame, keep: npt.NDArray[np.bool_]) -> pl.DataFrame:
-        found = frame.filter(pl.Series(keep))
-        numbers = {"query": to_query, "place": to_place}
+    def some(frame: pl.DataFrame) -> pl.DataFrame:
+        found = frame.filter(pl.Series(inside(frame)))
         return found.with_columns(
             pl.Series(c, numbers[c][found[c].to_numpy()]) for c in numbers if c in found.columns
         )
 
-    def kept(frame: pl.DataFrame) -> npt.NDArray[np.bool_]:
+    def inside(frame: pl.DataFrame) -> Mask:
         here = places[frame["place"].to_numpy()]
         if "query" in frame.columns:
             here = here & queries[frame["query"].to_numpy()]
         return np.asarray(here)
 
-    targets = kept(reference.targets)
-    to_target = _renumbered(targets)
-    occurrences = some(reference.occurrences, kept(reference.occurrences))
-    if "target" in occurrences.columns:
-        column = to_target[occurrences["target"].to_numpy()]
-        occurrences = occurrences.with_columns(pl.Series("target", column))
+    targets = inside(reference.targets)
+    numbers["target"] = _renumbered(targets)
     segments = reference.segments
     found = replace(
         reference,
-        queries=reference.queries[of_queries],
-        documents=reference.documents[of_places],
-        excerpts=some(reference.excerpts, kept(reference.excerpts)),
-        occurrences=occurrences,
-        targets=some(reference.targets, targets),
-        segments=None if segments is None else some(segments, kept(segments)),
+        queries=reference.queries.filter(pl.Series(queries)),
+        documents=reference.documents.filter(pl.Series(places)),
+        excerpts=some(reference.excerpts),
+        occurrences=some(reference.occurrences),
+        targets=some(reference.targets),
+        segments=None if segments is None else some(segments),
     )
-    return found, to_query, to_place, to_target
+    return found, numbers["query"], numbers["place"], numbers["target"]
 
 
-def _renumbered(keep: npt.NDArray[np.bool_]) -> Codes:
+def _renumbered(keep: Mask) -> Codes:
     """The place of each row among those that are kept, -1 for the others."""
     return np.where(keep, np.cumsum(keep) - 1, -1).astype(np.int32)

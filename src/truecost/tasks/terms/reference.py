@@ -6,77 +6,147 @@ audio queries without text need. Occurrences that lie outside the audio, or acro
 not looked for.
 """
 
-from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import NoReturn
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import UsageError, counted
-from truecost.formats.lexemes import Speech
-from truecost.formats.terms import Listing
-from truecost.names import Normalise, TrialUnit
-from truecost.options import check_fields
-from truecost.tasks.terms.options import TermsTable, choose, parse_compat
-from truecost.tasks.terms.records import Reference
-from truecost.tasks.terms.sought import (
-    Sought,
-    duration_note,
-    refuse_nothing,
-    sought_in_list,
-    sought_in_words,
-)
-from truecost.tasks.terms.stretches import (
-    TICKS,
-    Stretches,
-    documents_of,
-    excerpts_of,
-    segments_of,
-    ticks,
-)
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.formats.kwslist import DetectionList
+from truecost.formats.terms import Listing, Speech
+from truecost.names import TrialUnit
+from truecost.tasks.terms import stretches as times
+from truecost.tasks.terms.occurrences import Sought, sought_in_list, sought_in_words
+from truecost.tasks.terms.options import ReferenceOptions
+from truecost.tasks.terms.records import Floats, Ints, Reference
+
+FAR = 100  # times the end of the audio: beyond, times are rather of another unit
+NEARLY = 0.9  # share of detections that are nearly all
+EARLY = 0.01  # of the audio: where nothing is after it, the audio is rather of another unit
+FEW = 10  # times; so few may all lie at the begin of the audio
+APART = 20  # times; seconds that are said of audio, and seconds that there are
+DURATION = "source_signal_duration"  # in the head of an ECF
+
+
+def why_outside(start: float, end: float) -> str:
+    """What is said of the largest start where it lies behind the end of the audio, in seconds."""
+    question = "are times in milliseconds?" if start >= FAR * end else "is this their audio?"
+    return f"the largest start is {start:.10g} s and the audio ends at {end:.10g} s: {question}"
+
+
+def refuse_outside(detections: DetectionList, bounds: tuple[Ints, Ints], group: Ints) -> None:
+    """Refuse a list of which all detections lie before or behind the audio, or nearly all far.
+
+    `group` is the channel of each detection, -1 for none; `bounds` are those of `Places`.
+    """
+    rows = np.flatnonzero(group >= 0)
+    first, last = (edge[group[rows]] for edge in bounds)
+    start, duration = detections.start[rows], detections.duration[rows]
+    late = times.ticks(start) > last
+    early = times.ticks(start + duration) < first
+    count = int((late | early).sum())
+    if not count or count < NEARLY * len(rows):
+        return
+    ends = float(last.max() / times.TICKS)
+    if count < len(rows) and start.max() < FAR * ends:
+        return
+    why = why_outside(float(start.max()), ends)
+    if not late.any():
+        why = (
+            f"the last one ends at {(start + duration).max():.10g} s and the audio begins at "
+            f"{first.min() / times.TICKS:.10g} s: are times counted from the begin of an excerpt?"
+        )
+    share = f"{count} of " if count < len(detections) else "all " if count > 1 else ""
+    what = counted(len(detections), "detection", "lie")
+    raise InputError(f"{detections.source}: {share}{what} outside the audio; {why}")
+
+
+def early_note(detections: DetectionList, reference: Reference) -> tuple[str, ...]:
+    """What is said where all that occurs or was detected lies at the very begin of the audio."""
+    ends = np.append(reference.occurrences["end"], detections.start + detections.duration)
+    audio = reference.excerpts["end"].max()
+    if len(ends) < FEW or not isinstance(audio, float) or ends.max() >= EARLY * audio:
+        return ()
+    return (
+        f"all that occurs or was detected ends before {ends.max():.10g} s, and the audio at "
+        f"{audio:.10g} s: are the times of the audio in milliseconds?",
+    )
+
+
+def duration_note(audio: Listing) -> tuple[str, ...]:
+    """What is said where the head of an ECF speaks of much more or much less audio than it lists.
+
+    Heads often tell of the whole collection of which excerpts are scored, so that only what no
+    choice of excerpts explains is said.
+    """
+    said = pl.Series([audio.header.get(DURATION, "")]).cast(pl.Float64, strict=False)[0]
+    listed = float(audio.frame["duration"].sum())
+    if said is None or not 0 < said < np.inf or 1 / APART <= listed / said <= APART:
+        return ()
+    return (
+        f"the head of {audio.source} says {said:.10g} s of audio ({DURATION}), and its excerpts "
+        f"are {listed:.10g} s: is one of the two in milliseconds?",
+    )
+
+
+def refuse_nothing(
+    sought: Sought, excerpts: pl.DataFrame, inside: int, said: Speech | Listing
+) -> NoReturn:
+    """Refuse a reference in which no query occurs, after the words or the list that say where.
+
+    Excerpts are the audio that is scored, `end` in ticks; the occurrences inside it lie across the
+    edges of segments.
+    """
+    rows = sought.rows
+    here = excerpts.select(times.CHANNEL).unique(maintain_order=True)
+    if inside:
+        why = f"{_occurrences_lie(inside)} across the edges of segments"
+    elif not rows.height:
+        why = (
+            _missing_words(sought, here, said)
+            if isinstance(said, Speech)
+            else "no occurrence is listed"
+        )
+    else:
+        why = f"{_occurrences_lie(rows.height)} outside the audio that is scored: "
+        why += _elsewhere(rows, excerpts, here)
+    raise InputError(f"{said.source}: no query occurs in the audio: {why}")
+
+
+def _occurrences_lie(number: int) -> str:
+    return f"{'all ' if number > 1 else ''}{counted(number, 'occurrence', 'lie')}"
+
+
+def _missing_words(sought: Sought, here: pl.DataFrame, said: Speech) -> str:
+    """Why no word belongs to a query."""
+    read = f"{counted(said.words.height, 'word')} were read"
+    heard = said.words["document"].cast(pl.String).unique(maintain_order=True)
+    if not heard.is_in(here["document"].implode()).any():
+        return (
+            f"{read}, of the documents {first_five(heard)}; the audio has "
+            f"{first_five(here['document'].unique(maintain_order=True))}: documents are called as "
+            f"in the ECF"
+        )
+    words = said.words["word"].cast(pl.String).unique(maintain_order=True)
+    return (
+        f"{read} ({first_five(words)}), and no text of a query is among them "
+        f"({first_five(sought.queries['text'].drop_nulls())}): are these the queries of this audio?"
+    )
+
+
+def _elsewhere(rows: pl.DataFrame, excerpts: pl.DataFrame, here: pl.DataFrame) -> str:
+    """Where all occurrences lie, and where the audio is."""
+    known = rows.join(here, on=times.CHANNEL, how="semi")
+    if not known.height:
+        return (
+            f"they are in {times.named_channels(rows)}, the audio has "
+            f"{times.named_channels(here)}: documents and channels are called as in the ECF"
+        )
+    ends = excerpts.join(known.select(times.CHANNEL).unique(), on=times.CHANNEL, how="semi")["end"]
+    return why_outside(float(known["start"].to_numpy().max()), ends.to_numpy().max() / times.TICKS)
+
 
 SPAN = ("place", "channel", "start", "end")
-Split = Literal["words", "characters"]
-
-
-@dataclass(frozen=True)
-class ReferenceOptions:
-    """What a trial is, and where terms occur.
-
-    Attributes
-    ----------
-    unit : {"occurrence", "segment", "document"}
-        What a trial is.
-    trials_per_second : float
-        Trials of a query in a second of audio, of occurrences; above 0.
-    max_gap : float
-        Longest gap between the words of a term, in seconds.
-    normalise : {"lowercase", "none"}, optional
-        Whether case is ignored (Unicode's case folding); as the list of queries says when left out.
-    split : {"words", "characters"}
-        Whether every character is a word, of terms and of words that were said.
-    compat : frozenset of str
-        Quirks of the reference scorer that are followed: names, `f4de` for all of them; any
-        iterable of these will do.
-
-    Raises
-    ------
-    UsageError
-        When a number is none or out of its range, or a name is not known.
-    """
-
-    unit: TrialUnit = "occurrence"
-    trials_per_second: float = 1.0
-    max_gap: float = 0.5
-    normalise: Normalise | None = None
-    split: Split = "words"
-    compat: frozenset[str] = frozenset()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "compat", parse_compat(self.compat))
-        choose(self.split, get_args(Split), "split")
-        check_fields(self, TermsTable)
 
 
 def load_reference(
@@ -88,58 +158,39 @@ def load_reference(
     options: ReferenceOptions | None = None,
     empty: bool = False,
 ) -> Reference:
-    """The reference of a search.
+    """The reference of a search; with `empty` one will do in which no query occurs.
 
-    Parameters
-    ----------
-    audio : Listing
-        As `read_ecf` gives it.
-    queries : Listing, optional
-        As `read_kwlist` gives it. Audio queries have no text; they are those of `occurrences` when
-        left out.
-    speech : Speech, optional
-        As `read_lexemes` gives it: the words that were said, and turns for segments.
-    occurrences : Listing, optional
-        In place of speech, as `read_occurrences` gives it.
-    empty : bool
-        Whether a reference will do in which no query occurs.
-
-    Raises
-    ------
-    UsageError
-        When there is neither speech nor a list of occurrences, or both; when speech comes without
-        terms, or terms without saying whether case counts; when there are no turns for segments.
-    InputError
-        When an occurrence is of no query of the list, ends before it starts or stands twice; when
-        excerpts contradict each other; when no query occurs in the audio.
+    The audio is as `read_ecf` gives it, the queries as `read_kwlist` (audio queries have no text;
+    those of the occurrences when left out), speech as `read_lexemes` or in its place occurrences as
+    `read_occurrences`.
     """
     options = options or ReferenceOptions()
     if options.unit == "segment" and (speech is None or not speech.turns.height):
-        said = "there is none" if speech is None else f"{speech.source} has none"
-        raise UsageError(f"segments are made of the SPEAKER lines of an RTTM, and {said}")
-    excerpts = excerpts_of(audio, options.compat)
+        lack = "there is none" if speech is None else f"{speech.source} has none"
+        raise UsageError(f"segments are made of the SPEAKER lines of an RTTM, and {lack}")
+    excerpts = times.excerpts_of(audio, options.compat)
     if options.unit == "document":  # one trial, of whatever kinds of audio it has
         kinds = pl.col("source").unique().sort().str.join("+").over("document")
         excerpts = excerpts.with_columns(kinds)
-    documents = documents_of(excerpts, options.compat)
+    documents = times.documents_of(excerpts, options.compat)
     excerpts = excerpts.with_columns(pl.Series("place", _places(excerpts, documents)))
     sought = _sought(queries, speech, occurrences, excerpts, options)
     found, problems = _inside(sought.rows, excerpts, options.compat)
     segments, inside = None, found.height
     if speech is not None and options.unit == "segment":
-        segments = segments_of(excerpts, speech.turns)
-        found, across = _within(found, segments)
+        segments = times.segments_of(excerpts, speech.turns)
+        stretches = times.Stretches.of(segments, ("place", "channel"))
+        found, across = _inside_stretches(found, stretches, "end", "across the edges of segments")
         problems += across
     source = speech or occurrences
     if not (found.height or empty) and source is not None:
         refuse_nothing(sought, excerpts, inside, source)
     found, targets = _targets(found, excerpts, segments, options.unit)
+    trials = pl.Series("trials", _trials(documents, segments, options))
     return Reference(
         name=(source or audio).source,
         queries=sought.queries,
-        documents=documents.with_columns(
-            pl.Series("trials", _trials(documents, segments, options))
-        ),
+        documents=documents.with_columns(trials),
         excerpts=_in_seconds(excerpts.sort(*SPAN)),
         occurrences=found,
         targets=targets,
@@ -162,8 +213,7 @@ def _sought(
 ) -> Sought:
     """Where queries occur: in speech, or in a list."""
     if occurrences is not None and speech is None:
-        found = sought_in_list(queries, occurrences, excerpts)
-        return replace(found, problems=(*_idle(options), *found.problems))
+        return sought_in_list(queries, occurrences, excerpts)
     if speech is None or occurrences is not None:
         raise UsageError(
             "where queries occur is said by the words of an RTTM or by a list of occurrences: give "
@@ -171,31 +221,7 @@ def _sought(
         )
     if queries is None:
         raise UsageError("the words of an RTTM are searched for terms: give --kwlist FILE")
-    return sought_in_words(
-        queries,
-        speech,
-        excerpts,
-        normalise=options.normalise,
-        characters=options.split == "characters",
-        max_gap=options.max_gap,
-        compat=options.compat,
-    )
-
-
-def _idle(options: ReferenceOptions) -> tuple[str, ...]:
-    """What is said of options that change nothing without an RTTM."""
-    idle = [
-        option
-        for option, given in (
-            ("--normalise", options.normalise is not None),
-            ("--split-characters", options.split == "characters"),
-            ("--max-gap", options.max_gap != ReferenceOptions.max_gap),
-        )
-        if given
-    ]
-    if not idle:
-        return ()
-    return (f"{' and '.join(idle)} changed nothing: a list says where queries occur, no RTTM",)
+    return sought_in_words(queries, speech, excerpts, options)
 
 
 def _places(excerpts: pl.DataFrame, documents: pl.DataFrame) -> pl.Series:
@@ -209,35 +235,28 @@ def _inside(
     rows: pl.DataFrame, excerpts: pl.DataFrame, compat: frozenset[str]
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
     """Occurrences that lie within an excerpt, with their place, and what is odd about them."""
-    audio = Stretches.of(excerpts)
-    end = rows["first_end" if "first-word-in-ecf" in compat else "end"]
-    held = audio.holding(audio.groups_of(rows), ticks(rows["start"]), ticks(end))
-    inside = np.flatnonzero(held >= 0)
-    found = rows[inside].with_columns(excerpts["place"][held[inside]])
+    end = "first_end" if "first-word-in-ecf" in compat else "end"
+    where = "outside the audio that is scored or across its edges"
+    found, notes = _inside_stretches(rows, times.Stretches.of(excerpts), end, where)
+    found = found.with_columns(excerpts["place"][found["held"]])
     found = found.select(pl.col("query").cast(pl.Int32), *SPAN).sort("query", *SPAN)
-    notes = []
-    if outside := rows.height - len(inside):
-        notes.append(
-            f"{counted(outside, 'occurrence', 'lie')} outside the audio that is scored or across "
-            f"its edges and {'is' if outside == 1 else 'are'} left out"
-        )
     if twice := found.height - found.n_unique():
-        notes.append(
-            f"{counted(twice, 'occurrence', 'have')} the query, place and times of another one"
+        notes += (
+            f"{counted(twice, 'occurrence', 'have')} the query, place and times of another one",
         )
-    return found, tuple(notes)
+    return found, notes
 
 
-def _within(found: pl.DataFrame, segments: pl.DataFrame) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Occurrences that lie within a segment, with its row, and how many do not."""
-    stretches = Stretches.of(segments, ("place", "channel"))
-    group = stretches.groups_of(found)
-    held = stretches.holding(group, ticks(found["start"]), ticks(found["end"]))
-    inside = np.flatnonzero(held >= 0)
-    kept = found[inside].with_columns(pl.Series("segment", held[inside]))
-    across = found.height - len(inside)
-    note = f"{counted(across, 'occurrence', 'lie')} across the edges of segments"
-    return kept, (f"{note} and {'is' if across == 1 else 'are'} left out",) if across else ()
+def _inside_stretches(
+    rows: pl.DataFrame, stretches: times.Stretches, end: str, where: str
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Occurrences that a stretch holds, with its row, and how many lie elsewhere."""
+    ends = times.ticks(rows["start"]), times.ticks(rows[end])
+    held = pl.Series("held", stretches.holding(stretches.groups_of(rows), *ends))
+    found = rows.with_columns(held).filter(held >= 0)
+    out = rows.height - found.height
+    note = f"{counted(out, 'occurrence', 'lie')} {where} and {'is' if out == 1 else 'are'} left out"
+    return found, (note,) if out else ()
 
 
 def _targets(
@@ -247,7 +266,7 @@ def _targets(
     if unit == "occurrence":
         number = pl.int_range(pl.len(), dtype=pl.Int32).alias("target")
         return found.with_columns(number), found
-    key = ["query", "place" if segments is None else "segment"]
+    key = ["query", "place" if segments is None else "held"]
     # Both keys rise with the order of the occurrences of a query.
     number = pl.struct(key).rle_id().cast(pl.Int32).alias("target")
     firsts = found.unique(key, keep="first", maintain_order=True).select("query", key[1])
@@ -256,15 +275,14 @@ def _targets(
         of_place = _in_seconds(bounds).with_columns(channel=pl.lit(""))
         targets = firsts.join(of_place, on="place", how="left", maintain_order="left")
     else:
-        targets = firsts.select("query").hstack(_in_seconds(segments[firsts["segment"]]))
-    return found.with_columns(number).select("query", *SPAN, "target"), targets.select(
-        "query", *SPAN
-    )
+        targets = firsts.select("query").hstack(_in_seconds(segments[firsts["held"]]))
+    found = found.with_columns(number).select("query", *SPAN, "target")
+    return found, targets.select("query", *SPAN)
 
 
 def _trials(
     documents: pl.DataFrame, segments: pl.DataFrame | None, options: ReferenceOptions
-) -> npt.NDArray[np.float64]:
+) -> Floats:
     """Trials of one query in each document."""
     if segments is not None:
         found = np.bincount(segments["place"].to_numpy(), minlength=documents.height)
@@ -277,16 +295,15 @@ def _trials(
 
 def _in_seconds(rows: pl.DataFrame) -> pl.DataFrame:
     """`place`, `channel`, `start` and `end` of rows whose times are ticks."""
-    times = [(pl.col(name) / TICKS).alias(name) for name in ("start", "end")]
-    return rows.with_columns(times).select([c for c in SPAN if c in rows.columns])
+    seconds = [(pl.col(name) / times.TICKS).alias(name) for name in ("start", "end")]
+    return rows.with_columns(seconds).select([c for c in SPAN if c in rows.columns])
 
 
 def _choices(options: ReferenceOptions) -> tuple[str, ...]:
     """What of the signature does not depend on where queries occur."""
-    rate = f"trials-per-second:{options.trials_per_second:g}"
-    compat = f"compat:{'+'.join(sorted(options.compat))}"
-    return (
-        f"unit:{options.unit}",
-        *((rate,) if options.unit == "occurrence" else ()),
-        *((compat,) if options.compat else ()),
-    )
+    choices = [f"unit:{options.unit}"]
+    if options.unit == "occurrence":
+        choices.append(f"trials-per-second:{options.trials_per_second:g}")
+    if options.compat:
+        choices.append(f"compat:{'+'.join(sorted(options.compat))}")
+    return tuple(choices)

@@ -12,18 +12,17 @@ from truecost.core.application import Application
 from truecost.core.digits import figure
 from truecost.core.estimates import Context
 from truecost.core.flags import raised
-from truecost.core.intervals import finite
+from truecost.core.intervals.smooth import finite
 from truecost.core.measure import Measure
 from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats.kwslist import DetectionList
 from truecost.task import Dims
-from truecost.tasks.measures import find, registry
+from truecost.tasks.measures import suiting
 from truecost.tasks.terms.counting import Counted, evidence_of
-from truecost.tasks.terms.measures.term_entropy import prior_entropy
-from truecost.tasks.terms.measures.term_shares import Averaging
-from truecost.tasks.terms.measures.terms import COUNTS
+from truecost.tasks.terms.entropy import prior_entropy
+from truecost.tasks.terms.measures import COUNTS
 from truecost.tasks.terms.options import TermsScoring
 from truecost.tasks.terms.records import Floats, Search
 
@@ -31,22 +30,9 @@ REFUSED = "refuse-inconsistent"
 
 
 def check_decisions(detections: DetectionList, compat: frozenset[str]) -> tuple[str, ...]:
-    """What is said of decisions that contradict the scores.
+    """What is said of decisions that contradict the scores; refused with `refuse-inconsistent`.
 
-    Parameters
-    ----------
-    compat : frozenset of str
-        With `refuse-inconsistent` they are refused.
-
-    Returns
-    -------
-    tuple of str
-        Of queries that have a NO above a YES of their own; where there are none, of the whole list.
-
-    Raises
-    ------
-    InputError
-        When they are refused.
+    Of queries that have a NO above a YES of their own; where there are none, of the whole list.
     """
     least, most = _bounds(detections)
     odd = np.flatnonzero(most > least)
@@ -79,12 +65,9 @@ def _bounds(detections: DetectionList) -> tuple[Floats, Floats]:
 
 
 APART = 0.25  # of the range of the scores: lowest scores of queries further apart are said
-
-
-SWEPT = ("mtwv", "otwv", "cnxe", "min_cnxe", "cnxe_loss")
-
-
+ENTROPIES = ("cnxe", "min_cnxe", "cnxe_loss")
 CROSS_ENTROPIES = ("cnxe", "cnxe_loss")
+SWEPT = ("mtwv", "otwv", *ENTROPIES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,12 +84,12 @@ class Remarks:
     def flags(self, measure: Measure) -> tuple[str, ...]:
         """The flags that a measure's row raises."""
         least = measure.name in ("min_cnxe", "cnxe_loss")
-        fit = self.count.fits.of(str(measure.parameter)) if least else None
+        fit = self.count.fit(str(measure.parameter)) if least else None
         return raised(
             not_llrs=measure.name in CROSS_ENTROPIES and not self.count.how.llr,
             nothing_below=measure.name in SWEPT and self.nothing_below,
             floor_costs=measure.name in CROSS_ENTROPIES and self.floor_costs,
-            floors_differ=measure.name in (*CROSS_ENTROPIES, "min_cnxe") and self.floors_differ,
+            floors_differ=measure.name in ENTROPIES and self.floors_differ,
             uninformative=fit is not None and fit.reversed,
             separated=fit is not None and fit.separated,
         )
@@ -116,7 +99,7 @@ class Remarks:
         reference = self.search.reference
         if not reference.targets.height:
             return f"no query has a target ({reference.unit})"
-        if measure.name in (*CROSS_ENTROPIES, "min_cnxe") and np.isnan(self.count.floor):
+        if measure.name in ENTROPIES and np.isnan(self.count.floor):
             return (
                 "nothing was submitted: give the score of the trials that were not (--floor), if "
                 "they should count"
@@ -144,7 +127,7 @@ class Remarks:
     @cached_property
     def floor_costs(self) -> bool:
         """Whether the trials that were not submitted cost more than the prior alone."""
-        reference, prior, floor = self.search.reference, self.count.fits.prior, self.count.floor
+        reference, prior, floor = self.search.reference, self.count.prior, self.count.floor
         targets = reference.targets_by_query
         others = int((reference.trials - targets).sum())
         false = int((~self.search.is_target).sum())
@@ -165,15 +148,9 @@ class Remarks:
 
 
 def floors_differ(lowest: Floats, scores: Floats) -> bool:
-    """Whether the lowest scores of queries lie far apart (paper 002, footnote 6).
+    """Whether the lowest scores of the queries that have any lie far apart.
 
-    Half of them further apart than a quarter of the range of all scores.
-
-    Parameters
-    ----------
-    lowest : ndarray of float64, shape (queries,)
-        Of the queries that have any.
-    scores : ndarray of float64, shape (N,)
+    Half of them further apart than a quarter of the range of all scores (paper 002, footnote 6).
     """
     if len(lowest) < 2:
         return False
@@ -182,49 +159,22 @@ def floors_differ(lowest: Floats, scores: Floats) -> bool:
 
 
 DEFAULT_MEASURES = (
-    "atwv",
-    "mtwv",
-    "otwv",
-    "stwv",
-    "p_miss",
-    "p_fa",
-    "n_targets",
-    "n_correct",
-    "n_false_alarms",
-    "n_missed",
-    "cnxe",
-    "cnxe:by_query",
-    "min_cnxe",
-    "min_cnxe:by_query",
-    "cnxe_loss",
+    *("atwv", "mtwv", "otwv", "stwv", "p_miss", "p_fa"),
+    *("n_targets", "n_correct", "n_false_alarms", "n_missed"),
+    *("cnxe", "cnxe:by_query", "min_cnxe", "min_cnxe:by_query", "cnxe_loss"),
 )
-
-
-ENTROPIES = ("cnxe", "min_cnxe", "cnxe_loss")
 
 
 def measures_of(asked: Sequence[str], *, llr: bool = False) -> list[Measure]:
     """The measures asked for, or those of paper 002.
 
-    Parameters
-    ----------
-    llr : bool
-        Whether scores claim to be log-likelihood ratios: the value at the Bayes threshold too.
-
-    Raises
-    ------
-    UsageError
-        When a measure is not known or belongs to another task.
+    With `llr`, where scores claim to be such ratios, the value at the Bayes threshold too.
     """
-    own = {m.key: m.name for m in registry("terms").values() if "term_targets" in m.parts}
     default = (*DEFAULT_MEASURES[:1], "twv_bayes", *DEFAULT_MEASURES[1:])
-    found = []
-    for name in dict.fromkeys(asked or (default if llr else DEFAULT_MEASURES)):
-        measure = find(name, "terms")
-        if measure.key not in own:
-            raise UsageError(f"measure {name!r} is not for terms: take {', '.join(own.values())}")
+    names = asked or (default if llr else DEFAULT_MEASURES)
+    found = suiting(names, "terms", "terms", lambda m: "term_targets" in m.parts)
+    for measure in found:
         measure.argument()
-        found.append(measure)
     return found
 
 
@@ -253,24 +203,19 @@ def batches(search: Search, scoring: Scoring, dims: Dims, whole: Counted | None)
         if chosen:
             yield Batch(
                 evidence=evidence,
-                measures=[_joined(m, count.averaging) for m in chosen],
+                measures=[
+                    replace(m, function=partial(m.function, how=count.averaging)) for m in chosen
+                ],
                 application=count.application if entropies else application,
                 plan=count.plan(scoring.plan),
                 context=_context(count, dims),
                 places=places,
-                finish=partial(_all_finished, chosen, remarks),
+                finish=partial(_finished, chosen, remarks),
             )
 
 
-def _all_finished(
-    measures: Sequence[Measure], remarks: Remarks, rows: Sequence[Estimate]
-) -> list[Estimate]:
-    return [_finished(row, m, remarks) for m, row in zip(measures, rows, strict=True)]
-
-
-def asked_of(search: Search, scoring: Scoring) -> list[Measure]:
+def asked_of(_: Search, scoring: Scoring) -> list[Measure]:
     """The measures asked for, or those that suit the scores."""
-    del search
     return measures_of(scoring.measures, llr=scoring.chosen(TermsScoring).llr)
 
 
@@ -283,11 +228,6 @@ def _require_application(application: Application, measures: Sequence[Measure]) 
                 "say what misses and false alarms cost: --preset nist-std-2006 (or sws-2013, "
                 "sws-2012, quesst-2014), or --cost-miss, --cost-fa and --prior"
             )
-
-
-def _joined(measure: Measure, averaging: Averaging) -> Measure:
-    """A measure with its way to join queries."""
-    return replace(measure, function=partial(measure.function, how=averaging))
 
 
 def _context(count: Counted, dims: Mapping[str, str]) -> Context:
@@ -320,23 +260,26 @@ def _context(count: Counted, dims: Mapping[str, str]) -> Context:
     )
 
 
-def _finished(row: Estimate, measure: Measure, remarks: Remarks) -> Estimate:
+def _finished(
+    measures: Sequence[Measure], remarks: Remarks, rows: Sequence[Estimate]
+) -> list[Estimate]:
+    return [_with_remarks(row, m, remarks) for m, row in zip(measures, rows, strict=True)]
+
+
+def _with_remarks(row: Estimate, measure: Measure, remarks: Remarks) -> Estimate:
     """A row with its threshold, without what was told of every replicate, and with its flags."""
-    counts = {
-        k: v for k, v in row.counts.items() if not k.endswith("_mean") or k == "vanished_mean"
-    }
-    if not counts.get("vanished_mean"):
-        counts = {k: v for k, v in counts.items() if not k.startswith("vanished")}
-    else:
-        counts["vanished"] = counts.pop("vanished_mean")
-    told: dict[str, Any] = {}
+    counts = {k: v for k, v in row.counts.items() if not k.endswith("_mean")}
+    counts["vanished"] = row.counts.get("vanished_mean", 0)
+    if not counts["vanished"]:
+        del counts["vanished"]
+    changed: dict[str, Any] = {}
     if "threshold" in counts:
-        told["threshold"] = finite(counts.pop("threshold"))
+        changed["threshold"] = finite(counts.pop("threshold"))
     flags = (*row.flags, *raised(vanished="vanished" in counts), *remarks.flags(measure))
     if row.value is None:
         counts = {k: v for k, v in counts.items() if k not in ("p_miss", "p_fa")}
-        told["reason"] = f"undefined: {remarks.why_undefined(measure)}"
+        changed["reason"] = f"undefined: {remarks.why_undefined(measure)}"
     # What is aligned and joined in other ways cannot be paired either.
     made = "|".join((remarks.search.reference.signature, remarks.search.signature))
     alike = f"{row.resampling}|{made}|{remarks.count.averaging}"
-    return structs.replace(row, counts=counts, flags=flags, resampling=alike, **told)
+    return structs.replace(row, counts=counts, flags=flags, resampling=alike, **changed)

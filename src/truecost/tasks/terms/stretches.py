@@ -27,30 +27,19 @@ and 10 to 20 there remain 20 seconds.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import UsageError, first_five, near
+from truecost.formats.table import refuse_values
 from truecost.formats.terms import Listing
+from truecost.tasks.terms.records import Codes, Ints
 
 
 def require(listing: Listing, names: Sequence[str], row: str) -> None:
-    """Refuse when a column is missing.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The columns that are needed.
-    row : str
-        What a row is, for the message.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Refuse when a column is missing that a row, which is named so in the message, needs."""
     for name in names:
         if name not in listing.frame.columns:
             raise UsageError(
@@ -62,40 +51,17 @@ def require(listing: Listing, names: Sequence[str], row: str) -> None:
 def refuse(
     listing: Listing, wrong: pl.Series, what: str, advice: str, columns: Sequence[str]
 ) -> None:
-    """Refuse when rows are wrong.
-
-    Parameters
-    ----------
-    what : str
-        What a wrong row is: a noun and what is wrong with it.
-    advice : str
-        What to do.
-    columns : sequence of str
-        What the message shows of the first five.
-
-    Raises
-    ------
-    InputError
-    """
-    at = wrong.arg_true()
-    if len(at):
-        shown = listing.frame[at.head(6)].select(columns).rows()
-        examples = first_five(
-            f"{' '.join(map(str, values))} at {listing.where(row)}"
-            for values, row in zip(shown, at.head(6).to_list(), strict=True)
-        )
-        noun, _, fault = what.partition(" ")
-        raise InputError(
-            f"{listing.source}: {counted(len(at), noun)} {fault}: {examples}: {advice}"
-        )
+    """Refuse when rows are wrong: `what` is a noun and its fault, `columns` show the first five."""
+    rows, (noun, _, fault) = listing.frame.select(columns), what.partition(" ")
+    refuse_values(
+        listing, wrong, noun, fault, lambda r: " ".join(map(str, rows.row(r))), f": {advice}"
+    )
 
 
-def rows_of(values: pl.Series, labels: pl.Series) -> npt.NDArray[np.int32]:
+def rows_of(values: pl.Series, labels: pl.Series) -> Codes:
     """The row of each value among distinct labels, -1 for none."""
-    name = labels.name
-    numbered = labels.to_frame().with_row_index("row").cast({"row": pl.Int32})
-    found = values.alias(name).to_frame().join(numbered, on=name, how="left", maintain_order="left")
-    return found["row"].fill_null(-1).to_numpy()
+    rows = _rows_among(values.alias(labels.name).to_frame(), labels.to_frame())
+    return rows.astype(np.int32)
 
 
 def named_channels(rows: pl.DataFrame) -> str:
@@ -104,14 +70,10 @@ def named_channels(rows: pl.DataFrame) -> str:
     return first_five(f"{document} (channel {channel})" for document, channel in found.rows())
 
 
-def meant(asked: str, known: Iterable[str]) -> str:
+def near_name(asked: str, known: Iterable[str]) -> str:
     """A hint at the name that is almost the same, but for no number in it; nothing without one."""
     names = [name for name in known if _numbers(name) == _numbers(asked)]
-    folded = {name.casefold(): name for name in names}
-    if (same := folded.get(asked.casefold())) is not None:
-        return f" ({asked!r}: did you mean {same!r}? case counts)"
-    close = get_close_matches(asked, names, n=1)
-    return f" ({asked!r}: did you mean {close[0]!r}?)" if close else ""
+    return f": {asked!r}{hint}" if (hint := near(asked, names)) else ""
 
 
 def _numbers(name: str) -> list[str]:
@@ -119,46 +81,27 @@ def _numbers(name: str) -> list[str]:
     return [digits.lstrip("0") for digits in re.findall(r"[0-9]+", name)]
 
 
-Ints = npt.NDArray[np.int64]
-
-
-CHANNEL_KEY = ("document", "channel")
-
-
+CHANNEL = ["document", "channel"]
+SEGMENT_PLACE = ["place", "channel"]
+SOURCE = ["document", "source"]
+EXCERPT = (*CHANNEL, "source", "start", "duration")
+HALVED = "splitcts"
 TICKS = 10_000  # in a second
-
-
 EARLIEST = np.iinfo(np.int64).min // 4  # in ticks; far from overflow
 
 
 def ticks(seconds: npt.ArrayLike) -> Ints:
-    """Seconds as whole ticks.
-
-    Parameters
-    ----------
-    seconds : array_like of float, shape (N,)
-        Beyond what 64 bits hold they stay the latest tick there is.
-
-    Returns
-    -------
-    ndarray of int64, shape (N,)
-    """
+    """Seconds as whole ticks; beyond what 64 bits hold they stay the latest tick there is."""
     scaled = np.rint(np.asarray(seconds, np.float64) * TICKS)
     return np.clip(scaled, EARLIEST, -EARLIEST).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
 class Stretches:
-    """Stretches of time, sorted by channel, then start; several may overlap or touch.
+    """Stretches of time in ticks, sorted by channel, then start; several may overlap or touch.
 
-    Attributes
-    ----------
-    channels : polars.DataFrame
-        What names a channel, `document` and `channel` say: each row is one.
-    group : ndarray of int64, shape (N,)
-        The channel of each stretch: a row of `channels`.
-    starts, ends : ndarray of int64, shape (N,)
-        Ticks.
+    Each row of `channels` is what names one, `document` and `channel` say; `group` is the row of
+    each stretch.
     """
 
     channels: pl.DataFrame
@@ -167,55 +110,29 @@ class Stretches:
     ends: Ints
 
     @staticmethod
-    def of(rows: pl.DataFrame, by: Sequence[str] = CHANNEL_KEY) -> "Stretches":
-        """Stretches of a frame.
-
-        Parameters
-        ----------
-        rows : polars.DataFrame
-            `start` and `end` in ticks; sorted by what names a channel, then by `start`.
-        by : sequence of str
-            The columns that name a channel.
-        """
+    def of(rows: pl.DataFrame, by: Sequence[str] = CHANNEL) -> "Stretches":
+        """Stretches of a frame, sorted by the columns that name a channel, then by `start`."""
         channels = rows.select(by).unique(maintain_order=True)
         group = _rows_among(rows, channels)
         return Stretches(channels, group, rows["start"].to_numpy(), rows["end"].to_numpy())
 
     def groups_of(self, rows: pl.DataFrame) -> Ints:
-        """The channel of each row of a frame that names one, -1 for none of these.
-
-        Parameters
-        ----------
-        rows : polars.DataFrame, shape (M, ...)
-
-        Returns
-        -------
-        ndarray of int64, shape (M,)
-        """
+        """The channel of each row of a frame that names one, -1 for none of these."""
         return _rows_among(rows, self.channels)
 
     def holding(self, group: Ints, start: Ints, end: Ints) -> Ints:
-        """The stretch that holds each span of time from start to end, both included.
+        """The stretch that holds each span of ticks from start to end, both included.
 
-        Parameters
-        ----------
-        group, start, end : ndarray of int64, shape (M,)
-            Channels and ticks.
-
-        Returns
-        -------
-        ndarray of int64, shape (M,)
-            Of several the one that ends last; -1 for none.
+        Of several the one that ends last; -1 for none.
         """
         if not len(self.group):
             return np.full(len(group), -1)
         low, high = int(self.starts.min()), int(self.ends.max())
         width = high - low + 2
         offsets = self.group * width
-        reach = np.maximum.accumulate(offsets + (self.ends - low))
-        longest = np.maximum.accumulate(
-            np.where(reach == offsets + (self.ends - low), np.arange(len(reach)), 0)
-        )
+        ends = offsets + (self.ends - low)
+        reach = np.maximum.accumulate(ends)
+        longest = np.maximum.accumulate(np.where(reach == ends, np.arange(len(reach)), 0))
         wanted = group * width + (np.clip(start, low - 1, high + 1) - low)
         last = np.searchsorted(offsets + (self.starts - low), wanted, side="right") - 1
         found = longest[np.maximum(last, 0)]
@@ -236,40 +153,17 @@ def _rows_among(rows: pl.DataFrame, channels: pl.DataFrame) -> Ints:
     return found["row"].fill_null(-1).to_numpy()
 
 
-CHANNEL = ["document", "channel"]
-
-
-SEGMENT_PLACE = ["place", "channel"]
-
-
 def segments_of(excerpts: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
-    """The segments of the audio.
+    """The segments of the audio: `place`, `channel`, `start` and `end` in ticks, sorted by these.
 
-    Between the edges of excerpts and merged turns nothing begins or ends, so that each stretch from
-    one edge to the next is a segment, or not scored.
-
-    Parameters
-    ----------
-    excerpts : polars.DataFrame
-        `document`, `channel`, `place`; `start` and `end` in ticks; sorted by document, channel and
-        start.
-    turns : polars.DataFrame
-        `document`, `channel`; `start` and `duration` in seconds.
-
-    Returns
-    -------
-    polars.DataFrame
-        `place`, `channel`; `start` and `end` in ticks; sorted by these.
+    Between the edges of excerpts (in ticks, sorted by document, channel and start) and merged turns
+    (in seconds) nothing begins or ends, so that each stretch from one edge to the next is a
+    segment, or not scored.
     """
     audio = Stretches.of(excerpts)
     speech = _merged(turns)
-    edges = pl.concat(
-        [
-            rows.select(*CHANNEL, pl.col(name).alias("start"))
-            for rows in (excerpts, speech)
-            for name in ("start", "end")
-        ]
-    )
+    both = pl.concat([excerpts, speech], how="diagonal").select(*CHANNEL, "start", "end")
+    edges = pl.concat([both.drop("end"), both.drop("start").rename({"end": "start"})])
     edges = edges.unique().sort(*CHANNEL, "start")
     rows = edges.with_columns(end=pl.col("start").shift(-1).over(CHANNEL)).drop_nulls("end")
     held = audio.holding(audio.groups_of(rows), rows["start"].to_numpy(), rows["end"].to_numpy())
@@ -280,56 +174,35 @@ def segments_of(excerpts: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
 
 def _merged(turns: pl.DataFrame) -> pl.DataFrame:
     """Turns in ticks, those of a channel that overlap as one."""
-    rows = turns.select(
-        pl.col(CHANNEL).cast(pl.String),
-        pl.Series("start", ticks(turns["start"])),
-        pl.Series("end", ticks(turns["start"] + turns["duration"])),
-    )
+    rows = _in_ticks(turns.cast(dict.fromkeys(CHANNEL, pl.String)), CHANNEL)
     rows = rows.filter(pl.col("end") > pl.col("start")).sort(*CHANNEL, "start", "end")
     before = pl.col("end").cum_max().shift(1).over(CHANNEL)
-    begins = before.is_null() | (pl.col("start") >= before)
-    return (
-        rows.with_columns(turn=begins.cum_sum())
-        .group_by("turn", maintain_order=True)
-        .agg(pl.col(*CHANNEL, "start").first(), pl.col("end").max())
+    return _as_one(rows, before.is_null() | (pl.col("start") >= before))
+
+
+def _in_ticks(rows: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """Some columns of rows, and `start` and `end` in ticks, from seconds."""
+    return rows.select(
+        *columns,
+        pl.Series("start", ticks(rows["start"])),
+        pl.Series("end", ticks(rows["start"] + rows["duration"])),
     )
 
 
-HALVED = "splitcts"
-
-
-EXCERPT = (*CHANNEL, "source", "start", "duration")
-
-
-SOURCE = ["document", "source"]
+def _as_one(rows: pl.DataFrame, begins: pl.Expr) -> pl.DataFrame:
+    """The rows from each that begins to the next one as one, up to the latest of their ends."""
+    pieces = rows.with_columns(piece=begins.cum_sum()).group_by("piece", maintain_order=True)
+    return pieces.agg(pl.exclude("end").first(), pl.col("end").max()).drop("piece")
 
 
 def excerpts_of(audio: Listing, compat: frozenset[str]) -> pl.DataFrame:
-    """Excerpts in whole ticks, those that overlap or touch merged.
+    """Excerpts, those that overlap or touch merged.
 
-    Parameters
-    ----------
-    audio : Listing
-        `document`, `channel`, `source`; `start` and `duration` in seconds.
-
-    Returns
-    -------
-    polars.DataFrame
-        `document`, `channel`, `source`; `start` and `end` in ticks; sorted by document, channel,
-        start and end.
-
-    Raises
-    ------
-    InputError
-        When excerpts of several source types overlap.
+    `document`, `channel`, `source`; `start` and `end` in ticks; sorted by document, channel, start
+    and end.
     """
     require(audio, EXCERPT, "an excerpt")
-    given = audio.frame
-    rows = given.select(
-        *(*CHANNEL, "source"),
-        pl.Series("start", ticks(given["start"])),
-        pl.Series("end", ticks(given["start"] + given["duration"])),
-    ).with_row_index("row")
+    rows = _in_ticks(audio.frame, EXCERPT[:3]).with_row_index("row")
     rows = rows.sort(*CHANNEL, "start", "end", "source")
     if "nested-excerpts" in compat:
         return rows.drop("row")
@@ -337,43 +210,21 @@ def excerpts_of(audio: Listing, compat: frozenset[str]) -> pl.DataFrame:
     _refuse_types(rows, audio)
     of_another = pl.col("source") != pl.col("source").shift(1).over(CHANNEL)
     begins = pl.col("before").is_null() | (pl.col("start") > pl.col("before")) | of_another
-    return (
-        rows.with_columns(piece=begins.cum_sum())
-        .group_by("piece", maintain_order=True)
-        .agg(pl.col(*CHANNEL, "source", "start").first(), pl.col("end").max())
-        .drop("piece")
-    )
+    return _as_one(rows, begins).drop("row", "before")
 
 
 def _refuse_types(rows: pl.DataFrame, audio: Listing) -> None:
     """Refuse a second of a channel that is of several source types."""
     piece = (pl.col("before").is_null() | (pl.col("start") >= pl.col("before"))).cum_sum()
     mixed = pl.col("source").n_unique().over(piece) > 1
-    bad = rows.filter(mixed)["row"].to_numpy()
-    wrong = np.zeros(audio.frame.height, bool)
-    wrong[bad] = True
-    refuse(
-        audio,
-        pl.Series(wrong),
-        "excerpt overlapping one of another source type",
-        "each second of a channel has one source type",
-        (*CHANNEL, "source"),
-    )
+    wrong = rows.select("row", wrong=mixed).sort("row")["wrong"]
+    fault = "excerpt overlapping one of another source type"
+    advice = "each second of a channel has one source type"
+    refuse(audio, wrong, fault, advice, EXCERPT[:3])
 
 
 def documents_of(excerpts: pl.DataFrame, compat: frozenset[str]) -> pl.DataFrame:
-    """Seconds of each document and source type.
-
-    Parameters
-    ----------
-    excerpts : polars.DataFrame
-        As `excerpts_of` gives them.
-
-    Returns
-    -------
-    polars.DataFrame
-        `document`, `source` and `seconds`, sorted by document and source.
-    """
+    """`seconds` of each `document` and `source` type, sorted by these."""
     whole = ["document"] if "channels-once" in compat else CHANNEL
     rows = excerpts.sort(*whole, "start", "end", maintain_order=True)
     if "nested-excerpts" in compat:
@@ -384,9 +235,5 @@ def documents_of(excerpts: pl.DataFrame, compat: frozenset[str]) -> pl.DataFrame
         left = pl.col("end") - pl.max_horizontal("start", before)
     share = pl.when(pl.col("source") == HALVED).then(0.5).otherwise(1.0)
     seconds = left.clip(lower_bound=0) * share / TICKS
-    return (
-        rows.with_columns(seconds=seconds)
-        .group_by(SOURCE)
-        .agg(pl.col("seconds").sum())
-        .sort(SOURCE)
-    )
+    found = rows.with_columns(seconds=seconds).group_by(SOURCE)
+    return found.agg(pl.col("seconds").sum()).sort(SOURCE)

@@ -13,23 +13,64 @@ In segment and document units the times of a target are those of its segment or 
 detections that do not count have no row.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from truecost.core.application import Application
-from truecost.core.measure import share
+from truecost.core.measure import Array, share
 from truecost.errors import UsageError
+from truecost.study.config import Study
+from truecost.study.outcome import Outcome, Part
 from truecost.tasks.terms.counting import Counted
-from truecost.tasks.terms.measures.term_entropy import prior_entropy
-from truecost.tasks.terms.measures.term_sweep import TermSweep
+from truecost.tasks.terms.entropy import prior_entropy
 from truecost.tasks.terms.options import TermsScoring
+from truecost.tasks.terms.pooling import TermSweep
 from truecost.tasks.terms.records import Search
 
-Array = npt.NDArray[Any]
+FORMATS = ("csv", "tsv", "parquet", "ndjson")
+
+
+def tables_writer(study: Study, wanted: Mapping[str, str]) -> Callable[[Outcome], None] | None:
+    """What writes the tables that are wanted from an outcome; None where none is."""
+    for option, path in wanted.items():
+        _check_table(option, path, study)
+    if len({Path(path).resolve() for path in wanted.values()}) < len(wanted):
+        raise UsageError("--alignment and --per-query name one file: give each its own")
+    return partial(_write, wanted=wanted) if wanted else None
+
+
+def _check_table(option: str, path: str, study: Study) -> None:
+    """Refuse a table that cannot be written, or would take the place of a file that is read."""
+    from truecost.formats.declared import WRITTEN, by_ending
+    from truecost.formats.writers import check_target
+    from truecost.study.paths import files_of_study
+
+    name = f"--{option.replace('_', '-')}"
+    if by_ending(path, WRITTEN) not in FORMATS:
+        raise UsageError(
+            f"{name} {path}: the ending does not say a table: name a file that ends in "
+            f"{', '.join(f'.{kind}' for kind in FORMATS)}"
+        )
+    if Path(path).is_dir():
+        raise UsageError(f"{name} {path}: it is a folder: name a file in it")
+    check_target(path, files_of_study(study), force=True)
+
+
+def _write(outcome: Outcome, wanted: Mapping[str, str]) -> None:
+    """The tables that were asked for, all of them or none."""
+    from truecost.formats import Table
+    from truecost.formats.publishing import publish
+    from truecost.formats.writers import content_of
+
+    frames = {"alignment": alignment_frame, "per_query": query_frame}
+    made = {wanted[name]: frame(outcome) for name, frame in frames.items() if name in wanted}
+    contents = {path: content_of(Table(path, frame), path) for path, frame in made.items()}
+    publish({Path(path).resolve(): content for path, content in contents.items()})
 
 
 def per_query(
@@ -61,17 +102,11 @@ def per_query(
     def number(rows: Array) -> Array:
         return np.bincount(search.query[rows], minlength=queries)
 
-    targets, correct, found = (
-        reference.targets_by_query,
-        number(hit & search.accepted),
-        number(hit),
-    )
-    false, others = number(~hit & search.accepted), reference.trials - targets
+    targets = reference.targets_by_query
+    correct, false = number(hit & search.accepted), number(~hit & search.accepted)
+    others, p_miss = reference.trials - targets, share(targets - correct, targets)
     # A query all of whose trials are targets has none to raise a false alarm in.
-    p_miss, p_fa = (
-        share(targets - correct, targets),
-        np.where(others == 0, 0.0, share(false, others)),
-    )
+    p_fa = np.where(others == 0, 0.0, share(false, others))
     there = targets > 0
     price = np.where(others == 0, 0.0, share(known.beta, others))
     gain, loss = (x[count.counts][None] for x in (share(1.0, targets), price))
@@ -90,7 +125,7 @@ def per_query(
         "twv": 1 - p_miss - known.beta * p_fa,
         "optimum": of_all(best[:, 0]),
         "threshold": of_all(threshold[:, 0]),
-        "supremum": share(found, targets),
+        "supremum": share(number(hit), targets),
         "average_precision": share(of_all(precise), targets),
         "lowest": search.lowest_by_query,
         "cnxe": _entropies(search, known, count.floor),
@@ -98,7 +133,7 @@ def per_query(
     counts = {
         "targets": targets,
         "correct": correct,
-        "found": found,
+        "found": number(hit),
         "false_alarms": false,
         "missed": targets - correct,
         "detections": number(np.ones(len(search), bool)),
@@ -132,21 +167,13 @@ def _entropies(search: Search, application: Application, floor: float) -> Array:
 
 
 COUNTS_AS = ("CORR!DET", "FA", "MISS", "CORR")  # by target (0, 1) and YES (0, 1)
-
-
 DECISIONS = ("NO", "YES")
-
-
 COLUMNS = (
     *("language", "file", "channel", "termid", "term", "ref_bt", "ref_et"),
     *("sys_bt", "sys_et", "sys_score", "sys_decision", "alignment"),
 )
-
-
 DIGITS = 6  # of seconds: sums of decimals end in them
-
-
-Codes = npt.NDArray[np.int32] | npt.NDArray[Any] | pl.Series
+Codes = npt.NDArray[np.int32] | Array | pl.Series
 
 
 def alignment_of(search: Search) -> pl.DataFrame:
@@ -164,25 +191,22 @@ def alignment_of(search: Search) -> pl.DataFrame:
     accepted = pl.Series(search.accepted).gather(row).cast(pl.Int32)
     counts_as = 2 * sought.is_not_null().cast(pl.Int32) + accepted.fill_null(0)
     ends = search.start + search.duration
-    return pl.DataFrame(
-        {
-            "language": _named([reference.language], np.zeros(rows.height, np.int32)),
-            "file": _named(reference.documents["document"], rows["place"]),
-            "channel": _named(_channels(search), rows["channel"]),
-            "termid": _named(reference.queries["query"], rows["query"]),
-            "term": _named(_texts(reference.queries), rows["query"]),
-            "ref_bt": targets["start"].gather(sought).round(DIGITS),
-            "ref_et": targets["end"].gather(sought).round(DIGITS),
-            "sys_bt": pl.Series(search.start).gather(row).round(DIGITS),
-            "sys_et": pl.Series(ends).gather(row).round(DIGITS),
-            "sys_score": pl.Series(search.score).gather(row),
-            "sys_decision": _named(DECISIONS, accepted),
-            "alignment": _named(COUNTS_AS, counts_as),
-        }
+    columns = (
+        _categories([reference.language], np.zeros(rows.height, np.int32)),
+        _categories(reference.documents["document"], rows["place"]),
+        _categories(_channels(search), rows["channel"]),
+        _categories(reference.queries["query"], rows["query"]),
+        _categories(_texts(reference.queries), rows["query"]),
+        *(targets[name].gather(sought).round(DIGITS) for name in ("start", "end")),
+        *(pl.Series(at).gather(row).round(DIGITS) for at in (search.start, ends)),
+        pl.Series(search.score).gather(row),
+        _categories(DECISIONS, accepted),
+        _categories(COUNTS_AS, counts_as),
     )
+    return pl.DataFrame(dict(zip(COLUMNS, columns, strict=True)))
 
 
-def _named(texts: Sequence[str] | pl.Series, codes: Codes) -> pl.Series:
+def _categories(texts: Sequence[str] | pl.Series, codes: Codes) -> pl.Series:
     """The text of each code, as categories: a list has millions of rows."""
     return pl.Series(texts, dtype=pl.String).cast(pl.Categorical).gather(codes)
 
@@ -225,3 +249,57 @@ def _texts(queries: pl.DataFrame) -> pl.Series:
     if "text" not in queries.columns:
         return pl.Series([""] * queries.height, dtype=pl.String)
     return queries["text"].fill_null("")
+
+
+def alignment_frame(outcome: Outcome) -> pl.DataFrame:
+    """The pairs of detections and occurrences of an outcome, system by system.
+
+    The columns of `alignment_of`, after `collection` and `system` where there are several.
+    """
+    found = {
+        (part.dims.get("collection", ""), s.name): s
+        for part in outcome.parts
+        for s in searches_in(part)
+    }
+    sizes = (len(set(names)) for names in zip(*found, strict=True))
+    several = {name: size > 1 for name, size in zip(("collection", "system"), sizes, strict=True)}
+    return pl.concat(
+        _headed(alignment_of(search), {"collection": collection, "system": name}, several)
+        for (collection, name), search in found.items()
+    )
+
+
+def query_frame(outcome: Outcome) -> pl.DataFrame:
+    """What each query of an outcome comes to.
+
+    The columns of `per_query`, after `collection`, `application` and `system` where there are
+    several.
+    """
+    names = ("collection", "application")
+    several = {n: any(n in part.dims for part in outcome.parts) for n in names}
+    several["system"] = (
+        len({search.name for part in outcome.parts for search in searches_in(part)}) > 1
+    )
+    return pl.concat(
+        _headed(
+            per_query(search, scoring.application, scoring.chosen(TermsScoring)),
+            {**part.dims, "system": search.name},
+            several,
+        )
+        for part in outcome.parts
+        for search in searches_in(part)
+        for scoring in [part.scoring[search.name]]
+    )
+
+
+def searches_in(part: Part) -> list[Search]:
+    """The searches of a part."""
+    return [system for system in part.systems if isinstance(system, Search)]
+
+
+def _headed(
+    frame: pl.DataFrame, about: Mapping[str, str], several: Mapping[str, bool]
+) -> pl.DataFrame:
+    """A table after what it is about, where there are several of it."""
+    names = (name for name, more in several.items() if more)
+    return frame.select(*(pl.lit(about[name]).alias(name) for name in names), pl.all())

@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 
 from truecost.core.digits import amount, counted, figure
-from truecost.core.results import Row, figures
+from truecost.core.results import Row
 from truecost.report.section import Line
 from truecost.report.story import Part, Story, goodness, part_of
 from truecost.report.verdict import lead_of, line_of
 from truecost.report.words import at_best, counts, searched_of, units_of, value
 from truecost.tasks.terms.describing import SearchDescription
+from truecost.tasks.terms.pictures import VALUES
 
 FEW = 4  # systems that stay in the order in which they were given
 ENTROPIES = ("cnxe", "min_cnxe")  # they and the values share an axis
-VALUES = ("atwv", "twv_bayes", "mtwv", "otwv", "stwv")
+LEAST = 1e-9  # gain that is more than rounding
 
 
 def best_first(rows: Sequence[Row]) -> Sequence[Row]:
@@ -77,24 +78,14 @@ def text_of(story: Story, row: Row) -> str:
 
 
 def _gain(actual: float, best: Row) -> str:
-    """`at threshold 0.53 it would be 0.39 [0.27, 0.52] (mtwv), 0.02 more`."""
+    """`best for these data 0.39 [0.27, 0.52] at threshold 0.53 (mtwv)`."""
     assert best.value is not None
-    gap = best.value - actual
     if best.threshold is None and best.value == 0:
-        more = f": {figure(gap)} more" if gap > 0 else ""
-        return f"no threshold does better than rejecting everything{more}"
-    if gap <= 0:
+        return "no threshold does better than rejecting everything"
+    if best.value - actual <= LEAST:
         return "no single threshold would do better (mtwv)"
-    at = "" if best.threshold is None else f" {figure(best.threshold)}"
-    return (
-        f"at threshold{at}, the best for these data, it would be {plain(best)} (mtwv), "
-        f"{figure(gap)} more"
-    )
-
-
-def plain(row: Row) -> str:
-    """A value with its interval, where it has one."""
-    return " ".join(filter(None, figures(row)))
+    at = "" if best.threshold is None else f" at threshold {figure(best.threshold)}"
+    return f"best for these data {value(best)}{at} (mtwv)"
 
 
 def more_of(story: Story, row: Row) -> str:
@@ -111,6 +102,6 @@ def more_of(story: Story, row: Row) -> str:
     return "; ".join(filter(None, (said, searched_of(row), resampled)))
 
 
-def drawn(story: Story) -> list[str]:
+def drawn_measures(story: Story) -> list[str]:
     """The measures whose differences are drawn: values, and the entropies that share their axis."""
     return [*VALUES, *(r.label for r in story.whole if r.measure in ENTROPIES)]

@@ -1,41 +1,216 @@
-"""What searches for terms take to be read, checked, counted and scored, and what is written beside
-results.
-"""
+"""What searches for terms take to be read, checked, counted and scored."""
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
 
+import msgspec
 import numpy as np
+import polars as pl
+from msgspec import structs
 
-from truecost.errors import UsageError
+from truecost.core.results import Estimate
+from truecost.errors import InputError, TruecostError, UsageError
+from truecost.formats.kwslist import DetectionList
+from truecost.formats.searches import read_detections
+from truecost.formats.terms import Listing
+from truecost.options import check_keys
+from truecost.resources import Load, load_of, phase_of, rows_of
+from truecost.study.config import Study
+from truecost.study.outcome import Part
+from truecost.study.settings import Reader, Source
 from truecost.study.tables import DataTable, SystemTable
+from truecost.study.validation import Check
 from truecost.task import Work
-from truecost.tasks.terms.options import TermsScoring, TermsTable
-from truecost.tasks.terms.read import (
-    checks,
-    described,
-    read_search,
-    reference_options,
-    search_options,
-    unjudged,
-)
-from truecost.tasks.terms.records import Search, pair_searches
+from truecost.tasks.terms import files as lists
+from truecost.tasks.terms.aligning import load_search
+from truecost.tasks.terms.describing import describe
+from truecost.tasks.terms.options import ReferenceOptions, SearchOptions, TermsScoring, TermsTable
+from truecost.tasks.terms.records import Reference, Search, pair_searches
+from truecost.tasks.terms.reference import load_reference
 from truecost.tasks.terms.scoring import DEFAULT_MEASURES, asked_of, batches, frozen
+from truecost.tasks.terms.tables import searches_in
 
-if TYPE_CHECKING:
-    import polars as pl
+DETECTION = ("query", "document", "channel", "start", "end", "duration", "score", "decision")
+OCCURRENCE = DETECTION[:-2]
 
-    from truecost.study.config import Study
-    from truecost.study.outcome import Outcome
-    from truecost.study.reader import Reader
+
+def reference_options(table: TermsTable) -> ReferenceOptions:
+    """What a trial is and where terms occur, as `[terms]` says; UsageError where it cannot be."""
+    given = table.given()
+    own = ("unit", "trials_per_second", "max_gap", "normalise")
+    return ReferenceOptions(
+        **{name: given[name] for name in own if name in given},
+        split="characters" if table.split_characters else "words",
+        compat=frozenset(table.compat),
+    )
+
+
+def search_options(table: TermsTable) -> SearchOptions:
+    """How detections are aligned, as `[terms]` says."""
+    given = {} if table.tolerance is None else {"tolerance": table.tolerance}
+    return SearchOptions(**given, compat=frozenset(table.compat))
+
+
+def reference_of(data: DataTable, reader: Reader, study: Study) -> Reference:
+    """What the queries of a collection should find, read once for all systems."""
+    key = (data.ecf, data.kwlist, data.rttm, data.occurrences)
+    return reader.once(key, lambda: _reference(data, reader, study))
+
+
+def _reference(data: DataTable, reader: Reader, study: Study) -> Reference:
+    assert data.ecf is not None
+    check_keys(data.reference_map, OCCURRENCE, "--reference-map")
+    right = () if data.occurrences is None else ("a table of the reference",)
+    reader.learn(data, reference_table=right)
+    reader.learn(study.table(TermsTable), words=("--rttm",) if data.occurrences is None else ())
+    if data.rttm in reader.held:
+        raise UsageError(
+            "--rttm names a file; a frame of where queries occur goes to --occurrences"
+        )
+    return lists.read_reference(
+        reader.given(data.ecf),
+        None if data.kwlist is None else reader.given(data.kwlist),
+        rttm=data.rttm if data.occurrences is None else None,
+        occurrences=None if data.occurrences is None else reader.given(data.occurrences),
+        options=reference_options(study.table(TermsTable)),
+        columns=data.reference_map,
+    )
+
+
+def list_of(source: Source, reader: Reader) -> DetectionList:
+    """The detections of a system, as its file has them; UsageError and InputError as it says."""
+    data = source.data
+    check_keys(data.map, DETECTION)
+    found = read_detections(reader.given(source.file), data.input_format, data.map)
+    reader.learn(data, format=() if found.header else ("a table",))
+    return found
+
+
+def read_search(source: Source, reader: Reader, study: Study) -> Search:
+    """What a system found, aligned with the reference, which is read once for all systems."""
+    data = source.data
+    reference = reference_of(data, reader, study)
+    for path in filter(None, (data.ecf, data.kwlist, data.rttm, data.occurrences)):
+        reader.note(path, collection=source.collection)
+    detections = list_of(source, reader)
+    reader.learn(
+        study.table(TermsTable), resources=("--searching",) if source.table.searching else ()
+    )
+    for path in (source.file, *source.table.indexing, *source.table.searching):
+        reader.note(path, source.name, source.collection)
+    found = load_search(detections, reference, search_options(study.table(TermsTable)))
+    return replace(found, name=source.name, problems=(*reference.problems, *found.problems))
+
+
+def described(part: Part, study: Study) -> Part:
+    """A part with what its searches are like, and the rows of what they took."""
+    searches = searches_in(part)
+    loads = {search.name: load for search in searches for load in _load(search, study)}
+    about = f"{collection}: " if (collection := part.dims.get("collection")) else ""
+    level = part.estimates[0].level
+    rows = [
+        structs.replace(
+            row,
+            dims={**part.dims, **row.dims},
+            signature=f"{row.signature}|{searches[0].reference.signature}",  # whose audio it is
+        )
+        for name, load in loads.items()
+        for row in rows_of(load, name, level)
+    ]
+    priced = [s for s in searches if part.scoring[s.name].application.costs is not None]
+    empty = {search.name for search in searches if not len(search)}
+    return replace(
+        part,
+        estimates=(
+            *(_certain(e) if e.dims["system"] in empty else e for e in part.estimates),
+            *rows,
+        ),
+        described=(
+            *(describe(s, part.scoring[s.name], part.dims) for s in priced),
+            *(structs.replace(x, system=about + name) for name, x in loads.items()),
+        ),
+    )
+
+
+def _certain(row: Estimate) -> Estimate:
+    """A row of a search that found nothing: no data would make its value another one."""
+    return structs.replace(row, flags=tuple(flag for flag in row.flags if flag != "no_spread"))
+
+
+def _load(search: Search, study: Study) -> Iterator[Load]:
+    """What a search took, where there are records of it."""
+    table = study.systems[search.name]
+    files = {"indexing": table.indexing, "searching": table.searching}
+    phases: dict[str, Any] = {n: phase_of(paths, n) for n, paths in files.items() if paths}
+    if phases:
+        query_s = study.table(TermsTable).query_seconds
+        yield load_of(search.reference.seconds, **phases, query_s=query_s)
+
+
+NOTHING = {  # a list of occurrences that holds none
+    **dict.fromkeys(("query", "document", "channel"), pl.String),
+    **dict.fromkeys(("start", "end"), pl.Float64),
+}
+
+
+def unjudged(study: Study, _: str | None) -> Study:
+    """A study that makes sense but for the reference, which participants lack."""
+
+    def bare(data: DataTable) -> DataTable:
+        return msgspec.structs.replace(data, rttm=None, occurrences=None)
+
+    data = msgspec.structs.replace(
+        bare(study.data), ecf=study.data.ecf or "none", occurrences="none"
+    )
+    collections = {name: bare(table) for name, table in study.collections.items()}
+    return msgspec.structs.replace(study, data=data, collections=collections)
+
+
+def checks(source: Source, reader: Reader, *_: object) -> list[Check]:
+    """All checks of a list of detections, against the queries and the audio alone."""
+    ecf, kwlist = source.data.ecf, source.data.kwlist
+    audio = (
+        None
+        if ecf is None
+        else reader.once(("ecf", ecf), lambda: lists.audio_of(reader.given(ecf)))
+    )
+    queries = None
+    if kwlist is not None:
+        queries = reader.once(("kwlist", kwlist), lambda: lists.queries_of(reader.given(kwlist)))
+    try:
+        detections = list_of(source, reader)
+    except TruecostError as error:
+        return [Check("file", "error", str(error))]
+    found = lists.check_list(detections, source.data.type)
+    if queries is not None:
+        found += lists.check_queries(detections, queries.frame["query"], queries.source)
+    if audio is not None:
+        found += _placed(detections, audio)
+    return found
+
+
+def _placed(detections: DetectionList, audio: Listing) -> list[Check]:
+    """Whether the detections lie in the audio that is scored."""
+    own = Listing(detections.source, {}, detections.answers.select("query"))
+    nothing = Listing("nothing", {}, pl.DataFrame(schema=NOTHING))
+    reference = load_reference(audio, own, occurrences=nothing, empty=True)
+    try:
+        search = load_search(detections, reference)
+    except InputError as error:
+        return [Check("audio", "error", str(error))]
+    outside = len(detections) - len(search)
+    notes = [text for text in search.problems if outside and "scored" in text]
+    if not notes:
+        said = f"all detections lie in the audio of {audio.source}"
+        return [Check("audio", "ok", f"{detections.source}: {said}")]
+    return [Check("audio", "warning", f"{detections.source}: {text}") for text in notes]
 
 
 _OF_SEARCHES = ("ecf", "rttm", "occurrences", "kwlist")
 
 
-def check(study: "Study") -> None:
+def check(study: Study) -> None:
     """Refuse a search for terms without a reference, and numbers and choices that make no sense."""
     asked = study.table(TermsTable)
     reference_options(asked)  # refuse numbers out of their range, and unknown quirks
@@ -52,7 +227,7 @@ def check(study: "Study") -> None:
         _check_reference(study.collections.get(name, DataTable()).over(study.data), name)
 
 
-def _check_search(name: str, system: SystemTable, study: "Study") -> None:
+def _check_search(name: str, system: SystemTable, study: Study) -> None:
     """Refuse a reference of one system, and records of what several collections took."""
     if own := [key for key in _OF_SEARCHES if getattr(system, key) is not None]:
         raise UsageError(
@@ -89,67 +264,8 @@ def _check_reference(data: DataTable, collection: str) -> None:
         )
 
 
-FORMATS = ("csv", "tsv", "parquet", "ndjson")
-
-
-def beside(study: "Study", wanted: Mapping[str, str]) -> "Callable[[Outcome], None] | None":
-    """What writes the tables that are wanted from an outcome; None where none is.
-
-    Raises
-    ------
-    UsageError
-        When a table cannot be written, or would take the place of a file that is read.
-    """
-    for option, path in wanted.items():
-        _check_table(option, path, study)
-    if len({Path(path).resolve() for path in wanted.values()}) < len(wanted):
-        raise UsageError("--alignment and --per-query name one file: give each its own")
-    return partial(_write, wanted=wanted) if wanted else None
-
-
-def _check_table(option: str, path: str, study: "Study") -> None:
-    """Refuse a table that cannot be written, or would take the place of a file that is read."""
-    from truecost.formats.declared import WRITTEN, by_ending
-    from truecost.formats.writers import check_target
-    from truecost.study.paths import files_of_study
-
-    name = f"--{option.replace('_', '-')}"
-    if by_ending(path, WRITTEN) not in FORMATS:
-        raise UsageError(
-            f"{name} {path}: the ending does not say a table: name a file that ends in "
-            f"{', '.join(f'.{kind}' for kind in FORMATS)}"
-        )
-    if Path(path).is_dir():
-        raise UsageError(f"{name} {path}: it is a folder: name a file in it")
-    check_target(path, files_of_study(study), force=True)
-
-
-def _write(outcome: "Outcome", wanted: Mapping[str, str]) -> None:
-    """The tables that were asked for, all of them or none."""
-    from truecost.formats import Table
-    from truecost.formats.publishing import publish
-    from truecost.formats.writers import content_of
-    from truecost.tasks.terms.read import alignment_frame, query_frame
-
-    made: dict[str, pl.DataFrame] = {}
-    if "alignment" in wanted:
-        made[wanted["alignment"]] = alignment_frame(outcome)
-    if "per_query" in wanted:
-        made[wanted["per_query"]] = query_frame(outcome)
-    if made:
-        contents = {path: content_of(Table(path, frame), path) for path, frame in made.items()}
-        publish({Path(path).resolve(): content for path, content in contents.items()})
-
-
-def defaults(kind: str | None) -> tuple[str, ...]:
-    """The measures when none is asked for."""
-    del kind
-    return DEFAULT_MEASURES
-
-
-def choices(study: "Study", data: "DataTable", reader: "Reader | None") -> TermsScoring:
+def choices(study: Study, data: DataTable, _: Reader | None) -> TermsScoring:
     """How searches are scored, as `[terms]` says."""
-    del reader
     asked = study.table(TermsTable)
     return TermsScoring(
         llr=data.type == "llr",
@@ -168,37 +284,22 @@ def same(a: Search, b: Search) -> str:
     return "detections" if alike else ""
 
 
-def unused(study: "Study") -> Sequence[str]:
-    """What a study of searches says that changes nothing."""
-    if study.table(TermsTable).query_seconds is None or any(
-        s.searching for s in study.systems.values()
-    ):
-        return ()
-    return (
-        "query_seconds changes nothing: it is for the searching speed, and there is no record of "
-        "searching (--searching FILE, or searching under [systems.NAME])",
-    )
-
-
 WORK = Work(
     check=check,
     read=read_search,
     pair=pair_searches,
     measures=asked_of,
-    defaults=defaults,
+    defaults=lambda _: DEFAULT_MEASURES,
     count=batches,
     freeze=frozen,
     choices=choices,
     describe=described,
     descriptions=(
         "truecost.tasks.terms.describing:SearchDescription",
-        "truecost.resources.load:Load",
+        "truecost.resources.measures:Load",
     ),
     same=same,
-    unused=unused,
-    beside=beside,
     unjudged=unjudged,
     checks=checks,
     page="truecost.tasks.terms.page:PAGE",
-    layout="truecost.tasks.terms.terminal:LAYOUT",
 )

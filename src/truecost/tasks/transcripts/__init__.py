@@ -1,9 +1,8 @@
 """Transcripts: words and characters of utterances, counted against their reference.
 
-A reference and the output of a system are joined by utterance (`utterances`, `timed_words`), made
-comparable by named steps (`normalising`), alternatives in the reference are settled
-(`alternations`), and errors are counted by minimal alignments (`aligning`). Nothing is changed or
-left out that the signature does not say.
+A reference and the output of a system are joined by utterance, made comparable by named steps,
+alternatives in the reference are settled, and errors are counted by minimal alignments. Nothing is
+changed or left out that the signature does not say.
 """
 
 from typing import TYPE_CHECKING
@@ -65,10 +64,4 @@ if TYPE_CHECKING:
     from truecost.outputs.transcripts import count as count
     from truecost.outputs.utterances import TextOptions as TextOptions
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            "truecost.outputs.transcripts": ("COUNTING", "PARTS", "count"),
-            "truecost.outputs.utterances": ("TextOptions",),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -2,7 +2,7 @@
 
 from truecost.outputs.page import item_page
 from truecost.outputs.transcripts import COUNTING
-from truecost.report.declared import Reading
+from truecost.report.story import Reading
 
 TEXT = (
     "S, D and I stand below a substitution, a deletion and an insertion, *** where "

@@ -1,7 +1,5 @@
 """What transcripts take to be read, counted and scored."""
 
-from typing import TYPE_CHECKING
-
 from truecost.formats import Table
 from truecost.outputs.files import Files
 from truecost.outputs.items import Items
@@ -10,21 +8,14 @@ from truecost.outputs.options import TranscriptsTable
 from truecost.outputs.transcripts import COUNTING, count
 from truecost.outputs.utterances import TextOptions, refuse_repeated_texts
 from truecost.outputs.work import item_work
+from truecost.study.config import Study
 from truecost.study.tables import DataTable
-
-if TYPE_CHECKING:
-    from truecost.study.config import Study
 
 
 def count_files(files: Files) -> Items:
     """The counted utterances of one system."""
-    options = TextOptions(
-        columns=files.columns,
-        reference_columns=files.reference_columns,
-        missing=files.missing,
-        allow_duplicates=files.allow_duplicates,
-        **files.given,
-    )
+    twice = files.allow_duplicates
+    options = files.chosen(TextOptions, allow_duplicates=twice, **files.given)
     return count(files.references[0], files.output, options, files.name, files.parts)
 
 
@@ -34,7 +25,7 @@ def refuse(table: Table, data: DataTable) -> None:
         refuse_repeated_texts(table, "word")
 
 
-def check(study: "Study") -> None:
+def check(study: Study) -> None:
     """Refuse steps of normalisation that are none, whether or not there is a reference."""
     checked_steps(study.table(TranscriptsTable).normalise)
 

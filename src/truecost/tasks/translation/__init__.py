@@ -1,8 +1,8 @@
-"""Translations: reading what a system wrote and one or several references, and counting it.
+"""Translations: what a system wrote against one or several references.
 
-`count` joins the files by the ids of sentences (line numbers, for plain text) and counts each
-sentence once; the sum over sentences gives the BLEU, chrF and TER that sacrebleu gives. An empty
-reference of a sentence that has another one is no reference, as sacrebleu's documentation has it.
+Files are joined by the ids of sentences (line numbers, for plain text) and each sentence is counted
+once; the sums give the BLEU, chrF and TER that sacrebleu gives. An empty reference of a sentence
+that has another one is no reference, as sacrebleu's documentation has it.
 """
 
 from typing import TYPE_CHECKING
@@ -32,13 +32,13 @@ FACE = item_face(
         recognise="truecost.formats.recognising:texts",
     ),
     data=("metadata", "missing", "lines"),
-    several=True,
     table="truecost.outputs.options:TranslationTable",
     libraries=("sacrebleu",),
     about={
         "": "Translation: BLEU and its like.",
         "reference": "File with the right translations, one a line, or a table; repeat --reference "
         "for more.",
+        "further": "A further reference; may be repeated.",
         "files": "Files with the translations of the systems",
     },
     examples={
@@ -56,9 +56,4 @@ if TYPE_CHECKING:
     from truecost.outputs.translation import TranslationOptions as TranslationOptions
     from truecost.outputs.translation import count as count
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            "truecost.outputs.translation": ("COUNTERS", "COUNTING", "TranslationOptions", "count"),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -1,32 +1,26 @@
-"""Measures of translations: BLEU, chrF and TER from the statistics of sentences.
+"""Measures of translations: BLEU, chrF and TER from the sums of statistics of sentences.
 
-Sums over sentences, so a corpus is weighed without looking at a text again. `ngrams` holds
-`matches1` to `matches4` (n-grams of the output that a reference has, each at most as often as the
-reference has it), `totals1` to `totals4` (n-grams of the output), `hypothesis` (tokens of the
-output) and `reference` (tokens of the reference nearest in length). `chrf` holds `matches1` to
-`matches6`, `hypothesis1` to `hypothesis6` and `reference1` to `reference6`, n-grams of characters.
-`edits` holds `edits`, `reference` (words, their mean over several references) and `shortest`
-(words of the shortest reference). The values are those of sacrebleu for the same sums.
+`truecost.outputs.aligning` says what `ngrams`, `chrf` and `edits` hold. The values are those of
+sacrebleu for the same sums.
 """
 
 import math
+from functools import partial
 
 import numpy as np
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.item_rules import of_sums
-from truecost.core.measure import Array, Floats, Measure, Result, Rule, share
+from truecost.core.item_rules import error_rule, ratio
+from truecost.core.measure import Array, Floats, Measure, Result, Rule
+from truecost.outputs.aligning import CHARACTER_ORDER, ORDER, character_f, share_or_zero
 
-ORDER = 4  # longest n-gram of BLEU
-CHARACTER_ORDER = 6  # and of chrF
-BETA = 2  # how much more recall weighs than precision in chrF2
 SMOOTHING: dict[str, float | None] = {"exp": None, "none": None, "floor": 0.1, "add-k": 1.0}
 Smoothing = tuple[str, float]
 
 
 def bleu(
-    totals: Totals, application: Application, smoothing: Smoothing
+    totals: Totals, _: Application, smoothing: Smoothing
 ) -> tuple[Array, Array | float, dict[str, Array]]:
     """BLEU: 100 BP (p1 p2 p3 p4)^(1/4), BP = min(1, exp(1 - reference / hypothesis)).
 
@@ -40,7 +34,6 @@ def bleu(
     where the references have no words. Beside it: `brevity_penalty`. Papineni et al. 2002; paper
     004, appendix A.
     """
-    del application
     matches, ngrams = (_by_order(totals, "ngrams", name, ORDER) for name in ("matches", "totals"))
     reference = totals.sums("ngrams", "reference")
     penalty = _brevity_penalty(totals.sums("ngrams", "hypothesis"), reference)
@@ -58,7 +51,7 @@ def _by_order(totals: Totals, part: str, name: str, order: int) -> Floats:
 
 def _brevity_penalty(hypothesis: Array, reference: Array) -> Floats:
     """What an output that is shorter than its reference is multiplied by; 0 when it is empty."""
-    ratio = np.maximum(_share(reference, hypothesis), 1.0)
+    ratio = np.maximum(share_or_zero(reference, hypothesis), 1.0)
     return np.where((hypothesis > 0) | (reference == 0), np.exp(1 - ratio), 0.0)
 
 
@@ -72,26 +65,12 @@ def _smoothed(matches: Floats, ngrams: Floats, method: str, value: float) -> Flo
         matches = np.where(empty, 0.5 ** np.cumsum(empty, axis=-1), matches)
     if method == "floor":
         matches = np.where(empty, value, matches)
-    return _share(matches, ngrams)
-
-
-def _share(part: Array, whole: Array) -> Floats:
-    """Part / whole, 0 of nothing."""
-    return np.asarray(np.nan_to_num(share(part, whole)))
+    return share_or_zero(matches, ngrams)
 
 
 def smoothing_of(text: str) -> Smoothing:
-    """Method and value of a smoothing: `exp`, `none`, `floor`, `floor=0.1`, `add-k`, `add-k=1`.
-
-    Returns
-    -------
-    value : float
-        0 for the methods that take none.
-
-    Raises
-    ------
-    ValueError
-        When the method is not known, or the value is none that it takes.
+    """Method and value of a smoothing: `exp`, `none`, `floor`, `floor=0.1`, `add-k`, `add-k=1`; the
+    value is 0 for the methods that take none.
     """
     method, _, said = text.partition("=")
     if method not in SMOOTHING:
@@ -110,7 +89,7 @@ def smoothing_of(text: str) -> Smoothing:
     return method, value
 
 
-def chrf(totals: Totals, application: Application) -> Result:
+def chrf(totals: Totals, _: Application) -> Result:
     """chrF2: 100 (1 + 4) P R / (4 P + R) of the n-grams of characters, blanks left out.
 
     P and R are the means, over the orders 1 to 6 of which both sides have n-grams, of
@@ -119,7 +98,6 @@ def chrf(totals: Totals, application: Application) -> Result:
     Range [0, 100], higher is better; the reference is the empty output, which gets 0. Undefined
     where the references have no characters. Popović 2015, 2016.
     """
-    del application
     matches, hypothesis, reference = (
         _by_order(totals, "chrf", name, CHARACTER_ORDER)
         for name in ("matches", "hypothesis", "reference")
@@ -128,83 +106,37 @@ def chrf(totals: Totals, application: Application) -> Result:
     return np.where(reference[..., 0] > 0, score, np.nan), 0.0
 
 
-def character_f(matches: Array, hypothesis: Array, reference: Array) -> Floats:
-    """chrF2 of counts of n-grams, 0 without any match.
-
-    Parameters
-    ----------
-    matches, hypothesis, reference : ndarray, shape (..., orders)
-
-    Returns
-    -------
-    ndarray of float64, shape (...)
-        From 0 to 100.
-    """
-    both = (hypothesis > 0) & (reference > 0)
-    precision, recall = (
-        share(np.where(both, _share(matches, side), 0.0).sum(axis=-1), both.sum(axis=-1))
-        for side in (hypothesis, reference)
-    )
-    return 100 * _share((1 + BETA**2) * precision * recall, BETA**2 * precision + recall)
-
-
-def ter(totals: Totals, application: Application) -> Result:
+def ter(totals: Totals, _: Application) -> Result:
     """Translation edit rate: (insertions + deletions + substitutions + shifts) / reference words.
 
     With several references the fewest edits over the mean of their lengths. Range [0, inf), lower
     is better; the reference is the empty output, which lacks each word of the shortest reference:
     1 with one reference. Undefined where the references have no words. Snover et al. 2006.
     """
-    del application
-    words = totals.sums("edits", "reference")
-    edits, shortest = (totals.sums("edits", name) for name in ("edits", "shortest"))
-    return share(edits, words), share(shortest, words)
+    edits, shortest = (ratio(totals, "edits", n, "reference") for n in ("edits", "shortest"))
+    return edits, shortest
 
 
-NO_WORDS = "the references have no words"
+_score = partial(Measure, uses=(), undefined="the references have no words")
 MEASURES = (
-    Measure(
-        "bleu",
-        bleu,
-        ("ngrams",),
-        "BLEU",
-        "higher",
+    _score(
+        *("bleu", bleu, ("ngrams",), "BLEU", "higher"),
         "Papineni et al. 2002; paper 004, appendix A",
         parameter="exp",
         parse=smoothing_of,
-        uses=(),
-        undefined=NO_WORDS,
         cites=("bleu", "sacrebleu", "004"),
         interval=Rule("logit100", size=("ngrams", "reference")),
     ),
-    Measure(
-        "chrf",
-        chrf,
-        ("chrf",),
-        "chrF2",
-        "higher",
-        "Popović 2015",
-        uses=(),
-        undefined=NO_WORDS,
+    _score(
+        *("chrf", chrf, ("chrf",), "chrF2", "higher", "Popović 2015"),
         cites=("chrf", "sacrebleu"),
         interval=Rule("logit100", size=("chrf", "reference1")),
     ),
-    Measure(
-        "ter",
-        ter,
-        ("edits",),
-        "Translation edit rate",
-        "lower",
-        "Snover et al. 2006",
+    _score(
+        *("ter", ter, ("edits",), "Translation edit rate", "lower", "Snover et al. 2006"),
         advice="ignores case, as sacrebleu and Tercom do by default; slow to count",
-        uses=(),
-        undefined=NO_WORDS,
         shown_in="percent",
         cites=("ter", "sacrebleu"),
-        interval=Rule(
-            rates=lambda totals, _: of_sums(totals, "edits", "edits", "reference"),
-            edge=True,
-            size=("edits", "reference"),
-        ),
+        interval=error_rule("edits", "edits", "reference"),
     ),
 )

@@ -1,30 +1,21 @@
 """What translations take to be read, counted and scored."""
 
-from typing import TYPE_CHECKING
-
+from truecost.outputs.aligning import check_tokeniser
 from truecost.outputs.files import Files
 from truecost.outputs.items import Items
 from truecost.outputs.options import TranslationTable
-from truecost.outputs.sentences import check_tokeniser
 from truecost.outputs.translation import COUNTING, TranslationOptions, count
 from truecost.outputs.work import item_work
-
-if TYPE_CHECKING:
-    from truecost.study.config import Study
+from truecost.study.config import Study
 
 
 def count_files(files: Files) -> Items:
     """The counted sentences of one system."""
-    options = TranslationOptions(
-        columns=files.columns,
-        reference_columns=files.reference_columns,
-        missing=files.missing,
-        **files.given,
-    )
+    options = files.chosen(TranslationOptions, **files.given)
     return count(files.references, files.output, options, files.name, files.parts)
 
 
-def check(study: "Study") -> None:
+def check(study: Study) -> None:
     """Refuse a tokeniser that is none, whether or not there is a reference."""
     if (name := study.table(TranslationTable).tokenizer) is not None:
         check_tokeniser(name)

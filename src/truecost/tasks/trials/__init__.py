@@ -15,7 +15,7 @@ MAP_KEYS: dict[str, str] = {
     "annotators": "label of each annotator, in place of a label: a+b+c, empty where one did not "
     "answer, or one column with labels separated by |",
     "unit": "what trials share (speaker, session): resampled together; a+b for a trial with "
-    "a unit of the same population on each side",
+    "two units of one population, one on each side",
     "unit2": "a second factor, crossed with the first",
     "stratum": "stratum of the unit (or stream, for moving blocks)",
     "weight": "weight of the trial (inverse inclusion probability)",
@@ -25,7 +25,6 @@ FACE = Face(
     name="trials",
     title="Trials",
     work="truecost.tasks.trials.work:WORK",
-    unnamed=True,
     measures=("truecost.tasks.trials.measures",),
     map_keys=MAP_KEYS,
     formats=Formats(
@@ -40,7 +39,7 @@ FACE = Face(
         *("input_format", "key_format"),
     ),
     tables={
-        "methods": "truecost.study.tables:MethodsTable",
+        "methods": "truecost.protocol.options:MethodsTable",
         "spurious": "truecost.protocol.options:SpuriousTable",
     },
     application=("cost_miss", "cost_fa", "prior", "preset", "priors", "cost_matrix"),
@@ -78,10 +77,4 @@ if TYPE_CHECKING:
     from truecost.study.columns import Options as Options
     from truecost.tasks.trials.loading import load as load
 else:
-    __getattr__, __dir__, __all__ = attach(
-        __name__,
-        {
-            "truecost.study.columns": ("Options",),
-            ".loading": ("load",),
-        },
-    )
+    __getattr__, __dir__, __all__ = attach(__name__, __file__)

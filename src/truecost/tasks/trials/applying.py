@@ -1,32 +1,159 @@
-"""Applying a fitted calibration: to scores without labels, and across folds that share no unit.
+"""What is fitted to trials, and how it is applied: to scores without labels, and across folds that
+share no unit.
 
 All that a fit takes from labels, the shares of the classes too, comes from its training trials.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.calibration import Calibrator
-from truecost.core.application import Application
+from truecost.calibration import METHODS, Calibrator, Kind, TwoClasses
+from truecost.core.application import Application, log_normalise
 from truecost.core.factors import encode
+from truecost.core.scoring import Scoring
 from truecost.core.subsets import folds as deal
 from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.formats import Table
 from truecost.formats.table import refuse_rows
 from truecost.names import POSTERIORS, ScoreType
 from truecost.study.columns import Options, scores_of
-from truecost.tasks.trials.fitting import Fitting
+from truecost.tasks.trials.counting import llrs
 from truecost.tasks.trials.labels import log_odds
-from truecost.tasks.trials.records import Trials
+from truecost.tasks.trials.options import TrialsScoring
+from truecost.tasks.trials.records import Array, Floats, Ints, Mask, Trials
 
-Floats = npt.NDArray[np.float64]
+
+@dataclass(frozen=True)
+class Fitting:
+    """A method of calibration with all that enters the fit.
+
+    `method`: a key of `truecost.calibration.METHODS`. `detection`: whether likelihood ratios are
+    wanted, rather than log-posteriors of classes. `training_prior`: priors of the classes that
+    posteriors contain; the shares in the training trials when left out, which `of` fills in.
+    `priors`: of the classes in the loss; filled in by `of`. `clip`: least probability that
+    posteriors give a class. `options`: options of the method; those that are 0 or False change
+    nothing, nor the signature.
+    """
+
+    method: str
+    detection: bool
+    training_prior: tuple[float, ...] | None = None
+    priors: tuple[float, ...] = ()
+    clip: float | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise UsageError(
+                f"method {self.method!r} is not known: choose one of {', '.join(METHODS)}"
+            )
+        for name, value in self.options.items():
+            _check_option(self.method, name, value)
+
+    @property
+    def kind(self) -> Kind:
+        """The method."""
+        return METHODS[self.method]
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The options that change something, in the order of the method."""
+        given = self.options
+        return {name: given[name] for name in self.kind.options if given.get(name)}
+
+    def of(self, shares: Floats, application: Application) -> "Fitting":
+        """With the priors that the training trials and the application give.
+
+        `shares` (K,) are of the training trials and no others, each above 0. For detection the
+        effective prior of the application counts, for classes its priors.
+        """
+        if len(shares) != 2 and self.kind.of_classes is None:
+            others = [name for name, kind in METHODS.items() if kind.of_classes is not None]
+            raise UsageError(
+                f"method {self.method} needs two classes, the data have {len(shares)}: "
+                f"name one with --target, or take {' or '.join(others)}"
+            )
+        contained = tuple(shares.tolist()) if self.training_prior is None else self.training_prior
+        if self.detection and application.plain_detection:
+            p = application.with_priors(shares).effective_prior
+            priors = (1 - p, p)
+        else:
+            application.matrix(len(shares))  # refuses costs for other classes
+            priors = tuple(application.class_priors(shares[None])[0].tolist())
+        return replace(self, priors=priors, training_prior=contained)
+
+    def inputs(self, trials: Trials) -> Floats:
+        """The scores to calibrate: likelihood ratios or scores (N,), or log-scores (N, K)."""
+        if trials.detection:
+            # The shares of these trials are of no effect beside a training prior: none are taken.
+            shares = self.priors or None
+            own = TrialsScoring(self.training_prior, clip=self.clip, whole_shares=shares)
+            return llrs(trials, Scoring(choices=own))
+        with np.errstate(divide="ignore"):
+            logs = np.log(trials.scores) if trials.kind == "posterior" else trials.scores
+        if self.clip is not None:
+            logs = log_normalise(np.maximum(log_normalise(logs), np.log(self.clip)))
+        return logs
+
+    def fit(self, scores: Floats, labels: Ints, weights: Floats | None, where: str) -> Calibrator:
+        """The calibrator of training data (`inputs`); `where` names them in messages."""
+        try:
+            if self.detection:
+                return self._fit_scores(scores, labels, weights)
+            if self.kind.of_classes is None:
+                with np.errstate(invalid="ignore"):
+                    odds = scores[:, 1] - scores[:, 0]
+                return TwoClasses(self._fit_scores(odds, labels, weights), self.priors)
+            own = {"priors": self.priors, "training": self.training_prior, **self.chosen}
+            return self.kind.of_classes(scores, labels, weights=weights, **own)
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
+
+    def _fit_scores(self, scores: Floats, labels: Ints, weights: Floats | None) -> Calibrator:
+        prior = {"prior": self.priors[1]} if self.kind.at_prior else {}
+        return self.kind.of_scores(scores, labels, weights=weights, **prior, **self.chosen)
+
+    def signature(
+        self, trained: str, kind: str, given: tuple[float, ...] | None, empirical: str = ""
+    ) -> str:
+        """The words of the signature.
+
+        `kind`: score type of the trials as they were; `given`: the training prior as the user gave
+        it; `empirical` stands in place of the priors where each fit has those of its own training
+        trials.
+        """
+        words = ["calibrated", self.method, trained]
+        words += [n if v is True else f"{n}-{v:g}" for n, v in self.chosen.items()]
+        if self.kind.at_prior:
+            own = _numbers(self.priors[1:] if self.detection else self.priors)
+            words.append(f"prior-{empirical or own}")
+        said = [":".join(words)]
+        if given is not None and kind not in ("llr", "score"):
+            said.append(f"training-prior:{_numbers(given)}")
+        if self.clip is not None:
+            said.append(f"clip:{self.clip:g}")
+        return "|".join(said)
 
 
-Ints = npt.NDArray[np.int64]
+def _numbers(values: tuple[float, ...]) -> str:
+    return ",".join(f"{value:.6g}" for value in values)
+
+
+def _check_option(method: str, name: str, value: Any) -> None:
+    """Refuse an option that the method does not have, unless it is off: UsageError."""
+    if name in METHODS[method].options:
+        return
+    takers = [other for other, kind in METHODS.items() if name in kind.options]
+    if not takers:
+        own = ", ".join(METHODS[method].options) or "none"
+        raise UsageError(f"method {method} has no option {name!r}: its options are {own}")
+    if value:
+        raise UsageError(f"option {name} is for method {' and '.join(takers)}, not for {method}")
 
 
 Fold = str | npt.ArrayLike
@@ -36,14 +163,8 @@ Fold = str | npt.ArrayLike
 class Folds:
     """The folds of trials.
 
-    Attributes
-    ----------
-    codes : ndarray of int64, shape (sides, N)
-        Fold of each trial on each side; folds of different factors have different numbers.
-    names : tuple of str
-        Of the folds, for messages.
-    said : str
-        For the signature.
+    `codes` (sides, N): fold of each trial on each side; folds of different factors have different
+    numbers. `names` are for messages, `said` is for the signature.
     """
 
     codes: Ints
@@ -52,14 +173,8 @@ class Folds:
     problems: tuple[str, ...] = ()
 
 
-def dealt(trials: Trials, k: int, seed: int) -> Folds:
-    """Whole units dealt to k folds, stratified by class; each trial a unit when none is named.
-
-    Parameters
-    ----------
-    k, seed : int
-        As in `truecost.core.subsets.folds`.
-    """
+def dealt_folds(trials: Trials, k: int, seed: int) -> Folds:
+    """Whole units dealt to k folds, stratified by class; each trial a unit when none is named."""
     rows: list[Ints] = []
     for number, columns in enumerate(trials.units.values()):
         classes = np.tile(trials.labels, len(columns))
@@ -68,31 +183,15 @@ def dealt(trials: Trials, k: int, seed: int) -> Folds:
     several = len(trials.units) > 1
     folds = [f"{j + 1} of {unit}" for unit in trials.units for j in range(k)] if several else []
     names = tuple(folds or map(str, range(1, k + 1)))
-    if not rows:
-        labels: npt.NDArray[Any] = np.arange(len(trials.labels))
-        if trials.ids is not None:
-            labels = trials.ids
-        elif trials.origin is not None:
-            labels = trials.origin
-        rows = [deal(labels, k, seed, trials.labels)]
+    rows = rows or [deal(trials.places, k, seed, trials.labels)]
     by = "-".join(trials.units) or "trial"
     return Folds(np.stack(rows), names, f"folds{k}:by-{by}:seed{seed}")
 
 
-def given(trials: Trials, fold: Fold) -> Folds:
+def given_folds(trials: Trials, fold: Fold) -> Folds:
     """Folds as the user gives them, with a note when they divide units.
 
-    Parameters
-    ----------
-    fold : str or array_like, shape (N,)
-        A column of `trials.frame`, or a label for each trial.
-
-    Raises
-    ------
-    UsageError
-        When there is no such column.
-    InputError
-        When there is not a label for each trial, or fewer than two folds.
+    `fold` is a column of `trials.frame`, or a label for each trial.
     """
     column = fold if isinstance(fold, str) else "given"
     labels = _column(trials, fold) if isinstance(fold, str) else np.asarray(fold)
@@ -122,9 +221,7 @@ def given(trials: Trials, fold: Fold) -> Folds:
     return Folds(codes.astype(np.int64)[None, :], own, said, tuple(problems))
 
 
-def _column(trials: Trials, name: str) -> npt.NDArray[Any]:
-    import polars as pl
-
+def _column(trials: Trials, name: str) -> Array:
     if name not in trials.frame.columns:
         raise UsageError(
             f"{trials.name}: there is no column {name!r} for the folds"
@@ -145,25 +242,10 @@ def cross_fit(
 ) -> tuple[tuple[tuple[Fitting, Calibrator], ...], Ints, Floats]:
     """Calibrate each trial by what was fitted to the trials that share none of its folds.
 
-    Parameters
-    ----------
-    plain : Fitting
-        Without priors: each fit takes those that the application or the user does not give from
-        its own training trials, so that no label of a fold has a say in its scores.
-
-    Returns
-    -------
-    fits : tuple of (Fitting, Calibrator)
-        One for each combination of folds that a trial has.
-    used : ndarray of int64, shape (N,)
-        Which of them a trial is calibrated by.
-    calibrated : ndarray of float64, of the shape of the scores
-        Log-posteriors of classes are at the priors of their fit.
-
-    Raises
-    ------
-    InputError
-        When a training part lacks a class or cannot be fitted.
+    `plain` has no priors: each fit takes those that the application or the user does not give from
+    its own training trials, so that no label of a fold has a say in its scores. There is a fit for
+    each combination of folds that a trial has; `used` (N,) says which one calibrated a trial.
+    Calibrated log-posteriors of classes are at the priors of their fit.
     """
     cells, used = np.unique(np.sort(folds.codes, axis=0), axis=1, return_inverse=True)
     used = used.ravel()
@@ -183,7 +265,7 @@ def cross_fit(
     return tuple(fits), used.astype(np.int64), out
 
 
-def training_shares(trials: Trials, rows: npt.NDArray[np.bool_], where: str) -> Floats:
+def training_shares(trials: Trials, rows: Mask, where: str) -> Floats:
     """Share of each class in the training trials at these rows, weights included, shape (K,).
 
     InputError when a class does not occur there; `where` says where that is.
@@ -211,25 +293,8 @@ def bare_trials(
 ) -> Trials:
     """Trials without labels, for what looks at scores alone.
 
-    Parameters
-    ----------
-    scores : array_like of shape (N,) or (N, K), or Table
-    kind : str
-        Type of the scores that are wanted.
-    like : Trials
-        Of the same classes.
-
-    Returns
-    -------
-    Trials
-        NaN where a score is missing and the options say "drop"; `labels` is empty.
-
-    Raises
-    ------
-    UsageError
-        When the type differs, or the options do not go with the scores.
-    InputError
-        When scores are missing or cannot be used, or the classes differ.
+    `kind` is the type that is wanted, `like` has the same classes. A score is NaN where it is
+    missing and the options say "drop"; `labels` is empty.
     """
     table = scores if isinstance(scores, Table) else _table(np.asarray(scores))
     options = options or Options(kind)
@@ -271,7 +336,7 @@ def _table(scores: npt.NDArray[np.generic]) -> Table:
 
 
 def _refuse_other_classes(
-    table: Table, scores: npt.NDArray[np.float64], names: tuple[str, ...] | None, like: Trials
+    table: Table, scores: Floats, names: tuple[str, ...] | None, like: Trials
 ) -> None:
     """Refuse scores of other classes than those trained on, or in another order: InputError."""
     expected = f"the calibration was trained on the classes {first_five(like.classes)}"
@@ -285,25 +350,16 @@ def _refuse_other_classes(
         )
 
 
-def present(scores: Floats) -> npt.NDArray[np.bool_]:
+def present(scores: Floats) -> Mask:
     """Which trials have a score, shape (N,), of scores (N,) or (N, K)."""
     return np.asarray(~np.isnan(scores.reshape(len(scores), -1)).any(axis=1))
 
 
-def beside(frame: pl.DataFrame, calibrated: Floats, like: Trials) -> Table:
+def calibrated_table(frame: pl.DataFrame, calibrated: Floats, like: Trials) -> Table:
     """Columns as they were read, with calibrated scores.
 
-    Parameters
-    ----------
-    calibrated : ndarray of float64, shape (N,) or (N, K)
-    like : Trials
-        A calibrated system of the same classes.
-
-    Returns
-    -------
-    Table
-        With a column `score`, or one for each class, named by the class. A column that had the
-        name before becomes `raw_NAME`.
+    A column `score`, or one for each class, named by the class; a column that had the name before
+    becomes `raw_NAME`. `like` is a calibrated system of the same classes.
     """
     names = ("score",) if like.detection else like.classes
     scores = calibrated.reshape(len(calibrated), -1)

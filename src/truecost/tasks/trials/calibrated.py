@@ -1,99 +1,120 @@
-"""Calibration of a study's last system, and what the calibrated scores cost beside the raw ones.
+"""Calibration of a study's last system, and what the calibrated scores cost beside the raw
+ones; losses split into discrimination and calibration (`decompose`).
+
+Sources: Brümmer and du Preez (2006); paper 002, Eq. 44-45.
 
 A system without labels is calibrated by a fit to the first and not scored.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from truecost.calibration.options import OF_METHODS, CalibrationTable
+from truecost.calibration import OF_METHODS, CalibrationTable
 from truecost.core.comparison import compare
+from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
-from truecost.errors import UsageError, counted
+from truecost.errors import UsageError, checked, counted
 from truecost.formats import Table
 from truecost.running import score
-from truecost.study.advice import problems_of
-from truecost.study.columns import Options
+from truecost.study.columns import Options, join_metadata
 from truecost.study.config import Study
-from truecost.study.joining import join_metadata
 from truecost.study.outcome import Outcome, Part, Problem
-from truecost.study.reader import Reader
-from truecost.study.running import check_study, configuration
-from truecost.study.settings import Progress, Source, scoring_of, sources_of
-from truecost.study.tables import MethodsTable
+from truecost.study.running import check_study, outcome_of, problems_of
+from truecost.study.settings import Progress, Reader, Source, scoring_of, sources_of
 from truecost.tasks.trials.applying import has_truth, problems_of_scores
-from truecost.tasks.trials.calibrating import Calibrated, calibrate, scoring_after
-from truecost.tasks.trials.options import TrialsScoring
-from truecost.tasks.trials.read import options_of, read
+from truecost.tasks.trials.calibrating import Calibrated, calibrate, fitted_by, scoring_after
 from truecost.tasks.trials.records import Trials
-from truecost.tasks.trials.work import Fitted
+from truecost.tasks.trials.work import Fitted, options_of, read
 
 
 @dataclass(frozen=True)
-class Fitting:
-    """What is fitted, and to which trials (see `truecost.calibrate`).
+class Decomposition:
+    """Actual = minimum + calibration loss, for each measure.
 
-    Parameters
+    Attributes
     ----------
-    method : str
-        A key of `truecost.calibration.METHODS`.
-    folds : int, optional
-        Folds of whole units, when the study has one system; 5 when left out.
-    fold : str, optional
-        Column with the fold of each trial.
-    in_sample : bool
-        Fit on the trials that are scored.
-    options : mapping of str to number
-        Of the method.
+    actual : tuple of Estimate
+        Of the scores as they are.
+    minimum : tuple of Estimate
+        Of the scores calibrated on the trials themselves.
+    losses : tuple of Comparison
+        Actual against minimum: `difference` is the calibration loss.
     """
 
-    method: str = "affine"
-    folds: int | None = None
-    fold: str | None = None
-    in_sample: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict)
+    actual: tuple[Estimate, ...]
+    minimum: tuple[Estimate, ...]
+    losses: tuple[Comparison, ...]
+    calibrated: Calibrated
 
 
-def fitting_of(table: CalibrationTable) -> Fitting:
-    """What the options of a calibration say."""
-    given = table.given()
-    named = {key: given[key] for key in ("method", "folds", "fold", "in_sample") if key in given}
-    return Fitting(**named, options={key: given[key] for key in OF_METHODS if key in given})
+def decompose(
+    trials: Trials, scoring: Scoring | None = None, method: str = "affine", **options: Any
+) -> Decomposition:
+    """The part of a loss that calibration on the trials themselves would take away.
 
-
-def run_calibration(
-    study: Study, fitting: Fitting, progress: Progress | None = None
-) -> tuple[Table, Outcome]:
-    """Calibrate the last system of a study, on the first or cross-fitted, and score it.
-
-    Where the last of two systems has no labels (no such column and no key) it is only calibrated.
+    The calibration is fitted once, to all trials, and stays in the replicates (it is a system that
+    is compared with this one); the measures `min_cllr` and `cllr_loss` fit theirs anew in each.
 
     Parameters
     ----------
-    study : Study
-        With one system, or two: where it is fitted, and where it is applied.
-    progress : callable, optional
-        As for `run`.
-
-    Returns
-    -------
-    calibrated : Table
-        The columns as they were read, with the calibrated scores.
-    outcome : Outcome
-        Rows of the raw scores, where their type has a cost, and of the calibrated ones; what the
-        difference lies below 0 is the calibration loss. The gates of the study are checked. Of a
-        system without labels what was fitted, and no parts.
+    trials : Trials
+        Of a type with an actual loss: likelihood ratios, posteriors or log-scores.
+    method : str
+        Names the minimum: "pav" for the best monotone map (two classes), "affine" and others for
+        the best of theirs. "affine" also suits many classes (paper 002, Eq. 44-45).
+    **options
+        Passed on to `calibrate`.
 
     Raises
     ------
     UsageError
-        When the study has more systems, the choices contradict each other, or there are gates and
-        no labels.
+        When the scores are of type "score", or as `calibrate` and `score` say.
     InputError
-        As `truecost.calibrate` does.
+        As `calibrate` and `score` say.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.arange(1000) % 2
+    >>> trials = tc.Trials.of(3 * rng.normal(labels), labels, kind="llr")
+    >>> found = tc.decompose(trials, tc.Scoring(measures=("cllr",), plan=tc.Plan(200)), "pav")
+    >>> [loss] = found.losses
+    >>> print(found.actual[0].value > 1, loss.difference.lower > 0)
+    True True
+    """
+    checked(
+        "trials", trials, Trials, "Trials (truecost.trials.load or truecost.Trials.of makes them)"
+    )
+    if trials.kind == "score":
+        raise UsageError(
+            f"{trials.name}: type score has no actual cost to decompose; say what the scores are, "
+            f"such as llr, or calibrate them"
+        )
+    from truecost.tasks.trials.work import WORK
+
+    chosen = scoring or Scoring()
+    calibrated = calibrate(trials, method, train="self", **(fitted_by(chosen) | options))
+    actual = WORK.score(trials, chosen)
+    minimum = WORK.score(calibrated.trials, scoring_after(chosen))
+    losses = tuple(compare(a, b) for a, b in zip(actual, minimum, strict=True))
+    return Decomposition(tuple(actual), tuple(minimum), losses, calibrated)
+
+
+def run_calibration(
+    study: Study, fitting: CalibrationTable, progress: Progress | None = None
+) -> tuple[Table, Outcome]:
+    """Calibrate the last system of a study, on the first or cross-fitted, and score it.
+
+    The study has one system, or two: where it is fitted, and where it is applied. The table has the
+    columns as they were read, with the calibrated scores; the outcome the rows of the raw scores,
+    where their type has a cost, and of the calibrated ones: what the difference lies below 0 is the
+    calibration loss. The gates of the study are checked. Of a system without labels there is what
+    was fitted, and no parts.
     """
     if len(study.systems) not in (1, 2):
         raise UsageError(
@@ -102,7 +123,7 @@ def run_calibration(
         )
     if study.task not in (None, "trials"):
         raise UsageError(f"calibrate takes scores of trials; the task of the study is {study.task}")
-    if study.applications or study.collections or study.table(MethodsTable).given():
+    if study.applications or study.collections or study.given("methods"):
         raise UsageError(
             "calibrate is for one application and one collection: leave out [applications.NAME], "
             "[collections.NAME] and [methods]"
@@ -110,11 +131,12 @@ def run_calibration(
     reader = Reader()
     check_study(study)
     sources = sources_of(study)
+    one_fit = len(sources) > 1 or fitting.in_sample
     if len(sources) > 1 and fitting.in_sample:
         raise UsageError("--in-sample fits on the trials that are scored: give one file")
-    if fitting.fold is not None and (len(sources) > 1 or fitting.in_sample):
+    if fitting.fold is not None and one_fit:
         raise UsageError("--fold is for cross-fitting: give one file, and no --in-sample")
-    if fitting.folds is not None and (len(sources) > 1 or fitting.in_sample or fitting.fold):
+    if fitting.folds is not None and (one_fit or fitting.fold):
         raise UsageError(
             "--folds is for cross-fitting with dealt folds: give one file, and no --in-sample or "
             "--fold"
@@ -126,25 +148,23 @@ def run_calibration(
     scoring = scoring_of(study, study.application, sources[-1].data, progress)
     found = calibrate(
         raw,
-        fitting.method,
+        fitting.settled("method"),
         train=train[0] if train else ("self" if fitting.in_sample else None),
-        folds=5 if fitting.folds is None else fitting.folds,
+        folds=fitting.settled("folds"),
         fold=fitting.fold,
-        application=scoring.application,
-        training_prior=scoring.chosen(TrialsScoring).training_prior,
-        clip=scoring.chosen(TrialsScoring).clip,
         seed=study.interval.seed or 0,
-        **fitting.options,
+        **_fitted_by(scoring, fitting),
     )
     part = _part(found, raw, scoring)
-    return found.table(), Outcome(
-        (part,),
-        (*_faults(train), *problems_of([part])),
-        tuple(reader.inputs),
-        configuration=configuration(study),
-        readings=tuple(reader.readings),
-        described=(Fitted(summary=found.summary()),),
-    ).judged(study.gate)
+    problems = (*_faults(train), *problems_of([part]))
+    described = (Fitted(summary=found.summary()),)
+    return found.table(), outcome_of(study, reader, (part,), problems, described=described)
+
+
+def _fitted_by(scoring: Scoring, fitting: CalibrationTable) -> dict[str, Any]:
+    """What enters a fit: of the scoring, and the options of the method."""
+    given = fitting.given()
+    return fitted_by(scoring) | {key: given[key] for key in OF_METHODS if key in given}
 
 
 def _part(found: Calibrated, raw: Trials, scoring: Scoring) -> Part:
@@ -180,7 +200,7 @@ def _without_labels(source: Source, reader: Reader) -> tuple[Table, Options] | N
 
 def _unscored(
     study: Study,
-    fitting: Fitting,
+    fitting: CalibrationTable,
     train: Trials,
     source: Source,
     bare: tuple[Table, Options],
@@ -194,15 +214,8 @@ def _unscored(
             f"(--map label=COLUMN, or a --key), or leave out [[gate]]"
         )
     scoring = scoring_of(study, study.application, source.data)
-    found = calibrate(
-        train,
-        fitting.method,
-        train="self",
-        application=scoring.application,
-        training_prior=scoring.chosen(TrialsScoring).training_prior,
-        clip=scoring.chosen(TrialsScoring).clip,
-        **fitting.options,
-    )
+    entering = _fitted_by(scoring, fitting)
+    found = calibrate(train, fitting.settled("method"), train="self", **entering)
     calibrated = found.applied(table, options)
     count, names = len(calibrated), ("score",) if train.detection else train.classes
     scores = np.stack([calibrated.numbers(name, "score") for name in names], axis=1)
@@ -215,11 +228,6 @@ def _unscored(
     # The same fit, as it was applied to these trials.
     applied = replace(found, trained=f"train-{train.name}", used=np.zeros(count, np.int64))
     faults = [Problem(kind="data", message=f"{source.name}: {text}") for text in own]
-    return calibrated, Outcome(
-        (),
-        (*_faults([train]), *faults),
-        tuple(reader.inputs),
-        configuration=configuration(study),
-        readings=tuple(reader.readings),
-        described=(Fitted(summary=applied.summary()),),
-    )
+    described = (Fitted(summary=applied.summary()),)
+    problems = (*_faults([train]), *faults)
+    return calibrated, outcome_of(study, reader, (), problems, described=described)

@@ -13,32 +13,18 @@ import numpy.typing as npt
 
 from truecost.calibration import Calibrator
 from truecost.calibration.base import plain, problems_of
-from truecost.core.application import Application
-from truecost.core.bayes import move_posteriors
+from truecost.core.application import Application, move_posteriors
 from truecost.core.scoring import Scoring
-from truecost.core.subsets import shared_units
+from truecost.core.subsets import seen_before, shared_units
 from truecost.errors import InputError, UsageError, checked, first_five
 from truecost.formats import Table
 from truecost.names import ScoreType
 from truecost.study.columns import Options
-from truecost.tasks.trials.applying import (
-    Fold,
-    bare_trials,
-    beside,
-    cross_fit,
-    dealt,
-    given,
-    present,
-    problems_of_scores,
-    training_shares,
-)
+from truecost.tasks.trials import applying
 from truecost.tasks.trials.counting import class_shares
-from truecost.tasks.trials.fitting import Fitting
 from truecost.tasks.trials.options import TrialsScoring
-from truecost.tasks.trials.records import Trials
+from truecost.tasks.trials.records import Floats, Ints, Trials
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Train = Trials | Literal["self"] | None
 
 
@@ -79,7 +65,7 @@ class Calibrated:
     priors: tuple[float, ...] | None
     trained: str
     problems: tuple[str, ...] = ()
-    fittings: tuple[Fitting, ...] = field(default=(), repr=False)
+    fittings: tuple[applying.Fitting, ...] = field(default=(), repr=False)
     kind: ScoreType = "score"
 
     @property
@@ -101,7 +87,7 @@ class Calibrated:
         if trials.origin is not None:  # a soft label is several rows of one trial
             rows = np.unique(trials.origin, return_index=True)[1]
         frame = trials.frame[rows] if trials.frame.width else trials.frame
-        return beside(frame, trials.scores[rows], trials)
+        return applying.calibrated_table(frame, trials.scores[rows], trials)
 
     def apply(self, scores: npt.ArrayLike | Table, options: Options | None = None) -> Floats:
         """Calibrated scores of trials that need no labels, by a calibration fitted once.
@@ -143,12 +129,12 @@ class Calibrated:
                 f"by trial: to apply one to other scores, fit it on one training set, with "
                 f"train='self' or train=TRIALS"
             )
-        bare = bare_trials(scores, options, self.kind, self.trials)
-        kept = present(bare.scores)
+        bare = applying.bare_trials(scores, options, self.kind, self.trials)
+        kept = applying.present(bare.scores)
         [calibrator], [fitting] = self.calibrators, self.fittings
         found = np.full(bare.scores.shape, np.nan)
         found[kept] = calibrator(fitting.inputs(bare)[kept])
-        problems_of_scores(bare.name, found[kept])
+        applying.problems_of_scores(bare.name, found[kept])
         return found
 
     def applied(self, table: Table, options: Options) -> Table:
@@ -170,8 +156,8 @@ class Calibrated:
             As `apply` does.
         """
         scores = self.apply(table, options)
-        kept = present(scores)
-        return beside(table.frame.filter(kept), scores[kept], self.trials)
+        kept = applying.present(scores)
+        return applying.calibrated_table(table.frame.filter(kept), scores[kept], self.trials)
 
     def summary(self) -> dict[str, Any]:
         """Method, training, priors ("empirical" where each fit has its own) and parameters as plain
@@ -197,10 +183,15 @@ def scoring_after(scoring: Scoring) -> Scoring:
     training prior, a deployed threshold and class shares.
     """
     own = scoring.chosen(TrialsScoring)
-    return replace(
-        scoring,
-        choices=replace(own, training_prior=None, threshold=None, whole_shares=None),
-    )
+    bare = replace(own, training_prior=None, threshold=None, whole_shares=None)
+    return replace(scoring, choices=bare)
+
+
+def fitted_by(scoring: Scoring) -> dict[str, Any]:
+    """What of a scoring enters a fit, as arguments of `calibrate`."""
+    own = scoring.chosen(TrialsScoring)
+    priors = {"application": scoring.application, "training_prior": own.training_prior}
+    return priors | {"clip": own.clip}
 
 
 def calibrate(
@@ -209,7 +200,7 @@ def calibrate(
     *,
     train: Train = None,
     folds: int = 5,
-    fold: Fold | None = None,
+    fold: applying.Fold | None = None,
     application: Application | None = None,
     training_prior: tuple[float, ...] | None = None,
     clip: float | None = None,
@@ -291,16 +282,21 @@ def calibrate(
             f"{trials.name}: a calibration needs one true class a trial, and with --annotators any "
             f"several labels may be right: count the votes with --annotators votes"
         )
-    plain = Fitting(method, trials.detection, training_prior, (), clip, options)
+    plain = applying.Fitting(method, trials.detection, training_prior, (), clip, options)
     source = train if isinstance(train, Trials) else trials
     notes = [] if source is trials else _same_task(trials, source)
     everything = np.ones(len(source.labels), bool)
-    shares = training_shares(source, everything, source.name)
+    shares = applying.training_shares(source, everything, source.name)
     chosen = application or Application()
     empirical = ""
     if train is None:
-        parts = dealt(trials, folds, seed) if fold is None else given(trials, fold)
-        fits, used, scores = cross_fit(trials, parts, plain, chosen)
+        checked("folds", folds, int, "a whole number")
+        parts = (
+            applying.dealt_folds(trials, folds, seed)
+            if fold is None
+            else applying.given_folds(trials, fold)
+        )
+        fits, used, scores = applying.cross_fit(trials, parts, plain, chosen)
         trained = parts.said
         notes += parts.problems
         empirical = "" if chosen.priors else _empirical(chosen)
@@ -314,10 +310,10 @@ def calibrate(
         trained = "self" if source is trials else f"train-{source.name}"
         notes += [OPTIMISTIC] if source is trials else []
     fittings, calibrators = zip(*fits, strict=True)
-    notes += [*problems_of(calibrators), *problems_of_scores(trials.name, scores)]
+    notes += [*problems_of(calibrators), *applying.problems_of_scores(trials.name, scores)]
     if not trials.detection:
         scores = _at_shares(trials, scores, used, fittings)
-    words = fittings[0].said(trained, trials.kind, training_prior, empirical)
+    words = fittings[0].signature(trained, trials.kind, training_prior, empirical)
     result = replace(
         trials,
         name=f"{trials.name}+{method}",
@@ -347,7 +343,9 @@ def _empirical(application: Application) -> str:
     return "empirical" if ratio == 1 else f"empirical-costs-{ratio:.6g}"
 
 
-def _at_shares(trials: Trials, scores: Floats, used: Ints, fittings: Sequence[Fitting]) -> Floats:
+def _at_shares(
+    trials: Trials, scores: Floats, used: Ints, fittings: Sequence[applying.Fitting]
+) -> Floats:
     """Log-posteriors at the shares of the classes in these trials, which posteriors are taken to
     contain: scoring takes these shares out again, so that they tell nothing of the truth.
     """
@@ -384,10 +382,4 @@ def _same_task(trials: Trials, source: Trials) -> list[str]:
     ids, others = trials.ids, source.ids
     if ids is not None and others is not None and ids.dtype.kind in "OU":  # no row numbers
         shared.append(("of the trial ids", *shared_units(ids, others)))
-    return [
-        f"{count} {what} {'stands' if count == 1 else 'stand'} in both {source.name} and "
-        f"{trials.name} ({examples}): the "
-        f"calibration has seen them, which is optimistic"
-        for what, count, examples in shared
-        if count
-    ]
+    return seen_before(shared, source.name, trials.name)

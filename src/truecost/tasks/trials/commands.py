@@ -5,15 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from truecost.calibration.options import CalibrationTable
-from truecost.cli.options import NO_COSTS, NO_DATA, Costs, Data, Flags, Interval, of_table, study_of
-from truecost.cli.trials import report, said_instead
-from truecost.cli.writing import ToFile, aside, check_file, put, to_standard_output
+from truecost.calibration import CalibrationTable
+from truecost.cli.options import Given, Measures, Target, keys_of, of_trials, parsed, study_of
+from truecost.cli.running import printed_instead, report
+from truecost.cli.writing import ToFile, aside, check_file, to_standard_output, write_table
 from truecost.errors import UsageError
-from truecost.options import check
+from truecost.options import check, declared, picked
 from truecost.study.tables import IntervalTable
 
-Names = Annotated[tuple[str, ...], Parameter(negative=())]
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -21,38 +20,28 @@ if TYPE_CHECKING:
     from truecost.study import Outcome, Study
 
 
-if TYPE_CHECKING:
-
-    class Fit(Flags):
-        """What is fitted, and to which trials."""
-
-    class Resampling(Interval):
-        """How the intervals are made."""
-
-else:
-    Fit = of_table(CalibrationTable)
-    Resampling = of_table(IntervalTable, "level", "replicates", "seed", "jobs", heading="Interval")
-
-
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class Written(ToFile):
     """Where the calibrated scores go."""
 
-    output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
+    output: Target = None
     """File for all columns that were read and the calibrated score; - for standard output."""
 
 
-FIT, RESAMPLING, WRITTEN = Fit(), Resampling(), Written()
+WRITTEN = Written()
 
 
+@parsed(
+    *of_trials("Data"),
+    *declared(CalibrationTable),
+    *of_trials("Application"),
+    *picked(IntervalTable, "level", "replicates", "seed", "jobs"),
+)
 def calibrate(
     *files: Annotated[str, Parameter(negative=())],
-    data: Data = NO_DATA,
-    fit: Fit = FIT,
-    measure: Names = (),
-    costs: Costs = NO_COSTS,
-    resampling: Resampling = RESAMPLING,
+    given: Given,
+    measure: Measures = (),
     output: Written = WRITTEN,
 ) -> int:
     """Turn scores into log-likelihood ratios, or log-posteriors of classes.
@@ -67,14 +56,13 @@ def calibrate(
     ----------
     files
         TRAIN and EVAL; TRAIN alone is cross-fitted. NAME=PATH names a system.
-    measure
-        NAME or NAME:PARAMETER; repeat or separate by commas. See: truecost list measures
     """
     from truecost.cli.terminal import Screen
-    from truecost.tasks.trials.calibrated import fitting_of, run_calibration
+    from truecost.tasks.trials.calibrated import run_calibration
 
-    study = study_of(files, data, costs, resampling, measure, (), output.config)
-    table: CalibrationTable = fit.table()
+    of_study = {o: value for o, value in given.items() if o.owner is not CalibrationTable}
+    study = study_of(files, of_study, measure, config=output.config)
+    table = CalibrationTable(**keys_of(given, CalibrationTable))
     check(table)
     study = _placed(study, table)
     if output.print_config:
@@ -82,17 +70,17 @@ def calibrate(
             "a calibration has no study file (a study scores systems as they are): leave out "
             "--print-config"
         )
-    if said_instead(study, output, table.settled("method")):
+    if printed_instead(study, output, table.settled("method")):
         return 0
     kind = check_file(output, study)  # before the work
     screen = Screen(output)
     with screen.progress() as progress:
-        calibrated, outcome = run_calibration(study, fitting_of(table), progress)
+        calibrated, outcome = run_calibration(study, table, progress)
     if output.output is None or kind is None:
-        return _told(outcome, output, screen)
-    note = put(calibrated, output.output, kind, force=output.force)
+        return _reported(outcome, output, screen)
+    note = write_table(calibrated, output.output, kind, force=output.force)
     with aside(output):
-        code = _told(outcome, replace(output, output=None), screen)
+        code = _reported(outcome, replace(output, output=None), screen)
     if not to_standard_output(output.output):
         screen.say(f"calibrated scores: {output.output}")
     if note:
@@ -115,7 +103,7 @@ def _placed(study: "Study", table: CalibrationTable) -> "Study":
     return msgspec.structs.replace(study, systems={first[0]: train, **dict(rest)})
 
 
-def _told(outcome: "Outcome", output: Written, screen: "Screen") -> int:
+def _reported(outcome: "Outcome", output: Written, screen: "Screen") -> int:
     """Report what was scored; of trials without labels what was fitted."""
     from truecost.tasks.trials.work import Fitted
 
@@ -135,12 +123,16 @@ def _told(outcome: "Outcome", output: Written, screen: "Screen") -> int:
 def _fitted(calibration: "Mapping[str, Any]") -> str:
     """Method and parameters in one line; --json has those that are many in full."""
     [fit] = calibration["fits"]
-    said = [f"{k} {_short(v)}" for k, v in fit.items() if k != "n_trials"]
+    said = [f"{k} {_parameter_text(v)}" for k, v in fit.items() if k != "n_trials"]
     return f"fitted: {calibration['method']}, {calibration['trained']}: {', '.join(said)}"
 
 
-def _short(value: Any) -> str:
+def _parameter_text(value: Any) -> str:
     """A parameter of a calibrator with six digits; the number of entries of a long list."""
     if isinstance(value, list):
-        return f"({', '.join(map(_short, value))})" if len(value) <= 8 else f"({len(value)} values)"
+        return (
+            f"({', '.join(map(_parameter_text, value))})"
+            if len(value) <= 8
+            else f"({len(value)} values)"
+        )
     return f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -6,28 +6,27 @@ data and stays fixed in replicates and subsets.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from truecost.core.bayes import bayes_decisions, log_normalise, move_posteriors
-from truecost.core.evidence import Evidence, Part
-from truecost.core.factors import Factor, refuse_divided
+from truecost.core.application import bayes_decisions, log_normalise, move_posteriors
+from truecost.core.evidence import Evidence, Part, Totals, totals
+from truecost.core.factors import Factor
 from truecost.core.measure import Measure
 from truecost.core.ranking import Ranking
-from truecost.core.scoring import Scoring
+from truecost.core.scoring import Scoring, sides_of_units
+from truecost.core.sweep import Sweep
 from truecost.core.tally import Tally
+from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.names import POSTERIORS
-from truecost.tasks.trials.annotators import accepted_tally
+from truecost.tasks.trials.labels import Annotation
 from truecost.tasks.trials.options import TrialsScoring
-from truecost.tasks.trials.records import Trials
+from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Mask, Trials
 
-Floats = npt.NDArray[np.float64]
-Sides = list[tuple[Factor, npt.NDArray[np.int32]]]
-
-
+Sides = list[tuple[Factor, Codes]]
 PARTS_OF: dict[str, tuple[str, ...]] = {
     "score": ("ranking",),
     "decision": ("decisions",),
@@ -39,11 +38,8 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
 def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
     """The parts that can be counted of these trials.
 
-    Returns
-    -------
-    set of str
-        Only `accepted` when several labels of a trial may be right, and nothing when ranks are all
-        that is known and no threshold decides.
+    Only `accepted` when several labels of a trial may be right, and none when ranks are all that is
+    known and no threshold decides.
     """
     parts = set(PARTS_OF[trials.kind])
     if trials.kind == "score" and scoring.chosen(TrialsScoring).threshold is not None:
@@ -56,43 +52,20 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
 def sides_of(trials: Trials, scoring: Scoring) -> Sides:
     """The factors of the trials with the unit code of each trial on each side.
 
-    Returns
-    -------
-    list of (Factor, ndarray of int32, shape (N,))
-        One for each side; each trial its own unit when none is named.
-
-    Raises
-    ------
-    UsageError
-        When a factor with strata stands on two sides.
-    InputError
-        When a unit stands in two strata.
+    Codes have the shape (N,), one array for each side; each trial is its own unit when none is
+    named.
     """
     if not trials.units:
         return [_trials_as_units(trials, scoring)]
-    sides: Sides = []
-    strata = trials.strata  # of the first factor
-    for name, columns in trials.units.items():
-        if strata is not None and len(columns) > 1:
-            raise UsageError(f"strata and two sides ({name}) cannot be combined")
-        factor, codes = Factor.of(name, np.concatenate(columns), strata)
-        if strata is not None and scoring.plan.scheme_of(name) != "blocks":
-            refuse_divided(name, columns[0], codes)
-        sides += [(factor, part) for part in np.split(codes, len(columns))]
-        strata = None
-    return sides
+    return sides_of_units(trials.units, trials.strata, scoring.plan)
 
 
-def _trials_as_units(trials: Trials, scoring: Scoring) -> tuple[Factor, npt.NDArray[np.int32]]:
+def _trials_as_units(trials: Trials, scoring: Scoring) -> tuple[Factor, Codes]:
     """Each trial its own unit: by id, so that the order of a file means nothing, except for moving
     blocks, which are made of successive rows.
     """
-    labels: npt.NDArray[Any] = np.arange(len(trials.labels))
-    if trials.ids is not None and scoring.plan.scheme_of("trial") != "blocks":
-        labels = trials.ids
-    elif trials.origin is not None:
-        labels = trials.origin
-    return Factor.of("trial", labels, trials.strata)
+    rows = replace(trials, ids=None) if scoring.plan.scheme_of("trial") == "blocks" else trials
+    return Factor.of("trial", rows.places, trials.strata)
 
 
 def class_shares(trials: Trials) -> Floats:
@@ -117,10 +90,7 @@ def system_shares(trials: Trials, scoring: Scoring) -> Floats:
 def log_posteriors(trials: Trials, scoring: Scoring) -> Floats:
     """Log posteriors at the application's priors.
 
-    Returns
-    -------
-    ndarray of float64, shape (N, K)
-        Natural logarithms, clipped when asked, then moved from the training priors.
+    Natural logarithms of shape (N, K), clipped when asked, then moved from the training priors.
     """
     shares = system_shares(trials, scoring)
     application = scoring.application
@@ -162,17 +132,8 @@ def _training(trials: Trials, scoring: Scoring) -> Floats:
 def llrs(trials: Trials, scoring: Scoring) -> Floats:
     """Natural-log likelihood ratios of target against nontarget.
 
-    Posteriors become likelihood ratios by taking away the logit of their training prior.
-
-    Parameters
-    ----------
-    trials : Trials
-        Of a detection task.
-
-    Returns
-    -------
-    ndarray of float64, shape (N,)
-        The scores themselves for types llr, score and decision.
+    The trials are of a detection task. Posteriors become likelihood ratios by taking away the logit
+    of their training prior; of types llr, score and decision the scores themselves, shape (N,).
     """
     if trials.kind in ("llr", "score", "decision"):
         return trials.scores
@@ -185,7 +146,7 @@ def llrs(trials: Trials, scoring: Scoring) -> Floats:
     return np.asarray(odds - logit(_training(trials, scoring)[1]))
 
 
-def decided(trials: Trials, scoring: Scoring) -> npt.NDArray[np.int64]:
+def decided(trials: Trials, scoring: Scoring) -> Ints:
     """Index of the decision taken for each trial: given, by threshold, or Bayes; int64 (N,)."""
     if trials.kind == "decision":
         return trials.scores.astype(np.int64)
@@ -235,16 +196,8 @@ def risks(trials: Trials, scoring: Scoring) -> tuple[float, float]:
 def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -> Evidence:
     """Count the parts that the measures need.
 
-    Returns
-    -------
-    Evidence
-        With the parts that they read: `decisions`, `losses`, `llr`, `ranking`, `errors`, `truths`;
-        `accepted` where several labels may be right.
-
-    Raises
-    ------
-    UsageError
-        When a decision abstains and the cost matrix has no column for it.
+    The parts are `decisions`, `losses`, `llr`, `ranking`, `errors` and `truths`; `accepted` where
+    several labels may be right.
     """
     sides = sides_of(trials, scoring)
     makers = {
@@ -260,11 +213,20 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
     return Evidence({part: makers[part](trials, scoring, sides) for part in wanted})
 
 
-def _class_axis(trials: Trials) -> dict[str, tuple[Sequence[str], Any]]:
-    return {"class": (trials.classes, trials.labels)}
+def tally_of(
+    trials: Trials,
+    sides: Sides,
+    decision: tuple[Sequence[str], Ints] | None = None,
+    /,
+    **statistics: Array,
+) -> Tally:
+    """Sums by class, where trials have classes, and by decision, of labels and codes."""
+    axes: dict[str, Any] = {"class": (trials.classes, trials.labels)} if trials.classes else {}
+    axes |= {} if decision is None else {"decision": decision}
+    return Tally.count(sides, statistics, axes, trials.weights)
 
 
-def _choices(trials: Trials, scoring: Scoring) -> tuple[npt.NDArray[np.int64], tuple[str, ...]]:
+def _choices(trials: Trials, scoring: Scoring) -> tuple[Ints, tuple[str, ...]]:
     """Index of the decision taken for each trial, and the names of all decisions."""
     names = ("reject", "accept") if trials.detection else trials.classes
     choices = decided(trials, scoring)
@@ -277,6 +239,50 @@ def _choices(trials: Trials, scoring: Scoring) -> tuple[npt.NDArray[np.int64], t
     return choices, (*names, "abstain")[:width]
 
 
+def least_costs(accepted: Mask, costs: Floats) -> Floats:
+    """What each decision costs when any accepted label is right: min over k in A of c[k, d].
+
+    `accepted` (N, K) has at least one in each row, `costs` the shape (K, D), the result (N, D).
+    """
+    least = np.full((len(accepted), costs.shape[1]), np.inf)
+    for right, row in zip(accepted.T, costs, strict=True):
+        np.minimum(least, row, out=least, where=right[:, None])
+    return least
+
+
+def accepted_tally(
+    annotation: Annotation,
+    choices: Ints,
+    costs: Floats,
+    labels: Sequence[str],
+    sides: Sides,
+    weights: Floats | None,
+) -> Tally:
+    """Count what decisions and constants cost when any accepted label is right.
+
+    `choices` (N,): index of the decision taken, one of D `labels`; `costs` has the shape (K, D).
+    The axis is decision; statistics are n, cost and error of the trials that are decided so, and
+    constant_cost and constant_error of all trials if they were.
+    """
+    width = costs.shape[1]
+    cost = least_costs(annotation.accepted, costs).ravel()
+    error = least_costs(annotation.accepted, 1 - np.eye(*costs.shape)).ravel()
+    decisions = np.tile(np.arange(width), len(choices))
+    taken = decisions == np.repeat(choices, width)
+    return Tally.count(
+        [(factor, np.repeat(codes, width)) for factor, codes in sides],
+        {
+            "n": taken,
+            "cost": np.where(taken, cost, 0.0),
+            "error": np.where(taken, error, 0.0),
+            "constant_cost": cost,
+            "constant_error": error,
+        },
+        {"decision": (labels, decisions)},
+        None if weights is None else np.repeat(weights, width),
+    )
+
+
 def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     if trials.annotation is None:
         raise UsageError(f"{trials.name}: accepted labels need several annotators")
@@ -287,12 +293,7 @@ def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 
 def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     choices, labels = _choices(trials, scoring)
-    return Tally.count(
-        sides,
-        {"n": np.ones(len(trials.labels), np.int64)},
-        {**_class_axis(trials), "decision": (labels, choices)},
-        trials.weights,
-    )
+    return tally_of(trials, sides, (labels, choices), n=np.ones_like(choices))
 
 
 def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
@@ -301,17 +302,8 @@ def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     impossible = np.isneginf(truth)
     posteriors = np.exp(logs)
     brier = (posteriors**2).sum(axis=1) - 2 * np.exp(truth) + 1
-    return Tally.count(
-        sides,
-        {
-            "n": np.ones(len(trials.labels)),
-            "log": np.where(impossible, 0.0, -truth),
-            "brier": brier,
-            "impossible": impossible,
-        },
-        _class_axis(trials),
-        trials.weights,
-    )
+    log, one = np.where(impossible, 0.0, -truth), np.ones(len(trials.labels))
+    return tally_of(trials, sides, n=one, log=log, brier=brier, impossible=impossible)
 
 
 def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
@@ -324,12 +316,20 @@ def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
         name: np.where(impossible, 0.0, np.logaddexp(0.0, value) / np.log(2.0))
         for name, value in (("cllr", signed), ("cnxe", moved))
     }
-    return Tally.count(
-        sides,
-        {"n": np.ones(len(trials.labels)), **bits, "impossible": impossible},
-        _class_axis(trials),
-        trials.weights,
-    )
+    one = np.ones(len(trials.labels))
+    return tally_of(trials, sides, n=one, **bits, impossible=impossible)
+
+
+def sweep_of(trials: Trials, scoring: Scoring) -> Sweep:
+    """The ranking of all trials, each with its own weight, at every threshold."""
+    whole = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
+    evidence = Evidence({"ranking": ranking_of(trials, scoring, whole)})
+    return point_of(evidence).sweep("ranking")
+
+
+def point_of(evidence: Evidence) -> Totals:
+    """The evidence with weights of one."""
+    return totals(evidence, Weights.ones(evidence.factors).block())
 
 
 def ranking_of(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
@@ -337,23 +337,13 @@ def ranking_of(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     return Ranking.of(llrs(trials, scoring), trials.labels, sides, trials.weights)
 
 
-def _error_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
-    del scoring
+def _error_tally(trials: Trials, _: Scoring, sides: Sides) -> Part:
     errors = trials.scores - trials.labels
     centred = trials.labels - trials.labels.mean()  # a fixed origin keeps the variance precise
-    return Tally.count(
-        sides,
-        {
-            "n": np.ones(len(trials.labels)),
-            "absolute": np.abs(errors),
-            "squared": errors**2,
-            "truth": centred,
-            "truth2": centred**2,
-        },
-        weights=trials.weights,
-    )
+    squares = {"squared": errors**2, "truth2": centred**2}
+    one = np.ones(len(errors))
+    return tally_of(trials, sides, n=one, absolute=np.abs(errors), truth=centred, **squares)
 
 
-def _truth_ranking(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
-    del scoring
+def _truth_ranking(trials: Trials, _: Scoring, sides: Sides) -> Part:
     return Ranking.of(trials.labels, np.zeros(len(trials.labels), np.uint8), sides, trials.weights)

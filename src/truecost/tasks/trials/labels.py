@@ -1,20 +1,35 @@
-"""True classes, decisions and posterior odds from mapped columns, and which score types fit."""
+"""True classes, decisions and posterior odds from mapped columns, which score types fit, and which
+labels of several annotators count as right.
+
+Paper 003, section 3.7, asks whether a user takes a decision for a mistake when some annotators,
+perhaps not most of them, gave that label. The answer is the user's, so it is never guessed:
+
+- "any": every label that enough annotators gave is right. A trial then has a set of right labels
+  and no one class; a decision costs the least that any of them makes it cost.
+- "votes": each label counts with its share of the annotators, as a soft label. A trial then has
+  one class in each of its rows, so that every measure can be computed.
+
+Conventions: votes are counts, trials x classes; class 1 is the target of a detection task.
+"""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.application import Application
 from truecost.errors import InputError, TruecostError, UsageError, counted, first_five, named
 from truecost.formats import Table
-from truecost.formats.table import mapped_column, refuse_rows
-from truecost.names import SCORE_TYPES
-from truecost.study.columns import Options
+from truecost.formats.table import mapped_column, refuse_rows, refuse_values
+from truecost.names import SCORE_TYPES, Annotators
+from truecost.study.columns import Options, refuse_empty
 
 Floats = npt.NDArray[np.float64]
-
-
+BINARY = ("nontarget", "target")  # the classes of a detection task
 TARGET_WORDS = {"target": 1, "nontarget": 0, "non-target": 0, "1": 1, "0": 0, "true": 1, "false": 0}
 
 
@@ -28,15 +43,12 @@ def truth_of(table: Table, options: Options) -> tuple[str, str]:
     if len(given) == 1:
         return given[0]
     keys = [key for key, _ in given]
+    if keys:
+        raise UsageError(f"{table.source}: both {' and '.join(keys)} are mapped; map one")
+    array = "labels=ARRAY, " if table.in_memory else ""
     raise UsageError(
-        f"{table.source}: "
-        + (
-            f"both {' and '.join(keys)} are mapped; map one"
-            if keys
-            else f"no column gives the labels; {table.listed}: --map label=COLUMN, "
-            + ("labels=ARRAY, " if table.in_memory else "")
-            + "or give a --key"
-        )
+        f"{table.source}: no column gives the labels; {table.listed}: --map label=COLUMN, "
+        f"{array}or give a --key"
     )
 
 
@@ -45,31 +57,10 @@ def labels_of(
 ) -> tuple[npt.NDArray[np.int64], tuple[str, ...], bool]:
     """Class index of each trial, class names, and whether this is detection.
 
-    Parameters
-    ----------
-    column : str
-        Holds the labels.
-    scores : ndarray of float64, shape (N,) or (N, K)
-    columns : tuple of str or None
-        Class names that the score columns give.
-
-    Returns
-    -------
-    labels : ndarray of int64, shape (N,)
-
-    Raises
-    ------
-    InputError
-        When a label is empty, none of the classes, or neither target nor nontarget.
-    UsageError
-        When there are not as many classes as scores a trial.
+    `column` holds the labels; `columns` are the class names that the score columns give.
     """
     texts = table.texts(column, "label")
-    if texts.null_count():
-        raise InputError(
-            f"{table.source}: {counted(texts.null_count(), 'label', 'are')} empty, the first at "
-            f"{table.where(int(texts.is_null().arg_true()[0]))}"
-        )
+    refuse_empty(table, texts, "label")
     return classes_of(table, options, texts, np.arange(len(texts)), scores, columns)
 
 
@@ -83,26 +74,8 @@ def classes_of(
 ) -> tuple[npt.NDArray[np.int64], tuple[str, ...], bool]:
     """Class index of each label, class names, and whether this is detection.
 
-    Parameters
-    ----------
-    texts : polars.Series of str, length L
-        Labels, none of them empty; any number of them for each trial.
-    places : ndarray of int64, shape (L,)
-        The row of the table in which each stands.
-    scores : ndarray of float64, shape (N,) or (N, K)
-    columns : tuple of str or None
-        Class names that the score columns give.
-
-    Returns
-    -------
-    labels : ndarray of int64, shape (L,)
-
-    Raises
-    ------
-    InputError
-        When a label is none of the classes, or neither target nor nontarget.
-    UsageError
-        When there are not as many classes as scores a trial.
+    No label is empty; a trial may have any number of them. `places` (L,): the row of the table in
+    which each stands; `columns`: class names that the score columns give.
     """
     present = sorted(texts.unique().to_list())
     if options.target is not None:
@@ -111,11 +84,7 @@ def classes_of(
                 f"{table.source}: no trial has the label {options.target!r}; the "
                 f"labels are {first_five(present)}"
             )
-        return (
-            _code(texts, {t: int(t == options.target) for t in present}),
-            ("nontarget", "target"),
-            True,
-        )
+        return _code(texts, {t: int(t == options.target) for t in present}), BINARY, True
     binary = {t: TARGET_WORDS[t.lower()] for t in present if t.lower() in TARGET_WORDS}
     if (
         options.kind in ("llr", "score")
@@ -125,11 +94,10 @@ def classes_of(
         outside = [t for t in present if t not in binary]
         if outside:
             raise InputError(
-                f"{table.source}: {named('label', outside, 'are')} neither target "
-                f"nor nontarget ({', '.join(TARGET_WORDS)}): say which label is the "
-                f"target with --target"
+                f"{table.source}: {named('label', outside, 'are')} neither target nor nontarget "
+                f"({', '.join(TARGET_WORDS)}): say which label is the target with --target"
             )
-        return _code(texts, binary), ("nontarget", "target"), True
+        return _code(texts, binary), BINARY, True
     names = (
         options.classes
         or columns
@@ -143,10 +111,10 @@ def classes_of(
     outside = [t for t in present if t not in names]
     if outside:
         rows = texts.is_in(outside).arg_true()
+        where = first_five(f"{texts[r]!r} at {table.where(int(places[r]))}" for r in rows.head(6))
         raise InputError(
             f"{table.source}: {counted(len(rows), 'label', 'are')} none of the classes "
-            f"{first_five(names)}: "
-            + first_five(f"{texts[r]!r} at {table.where(int(places[r]))}" for r in rows.head(6))
+            f"{first_five(names)}: {where}"
         )
     return _code(texts, {n: k for k, n in enumerate(names)}), names, False
 
@@ -161,29 +129,19 @@ def decisions_of(table: Table, options: Options, classes: Sequence[str]) -> Floa
     """
     texts = table.texts(options.column("score", table) or "", "score")
     codes = {name: k for k, name in enumerate(classes)} | {"abstain": len(classes)}
-    if classes == ("nontarget", "target"):
+    if classes == BINARY:
         codes |= {"reject": 0, "accept": 1, "no": 0, "yes": 1, **TARGET_WORDS}
         if options.target is not None:
             codes = {t: int(t == options.target) for t in texts.drop_nulls().unique()}
             codes["abstain"] = 2
-    lower = (
-        texts if all(t in codes for t in texts.drop_nulls().unique()) else texts.str.to_lowercase()
-    )
+    known = all(t in codes for t in texts.drop_nulls().unique())
+    lower = texts if known else texts.str.to_lowercase()
     unknown = lower.is_not_null() & ~lower.is_in(list(codes))
-    if unknown.any():
-        rows = unknown.arg_true()
-        raise InputError(
-            f"{table.source}: {counted(len(rows), 'decision', 'are')} none of "
-            f"{first_five(codes)}: "
-            + first_five(f"{texts[r]!r} at {table.where(r)}" for r in rows.head(6))
-        )
-    return (
-        lower.replace_strict(
-            list(codes), [float(v) for v in codes.values()], default=None, return_dtype=pl.Float64
-        )
-        .fill_null(float("nan"))
-        .to_numpy()
-    )
+    fault = f"none of {first_five(codes)}"
+    refuse_values(table, unknown, "decision", fault, lambda r: repr(texts[r]), verb="are")
+    values = [float(value) for value in codes.values()]
+    coded = lower.replace_strict(list(codes), values, default=None, return_dtype=pl.Float64)
+    return coded.fill_null(float("nan")).to_numpy()
 
 
 def log_odds(scores: Floats, classes: tuple[str, ...] | None, options: Options) -> Floats:
@@ -213,14 +171,9 @@ def soft_labels(
     if options.kind not in ("llr", "score", "posterior", "log-posterior", "decision"):
         raise UsageError(f"soft labels need two classes; type {options.kind} has others")
     labels = table.numbers(column, "soft")
-    refuse_rows(
-        table,
-        ~((labels >= 0) & (labels <= 1)),
-        ("soft label", "lie", "outside 0 to 1"),
-        None,
-        labels,
-    )
-    return labels, ("nontarget", "target"), True
+    outside = ~((labels >= 0) & (labels <= 1))
+    refuse_rows(table, outside, ("soft label", "lie", "outside 0 to 1"), None, labels)
+    return labels, BINARY, True
 
 
 def other_labels(texts: pl.Series, options: Options) -> tuple[str, ...]:
@@ -231,31 +184,27 @@ def other_labels(texts: pl.Series, options: Options) -> tuple[str, ...]:
     return (f"counted as nontarget: {first_five(others)}",) if len(others) > 1 else ()
 
 
-Types = tuple[tuple[str, ...], str]
-
-
 TOLERANCE = 1e-3  # of the sum of posteriors
 
 
-def plausible_types(table: Table, columns: Mapping[str, str]) -> Types:
-    """The score types that the scores of a table may have, and what these are.
-
-    Parameters
-    ----------
-    columns : mapping of str to str
-        The map.
-
-    Returns
-    -------
-    types : tuple of str
-        All where there are no scores to look at.
-    why : str
-        Behind "what the scores are", such as " (-10.8 to 7.91)"; empty where nothing is known.
+def refuse_untyped(table: Table, columns: Mapping[str, str]) -> NoReturn:
+    """Refuse scores whose type is not stated: with the plausible types, all of them where there are
+    no scores to look at, and the columns where none has the scores.
     """
-    column = mapped_column(columns, "score", table)
-    names = () if column is None else tuple(column.split("+"))
-    if not names or not {*names} <= {*table.columns}:
-        return tuple(SCORE_TYPES), ""
+    names = (mapped_column(columns, "score", table) or "").split("+")
+    types, why, lost = tuple(SCORE_TYPES), "", ""
+    if {*names} <= {*table.columns}:
+        types, why = _plausible_types(table, names)
+    else:
+        lost = f"; no column gives the scores, {table.listed}: --map score=COLUMN"
+    raise UsageError(
+        f"{table.source}: say what the scores are{why}: --type {'|'.join(types)}, or type = ... "
+        f"under [data]; truecost list types{lost}"
+    )
+
+
+def _plausible_types(table: Table, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """The types that the scores of some columns may have, and what they are, if that is known."""
     try:
         scores = _scores(table, names)
     except TruecostError:
@@ -264,10 +213,10 @@ def plausible_types(table: Table, columns: Mapping[str, str]) -> Types:
     if not len(known):
         return tuple(SCORE_TYPES), ""
     why = f" ({known.min():.3g} to {known.max():.3g})"
-    return (_of_several(known) if known.shape[1] > 1 else _of_one(known[:, 0])), why
+    return (_types_of_several(known) if known.shape[1] > 1 else _types_of_one(known[:, 0])), why
 
 
-def _scores(table: Table, names: tuple[str, ...]) -> npt.NDArray[np.float64]:
+def _scores(table: Table, names: Sequence[str]) -> npt.NDArray[np.float64]:
     """The scores, a column a class: InputError where they are no numbers."""
     if names[0] in table.matrices:
         matrix = table.matrices[names[0]].astype(np.float64)
@@ -275,7 +224,7 @@ def _scores(table: Table, names: tuple[str, ...]) -> npt.NDArray[np.float64]:
     return np.stack([table.numbers(name, "score") for name in names], axis=1)
 
 
-def _of_one(scores: npt.NDArray[np.float64]) -> tuple[str, ...]:
+def _types_of_one(scores: npt.NDArray[np.float64]) -> tuple[str, ...]:
     """The types of one score a trial."""
     if {*np.unique(scores)} <= {0.0, 1.0}:
         return ("decision",)
@@ -288,10 +237,156 @@ def _of_one(scores: npt.NDArray[np.float64]) -> tuple[str, ...]:
     return ("score", "llr", "number")
 
 
-def _of_several(scores: npt.NDArray[np.float64]) -> tuple[str, ...]:
+def _types_of_several(scores: npt.NDArray[np.float64]) -> tuple[str, ...]:
     """The types of one score a class."""
     if (scores >= 0).all() and (np.abs(scores.sum(axis=1) - 1) < TOLERANCE).all():
         return ("posterior",)
     if (scores <= 0).all() and (np.abs(np.exp(scores).sum(axis=1) - 1) < TOLERANCE).all():
         return ("log-posterior",)
     return ("log-score",)
+
+
+SEPARATOR = "|"  # between the labels of one cell
+
+
+@dataclass(frozen=True, eq=False)
+class Annotation:
+    """What the annotators of each trial said.
+
+    `votes` (N, K): how many annotators gave each class; each trial has at least one. `rule`: what
+    counts as right. `accept`: least share of the annotators that makes a label right; any vote does
+    when left out.
+    """
+
+    votes: npt.NDArray[np.int64]
+    rule: Annotators
+    accept: float | None = None
+
+    @cached_property
+    def answers(self) -> npt.NDArray[np.int64]:
+        """Number of annotators of each trial, shape (N,)."""
+        return np.asarray(self.votes.sum(axis=1))
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Share of the annotators of a trial that gave each class, shape (N, K)."""
+        return np.asarray(self.votes / self.answers[:, None])
+
+    @cached_property
+    def accepted(self) -> npt.NDArray[np.bool_]:
+        """Whether a class counts as right, shape (N, K)."""
+        if self.accept is None:
+            return self.votes > 0
+        # 7 of 100 are a share of 0.07, whatever 0.07 * 100 is in floating point.
+        return (self.votes > 0) & (self.shares >= self.accept - 1e-9)
+
+    @property
+    def majority(self) -> npt.NDArray[np.int64]:
+        """The class of most votes, shape (N,); the first of those that tie."""
+        return np.asarray(self.votes.argmax(axis=1))
+
+    def take(self, rows: npt.NDArray[Any]) -> "Annotation":
+        """Those of these rows (indices, or a mask)."""
+        return replace(self, votes=self.votes[rows])
+
+    def agreement(self, origin: npt.NDArray[np.int64] | None) -> dict[str, float]:
+        """Mean number of annotators, and how many trials have several labels.
+
+        `origin` (N,): the trial that each row stands for, when votes make several rows of one. The
+        keys: `annotators_per_trial`, and `several_accepted` (rule "any": trials of which several
+        labels are right) or `several_labels` (rule "votes": trials whose annotators do not agree).
+        """
+        one = self if origin is None else self.take(np.unique(origin, return_index=True)[1])
+        name, held = "several_labels", one.votes > 0
+        if self.rule == "any":
+            name, held = "several_accepted", one.accepted
+        several = int((held.sum(axis=1) > 1).sum())
+        return {"annotators_per_trial": float(one.answers.mean()), name: several}
+
+
+def answers_of(table: Table, mapped: str) -> tuple[npt.NDArray[np.int64], pl.Series]:
+    """All labels that annotators gave, and the row of each.
+
+    `mapped` is `a+b+c`, one column an annotator, empty where one did not answer; or a single column
+    with labels separated by `|`.
+    """
+    names = mapped.split("+")
+    if len(set(names)) < len(names):
+        raise UsageError(f"--map annotators={mapped} names a column twice: each annotator has one")
+    columns = [table.texts(name, "annotators") for name in names]
+    if len(names) > 1:
+        for column, name in zip(columns, names, strict=True):
+            _refuse_several(table, column, name)
+    rows = pl.Series("row", np.arange(len(table)))
+    said = pl.concat(
+        pl.DataFrame({"row": rows, "label": column.str.split(SEPARATOR)}) for column in columns
+    )
+    given = said.explode("label").with_columns(pl.col("label").str.strip_chars())
+    given = given.filter(pl.col("label").is_not_null() & (pl.col("label") != ""))
+    return given["row"].to_numpy(), given["label"]
+
+
+def _refuse_several(table: Table, column: pl.Series, name: str) -> None:
+    """Refuse several labels in a cell when each annotator has a column."""
+    bad = column.str.contains(SEPARATOR, literal=True).fill_null(False)
+    fault = f"of the annotator {name!r} with {SEPARATOR!r}"
+    advice = (
+        f"; with one column an annotator a cell holds one label (labels separated by "
+        f"{SEPARATOR!r} stand in a single column)"
+    )
+    refuse_values(table, bad, "cell", fault, lambda r: repr(column[r]), advice)
+
+
+def annotation_of(
+    table: Table,
+    options: Options,
+    scores: Floats,
+    columns: tuple[str, ...] | None,
+    ids: npt.NDArray[Any] | None,
+) -> tuple[Annotation, tuple[str, ...], bool]:
+    """The votes of each trial, class names, and whether this is detection.
+
+    `annotators` is mapped in the options. `columns`: class names that the score columns give; `ids`
+    are for messages.
+    """
+    rows, texts = answers_of(table, options.columns["annotators"])
+    silent = ~np.isin(np.arange(len(table)), rows)
+    _refuse_trials(table, silent, ids, "no label of any annotator", "label them")
+    codes, names, detection = classes_of(table, options, texts, rows, scores, columns)
+    votes = np.bincount(rows * len(names) + codes, minlength=len(table) * len(names))
+    rule = options.annotators or "any"  # `Options` refuses a mapping without a rule
+    annotation = Annotation(votes.reshape(len(table), len(names)), rule, options.accept)
+    lacking = f"no label that a share of {options.accept or 0:g} of their annotators gave"
+    none = np.equal(annotation.accepted.sum(axis=1), 0)
+    _refuse_trials(table, none, ids, lacking, "give a lower --accept")
+    return annotation, names, detection
+
+
+def _refuse_trials(
+    table: Table,
+    bad: npt.NDArray[np.bool_],
+    ids: npt.NDArray[Any] | None,
+    lacking: str,
+    advice: str,
+) -> None:
+    """Refuse trials that lack something: how many, what, the first five, and what to do."""
+    rows = np.flatnonzero(bad)
+    if len(rows) == 0:
+        return
+    where = [table.where(int(r)) for r in rows[:6]]
+    if ids is not None:
+        where = [f"{ids[r]} ({place})" for r, place in zip(rows, where, strict=False)]
+    raise InputError(
+        f"{table.source}: {counted(len(rows), 'trial', 'have')} {lacking}: {first_five(where)}; "
+        f"{advice}, or leave such trials out"
+    )
+
+
+def refuse_priors(application: Application) -> None:
+    """Refuse priors that are given where a trial may have several classes: UsageError."""
+    if application.priors is not None:
+        raise UsageError(
+            "priors cannot be given with --annotators any: a trial of which several labels are "
+            "right has no one class that a prior could weigh; leave out --prior, --priors or the "
+            "preset (--threshold sets the operating point of a detector), or say --annotators votes"
+        )

@@ -6,7 +6,7 @@ the set. Nothing is guessed; `missing` says what to do with trials that have no 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,18 +20,9 @@ from truecost.formats.table import optional_texts, refuse_rows, unit_columns
 from truecost.names import POSTERIORS
 from truecost.study import columns as read
 from truecost.study.arguments import columns_in
-from truecost.study.columns import Options
-from truecost.study.joining import join, join_metadata
-from truecost.tasks.trials.annotators import Annotation, annotation_of, answers_of
-from truecost.tasks.trials.labels import (
-    decisions_of,
-    labels_of,
-    log_odds,
-    other_labels,
-    soft_labels,
-    truth_of,
-)
-from truecost.tasks.trials.records import Trials
+from truecost.study.columns import Options, join, join_metadata
+from truecost.tasks.trials import labels as truth
+from truecost.tasks.trials.records import Array, Floats, Ints, Trials
 
 
 def check_classes(trials: Trials) -> None:
@@ -56,22 +47,7 @@ def check_classes(trials: Trials) -> None:
 def pair(trials: Sequence[Trials]) -> list[Trials]:
     """The systems with their trials in one order.
 
-    Parameters
-    ----------
-    trials : sequence of Trials
-        One for each system.
-
-    Returns
-    -------
-    list of Trials
-        In the order of the first system.
-
-    Raises
-    ------
-    UsageError
-        When a system has no ids.
-    InputError
-        When ids, labels, weights, strata or units do not agree.
+    That of the first system.
     """
     for system in trials:
         if system.ids is None:
@@ -104,9 +80,7 @@ def _aligned(a: Trials, b: Trials) -> Trials:
     return b if places is None else b.take(places)
 
 
-def _places(
-    a: Trials, b: Trials, ids: npt.NDArray[Any], other: npt.NDArray[Any]
-) -> npt.NDArray[np.int64]:
+def _places(a: Trials, b: Trials, ids: Array, other: Array) -> Ints:
     """The row of `b` that stands for each row of `a`."""
     if (ids.dtype.kind in "iu") != (other.dtype.kind in "iu"):
         named, numbered = (b, a) if ids.dtype.kind in "iu" else (a, b)
@@ -125,8 +99,8 @@ def _places(
     if len(missing) or len(extra):
         raise InputError(
             f"{a.name} and {b.name} are not scored on the same trials: "
-            f"{counted(len(missing), 'trial')} only in {a.name} ({_shown(missing)}), "
-            f"{len(extra)} only in {b.name} ({_shown(extra)})"
+            f"{counted(len(missing), 'trial')} only in {a.name} ({first_five(missing) or 'none'}), "
+            f"{len(extra)} only in {b.name} ({first_five(extra) or 'none'})"
         )
     differing = names[here != there]  # a soft label of 0 or 1 is one row, not two
     if len(differing):
@@ -137,25 +111,18 @@ def _places(
     return _matched(left, right)
 
 
-def _matched(left: npt.NDArray[Any], right: npt.NDArray[Any]) -> npt.NDArray[np.int64]:
+def _matched(left: Array, right: Array) -> Ints:
     """The place in the right column of each value of the left one, copies in their order."""
     places = np.empty(len(left), np.int64)
     places[np.argsort(left, kind="stable")] = np.argsort(right, kind="stable")
     return places
 
 
-def _shown(names: npt.NDArray[Any]) -> str:
-    return first_five(names) or "none"
-
-
-def _votes(trials: Trials) -> npt.NDArray[np.int64] | None:
-    return None if trials.annotation is None else trials.annotation.votes
-
-
 def _same_trials(a: Trials, b: Trials) -> None:
     """Refuse trials of another label, weight, stratum or unit."""
     if set(a.units) != set(b.units):
         raise InputError(f"{a.name} and {b.name} have other units: {[*a.units]}, {[*b.units]}")
+    of_a, of_b = (None if t.annotation is None else t.annotation.votes for t in (a, b))
     units = [
         (f"unit {n}", s, t) for n in a.units for s, t in zip(a.units[n], b.units[n], strict=True)
     ]
@@ -163,7 +130,7 @@ def _same_trials(a: Trials, b: Trials) -> None:
         ("label", a.labels, b.labels),
         ("weight", a.weights, b.weights),
         ("stratum", a.strata, b.strata),
-        ("set of annotator labels", _votes(a), _votes(b)),
+        ("set of annotator labels", of_a, of_b),
         *units,
     ):
         if left is None and right is None:
@@ -180,12 +147,7 @@ def _same_trials(a: Trials, b: Trials) -> None:
             )
 
 
-Floats = npt.NDArray[np.float64]
-
-
 Columns = Mapping[str, npt.ArrayLike]
-
-
 _HOW = (
     "give a Table, as truecost.read makes it of a file, a frame of polars or pandas, or columns; "
     "truecost.Trials.of takes arrays"
@@ -239,21 +201,31 @@ def load(
         table = join(table, key, options)
     for column, further in metadata:
         table = join_metadata(table, further, column, options.column("id", table) or "id")
-    kind, column = truth_of(table, options)
+    kind, column = truth.truth_of(table, options)
     scores, columns = read.scores_of(table, options)
     ids = read.trial_ids(table, options)
-    truth = _truth(table, options, scores, columns, ids)
+    labels: Array
+    annotation = None
+    if kind == "soft":
+        labels, classes, detection = truth.soft_labels(table, options, column)
+    elif kind == "annotators":
+        annotation, classes, detection = truth.annotation_of(table, options, scores, columns, ids)
+        labels = annotation.majority
+    elif options.kind == "number":
+        labels, classes, detection = _true_numbers(table, column, ids), (), False
+    else:
+        labels, classes, detection = truth.labels_of(table, options, column, scores, columns)
     if options.kind == "decision":
-        scores = decisions_of(table, options, truth.classes)
-    if truth.detection and options.kind in POSTERIORS:
-        scores = log_odds(scores, columns, options)
+        scores = truth.decisions_of(table, options, classes)
+    if detection and options.kind in POSTERIORS:
+        scores = truth.log_odds(scores, columns, options)
     trials = Trials(
         name=name,
         kind=options.kind,
         scores=scores,
-        labels=truth.labels,
-        classes=truth.classes,
-        detection=truth.detection,
+        labels=labels,
+        classes=classes,
+        detection=detection,
         units=unit_columns(table, options.columns),
         ids=ids,
         strata=optional_texts(table, options.columns, "stratum"),
@@ -261,49 +233,27 @@ def load(
         frame=table.frame,
         signature=_signature(options),
         problems=_merged_labels(table, options, kind, column),
-        annotation=truth.annotation,
+        annotation=annotation,
     )
     return _shared_out(_missing(trials, table, options), soft=kind == "soft")
 
 
-@dataclass(frozen=True, eq=False)
-class _Truth:
-    """What is true of the trials: classes by index, numbers, or shares of the target."""
-
-    labels: npt.NDArray[Any]
-    classes: tuple[str, ...]
-    detection: bool
-    annotation: Annotation | None = None
-
-
-def _truth(
-    table: Table,
-    options: Options,
-    scores: Floats,
-    columns: tuple[str, ...] | None,
-    ids: npt.NDArray[Any] | None,
-) -> _Truth:
-    """Labels from a column of labels, soft labels, several annotators, or numbers."""
-    kind, column = truth_of(table, options)
-    if kind == "soft":
-        return _Truth(*soft_labels(table, options, column))
-    if kind == "annotators":
-        found, names, detection = annotation_of(table, options, scores, columns, ids)
-        return _Truth(found.majority, names, detection, found)
-    if options.kind == "number":
-        numbers = table.numbers(column, "label")
-        wrong = ("true number", "are", "missing or not finite")
-        refuse_rows(table, ~np.isfinite(numbers), wrong, ids)
-        return _Truth(numbers, (), detection=False)
-    return _Truth(*labels_of(table, options, column, scores, columns))
+def _true_numbers(table: Table, column: str, ids: Array | None) -> Floats:
+    """The true numbers: InputError where one is none."""
+    numbers = table.numbers(column, "label")
+    wrong = ("true number", "are", "missing or not finite")
+    refuse_rows(table, ~np.isfinite(numbers), wrong, ids)
+    return numbers
 
 
 def _merged_labels(table: Table, options: Options, kind: str, column: str) -> tuple[str, ...]:
     """Which labels became nontargets, where a target was named."""
     if options.target is None or kind == "soft":
         return ()
-    said = answers_of(table, column)[1] if kind == "annotators" else table.texts(column, "label")
-    return other_labels(said, options)
+    said = (
+        truth.answers_of(table, column)[1] if kind == "annotators" else table.texts(column, "label")
+    )
+    return truth.other_labels(said, options)
 
 
 def _shared_out(trials: Trials, *, soft: bool) -> Trials:
@@ -333,9 +283,8 @@ def _missing(trials: Trials, table: Table, options: Options) -> Trials:
         return trials
     rows = np.flatnonzero(absent)
     if options.missing == "error":
-        names = [
-            str(trials.ids[r]) if trials.ids is not None else table.where(int(r)) for r in rows[:6]
-        ]
+        ids = None if table.ordered else trials.ids  # else these are positions
+        names = [table.where(int(r)) if ids is None else str(ids[r]) for r in rows[:6]]
         raise InputError(
             f"{table.source}: {counted(len(rows), 'score', 'are')} missing or NaN: "
             f"{first_five(names)}; score them, or say --missing drop|worst"
@@ -347,39 +296,28 @@ def _missing(trials: Trials, table: Table, options: Options) -> Trials:
             raise InputError(f"{table.source}: no trial has a score")
         return replace(kept, problems=(*trials.problems, f"{said}: left out (--missing drop)"))
     if trials.scores.ndim == 2 or not trials.detection:
-        raise UsageError(
-            "--missing worst needs one score a trial and a target class; "
-            "use --missing drop or error"
-        )
+        need = "one score a trial and a target class"
+        raise UsageError(f"--missing worst needs {need}; use --missing drop or error")
     scores = trials.scores.copy()
     target = np.asarray(trials.labels, np.float64) > 0.5
     scores[absent & target] = np.nanmin(scores)
     scores[absent & ~target] = np.nanmax(scores)
-    return replace(
-        trials,
-        scores=scores,
-        problems=(
-            *trials.problems,
-            f"{said}: given the worst score of the system (--missing worst)",
-        ),
-    )
+    said += ": given the worst score of the system (--missing worst)"
+    return replace(trials, scores=scores, problems=(*trials.problems, said))
 
 
 def _signature(options: Options) -> str:
-    said = [f"type:{options.kind}"]
-    if options.llr_base is not None:
-        said.append(f"llr-base:{options.llr_base:g}")
-    if options.target is not None:
-        said.append(f"target:{options.target}")
-    if options.missing != "error":
-        said.append(f"missing:{options.missing}")
-    if "soft" in options.columns:
-        said.append("labels:soft")
-    if options.annotators == "votes":
-        said.append("labels:votes")
-    if options.annotators == "any":
-        share = "" if options.accept is None else f":accept{options.accept:g}"
-        said.append(f"annotators:any{share}")
-    if "weight" in options.columns and ("soft" in options.columns or options.annotators == "votes"):
-        said.append("weighted")  # beside the shares, which are weights of rows
-    return "|".join(said)
+    soft, votes = "soft" in options.columns, options.annotators == "votes"
+    share = "" if options.accept is None else f":accept{options.accept:g}"
+    choices = {
+        f"type:{options.kind}": True,
+        f"llr-base:{options.llr_base or 0:g}": options.llr_base is not None,
+        f"target:{options.target}": options.target is not None,
+        f"missing:{options.missing}": options.missing != "error",
+        "labels:soft": soft,
+        "labels:votes": votes,
+        f"annotators:any{share}": options.annotators == "any",
+        # Beside the shares, which are weights of rows.
+        "weighted": "weight" in options.columns and (soft or votes),
+    }
+    return "|".join(said for said, holds in choices.items() if holds)

@@ -5,19 +5,12 @@ run is loaded and checked as a system is, and all runs must be scored on the sam
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
-from truecost.core.methods import (
-    Estimator,
-    MethodEstimate,
-    compare_methods,
-    estimate_method,
-    refuse_bca,
-)
+from truecost.core import methods as core_methods
 from truecost.core.results import Comparison
 from truecost.core.runs import Runs
 from truecost.core.scoring import Scoring
@@ -25,7 +18,7 @@ from truecost.errors import InputError, UsageError, counted, first_five, near, r
 from truecost.formats import Table
 from truecost.study.columns import Options
 from truecost.tasks.trials.loading import check_classes, load, pair
-from truecost.tasks.trials.records import Trials
+from truecost.tasks.trials.records import Ints, Trials
 
 FILE = "file"  # in place of a column: each file is a run
 UNNAMED = "method"
@@ -33,42 +26,18 @@ UNNAMED = "method"
 
 @dataclass(frozen=True, eq=False)
 class MethodTrials:
-    """The runs of one method on their trials.
-
-    Attributes
-    ----------
-    runs : Runs
-        What tells the runs apart.
-    trials : tuple of Trials
-        One for each run, in their order.
-    """
+    """The runs of one method on their trials."""
 
     runs: Runs
     trials: tuple[Trials, ...]
-
-    @property
-    def name(self) -> str:
-        """Name of the method."""
-        return self.runs.method
 
 
 @dataclass(frozen=True)
 class RunColumns:
     """Which columns tell method and run of a row.
 
-    Parameters
-    ----------
-    runs : tuple of str
-        One or two columns, such as a seed and a training set; `file` stands for the file itself.
-    method : str, optional
-        Column that names the method of each row.
-    hold : tuple of str
-        Those of `runs` that the mean does not resample.
-
-    Raises
-    ------
-    UsageError
-        When there is not one column or two, one stands twice, or a held one is not among them.
+    `runs`: one or two columns, such as a seed and a training set; `file` stands for the file
+    itself. `hold`: those of them that the mean does not resample.
     """
 
     runs: tuple[str, ...] = ("seed",)
@@ -96,27 +65,8 @@ class RunColumns:
     @property
     def columns(self) -> tuple[str, ...]:
         """Those that every table must have."""
-        return (
-            *(name for name in self.runs if name != FILE),
-            *((self.method,) if self.method is not None else ()),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class RunTable(Table):
-    """The rows of one run, which know their lines in the file.
-
-    Attributes
-    ----------
-    rows : ndarray of int, shape (rows,)
-        Place of each row in the file.
-    """
-
-    rows: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-
-    def where(self, row: int) -> str:
-        """How a row is named in messages: by its line in the file where it has one."""
-        return super().where(int(self.rows[row]))
+        own = (*self.runs, self.method)
+        return tuple(name for name in own if name is not None and name != FILE)
 
 
 Found = dict[str, dict[tuple[str, ...], Table]]
@@ -131,43 +81,10 @@ def load_methods(
 ) -> list[MethodTrials]:
     """The methods that some tables hold.
 
-    Parameters
-    ----------
-    tables : sequence of (str, str, Table)
-        Method, file and content of each; the method is "" when a column names it, or there is only
-        one.
-    options : Options
-        What the columns of the trials mean.
-    columns : RunColumns, optional
-        What tells runs and methods apart; a column `seed` when left out.
-    key : Table, optional
-        Labels and units, joined to each run by id.
-    metadata : sequence of (str, Table)
-        Further columns of the trials (see `load`).
-
-    Returns
-    -------
-    list of MethodTrials
-        In the order in which they first occur, the runs of each in the order of their levels.
-
-    Raises
-    ------
-    UsageError
-        When a column is missing, only some tables have a method, or as `load` says.
-    InputError
-        When a run stands in several tables, a level is empty, or as `load` says.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> import truecost as tc
-    >>> from truecost.formats import Table
-    >>> from truecost.tasks.trials.methods import load_methods
-    >>> frame = pl.DataFrame({"id": [1, 2, 1, 2], "label": [1, 0, 1, 0], "score": [2, -1, 1, -3]})
-    >>> table = Table("runs.csv", frame.with_columns(seed=pl.Series([1, 1, 2, 2])))
-    >>> [method] = load_methods([("cnn", "runs.csv", table)], tc.trials.Options("llr"))
-    >>> method.runs.levels, [len(trials) for trials in method.trials]
-    ({'seed': ('1', '2')}, [2, 2])
+    `tables`: method, file and content of each; the method is "" when a column names it, or there is
+    only one. `columns`: a column `seed` when left out. `key` is joined to each run by id;
+    `metadata` as `load` takes it. Methods are in the order in which they first occur, the runs of
+    each in the order of their levels.
     """
     columns = columns or RunColumns()
     named = [bool(method) for method, _, _ in tables]
@@ -229,21 +146,20 @@ def _levels(table: Table, column: str) -> pl.Series:
     if texts.null_count():
         rows = texts.is_null().arg_true().head(6)
         raise InputError(
-            f"{table.source}: column {column!r} is empty in "
-            f"{counted(texts.null_count(), 'row')} ({first_five(map(table.where, rows))}): say "
-            f"of every row to which run it belongs"
+            f"{table.source}: column {column!r} is empty in {counted(texts.null_count(), 'row')} "
+            f"({first_five(map(table.where, rows))}): say of every row to which run it belongs"
         )
     return texts
 
 
-def _part(table: Table, rows: npt.NDArray[np.int64], columns: RunColumns) -> RunTable:
-    """Some rows of a table, without the columns that are the same in all of them."""
-    parts = {
-        "frame": table.frame.drop(columns.columns)[rows],
-        "matrices": {name: matrix[rows] for name, matrix in table.matrices.items()},
-        "rows": rows,
-    }
-    return RunTable(**{f.name: getattr(table, f.name) for f in fields(Table)} | parts)
+def _part(table: Table, rows: Ints, columns: RunColumns) -> Table:
+    """Some rows of a table, which know their lines in the file, without the columns that are the
+    same in all of them.
+    """
+    noun, lines = table.places
+    frame = table.frame.drop(columns.columns)[rows]
+    matrices = {name: matrix[rows] for name, matrix in table.matrices.items()}
+    return replace(table, frame=frame, matrices=matrices, lines=lines[rows], noun=noun)
 
 
 def _method(
@@ -262,31 +178,15 @@ def _method(
 
 def score_methods(
     methods: Sequence[MethodTrials], scoring: Scoring, dims: Mapping[str, str] | None = None
-) -> list[list[MethodEstimate]]:
+) -> list[list[core_methods.MethodEstimate]]:
     """What the runs of each method tell: the whole, then each subset.
 
-    Parameters
-    ----------
-    methods : sequence of MethodTrials
-        All runs of all methods scored on the same trials.
-    dims : mapping of str to str, optional
-        What the rows are about besides the method: an application.
-
-    Returns
-    -------
-    list of list of MethodEstimate
-        For each method one for each measure, then one for each subset and measure.
-
-    Raises
-    ------
-    UsageError
-        When trials have no ids, bca intervals are asked for, or as `score` says.
-    InputError
-        When ids, labels or units of the trials do not agree, or as `score` says.
+    All runs of all methods are scored on the same trials. For each method one for each measure,
+    then one for each subset and measure; `dims` is what rows are about besides: an application.
     """
     from truecost.tasks.trials.work import WORK
 
-    refuse_bca(scoring.method)
+    core_methods.refuse_bca(scoring.method)
     every = [trials for method in methods for trials in method.trials]
     if len(every) > 1:
         every = pair(every)
@@ -296,27 +196,19 @@ def score_methods(
     for method in methods:
         by_run = [next(rows) for _ in method.trials]
         found.append(
-            [estimate_method(e, method.runs, scoring.plan) for e in zip(*by_run, strict=True)]
+            [
+                core_methods.estimate_method(e, method.runs, scoring.plan)
+                for e in zip(*by_run, strict=True)
+            ]
         )
     return found
 
 
 def against_first(
-    found: Sequence[Sequence[MethodEstimate]], estimator: Estimator = "mean"
+    found: Sequence[Sequence[core_methods.MethodEstimate]],
+    estimator: core_methods.Estimator = "mean",
 ) -> list[list[Comparison]]:
-    """Each later method against the first, row by row.
-
-    Parameters
-    ----------
-    found : sequence of sequence of MethodEstimate
-        As `score_methods` gives them.
-    estimator : {"mean", "run"}
-
-    Raises
-    ------
-    UsageError
-        When there is only one method.
-    """
+    """Each later method against the first, row by row."""
     if len(found) < 2:
         only = found[0][0].runs.method if found else "none"
         raise UsageError(
@@ -324,6 +216,9 @@ def against_first(
             f"NAME=PATTERN, or say --methods COLUMN"
         )
     return [
-        [compare_methods(a, b, estimator) for a, b in zip(other, found[0], strict=True)]
+        [
+            core_methods.compare_methods(a, b, estimator)
+            for a, b in zip(other, found[0], strict=True)
+        ]
         for other in found[1:]
     ]

@@ -64,7 +64,7 @@ class TrialsScoring:
         check_priors(self.training_prior)
 
 
-def choices_of(data: DataTable) -> TrialsScoring:
+def choices_of(_study: object, data: DataTable, _reader: object) -> TrialsScoring:
     """How trials are scored, as `[data]` says: UsageError as `TrialsScoring` has it."""
     training = data.training_prior
     if isinstance(training, float | int):

@@ -8,22 +8,26 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.core.subsets import Masks, masks_of
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.names import Annotators, ScoreType
 from truecost.study.arguments import further_columns
 from truecost.study.columns import Options
-from truecost.task import named_labels
+from truecost.task import Rows, named_labels
 from truecost.tasks.trials import MAP_KEYS
-from truecost.tasks.trials.annotators import Annotation
+from truecost.tasks.trials.labels import Annotation
 
+Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Codes = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+
 SIMILAR = {"units": "unit", "weights": "weight", "targets": "labels", "strata": "stratum"}
 
 
-@dataclass(frozen=True, eq=False)
-class Trials:
+@dataclass(frozen=True, eq=False, repr=False)
+class Trials(Rows):
     """Checked trials of one system.
 
     Attributes
@@ -63,17 +67,17 @@ class Trials:
     name: str
     kind: ScoreType
     scores: Floats
-    labels: npt.NDArray[Any]
+    labels: Array
     classes: tuple[str, ...]
     detection: bool
-    units: Mapping[str, tuple[npt.NDArray[Any], ...]] = field(default_factory=dict)
-    ids: npt.NDArray[Any] | None = None
-    strata: npt.NDArray[Any] | None = None
+    units: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
+    ids: Array | None = None
+    strata: Array | None = None
     weights: Floats | None = None
     frame: pl.DataFrame = field(default_factory=pl.DataFrame)
     signature: str = ""
     problems: tuple[str, ...] = ()
-    origin: npt.NDArray[np.int64] | None = None
+    origin: Ints | None = None
     annotation: Annotation | None = None
     about: ClassVar[Mapping[str, str]] = {}
     item: ClassVar[str] = "trial"
@@ -82,6 +86,12 @@ class Trials:
     def __len__(self) -> int:
         """Number of trials; one with a soft label counts once though it has several rows."""
         return len(self.scores) if self.origin is None else len(np.unique(self.origin))
+
+    @property
+    def places(self) -> Array:
+        """What tells trials apart: ids, or places, which the rows of one trial share."""
+        places = np.arange(len(self.labels)) if self.origin is None else self.origin
+        return places if self.ids is None else self.ids
 
     @property
     def summary(self) -> str:
@@ -193,7 +203,7 @@ class Trials:
 
         return load(table, options, name)
 
-    def take(self, rows: npt.NDArray[Any]) -> "Trials":
+    def take(self, rows: Array) -> "Trials":
         """The trials at these rows.
 
         Parameters
@@ -202,7 +212,7 @@ class Trials:
             Indices, or a mask of shape (N,).
         """
 
-        def part(array: npt.NDArray[Any] | None) -> npt.NDArray[Any] | None:
+        def part(array: Array | None) -> Array | None:
             return None if array is None else array[rows]
 
         places = np.flatnonzero(rows) if rows.dtype == bool else rows
@@ -241,14 +251,6 @@ class Trials:
         """
         return [(name, self.take(mask)) for name, mask in self.masks(expression)]
 
-    def masks(self, subset: str | tuple[str, str]) -> Masks:
-        """Name and rows of each subset; as `subset`, for trials that others are aligned with."""
-        return masks_of(self.frame, subset, self.name)
-
-    def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
-        """The columns that subsets are told by, and what a row of them is."""
-        return ((self.frame, self.item),)
-
     def right(self) -> tuple[pl.DataFrame, ...]:
         """Ids with their labels, as a frame whose rows have no order."""
         columns = {"id": self._ids, "label": named_labels(self.labels, self.classes)}
@@ -269,7 +271,7 @@ class Trials:
         return pl.Series("id", ids).cast(pl.String)
 
 
-def _check_shapes(name: str, arrays: Mapping[str, npt.NDArray[Any]], most: int) -> None:
+def _check_shapes(name: str, arrays: Mapping[str, Array], most: int) -> None:
     """Refuse single values and arrays of more dimensions than they may have."""
     for what, array in arrays.items():
         if not 1 <= array.ndim <= most:

@@ -1,38 +1,206 @@
-"""Scoring trials: from checked records and a choice of measures to rows."""
+"""Scoring trials: from checked records and a choice of measures to rows, and what a row says
+besides its value.
+
+A subset is decided as the whole is: the rates at an operating point are those of each subset at the
+one threshold, in every replicate.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from truecost.core.application import Application
 from truecost.core.estimates import Context
-from truecost.core.evidence import Evidence
-from truecost.core.factors import Factor
-from truecost.core.measure import Measure
+from truecost.core.evidence import Evidence, Totals
+from truecost.core.flags import raised
+from truecost.core.measure import Measure, Result
 from truecost.core.scoring import Batch, Scoring
 from truecost.errors import InputError, UsageError, first_five
 from truecost.names import POSTERIORS, SCORE_TYPES
 from truecost.task import Dims
 from truecost.tasks.measures import find, registry
-from truecost.tasks.trials.annotators import refuse_priors
-from truecost.tasks.trials.context import at_threshold, context_of, point_of, thresholds_of
-from truecost.tasks.trials.counting import (
-    PARTS_OF,
-    class_shares,
-    evidence_of,
-    llrs,
-    parts_of,
-    ranking_of,
-    sides_of,
-)
+from truecost.tasks.trials import counting
+from truecost.tasks.trials.labels import refuse_priors
+from truecost.tasks.trials.measures.thresholds import OWN
 from truecost.tasks.trials.options import TrialsScoring
-from truecost.tasks.trials.records import Trials
+from truecost.tasks.trials.records import Floats, Trials
 
-Floats = npt.NDArray[np.float64]
+
+def context_of(
+    trials: Trials, scoring: Scoring, evidence: Evidence, dims: Mapping[str, str]
+) -> Context:
+    """Counts, thresholds, flags and signature of a row; `dims` are system and subset."""
+    counts = _class_counts(trials)
+    errors: dict[str, float] = {}
+    seen = counting.point_of(evidence)
+    if "decisions" in evidence.parts:
+        table = seen.sums("decisions", "n")[0]
+        wrong = table.sum() - np.trace(table)
+        errors = {"": float(wrong)}
+        if trials.detection:
+            misses, false_alarms = _number(table[1, 0]), _number(table[0, 1])
+            counts |= {"misses": misses, "false_alarms": false_alarms}
+            errors |= {"misses": misses, "false_alarms": false_alarms}
+            errors |= _costly(trials, scoring, table)
+        else:
+            counts["errors"] = _number(wrong)
+            if table.shape[1] > table.shape[0]:
+                counts["abstentions"] = _number(table[:, -1].sum())
+    for part in ("losses", "llr"):
+        hopeless = seen.sums(part, "impossible").sum() if part in evidence.parts else 0
+        if hopeless:
+            counts["impossible"] = _number(hopeless)
+    if "accepted" in evidence.parts:
+        errors[""] = counts["errors"] = _number(seen.sums("accepted", "error").sum())
+    flags = raised(
+        trials_as_units=not trials.units,
+        crossed=sum(len(sides) for sides in trials.units.values()) > 1,
+    )
+    return Context(
+        dict(dims),
+        len(trials),
+        counts,
+        _signature(trials, scoring),
+        flags,
+        _thresholds(trials, scoring, seen),
+        errors,
+    )
+
+
+def _costly(trials: Trials, scoring: Scoring, table: Floats) -> dict[str, float]:
+    """How many errors there are of the kind that makes up most of the cost.
+
+    A cost that is mostly that of three false alarms rests on three events, however many misses.
+    """
+    if not scoring.application.plain_detection or not table.sum(axis=1).all():
+        return {}
+    miss, fa = counting.risks(trials, scoring)
+    misses, false_alarms = float(table[1, 0]), float(table[0, 1])
+    of_misses = miss * misses / table[1].sum() >= fa * false_alarms / table[0].sum()
+    return {"costs": misses if of_misses else false_alarms}
+
+
+def _class_counts(trials: Trials) -> dict[str, float]:
+    """Trials of each class, and how far their annotators agree.
+
+    Where several labels may be right, a trial counts for each of them.
+    """
+    if not trials.classes:
+        return {}
+    own = trials.weights if trials.origin is not None else None  # shares of soft labels
+    sizes = np.bincount(trials.labels, own, minlength=len(trials.classes))
+    said = trials.annotation
+    if said is not None and trials.several_right:
+        sizes = said.accepted.sum(axis=0)
+    names = (
+        ["nontargets", "targets"] if trials.detection else [f"class {c}" for c in trials.classes]
+    )
+    counts = {n: _number(c) for n, c in zip(names, sizes, strict=True)}
+    return counts if said is None else counts | said.agreement(trials.origin)
+
+
+def _number(value: Any) -> float:
+    return int(value) if float(value).is_integer() else float(value)
+
+
+def _signature(trials: Trials, scoring: Scoring) -> str:
+    said, how = [trials.signature], scoring.chosen(TrialsScoring)
+    if trials.kind in POSTERIORS:
+        given = how.training_prior
+        priors = "empirical" if given is None else ",".join(f"{p:.6g}" for p in given)
+        said.append(f"training-prior:{priors}")
+    if how.threshold is not None:
+        said.append(f"threshold:{how.threshold:g}")
+    if how.clip is not None:
+        said.append(f"clip:{how.clip:g}")
+    if trials.weights is not None and trials.origin is None:  # else they are shares of labels
+        said.append("weighted")
+    return "|".join(said)
+
+
+def _thresholds(trials: Trials, scoring: Scoring, seen: Totals) -> dict[str, float]:
+    """Thresholds that a reader may want to set, on the scale of `counting.llrs`: that of the
+    decisions, and the best one for the minimum of a cost of decisions.
+    """
+    known = registry("trials")
+    found: dict[str, float] = {}
+    if trials.detection and trials.kind != "decision":
+        threshold = counting.bayes_threshold(trials, scoring)
+        if threshold is not None:
+            found |= {name: threshold for name, measure in known.items() if measure.decides}
+    if "ranking" in seen.evidence.parts and scoring.application.plain_detection:
+        best = float(
+            seen.sweep("ranking").minimum_at(*counting.risks(trials, scoring), ties=True)[1][0]
+        )
+        if np.isfinite(best):
+            minima = (m for m in known.values() if m.minimum_of and known[m.minimum_of].decides)
+            found |= {measure.name: best for measure in minima}
+    return found
+
+
+RATES = {"miss_at_fa": "p_miss", "fa_at_miss": "p_fa"}  # what each is at a given threshold
+
+
+def thresholds_of(
+    trials: Trials, scoring: Scoring, measures: Sequence[Measure]
+) -> dict[str, float]:
+    """The thresholds that measures choose on these trials.
+
+    By label, on the scale of `counting.llrs`, infinite where everything is rejected; without
+    measures that choose anew (`:own`), and those of which the whole has no value.
+    """
+    wanted = [m for m in measures if m.name in RATES and not (m.parameter or "").endswith(OWN)]
+    if not wanted:
+        return {}
+    sweep = counting.sweep_of(trials, scoring)
+    found = {}
+    for measure in wanted:
+        at = sweep.miss_at if measure.name == "miss_at_fa" else sweep.fa_at
+        value, threshold = at([measure.argument()])
+        if not np.isnan(value[0, 0]):
+            found[measure.label] = float(threshold[0, 0])
+    return found
+
+
+def at_threshold(
+    trials: Trials, scoring: Scoring, measure: Measure, dims: Mapping[str, str]
+) -> tuple[Evidence, Measure, Context]:
+    """What `estimate` takes for a measure of a subset at the threshold of the whole.
+
+    The decisions of the subset at the threshold in `whole_thresholds`, the error rate under the
+    name that was asked for, and the context with a word on the threshold in its signature.
+    """
+    threshold = scoring.chosen(TrialsScoring).whole_thresholds[measure.label]
+    accepted = ((counting.llrs(trials, scoring) >= threshold) & np.isfinite(threshold)).astype(
+        np.int64
+    )
+    decision = (("reject", "accept"), accepted)
+    tally = counting.tally_of(
+        trials, counting.sides_of(trials, scoring), decision, n=np.ones_like(accepted)
+    )
+    evidence = Evidence({"decisions": tally})
+    rate = find(RATES[measure.name], "trials")
+
+    def value(totals: Totals, application: Application, limit: float) -> Result:
+        return rate.function(totals, application)[0], 1 - limit
+
+    own = ("name", "title", "source", "parameter", "parse", "advice", "rule")
+    named = {k: getattr(measure, k) for k in own}
+    context = context_of(trials, scoring, evidence, dims)
+    return (
+        evidence,
+        replace(rate, function=value, **named),
+        replace(
+            context,
+            thresholds={measure.name: threshold} if np.isfinite(threshold) else {},
+            signature=f"{context.signature}|threshold-of:whole",
+        ),
+    )
+
+
 TASK = "trials"
-
 DEFAULT_MEASURES: dict[str, tuple[str, ...]] = {
     "llr": ("act_dcf", "min_dcf", "cllr", "min_cllr", "eer", "p_miss", "p_fa"),
     "score": ("min_dcf", "eer", "auc"),
@@ -43,36 +211,31 @@ DEFAULT_MEASURES: dict[str, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class Frozen:
-    """What the whole decides for its subsets: class shares, and thresholds by measure."""
-
-    shares: tuple[float, ...] | None = None
-    thresholds: Mapping[str, float] = field(default_factory=dict)
+def defaults(kind: str | None) -> tuple[str, ...]:
+    """The measures of a type of scores, when none is asked for."""
+    return DEFAULT_MEASURES.get("posterior" if kind in POSTERIORS else kind or "", ())
 
 
 def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
-    """The measures asked for, or those that suit the score type.
-
-    Raises
-    ------
-    UsageError
-        When a measure is not known, or the score type or the classes do not allow it.
-    """
+    """The measures asked for, or those that suit the score type."""
     kind: str = trials.kind
     if trials.kind in POSTERIORS:
         kind = "llr" if trials.detection else "posterior"
     elif trials.kind == "decision" and trials.detection:
         kind = "accept"
-    defaults = _of_accepted() if trials.several_right else _told_apart(kind, scoring.application)
-    available = parts_of(trials, scoring)
+    usual = (
+        _accepted_measures()
+        if trials.several_right
+        else _distinct_measures(kind, scoring.application)
+    )
+    available = counting.parts_of(trials, scoring)
     return [
         _allowed(find(name, TASK), trials, available)
-        for name in dict.fromkeys(scoring.measures or defaults)
+        for name in dict.fromkeys(scoring.measures or usual)
     ]
 
 
-def _told_apart(kind: str, application: Application) -> list[str]:
+def _distinct_measures(kind: str, application: Application) -> list[str]:
     """The default measures of a kind, without those that others repeat under 0/1 costs."""
     same = set() if application.costs is not None or kind == "accept" else {"nte"}
     if same and application.priors is None:
@@ -80,8 +243,8 @@ def _told_apart(kind: str, application: Application) -> list[str]:
     return [name for name in DEFAULT_MEASURES[kind] if name not in same]
 
 
-def _of_accepted() -> tuple[str, ...]:
-    """The measures for trials of which several labels may be right."""
+def _accepted_measures() -> tuple[str, ...]:
+    """The measures of trials with several right labels."""
     return tuple(m.name for m in registry(TASK).values() if "accepted" in m.parts)
 
 
@@ -89,8 +252,8 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     if trials.several_right and "accepted" not in measure.parts:
         raise UsageError(
             f"measure {measure.label!r} needs one true class a trial, and with --annotators any "
-            f"several labels may be right: take {', '.join(_of_accepted())}, or count the votes "
-            f"with --annotators votes"
+            f"several labels may be right: take {', '.join(_accepted_measures())}, or count the "
+            f"votes with --annotators votes"
         )
     if "accepted" in measure.parts and not trials.several_right:
         raise UsageError(
@@ -103,20 +266,20 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
             f"say --threshold"
         )
     if measure.detection and not trials.detection:
+        if not trials.classes:
+            raise UsageError(f"measure {measure.label!r} needs classes; type number has none")
         raise UsageError(
             f"measure {measure.label!r} needs a target class: say which label it is "
             f"with --target ({first_five(trials.classes)})"
-            if trials.classes
-            else f"measure {measure.label!r} needs classes; type number has none"
         )
     lacking = [part for part in measure.parts if part not in available]
     if lacking:
-        if measure.parts[0] not in {part for parts in PARTS_OF.values() for part in parts}:
+        if measure.parts[0] not in {part for parts in counting.PARTS_OF.values() for part in parts}:
             raise UsageError(
                 f"measure {measure.label!r} is not for trials: truecost list measures says for "
                 f"which task it is"
             )
-        wanted = [k for k, parts in PARTS_OF.items() if set(measure.parts) <= set(parts)]
+        wanted = [k for k, parts in counting.PARTS_OF.items() if set(measure.parts) <= set(parts)]
         raise UsageError(
             f"measure {measure.label!r} cannot be computed from type {trials.kind} "
             f"({SCORE_TYPES[trials.kind]}): it needs type {' or '.join(wanted)}"
@@ -125,61 +288,52 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     return measure
 
 
-def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Frozen | None) -> Iterator[Batch]:
+def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None) -> Iterator[Batch]:
     """All measures of trials share the evidence; of a subset those at thresholds of the whole
-    have their own.
+    have their own. UsageError where the evidence cannot be resampled as asked.
     """
     measures = measures_for(trials, scoring)
     if whole is None:
         _refuse_unsuited(trials, scoring)
-    else:
-        how = scoring.chosen(TrialsScoring)
-        how = replace(how, whole_shares=whole.shares, whole_thresholds=whole.thresholds)
-        scoring = replace(scoring, choices=how)
+    scoring = whole or scoring
     chosen = scoring.chosen(TrialsScoring).whole_thresholds
     own = [k for k, m in enumerate(measures) if m.label not in chosen]
-    if own:
-        asked = [measures[k] for k in own]
-        evidence = evidence_of(trials, scoring, asked)
-        context = context_of(trials, scoring, evidence, dims)
-        yield _batch(trials, scoring, evidence, asked, context, own)
-    for place, measure in enumerate(measures):
-        if place not in own:
-            evidence, rate, context = at_threshold(trials, scoring, measure, dims)
-            yield _batch(trials, scoring, evidence, [rate], context, [place])
-
-
-def _batch(
-    trials: Trials,
-    scoring: Scoring,
-    evidence: Evidence,
-    measures: Sequence[Measure],
-    context: Context,
-    places: Sequence[int],
-) -> Batch:
-    """Measures that read the same evidence; UsageError where it cannot be resampled as asked."""
-    if trials.weights is not None and trials.origin is None:
-        scoring.refuse_bca_of_samples()
-    if scoring.plan.scheme == "blocks" and len(evidence.factors) > 1:
-        raise UsageError(
-            f"moving blocks need one factor in time order; mapped are {', '.join(evidence.factors)}"
+    for places in filter(None, (own, *([k] for k in range(len(measures)) if k not in own))):
+        asked = [measures[k] for k in places]
+        if places is own:
+            evidence = counting.evidence_of(trials, scoring, asked)
+            context = context_of(trials, scoring, evidence, dims)
+        else:
+            evidence, rate, context = at_threshold(trials, scoring, asked[0], dims)
+            asked = [rate]
+        if trials.weights is not None and trials.origin is None:
+            scoring.refuse_bca_of_samples()
+        if scoring.plan.scheme == "blocks" and len(evidence.factors) > 1:
+            raise UsageError(
+                f"moving blocks need one factor in time order; mapped are "
+                f"{', '.join(evidence.factors)}"
+            )
+        yield Batch(
+            evidence=evidence,
+            measures=asked,
+            application=scoring.application,
+            plan=scoring.plan,
+            context=context,
+            places=places,
         )
-    return Batch(
-        evidence=evidence,
-        measures=measures,
-        application=scoring.application,
-        plan=scoring.plan,
-        context=context,
-        places=places,
-    )
 
 
-def frozen(trials: Trials, scoring: Scoring) -> Frozen:
-    """The class shares and the thresholds of the whole, which its subsets are decided with."""
+def frozen(trials: Trials, scoring: Scoring) -> Scoring:
+    """The scoring of subsets, with the class shares and the thresholds of the whole."""
     if not trials.classes:
-        return Frozen()
-    shares = tuple(class_shares(trials).tolist())
-    return Frozen(shares, thresholds_of(trials, scoring, measures_for(trials, scoring)))
+        return scoring
+    known = thresholds_of(trials, scoring, measures_for(trials, scoring))
+    how = replace(
+        scoring.chosen(TrialsScoring),
+        whole_shares=tuple(counting.class_shares(trials).tolist()),
+        whole_thresholds=known,
+    )
+    return replace(scoring, choices=how)
 
 
 def _refuse_unsuited(trials: Trials, scoring: Scoring) -> None:
@@ -188,7 +342,7 @@ def _refuse_unsuited(trials: Trials, scoring: Scoring) -> None:
         refuse_priors(scoring.application)
     if trials.classes:
         scoring.application.matrix(len(trials.classes))
-        scoring.application.class_priors(class_shares(trials)[None, :])
+        scoring.application.class_priors(counting.class_shares(trials)[None, :])
     refuse_reversed(trials, scoring)
 
 
@@ -197,27 +351,18 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
     InputError.
 
     They are more often a mistake than a system. Half of the systems that know nothing have an AUC
-    below 0.5: its interval must lie there (see `reversal`).
+    below 0.5: its interval must lie there (see `beyond_chance`).
     """
-    if (
-        scoring.chosen(TrialsScoring).allow_reversed
-        or not trials.detection
-        or "ranking" not in PARTS_OF[trials.kind]
-    ):
+    ranked = trials.detection and "ranking" in counting.PARTS_OF[trials.kind]
+    if scoring.chosen(TrialsScoring).allow_reversed or not ranked:
         return
-    whole = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
-    area = (
-        point_of(Evidence({"ranking": ranking_of(trials, scoring, whole)}))
-        .sweep("ranking")
-        .auc()[0]
-    )
+    area = counting.sweep_of(trials, scoring).auc()[0]
     if area >= 0.5:
         return
-    from truecost.tasks.trials.problems import LEVEL, beyond_chance
+    from truecost.tasks.trials.reversal import LEVEL, beyond_chance
 
-    if beyond_chance(
-        llrs(trials, scoring), trials.labels == 1, sides_of(trials, scoring), trials.weights
-    ):
+    scores, sides = counting.llrs(trials, scoring), counting.sides_of(trials, scoring)
+    if beyond_chance(scores, trials.labels == 1, sides, trials.weights):
         raise InputError(
             f"{trials.name}: the scores look reversed: a target outscores a nontarget "
             f"in {area:.1%} of the pairs (AUC below 0.5, and its {LEVEL:.1%} interval too); higher "

@@ -8,19 +8,13 @@ from truecost.core.digits import between, figure, percent
 
 if TYPE_CHECKING:
     from truecost.core.variance import Share, Variance
-    from truecost.study.outcome import Outcome
+    from truecost.study import Outcome
 
-NAMES = ("system", "measure", "varied by", "share of variance", "interval")
+VARIED = ("system", "measure", "varied by", "share of variance", "interval")
 
 
-def of_variance(found: "Sequence[Variance]") -> Columns:
-    """A line for each source.
-
-    Parameters
-    ----------
-    found : sequence of Variance
-        With shares.
-    """
+def variance_table(found: "Sequence[Variance]") -> Columns:
+    """A line for each source."""
     dims = tuple(dict.fromkeys(name for one in found for name in one.dims))
     rows = tuple(
         (*(one.dims.get(name, "") for name in dims), one.system, one.measure, *_cells(share))
@@ -28,7 +22,7 @@ def of_variance(found: "Sequence[Variance]") -> Columns:
         for share in one.shares
     )
     return Columns(
-        (*dims, *NAMES),
+        (*dims, *VARIED),
         rows,
         left=frozenset({"varied by"}),
         about=(*dims, "system", "measure"),
@@ -52,7 +46,7 @@ def _below(outcome: "Outcome") -> list[Columns]:
     from truecost.core.variance import Variance
 
     shares = [found for found in outcome.described_as(Variance) if found.shares]
-    return [of_variance(shares)] if shares else []
+    return [variance_table(shares)] if shares else []
 
 
 LAYOUT = Layout(below=_below)

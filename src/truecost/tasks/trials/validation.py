@@ -13,13 +13,12 @@ from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.table import refuse_repeated, refuse_rows
 from truecost.study import columns
-from truecost.study.checks import Check, State
 from truecost.study.columns import Options
 from truecost.study.config import Study
-from truecost.study.reader import Reader
-from truecost.study.settings import Source
+from truecost.study.settings import Reader, Source
+from truecost.study.validation import Check, State
 from truecost.tasks.trials.loading import check_classes, load
-from truecost.tasks.trials.read import options_of
+from truecost.tasks.trials.work import options_of
 
 FEW_VALUES = 0.05  # distinct scores as a share of the trials: fewer are coarse
 
@@ -78,33 +77,26 @@ def validate(
     found = [Check("rows", "ok", f"{table.source}: {counted(len(table), 'row')} read{said}")]
     wanted = trials if trials is not None else key
     if wanted is not None:
-        found += _all("trials", lambda: _same_ids(table, wanted, options))
+        found += _tried("trials", lambda: _same_ids(table, wanted, options))
     else:
-        found.append(_tried("ids", lambda: _ids(table, options)))
-    scores = _tried("scores", lambda: _scores(table, options, stated))
+        found += _tried("ids", lambda: _ids(table, options))
+    [scores] = _tried("scores", lambda: _scores(table, options, stated))
     found.append(scores)
-    if scores.state != "error" and options.kind not in ("decision",):
+    if scores.state != "error" and options.kind != "decision":
         found += _spread(table, options)
     labelled = options.column("label", table) in table.columns
     if all(check.state != "error" for check in found) and (key is not None or labelled):
-        found.append(_tried("labels", lambda: _labels(table, options, name, key, metadata)))
+        found += _tried("labels", lambda: _labels(table, options, name, key, metadata))
     return found
 
 
-def _all(name: str, checks: Callable[[], list[Check]]) -> list[Check]:
-    """What several checks say, or the error that stopped them."""
+def _tried(name: str, check: Callable[[], str | list[Check]]) -> list[Check]:
+    """What a check says, or the error that stopped it."""
     try:
-        return checks()
+        said = check()
     except TruecostError as error:
         return [Check(name, "error", str(error))]
-
-
-def _tried(name: str, check: Callable[[], str]) -> Check:
-    """What a check says, or the error that it raised."""
-    try:
-        return Check(name, "ok", check())
-    except TruecostError as error:
-        return Check(name, "error", str(error))
+    return [Check(name, "ok", said)] if isinstance(said, str) else said
 
 
 def _ids(table: Table, options: Options) -> str:
@@ -201,11 +193,5 @@ def checks_of_trials(
         return [Check("file", "error", str(error))]
     stated = bool(source.data.type or table.kind)
     return validate(
-        table,
-        options,
-        trials=wanted,
-        key=key,
-        metadata=metadata,
-        name=source.name,
-        stated=stated,
+        table, options, trials=wanted, key=key, metadata=metadata, name=source.name, stated=stated
     )

@@ -1,34 +1,149 @@
-"""What trials take to be read, counted and scored, and what is stored of them beside rows."""
+"""What trials take to be read, counted and scored, and what is stored of them beside rows;
+and what is odd about scores (`problems_of`).
+"""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import numpy as np
 
+from truecost.core.flags import Flag
 from truecost.core.results import Side
-from truecost.errors import UsageError
-from truecost.names import POSTERIORS
-from truecost.study.tables import DataTable, MethodsTable
+from truecost.core.scoring import Scoring
+from truecost.errors import UsageError, counted
+from truecost.face import at
+from truecost.formats import Table
+from truecost.names import POSTERIORS, ScoreType
+from truecost.study.columns import NONE_BELOW, Options
+from truecost.study.config import Study
+from truecost.study.outcome import Outcome, Part, Problem
+from truecost.study.settings import Progress, Reader, Source
+from truecost.study.tables import DataTable
+from truecost.study.validation import Check
 from truecost.task import Work
-from truecost.tasks.trials.loading import pair
+from truecost.tasks.trials.counting import bayes_threshold, class_shares
+from truecost.tasks.trials.labels import refuse_untyped
+from truecost.tasks.trials.loading import check_classes, load, pair
 from truecost.tasks.trials.options import TrialsScoring, choices_of
-from truecost.tasks.trials.problems import flagged, on_imbalance, problems_of
-from truecost.tasks.trials.read import read
 from truecost.tasks.trials.records import Trials
-from truecost.tasks.trials.scoring import (
-    DEFAULT_MEASURES,
-    batches,
-    frozen,
-    measures_for,
-    refuse_reversed,
-)
+from truecost.tasks.trials.scoring import batches, defaults, frozen, measures_for, refuse_reversed
 
-if TYPE_CHECKING:
-    from truecost.study.checks import Check
-    from truecost.study.config import Study
-    from truecost.study.outcome import Outcome
-    from truecost.study.reader import Reader
-    from truecost.study.settings import Progress, Source
+HINT = (
+    f"{NONE_BELOW}, which is odd: if the scores are posteriors say --type posterior, if they are "
+    f"only scores --type score"
+)
+IMBALANCED = 0.9  # share of the largest class from which accuracy all but leaves out the others
+WAYS = {  # tables of a study, and what runs it where it has one of them
+    "methods": "truecost.protocol.study.methods:run_methods",
+    "spurious": "truecost.protocol.study.spurious:run_spurious",
+}
+
+
+def problems_of(part: "Part", trials: Trials) -> list[str]:
+    """What is odd about scores, and truths that were given probability 0."""
+    found = _score_problems(trials, part.scoring[trials.name])
+    own = (e for e in part.estimates if e.dims["system"] == trials.name and "subset" not in e.dims)
+    impossible = max((e.counts.get("impossible", 0) for e in own), default=0)
+    if impossible:
+        mend = "calibrate with --laplace" if trials.kind == "llr" else "mend it, or say --clip P"
+        give = f"{counted(impossible, 'trial', 'give')} {'its' if impossible == 1 else 'their'}"
+        found.append(f"{give} true class probability 0, which costs infinity: {mend}")
+    return found
+
+
+def _score_problems(trials: Trials, scoring: Scoring) -> list[str]:
+    """What is odd about the scores for this application, and what was taken for granted."""
+    found = []
+    if trials.kind == "llr" and trials.scores.min() >= 0:
+        found.append(HINT)
+    if trials.kind == "llr" and (at := bayes_threshold(trials, scoring)) is not None:
+        low, high = trials.scores.min(), trials.scores.max()
+        if not low < at <= high:
+            what = "no score reaches" if high < at else "every score reaches"
+            found.append(
+                f"{what} the threshold {at:.3g} (they go from {low:.3g} to {high:.3g}): if they "
+                f"are no likelihood ratios, calibrate them or say --type score"
+            )
+    if (
+        trials.kind in POSTERIORS
+        and scoring.chosen(TrialsScoring).training_prior is None
+        and scoring.application.priors is not None
+    ):
+        share = f"prior {class_shares(trials)[1]:.4g}, the share of targets"
+        found.append(
+            f"its posteriors are taken to contain the "
+            f"{share if trials.detection else 'shares of the classes'} in the data; "
+            f"--training-prior says otherwise"
+        )
+    return found
+
+
+def flagged(flag: Flag, parts: Sequence[Part]) -> str:
+    """The advice of a flag; where a trial is a pair of an enrolment and a test, that of pairs."""
+    trials = (t for part in parts for t in part.systems if isinstance(t, Trials))
+    sides = flag.sides if any({"enroll", "test"} <= set(t.frame.columns) for t in trials) else ""
+    return sides or flag.advice
+
+
+def on_imbalance(part: Part) -> list[Problem]:
+    """Accuracy of trials that are nearly all of one class, where it was asked for."""
+    found = []
+    for trials in part.systems:
+        if not isinstance(trials, Trials) or "accuracy" not in part.scoring[trials.name].measures:
+            continue
+        largest = class_shares(trials).max()
+        if largest >= IMBALANCED:
+            message = (
+                f"accuracy: {100 * largest:.3g} % of the trials are of one class, so that errors "
+                f"on others hardly count: use nec, and say what they cost (--cost-miss)"
+            )
+            rule = "accuracy-on-imbalanced-data"
+            found.append(Problem(kind="advice", message=message, rule=rule))
+    return found
+
+
+def read(source: "Source", reader: Reader, _: "Study") -> Trials:
+    """The checked trials of a source, of several classes; UsageError, InputError as `load` says."""
+    found = read_trials(reader, source)
+    check_classes(found)
+    return found
+
+
+def read_trials(reader: Reader, source: "Source") -> Trials:
+    """The checked trials of a source; UsageError, InputError as `load` says."""
+    data = source.data
+    table = reader.table(source.file, data.input_format)
+    reader.note(source.file, source.name, source.collection)
+    options = options_of(data, table)
+    found = load(table, options, source.name, *reader.joined(data, source.collection))
+    reader.learn(data, **_facts(table, options, found))
+    return found
+
+
+def _facts(table: Table, options: Options, trials: Trials) -> dict[str, tuple[str, ...]]:
+    """What the scores and the labels of trials are, as far as options depend on it."""
+    found: dict[str, tuple[str, ...]] = {
+        "truth": () if "soft" in options.columns else ("labels of classes",),
+        "trials": ("targets and nontargets",) if trials.detection else (),
+    }
+    column = options.column("score", table) or ""
+    if options.kind in POSTERIORS:
+        several = "+" in column or column in table.matrices
+        found["scores"] = ("one score a class",) if several else ()
+    return found
+
+
+def options_of(data: DataTable, table: Table, otherwise: ScoreType | None = None) -> Options:
+    """The reader's options for one table.
+
+    `otherwise` is the score type where neither the data nor the format say one.
+    """
+    kind = data.type or table.kind or otherwise
+    if kind is None:
+        refuse_untyped(table, data.map)
+    given = data.target, data.classes or None, data.missing or "error", data.llr_base
+    return Options(kind, data.map, *given, data.annotators, data.accept)
 
 
 class Fitted(msgspec.Struct, frozen=True, kw_only=True, tag="calibration"):
@@ -68,19 +183,6 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
     text: str
 
 
-def choices(study: "Study", data: DataTable, reader: "Reader | None") -> TrialsScoring:
-    """How trials are scored, as `[data]` says."""
-    del study, reader
-    return choices_of(data)
-
-
-def defaults(kind: str | None) -> tuple[str, ...]:
-    """The measures of a type of scores, when none is asked for."""
-    if kind in POSTERIORS:
-        kind = "posterior"
-    return DEFAULT_MEASURES.get(kind or "", ())
-
-
 def check(study: "Study") -> None:
     """What `[spurious]` lacks, and what does not go with it."""
     kinds = {data.over(study.data).type for data in (*study.systems.values(), study.data)}
@@ -90,7 +192,7 @@ def check(study: "Study") -> None:
     spurious = study.given("spurious")
     if not spurious:
         return
-    if study.table(MethodsTable).given():
+    if study.given("methods"):
         raise UsageError("[spurious] goes with systems; the study has [methods]")
     if "samples" not in spurious:
         raise UsageError("[spurious] needs samples = FILE, a table of samples with their ids")
@@ -103,15 +205,8 @@ def check(study: "Study") -> None:
 
 def instead(study: "Study", progress: "Progress | None") -> "Outcome | None":
     """Methods, each of them runs, and what should not tell the class, are run in their own way."""
-    if study.table(MethodsTable).given():
-        from truecost.protocol.study.methods import run_methods
-
-        return run_methods(study, progress)
-    if study.given("spurious"):
-        from truecost.protocol.study.spurious import run_spurious
-
-        return run_spurious(study, progress)
-    return None
+    way = next((place for name, place in WAYS.items() if study.given(name)), None)
+    return None if way is None else at(way)(study, progress)
 
 
 def same(a: Trials, b: Trials) -> str:
@@ -132,7 +227,7 @@ WORK = Work(
     pair=pair,
     measures=measures_for,
     defaults=defaults,
-    choices=choices,
+    choices=choices_of,
     count=batches,
     freeze=frozen,
     refuse=refuse_reversed,

@@ -1,1 +1,1 @@
-"""Measures of trials: decisions, probabilities, thresholds, numbers."""
+"""The measures of trials, by what they read."""

@@ -9,13 +9,14 @@ Sources: paper 003, section 3.7 (an error is what the user takes for one), and 3
 expected cost and its reference.
 """
 
+from functools import partial
+
 import numpy as np
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import Floats, Measure, Rate, Result, Rule, share
-
-ACCEPTED = ("accepted",)
+from truecost.core.measure import Floats, Rate, Result, Rule, share
+from truecost.tasks.trials.measures.decisions import measure
 
 
 def _paid(totals: Totals, what: str) -> tuple[Floats, Floats]:
@@ -26,7 +27,7 @@ def _paid(totals: Totals, what: str) -> tuple[Floats, Floats]:
     return share(paid, n), share(constant, n)
 
 
-def accepted_cost(totals: Totals, application: Application) -> Result:
+def accepted_cost(totals: Totals, _: Application) -> Result:
     """Expected cost when any accepted label is right: mean over trials of min_{k in A} c[k, d].
 
     A is the set of accepted labels of a trial and d its decision. Range [0, max c] in the unit of
@@ -34,30 +35,27 @@ def accepted_cost(totals: Totals, application: Application) -> Result:
     min_d mean min_{k in A} c[k, d], chosen anew in each replicate. Equal to `expected_cost` at the
     shares of the data when each trial has one label. Paper 003, sections 3.1 and 3.7.
     """
-    del application
     return _paid(totals, "cost")
 
 
-def accepted_nec(totals: Totals, application: Application) -> Result:
+def accepted_nec(totals: Totals, _: Application) -> Result:
     """Normalised expected cost when any accepted label is right: `accepted_cost` / its reference.
 
     Range [0, inf), lower is better; 1.0 is the best constant decision under the same rule.
     Undefined where that costs nothing (one label is accepted everywhere). Equal to `nec` at the
     shares of the data when each trial has one label. Paper 003, sections 3.5 and 3.7.
     """
-    del application
     cost, naive = _paid(totals, "cost")
     return share(cost, naive), 1.0
 
 
-def accepted_error(totals: Totals, application: Application) -> Result:
+def accepted_error(totals: Totals, _: Application) -> Result:
     """Share of decisions that no accepted label makes right.
 
     Range [0, 1], lower is better; the reference always decides the label that most trials accept.
     Abstaining counts as an error. Equal to `total_error` at the shares of the data when each trial
     has one label. Paper 003, section 3.7.
     """
-    del application
     return _paid(totals, "error")
 
 
@@ -76,35 +74,28 @@ def _relative_to_constant(totals: Totals, application: Application) -> list[Rate
     return _costing(totals, application, float(_paid(totals, "cost")[1][0]))
 
 
+_of = partial(measure, ("accepted",))
+
 MEASURES = (
-    Measure(
-        "accepted_nec",
+    _of(
         accepted_nec,
-        ACCEPTED,
         "Normalised expected cost, any accepted label right",
-        "lower",
         "paper 003, 3.5 and 3.7",
+        Rule(rates=_relative_to_constant, edge=True),
         uses=("costs",),
-        interval=Rule(rates=_relative_to_constant, edge=True),
     ),
-    Measure(
-        "accepted_cost",
+    _of(
         accepted_cost,
-        ACCEPTED,
         "Expected cost, any accepted label right",
-        "lower",
         "paper 003, 3.1 and 3.7",
+        Rule(rates=_costing, edge=True),
         uses=("costs",),
-        interval=Rule(rates=_costing, edge=True),
     ),
-    Measure(
-        "accepted_error",
+    _of(
         accepted_error,
-        ACCEPTED,
         "Share of decisions that nobody accepts",
-        "lower",
         "paper 003, 3.7",
+        Rule(rates=lambda totals, _: _per_trial(totals, "error", 1.0)),
         uses=(),
-        interval=Rule(rates=lambda totals, _: _per_trial(totals, "error", 1.0)),
     ),
 )

@@ -1,4 +1,7 @@
-"""Measures of decisions: what the user pays for what the system does.
+"""Measures of decisions: what the user pays for what the system does; and the rates that they add
+up, for their intervals.
+
+An error of a class is its cost above that of its cheapest decision, over the largest such cost.
 
 All read one tally, `decisions`, with the axes class x decision and the statistic `n`. For
 detection the classes are (nontarget, target) and the decisions (reject, accept).
@@ -8,24 +11,169 @@ gives it a prior.
 Sources: paper 002, Eq. 7-11; paper 003, sections 3.1 and 3.5.
 """
 
+from functools import partial
+from typing import Any, Literal
+
 import numpy as np
 
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
-from truecost.core.measure import NONE, Floats, Measure, Result, Rule, share, weigh
-from truecost.tasks.trials.measures.decision_rules import (
-    abstaining,
-    accepting,
-    balanced,
-    erring,
-    erring_normalised,
-    normalised,
-    not_erring,
-    priced,
-    share_of,
+from truecost.core.measure import (
+    NONE,
+    SMOOTH,
+    Floats,
+    Function,
+    Measure,
+    Rate,
+    Result,
+    Rule,
+    share,
+    weigh,
 )
+from truecost.core.tally import Tally
 
-DECISIONS = ("decisions",)
+
+def measure(
+    parts: tuple[str, ...],
+    function: Function,
+    title: str,
+    source: str,
+    interval: Rule = SMOOTH,
+    *,
+    name: str = "",
+    direction: Literal["lower", "higher"] = "lower",
+    **more: Any,
+) -> Measure:
+    """A measure under the name of its function; lower is better unless said otherwise."""
+    called = name or function.__name__
+    return Measure(called, function, parts, title, direction, source, interval=interval, **more)
+
+
+def rates_of_costs(
+    totals: Totals, costs: Floats, priors: Floats | None, naive: float = 1.0
+) -> list[Rate]:
+    """The rates that a cost adds up, with what each weighs.
+
+    `totals` have weights of one; `costs` has the shape (classes, decisions), `priors` (classes,),
+    those of the data when left out. `naive` is what the cost is divided by. Classes without a
+    prior, or whose decisions all cost the same, are left out.
+    """
+    above = costs - costs.min(axis=1, keepdims=True)
+    largest = above.max(axis=1)
+    if priors is None:
+        most = float(largest.max())
+        if most <= 0:
+            return []
+        trials = np.ones(above.size)
+        return [Rate("decisions", (above / most).ravel(), trials, weight=most / naive)]
+    tally = totals.evidence.parts["decisions"]
+    names = tally.axes["class"] if isinstance(tally, Tally) else ()
+    found = []
+    for k in np.flatnonzero((priors > 0) & (largest > 0)):
+        errors, trials = np.zeros(above.shape), np.zeros(above.shape)
+        errors[k], trials[k] = above[k] / largest[k], 1.0
+        what, of = _NAMES.get(names[k], ("error", f"trial of class {names[k]}"))
+        weight = float(priors[k] * largest[k] / naive)
+        found.append(Rate("decisions", errors.ravel(), trials.ravel(), weight, what=what, of=of))
+    return found
+
+
+_NAMES = {"target": ("miss", "target"), "nontarget": ("false alarm", "nontarget")}
+
+
+def _stated(totals: Totals, application: Application) -> Floats | None:
+    """Priors that the application states; None where they are left to the data."""
+    if application.priors is None:
+        return None
+    counts = totals.sums("decisions", "n").sum(axis=-1)
+    return np.asarray(np.broadcast_to(application.class_priors(counts), counts.shape)[0])
+
+
+def _wrong(totals: Totals) -> Floats:
+    """0/1 costs of the decisions, abstaining included."""
+    return 1 - np.eye(*totals.sums("decisions", "n").shape[1:])
+
+
+def _matrix(totals: Totals, application: Application) -> Floats:
+    """The costs of the application."""
+    return application.matrix(totals.sums("decisions", "n").shape[1])
+
+
+def _over_naive(totals: Totals, application: Application, costs: Floats) -> list[Rate]:
+    """The rates of a cost over that of the best constant decision."""
+    counts = totals.sums("decisions", "n").sum(axis=-1)
+    priors = np.broadcast_to(application.class_priors(counts), counts.shape)[0]
+    naive = float((priors @ costs).min())
+    return rates_of_costs(totals, costs, _stated(totals, application), naive) if naive > 0 else []
+
+
+def priced(totals: Totals, application: Application) -> list[Rate]:
+    """The rates of a cost of the application."""
+    return rates_of_costs(totals, _matrix(totals, application), _stated(totals, application))
+
+
+def normalised(totals: Totals, application: Application) -> list[Rate]:
+    """The rates of that cost over the naive one."""
+    return _over_naive(totals, application, _matrix(totals, application))
+
+
+def erring(totals: Totals, application: Application) -> list[Rate]:
+    """The rates of the total error: every decision but the right one costs 1."""
+    return rates_of_costs(totals, _wrong(totals), _stated(totals, application))
+
+
+def not_erring(totals: Totals, application: Application) -> list[Rate]:
+    """Of 1 - total error: the same rates, taken away."""
+    return rates_of_costs(totals, _wrong(totals), _stated(totals, application), -1.0)
+
+
+def erring_normalised(totals: Totals, application: Application) -> list[Rate]:
+    """Those rates over the naive total error."""
+    return _over_naive(totals, application, _wrong(totals))
+
+
+def balanced(totals: Totals, _: Application) -> list[Rate]:
+    """The rates of the balanced error: every class weighs the same."""
+    costs = _wrong(totals)
+    return rates_of_costs(totals, costs, np.full(len(costs), 1 / len(costs)))
+
+
+def abstaining(totals: Totals, application: Application) -> list[Rate]:
+    """The rates at which trials of each class are left to someone else."""
+    classes, decisions = totals.sums("decisions", "n").shape[1:]
+    costs = np.zeros((classes, decisions))
+    costs[:, classes:] = 1.0
+    return rates_of_costs(totals, costs, _stated(totals, application))
+
+
+def _class_rate(code: int, decision: int, weight: float = 1.0, what: str = "") -> Rate:
+    """How often one class (0 nontarget, 1 target) is decided so."""
+    errors, trials = np.zeros((2, 2)), np.zeros((2, 2))
+    errors[code, decision], trials[code] = 1.0, 1.0
+    named, of = _NAMES["target" if code else "nontarget"]
+    return Rate("decisions", errors.ravel(), trials.ravel(), weight, what=what or named, of=of)
+
+
+def share_of(code: int, decision: int) -> Rule:
+    """The rule of the share of one class (0 nontarget, 1 target) that is decided so."""
+    rate = _class_rate(code, decision)
+    return Rule(rates=lambda *_: [rate])
+
+
+def of_accepted(wanted: int) -> Rule:
+    """The rule of the share of one class (0 nontarget, 1 target) among what is accepted."""
+    return Rule(rates=partial(_accepting, wanted), joined="odds")
+
+
+def _accepting(wanted: int, totals: Totals, application: Application) -> list[Rate]:
+    """That share as a rate of accepted trials; with stated priors the odds Pfa / recall."""
+    priors = _stated(totals, application)
+    if priors is None:
+        errors, accepted = np.zeros((2, 2)), np.zeros((2, 2))
+        errors[wanted, 1], accepted[:, 1] = 1.0, 1.0
+        return [Rate("decisions", errors.ravel(), accepted.ravel(), of="accepted trial")]
+    false, right = map(float, priors)
+    return [_class_rate(0, 1, false), _class_rate(1, 1, right, "accepted target")]
 
 
 def _rates(totals: Totals) -> tuple[Floats, Floats]:
@@ -119,45 +267,41 @@ def accuracy(totals: Totals, application: Application) -> Result:
     return 1 - np.asarray(error), 1 - np.asarray(naive)
 
 
-def balanced_error(totals: Totals, application: Application) -> Result:
+def balanced_error(totals: Totals, _: Application) -> Result:
     """Balanced error rate: 1 - mean_k R[k, k] (1 - unweighted average recall).
 
     Range [0, 1], lower is better; the reference is any constant decision, 1 - 1/K. Undefined when
     any class has no trials. Paper 003, section 3.1.
     """
-    del application
-    _, rates = _rates(totals)
+    rates = _rates(totals)[1]
     right = np.diagonal(rates, axis1=-2, axis2=-1)
     return 1 - right.mean(axis=-1), 1 - 1 / rates.shape[-2]
 
 
-def p_miss(totals: Totals, application: Application) -> Result:
+def p_miss(totals: Totals, _: Application) -> Result:
     """Miss rate: rejected targets / targets.
 
     Range [0, 1], lower is better; no reference (a naive baseline can have any rate). Undefined
     without targets. Paper 002, Eq. 1.
     """
-    del application
     return _rates(totals)[1][:, 1, 0], NONE
 
 
-def p_fa(totals: Totals, application: Application) -> Result:
+def p_fa(totals: Totals, _: Application) -> Result:
     """False-alarm rate: accepted nontargets / nontargets (also called false-positive rate).
 
     Range [0, 1], lower is better; no reference (a naive baseline can have any rate). Undefined
     without nontargets. Paper 002, Eq. 3; paper 001, A.1.2 (Eq. 12).
     """
-    del application
     return _rates(totals)[1][:, 0, 1], NONE
 
 
-def recall(totals: Totals, application: Application) -> Result:
+def recall(totals: Totals, _: Application) -> Result:
     """Recall: accepted targets / targets.
 
     Range [0, 1], higher is better; no reference (a naive baseline can have any rate). Undefined
     without targets. Paper 001, A.1.1 (Eq. 11).
     """
-    del application
     return _rates(totals)[1][:, 1, 1], NONE
 
 
@@ -199,168 +343,42 @@ def abstained(totals: Totals, application: Application) -> Result:
 _ACCURACY = (
     "accuracy means little without its reference, the share of the largest class; prefer nte"
 )
-
+_of = partial(measure, ("decisions",))
+_detection = partial(_of, detection=True)
+_miss = partial(_detection, errors="misses")
+_false = partial(_detection, errors="false_alarms")
+_PRIOR = ("prior",)
 MEASURES = (
-    Measure(
-        "nec",
-        nec,
-        DECISIONS,
-        "Normalised expected cost",
-        "lower",
-        "paper 003, 3.5",
-        interval=Rule(rates=normalised),
+    _of(nec, "Normalised expected cost", "paper 003, 3.5", Rule(rates=normalised)),
+    _of(expected_cost, "Expected cost", "paper 003, 3.1", Rule(rates=priced)),
+    _detection(
+        act_dcf, "Actual detection cost (normalised)", "paper 002, Eq. 8-11", Rule(rates=normalised)
     ),
-    Measure(
-        "expected_cost",
-        expected_cost,
-        DECISIONS,
-        "Expected cost",
-        "lower",
-        "paper 003, 3.1",
-        interval=Rule(rates=priced),
+    _detection(
+        detection_cost, "Detection cost (not normalised)", "paper 002, Eq. 8", Rule(rates=priced)
     ),
-    Measure(
-        "act_dcf",
-        act_dcf,
-        DECISIONS,
-        "Actual detection cost (normalised)",
-        "lower",
-        "paper 002, Eq. 8-11",
-        detection=True,
-        interval=Rule(rates=normalised),
+    _of(
+        nte, "Normalised total error", "paper 003, 3.5", Rule(rates=erring_normalised), uses=_PRIOR
     ),
-    Measure(
-        "detection_cost",
-        detection_cost,
-        DECISIONS,
-        "Detection cost (not normalised)",
-        "lower",
-        "paper 002, Eq. 8",
-        detection=True,
-        interval=Rule(rates=priced),
-    ),
-    Measure(
-        "nte",
-        nte,
-        DECISIONS,
-        "Normalised total error",
-        "lower",
-        "paper 003, 3.5",
-        uses=("prior",),
-        interval=Rule(rates=erring_normalised),
-    ),
-    Measure(
-        "total_error",
-        total_error,
-        DECISIONS,
-        "Total error rate",
-        "lower",
-        "paper 003, 3.1",
-        uses=("prior",),
-        interval=Rule(rates=erring),
-    ),
-    Measure(
-        "accuracy",
+    _of(total_error, "Total error rate", "paper 003, 3.1", Rule(rates=erring), uses=_PRIOR),
+    _of(
         accuracy,
-        DECISIONS,
         "Accuracy",
-        "higher",
         "paper 003, 3.5",
+        Rule(rates=not_erring),
+        direction="higher",
         advice=_ACCURACY,
         rule="accuracy-without-reference",
-        uses=("prior",),
-        interval=Rule(rates=not_erring),
+        uses=_PRIOR,
     ),
-    Measure(
-        "balanced_error",
-        balanced_error,
-        DECISIONS,
-        "Balanced error rate",
-        "lower",
-        "paper 003, 3.1",
-        uses=(),
-        interval=Rule(rates=balanced),
+    _of(balanced_error, "Balanced error rate", "paper 003, 3.1", Rule(rates=balanced), uses=()),
+    _miss(p_miss, "Miss rate", "paper 002, Eq. 1", share_of(1, 0), uses=()),
+    _false(p_fa, "False-alarm rate", "paper 002, Eq. 3", share_of(0, 1), uses=()),
+    _miss(recall, "Recall", "paper 001, A.1.1", share_of(1, 1), direction="higher", uses=()),
+    _false(
+        precision, "Precision", "paper 001, A.1.1", of_accepted(1), direction="higher", uses=_PRIOR
     ),
-    Measure(
-        "p_miss",
-        p_miss,
-        DECISIONS,
-        "Miss rate",
-        "lower",
-        "paper 002, Eq. 1",
-        detection=True,
-        uses=(),
-        errors="misses",
-        interval=share_of(1, 0),
-    ),
-    Measure(
-        "p_fa",
-        p_fa,
-        DECISIONS,
-        "False-alarm rate",
-        "lower",
-        "paper 002, Eq. 3",
-        detection=True,
-        uses=(),
-        errors="false_alarms",
-        interval=share_of(0, 1),
-    ),
-    Measure(
-        "recall",
-        recall,
-        DECISIONS,
-        "Recall",
-        "higher",
-        "paper 001, A.1.1",
-        detection=True,
-        uses=(),
-        errors="misses",
-        interval=share_of(1, 1),
-    ),
-    Measure(
-        "precision",
-        precision,
-        DECISIONS,
-        "Precision",
-        "higher",
-        "paper 001, A.1.1",
-        detection=True,
-        uses=("prior",),
-        errors="false_alarms",
-        interval=Rule(rates=lambda t, a: accepting(t, a, 1), joined="odds"),
-    ),
-    Measure(
-        "fpr",
-        p_fa,
-        DECISIONS,
-        "False-positive rate",
-        "lower",
-        "paper 001, A.1.2",
-        detection=True,
-        uses=(),
-        errors="false_alarms",
-        interval=share_of(0, 1),
-    ),
-    Measure(
-        "fdr",
-        fdr,
-        DECISIONS,
-        "False-discovery rate",
-        "lower",
-        "paper 001, A.1.2",
-        detection=True,
-        uses=("prior",),
-        errors="false_alarms",
-        interval=Rule(rates=lambda t, a: accepting(t, a, 0), joined="odds"),
-    ),
-    Measure(
-        "abstained",
-        abstained,
-        DECISIONS,
-        "Share abstained",
-        "lower",
-        "paper 003, 3.1",
-        uses=("prior",),
-        interval=Rule(rates=abstaining),
-    ),
+    _false(p_fa, "False-positive rate", "paper 001, A.1.2", share_of(0, 1), name="fpr", uses=()),
+    _false(fdr, "False-discovery rate", "paper 001, A.1.2", of_accepted(0), uses=_PRIOR),
+    _of(abstained, "Share abstained", "paper 003, 3.1", Rule(rates=abstaining), uses=_PRIOR),
 )

@@ -7,6 +7,7 @@ which a class has no trials. Accept when score >= t.
 """
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -17,16 +18,16 @@ from truecost.core.measure import (
     MISS,
     NONTARGETS,
     TARGETS,
-    Measure,
     Rate,
     Result,
     Rule,
     at_threshold,
+    one_of,
     share,
 )
 from truecost.core.sweep import EER_KINDS, Sweep
+from truecost.tasks.trials.measures.decisions import measure
 
-RANKING = ("ranking",)
 OWN = ":own"  # behind a rate: a subset chooses its own threshold, not that of the whole
 
 
@@ -58,7 +59,7 @@ def min_detection_cost(totals: Totals, application: Application) -> Result:
     return sweep.minimum(miss, fa), np.minimum(miss, fa)
 
 
-def eer(totals: Totals, application: Application, kind: str) -> Result:
+def eer(totals: Totals, _: Application, kind: str) -> Result:
     """Equal error rate: the error rate where Pmiss = Pfa.
 
     Definitions: `rocch` where the convex hull of the ROC meets the diagonal (default); `nearest`
@@ -67,20 +68,18 @@ def eer(totals: Totals, application: Application, kind: str) -> Result:
     thresholds around the crossing meets the diagonal. Range [0, 0.5] on the hull, [0, 1] otherwise,
     lower is better; 0.5 is chance. Paper 003, section 3.1, on what it does not tell.
     """
-    del application
     return totals.sweep("ranking").eer(kind), 0.5
 
 
-def auc(totals: Totals, application: Application) -> Result:
+def auc(totals: Totals, _: Application) -> Result:
     """Area under the ROC curve: probability that a target outscores a nontarget, ties half.
 
     Range [0, 1], higher is better; 0.5 is chance. Paper 003, section 3.1, on what it does not tell.
     """
-    del application
     return totals.sweep("ranking").auc(), 0.5
 
 
-def miss_at_fa(totals: Totals, application: Application, rate: float) -> Result:
+def miss_at_fa(totals: Totals, _: Application, rate: float) -> Result:
     """Least miss rate among the thresholds whose false-alarm rate is at most the given one.
 
     min Pmiss(t) over t with Pfa(t) <= rate. A subset has its miss rate at the threshold that is
@@ -88,11 +87,10 @@ def miss_at_fa(totals: Totals, application: Application, rate: float) -> Result:
     1], lower is better; the reference, chance, gets 1 - rate. Paper 003, section 3.1, on what it
     does not tell.
     """
-    del application
     return totals.sweep("ranking").miss_at([rate])[0][:, 0], 1 - rate
 
 
-def fa_at_miss(totals: Totals, application: Application, rate: float) -> Result:
+def fa_at_miss(totals: Totals, _: Application, rate: float) -> Result:
     """Least false-alarm rate among the thresholds whose miss rate is at most the given one.
 
     min Pfa(t) over t with Pmiss(t) <= rate. A subset has its false-alarm rate at the threshold that
@@ -100,14 +98,7 @@ def fa_at_miss(totals: Totals, application: Application, rate: float) -> Result:
     [0, 1], lower is better; the reference, chance, gets 1 - rate. Paper 003, section 3.1, on what
     it does not tell.
     """
-    del application
     return totals.sweep("ranking").fa_at([rate])[0][:, 0], 1 - rate
-
-
-def _kind(text: str) -> str:
-    if text not in EER_KINDS:
-        raise ValueError(f"choose one of {', '.join(EER_KINDS)}")
-    return text
 
 
 def _rate(text: str) -> float:
@@ -127,19 +118,16 @@ def _both(position: int) -> list[Rate]:
     return [at_threshold(1, position), at_threshold(0, position)]
 
 
-def _at_equal_errors(totals: Totals, application: Application, kind: str) -> list[Rate]:
+def _at_equal_errors(totals: Totals, *_: object) -> list[Rate]:
     """Misses and false alarms at the threshold where their rates are nearest."""
-    del application, kind
     return _both(totals.sweep("ranking").nearest())
 
 
-def _at_rate_of_fa(totals: Totals, application: Application, rate: float) -> list[Rate]:
-    del application
+def _at_rate_of_fa(totals: Totals, _: Application, rate: float) -> list[Rate]:
     return _both(_position(totals, float(totals.sweep("ranking").miss_at([rate])[1][0, 0])))
 
 
-def _at_rate_of_misses(totals: Totals, application: Application, rate: float) -> list[Rate]:
-    del application
+def _at_rate_of_misses(totals: Totals, _: Application, rate: float) -> list[Rate]:
     chosen = float(totals.sweep("ranking").fa_at([rate])[1][0, 0])
     return _both(_position(totals, chosen))[::-1]
 
@@ -166,90 +154,56 @@ def _at_least_normalised(totals: Totals, application: Application) -> list[Rate]
 
 _CHOSEN = "it chooses its threshold on the evaluation data: it says nothing about decisions in use"
 _SWEPT = "it sweeps all thresholds: it says nothing about decisions in use; prefer act_dcf or cllr"
+_of = partial(measure, ("ranking",), detection=True)
+_chosen = partial(_of, advice=_CHOSEN, rule="threshold-on-evaluation-data")
+_at_rate = partial(_of, advice=_CHOSEN, rule="fpr-at-fnr", parse=_rate, uses=())
 
 MEASURES = (
-    Measure(
-        "min_dcf",
+    _chosen(
         min_dcf,
-        RANKING,
         "Minimum detection cost (normalised)",
-        "lower",
         "paper 002, 2.3",
-        advice=_CHOSEN,
-        rule="threshold-on-evaluation-data",
-        detection=True,
+        Rule(rates=_at_least_normalised, optimistic=True),
         minimum_of="act_dcf",
-        interval=Rule(rates=_at_least_normalised, optimistic=True),
     ),
-    Measure(
-        "min_detection_cost",
+    _chosen(
         min_detection_cost,
-        RANKING,
         "Minimum detection cost",
-        "lower",
         "paper 002, Eq. 8-9",
-        advice=_CHOSEN,
-        rule="threshold-on-evaluation-data",
-        detection=True,
+        Rule(rates=_at_least_cost, optimistic=True),
         minimum_of="detection_cost",
-        interval=Rule(rates=_at_least_cost, optimistic=True),
     ),
-    Measure(
-        "eer",
+    _chosen(
         eer,
-        RANKING,
         "Equal error rate",
-        "lower",
         "paper 003, 3.1",
+        Rule(rates=_at_equal_errors, joined="equal"),
         parameter="rocch",
-        parse=_kind,
-        advice=_CHOSEN,
-        rule="threshold-on-evaluation-data",
-        detection=True,
+        parse=partial(one_of, EER_KINDS),
         uses=(),
-        interval=Rule(rates=_at_equal_errors, joined="equal"),
     ),
-    Measure(
-        "auc",
+    _of(
         auc,
-        RANKING,
         "Area under the ROC curve",
-        "higher",
         "paper 003, 3.1",
+        Rule("logit"),
+        direction="higher",
         advice=_SWEPT,
         rule="threshold-swept",
-        detection=True,
         uses=(),
-        interval=Rule("logit"),
     ),
-    Measure(
-        "miss_at_fa",
+    _at_rate(
         miss_at_fa,
-        RANKING,
         "Miss rate at a false-alarm rate",
-        "lower",
         "paper 003, 3.1",
+        Rule(rates=_at_rate_of_fa, joined="at"),
         parameter="0.01",
-        parse=_rate,
-        advice=_CHOSEN,
-        rule="fpr-at-fnr",
-        detection=True,
-        uses=(),
-        interval=Rule(rates=_at_rate_of_fa, joined="at"),
     ),
-    Measure(
-        "fa_at_miss",
+    _at_rate(
         fa_at_miss,
-        RANKING,
         "False-alarm rate at a miss rate",
-        "lower",
         "paper 003, 3.1",
+        Rule(rates=_at_rate_of_misses, joined="at"),
         parameter="0.1",
-        parse=_rate,
-        advice=_CHOSEN,
-        rule="fpr-at-fnr",
-        detection=True,
-        uses=(),
-        interval=Rule(rates=_at_rate_of_misses, joined="at"),
     ),
 )

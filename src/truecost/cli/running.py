@@ -1,0 +1,382 @@
+"""Running a study from the command line: what it prints, writes and plans. `methods score`,
+`compare` and `run`: sets of runs over seeds and training sets; `protocol spurious`: what tells the
+class of a sample and should not.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from truecost.cli.options import (
+    KEPT,
+    PLAIN,
+    Given,
+    Kept,
+    Measures,
+    Names,
+    Output,
+    Subsets,
+    Switch,
+    Whole,
+    keys_of,
+    of_trials,
+    parsed,
+    study_of,
+)
+from truecost.errors import UsageError
+from truecost.options import declared, picked
+from truecost.protocol.options import MethodsTable, SpuriousTable
+from truecost.study.tables import DataTable, IntervalTable
+from truecost.tasks import DEFAULT
+from truecost.tasks import find as find_task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from truecost.cli.tables import Columns
+    from truecost.cli.terminal import Screen
+    from truecost.face import Face
+    from truecost.study import Outcome, Study
+
+
+CODABENCH = """INPUT OUTPUT: score INPUT/res against INPUT/ref and write OUTPUT/scores.json and
+OUTPUT/detailed_results.html, as a Codabench scoring program does."""
+SPARED = (
+    "the width of an interval shrinks with the square root of the number of units; a fifth more "
+    "is planned, so that about 87% of such plans reach the wanted width"
+)
+
+
+def scored() -> "Callable[..., Any]":
+    """`score` of the task that is meant where none is named: it scores for Codabench too."""
+    from truecost.cli import verbs
+    from truecost.verbs import options_of
+
+    face = find_task(DEFAULT)
+    kind = Annotated[tuple[str, str] | None, Parameter(negative=(), help=CODABENCH)]
+    others = {"codabench": (kind, None), **verbs.others_of(face, "score")}
+    return verbs.command(face, "score", options_of(face), others, _scored)
+
+
+def _scored(
+    face: "Face", name: str, files: "Sequence[str]", study: "Study", others: "Mapping[str, Any]"
+) -> int:
+    """Score files, or a submission of Codabench."""
+    from truecost.cli.verbs import run_command
+
+    output, folders = others["output"], others["codabench"]
+    if folders is None:
+        code: int = run_command(face, name, files, study, others)
+        return code
+    if files or output.output is not None:
+        raise UsageError("--codabench names its own files: leave out files and --output")
+    if output.ledger is not None:
+        raise UsageError(
+            "--codabench scores one submission and keeps no ledger: leave out --ledger"
+        )
+    from truecost.cli.terminal import Screen
+    from truecost.study.ranking import codabench
+
+    source, target = folders
+    screen = Screen(output)
+    with screen.progress() as progress:
+        outcome = codabench(study, source, target, progress)
+    return report(outcome, output, screen)  # for the log of the run
+
+
+def planned(chosen: "Study", half_width: float | None, output: Output) -> None:
+    """Run a study and print how many units narrow its intervals."""
+    from truecost import study
+    from truecost.cli.terminal import Screen, plan_table
+    from truecost.study.outcome import json_text
+    from truecost.study.running import check_half_width, plan_rows
+
+    if output.output is not None:
+        raise UsageError("plan writes no directory: leave out --output")
+    check_half_width(half_width)
+    screen = Screen(output)
+    if printed_instead(chosen, output):
+        return
+    outcome = study.run(chosen)
+    screen.explain(outcome)
+    rows = plan_rows(outcome, half_width)
+    if output.json:
+        print(json_text({"rows": rows}), end="")
+    else:
+        screen.show(plan_table(rows))
+        screen.say(SPARED)
+        if said := _counted_by(outcome):
+            screen.say(said)
+        for text in find_task(chosen.task).load().planned(outcome):
+            screen.say(text)
+    screen.advise(outcome.problems)
+
+
+def _counted_by(outcome: "Outcome") -> str:
+    """Of several factors which one the units are of; empty where there is one."""
+    units = outcome.estimates[0].units_by_factor
+    if len(units) < 2:
+        return ""
+    least = min(units, key=lambda name: units[name])
+    others = ", ".join(f"{name} ({n})" for name, n in units.items() if name != least)
+    return f"units are those of {least}, of which there are fewest; those of {others} grow alike"
+
+
+def execute(
+    study: "Study",
+    output: Output,
+    further: "Callable[[Outcome], None] | None" = None,
+    beside: str | None = None,
+) -> int:
+    """Run a study, print and write what it found; returns the exit code that its gates ask for.
+
+    `further` writes what else is made of the outcome, before anything is printed. A ledger is kept
+    `beside` the file of a study.
+    """
+    from truecost.cli.studies import ledger_of, noted
+    from truecost.cli.terminal import Screen
+    from truecost.study import run
+
+    if printed_instead(study, output):
+        return 0
+    if output.output is not None:
+        from truecost.study import check_target
+
+        check_target(output.output)  # before the work, not after it
+    place = ledger_of(study, output, beside)
+    screen = Screen(output)
+    with screen.progress() as progress:
+        outcome = run(study, progress)
+    outcome = noted(outcome, study, place, screen)
+    if further is not None:
+        further(outcome)
+    return report(outcome, output, screen)
+
+
+def printed_instead(study: "Study", output: Output, method: str | None = None) -> bool:
+    """Print the study or what to cite, when that was asked for in place of running it.
+
+    `method` is that of a calibration.
+    """
+    if output.print_config:
+        print(study.to_toml(), end="")
+    elif output.cite:
+        print(cited(study, method), end="")
+    return output.print_config or output.cite
+
+
+def cited(study: "Study", method: str | None = None) -> str:
+    """BibTeX for the measures of a study, or those of its score type, for its intervals and for a
+    method of calibration.
+    """
+    from truecost.report.citations import bibtex
+    from truecost.tasks.measures import find
+
+    kind = "llr" if method and study.data.type == "score" else study.data.type  # calibrated
+    work, interval = find_task(study.task).load(), study.interval
+    measures = study.measures or work.defaults(kind)
+    calibration = f"|calibrated:{method}:" if method else ""
+    marks = [*work.marks(study)]
+    marks += [f"{calibration}|resample:unit:{interval.resample}|{interval.method}:"]
+    return bibtex([find(name, study.task or DEFAULT).key for name in measures], marks)
+
+
+def report(
+    outcome: "Outcome",
+    output: Output,
+    screen: "Screen",
+    table: "Callable[[Outcome], list[Columns]] | None" = None,
+) -> int:
+    """Print the outcome, write its directory, and advise; returns the exit code of its gates.
+
+    `table` makes the tables that are printed; values and comparisons when left out.
+    """
+    from truecost import study
+    from truecost.cli.tables import layout_of
+    from truecost.cli.terminal import brief, result_table
+    from truecost.core.digits import assumed
+
+    layout = layout_of(outcome.task)
+    screen.explain(outcome)
+    target = None if output.output is None else study.write(outcome, output.output)
+    if output.json:
+        print(outcome.to_json(), end="")
+    else:
+        screen.show(table(outcome) if table else result_table(outcome, output.verbose))
+        whole = table or output.verbose or layout.whole(outcome)
+        told = brief(outcome)
+        further = any("subset" in e.dims and e.label not in told for e in outcome.estimates)
+        if further and not whole:
+            screen.say(f"subsets: {' and '.join(told)} only; -v shows every measure")
+        for part in outcome.parts:
+            if said := assumed(part.estimates):
+                screen.say(f"{part.title or 'application'}: {said}")
+    advised = layout.told(outcome)  # a result: it stands in JSON too
+    if advised and not output.json:
+        screen.tell(advised)
+    for remark in (text for text in outcome.remarks if text not in advised):
+        screen.say(remark)
+    screen.advise(outcome.problems)
+    code = _judged(outcome, screen) if outcome.gates else 0
+    if target is not None:
+        screen.say(f"report: {target / 'report.html'}")
+    return code
+
+
+def _judged(outcome: "Outcome", screen: "Screen") -> int:
+    """Print how the gates turned out; their exit code."""
+    from truecost.gates import append_step_summary, exit_code, markdown
+
+    screen.judge(outcome.gates)
+    append_step_summary(markdown(outcome.gates))
+    return exit_code(outcome.gates)
+
+
+_OF_TRIALS = of_trials("Data", "Application", "Interval")
+
+
+@parsed(*picked(MethodsTable, "runs", "column"), *_OF_TRIALS)
+def score(
+    *files: Annotated[str, Parameter(negative=())],
+    given: Given,
+    measure: Measures = (),
+    subset: Subsets = (),
+    output: Kept = KEPT,
+) -> int:
+    """Score methods: what one run gives, and what runs give on average.
+
+    Example: truecost methods score "runs/*.csv" --runs seed --type llr --map id=trial,unit=speaker
+
+    Parameters
+    ----------
+    files
+        Files of runs on the same trials: PATH, or a pattern in quotes; NAME=PATTERN names a method.
+    """
+    return _execute(files, given, measure, subset, output)
+
+
+@parsed(*picked(MethodsTable, "runs", "column", "estimator"), *_OF_TRIALS)
+def compare(
+    *files: Annotated[str, Parameter(negative=())],
+    given: Given,
+    measure: Measures = (),
+    subset: Subsets = (),
+    output: Kept = KEPT,
+) -> int:
+    """Compare methods with the first: the same test units, independent runs.
+
+    Example: truecost methods compare A="runs/a-*.csv" B="runs/b-*.csv" --runs seed --type llr
+
+    Parameters
+    ----------
+    files
+        Files of runs on the same trials, NAME=PATH or NAME="PATTERN"; the first is the baseline.
+    """
+    return _execute(files, given, measure, subset, output, compare=True)
+
+
+def _execute(
+    files: tuple[str, ...],
+    given: Given,
+    measure: "Sequence[str]",
+    subset: "Sequence[str]",
+    output: Output,
+    *,
+    compare: bool = False,
+) -> int:
+    """Lay what was given over [methods] of the study, and run it."""
+    of_trials = {o: value for o, value in given.items() if o.owner is not MethodsTable}
+    study = study_of((), of_trials, measure, subset, output.config)
+    table = MethodsTable(files=files, compare=compare or None, **keys_of(given, MethodsTable))
+    return execute(study.with_table(table.over(study.table(MethodsTable))), output)
+
+
+@parsed(*of_trials("Interval"))
+def run(
+    study: str,
+    /,
+    *,
+    resume: Switch = False,
+    workers: Whole = None,
+    given: Given,
+    output: Kept = KEPT,
+) -> int:
+    """Train methods over seeds and training sets, score every run, and compare the methods.
+
+    Each run is a program of yours: [training] of the study says how it is called, with {train},
+    {seed} and {out} in its words. Runs that are done stay done, whatever is killed (--resume).
+
+    Example: truecost methods run methods.toml -o out
+
+    Parameters
+    ----------
+    study
+        TOML file; paths in it are meant from its folder. See: truecost schema study
+    resume
+        Go on where runs are: after a fault, or with more seeds, training sets or methods.
+    workers
+        Trainings at the same time; the result does not depend on it. Default: one a core.
+    """
+    import msgspec
+
+    from truecost.cli.studies import live
+    from truecost.protocol.study.trainings import check_training
+    from truecost.study import Study
+
+    if output.config is not None:
+        raise UsageError("methods run takes its settings from the study file: leave out --config")
+    chosen = Study(interval=IntervalTable(**keys_of(given))).over(Study.read(study))
+    if workers is not None:
+        training = msgspec.structs.replace(chosen.training, workers=workers)
+        chosen = msgspec.structs.replace(chosen, training=training)
+    check_training(chosen)
+    return live(chosen, output, resume=resume, beside=study)
+
+
+SPURIOUS = {option.key: option for option in declared(SpuriousTable)}
+_OF_SCORES = (
+    *("type", "target", "classes", "missing", "llr_base", "training_prior", "threshold"),
+    *("clip", "allow_reversed", "input_format"),
+)
+_MAP = "Columns of their files, as KEY=COLUMN,...: id, score; labels are those of the samples."
+
+
+@parsed(
+    *(option for option in SPURIOUS.values() if option.key not in ("samples", "seed")),
+    *picked(DataTable, *_OF_SCORES, group="Systems"),
+    *picked(DataTable, "map", flag="system_map", help=_MAP, group="Systems"),
+    *of_trials("Application", "Interval"),
+)
+def spurious(
+    samples: str | None = None,
+    /,
+    *,
+    given: Given,
+    system: Annotated[tuple[str, ...], Parameter(negative=(), group="Systems")] = (),
+    measure: Names = (),
+    subset: Subsets = (),
+    output: Output = PLAIN,
+) -> int:
+    """Predict the class from what should not tell it: conditions, or the audio without speech.
+
+    Each sample is predicted by what others say, whole groups apart. Where the whole interval of the
+    normalised cross entropy lies below 1, the data can be solved without their content; systems
+    are compared with that.
+
+    Example: truecost protocol spurious samples.csv --map id=utt,label=y,group=spk
+    --conditions device,duration
+
+    Parameters
+    ----------
+    samples
+        Table of samples: id, class, groups (speakers, sessions), conditions, paths of wav files.
+    system
+        NAME=FILE: scores of a system on the same samples; may be repeated.
+    measure
+        NAME or NAME:PARAMETER, beside nce and nec; may be repeated or separated by commas.
+    """
+    if samples is None and output.config is None:
+        raise UsageError("name the table of samples, or a study with a table [spurious] (--config)")
+    more = {"samples": samples, "seed": keys_of(given, IntervalTable).get("seed")}
+    asked = {SPURIOUS[key]: value for key, value in more.items() if value is not None}
+    return execute(study_of(system, {**given, **asked}, measure, subset, output.config), output)

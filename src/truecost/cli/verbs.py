@@ -1,0 +1,238 @@
+"""The verbs of tasks as commands: `verb(face, name)` is a function that the parser reads."""
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
+
+from cyclopts import Parameter
+
+from truecost.cli.options import (
+    MEASURE,
+    Checked,
+    Given,
+    Kept,
+    Names,
+    Output,
+    Switch,
+    Whole,
+    headings,
+    keys_of,
+    parsed,
+    signed,
+)
+from truecost.errors import UsageError
+from truecost.face import VERBS, Face, at
+from truecost.options import Declared, declared
+from truecost.verbs import further_of
+
+if TYPE_CHECKING:
+    from truecost.study import Study
+
+
+def ranked(study: "Study", keep_going: bool, output: Output) -> int:
+    """Rank the systems of a study and print their standings."""
+    from truecost.cli.running import printed_instead, report
+    from truecost.cli.terminal import Screen, beside_board, standings_table
+    from truecost.study import check_target
+    from truecost.study.ranking import rank
+
+    if printed_instead(study, output):
+        return 0
+    if output.output is not None:
+        check_target(output.output)
+    screen = Screen(output)
+    with screen.progress() as progress:
+        outcome = rank(study, progress, keep_going=keep_going)
+    table = standings_table(outcome, screen.out.width)
+    code = report(outcome, output, screen, lambda _: [table])
+    if not output.json and (said := beside_board(outcome, table, output.output)):
+        screen.say(said)
+    return code
+
+
+EXIT_INPUT = 3
+
+
+def validated(study: "Study", wanted: str | None, strict: bool, output: Checked) -> int:
+    """Print the checks of the files of a study; the exit code says whether they are valid."""
+    import json
+
+    from truecost.cli.running import printed_instead
+    from truecost.study.validation import checked, validate
+
+    if output.output is not None:
+        raise UsageError("validate writes no directory: leave out --output")
+    if printed_instead(study, output):
+        return 0
+    found = validate(study, wanted)
+    outcome = checked(found, strict, study.task)
+    if output.json:
+        content = {n: [vars(c) for c in of] for n, of in found.items()}
+        print(json.dumps({"valid": outcome.valid, "systems": content}, indent=2))
+    else:
+        shown = {n: [c for c in of if c.state != "ok"] for n, of in found.items()}
+        print(replace(outcome, checks=shown) if output.quiet else outcome)
+    return 0 if outcome.valid else EXIT_INPUT
+
+
+HELP = {
+    "measure": MEASURE,
+    "subset": "A column (each level is a subset) or a condition on columns; may be repeated.",
+    "half_width": "Wanted half-width of the interval.",
+    "strict": "Warnings make a file invalid too.",
+    "keep_going": "Leave out invalid submissions and say so, in place of stopping at them.",
+    "wanted": "File with what has to be there.",
+    "further": "A further reference; may be repeated.",
+    "worst": "How many of the worst are kept with their alignment; 0 for none. Default: 5.",
+}
+Command = Callable[..., Any]
+P = inspect.Parameter
+
+
+def verb(face: Face, name: str) -> Command:
+    """A verb of a task as the parser reads it.
+
+    It has the signature and the help that the face asks for.
+    """
+    from truecost.verbs import options_of
+
+    return command(face, name, options_of(face, name), others_of(face, name), run_command)
+
+
+def command(
+    face: Face,
+    name: str,
+    options: tuple[Declared, ...],
+    others: Mapping[str, tuple[Any, Any]],
+    done: Callable[..., Any],
+    about: str = "",
+    own: Mapping[str, Any] | None = None,
+) -> Command:
+    """A command with the files and the options of a task.
+
+    `others`: types and defaults of further parameters. `done` is called with face, name, files, the
+    study that the options make, laid over that of --config, and others. `about`: what help says of
+    it, where the face does not. `own`: further keys of the table of the task.
+    """
+    leads = bool(face.leading) and name != "validate"
+    parameters = [P("files", P.VAR_POSITIONAL, annotation=Annotated[str, Parameter(negative=())])]
+    if leads:
+        parameters.insert(0, P("reference", P.POSITIONAL_ONLY, default=None, annotation=str | None))
+    parameters.append(P("given", P.KEYWORD_ONLY))
+    for key, (kind, default) in others.items():
+        parameters.append(P(key, P.KEYWORD_ONLY, default=default, annotation=kind))
+
+    def made(*files: str | None, given: Given, **said: Any) -> Any:
+        from truecost.study.paths import name_systems
+        from truecost.verbs import study_of
+
+        first, rest = (files[:1], files[1:]) if leads else ((), files)
+        lead, further = [*filter(None, first)], said.get("further", ())
+        if leads and further and not lead:
+            raise UsageError("--reference gives further references: name the first one before them")
+        more = {key: said.get(key, default) for key, (_, default) in others.items()}
+        study = study_of(
+            face,
+            dict(name_systems([file for file in rest if file is not None], folders=face.folders)),
+            given,
+            references=(*lead, *further),
+            measures=more.get("measure", ()),
+            subsets=more.get("subset", ()),
+            worst=more.get("worst"),
+            config=more["output"].config,
+            compare=name == "compare",
+            own=own,
+        )
+        return done(face, name, rest, study, more)
+
+    made.__name__ = name
+    made.__doc__ = _help(face, name, [*others], leads=leads, about=about)
+    return parsed(*options)(signed(made, parameters))
+
+
+def others_of(face: Face, name: str) -> dict[str, tuple[Any, Any]]:
+    """The parameters of a verb beside its files and the options of tables."""
+    switch, texts = (Switch, False), (Names, ())
+    found: dict[str, tuple[Any, Any]] = {}
+    if face.leading:
+        shown = name == "validate" or "further" in face.about
+        named = Parameter(name=f"--{face.leading[0]}", negative=(), show=shown)
+        found["further"] = (Annotated[tuple[str, ...], named], ())
+    if name == "plan":
+        found["half_width"] = (float | None, None)
+    if name == "validate":
+        if face.wanted:
+            option = Parameter(name=f"--{face.wanted}")
+            found["wanted"] = (Annotated[str | None, option], None)
+        return {**found, "strict": switch, "output": (Checked, Checked())}
+    for key in further_of(face, name):
+        found[key.removesuffix("s")] = (Whole, None) if key == "worst" else texts
+    if name in ("score", "compare"):
+        if face.outputs:
+            kind = headings(declared(at(face.outputs)))["Output"]
+            found["beside"] = (kind, kind())
+        return {**found, "output": (Kept, Kept())}
+    if name == "leaderboard":
+        found["keep_going"] = switch
+    return {**found, "output": (Output, Output())}
+
+
+def _help(face: Face, name: str, others: Sequence[str], *, leads: bool, about: str = "") -> str:
+    """The text of a command's help, as a docstring."""
+    said = face.about
+    called = "truecost" if face.unnamed else f"truecost {face.name}"
+    lines = [about or said.get(name) or VERBS.get(name, ""), ""]
+    if name in face.examples:
+        lines += [f"Example: {called} {name} {face.examples[name]}", ""]
+    lines += ["Parameters", "----------"]
+    if leads:
+        lines += ["reference", f"    {said.get('reference', 'File with what is right.')}"]
+    files = said.get("files", "Files of the systems")
+    lines += ["files", f"    {files}; NAME=PATH names a system."]
+    for key in others:
+        text = said.get(key, HELP.get(key, ""))
+        if key == "further" and not leads:
+            text = said.get("reference", text)
+        if key == "half_width":
+            text = f"{text} Default: half the present one."
+        if text:
+            lines += [key, f"    {text}"]
+    return "\n".join(lines)
+
+
+def run_command(
+    face: Face, name: str, _: Sequence[str], study: "Study", others: Mapping[str, Any]
+) -> Any:
+    """Run the study as a verb asks for."""
+    output = others["output"]
+    if name == "validate":
+        return validated(study, others.get("wanted"), others["strict"], output)
+    if name == "plan":
+        from truecost.cli.running import planned
+
+        return planned(study, others["half_width"], output)
+    if name == "leaderboard":
+        return ranked(study, others["keep_going"], output)
+    if name == "compare" and len(study.systems) < 2:
+        lead = "a reference and " if face.leading else ""
+        raise UsageError(f"a comparison needs {lead}at least two systems")
+    from truecost.cli.running import execute
+
+    beside = others.get("beside")
+    write = None if beside is None else at(face.outputs)(**keys_of(beside.given())).writer(study)
+    return execute(study, output, write)
+
+
+def __getattr__(name: str) -> Command:
+    """The command of a task and a verb, such as `terms__score`: made when it is asked for."""
+    from truecost.tasks import find
+
+    task, mark, called = name.partition("__")
+    if mark and task:
+        if find(task).unnamed and called == "score":
+            from truecost.cli.running import scored
+
+            return scored()
+        return verb(find(task), called)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,265 @@
+"""The bytes of files, read whole or a block at a time within limits; how paths are shown; TOML.
+
+A gzipped file is unpacked on the way, a block at a time too, so that one that would fill the memory
+when unpacked does not. How much a compressed file may hold and how long a line may be is limited;
+environment variables lift that (`UNPACKED`, `LINE`). Devices are no files.
+"""
+
+import hashlib
+import io
+import math
+import os
+import stat
+import sys
+import tomllib
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any, TypeVar
+
+from truecost.errors import InputError, UsageError
+from truecost.formats.publishing import tidy
+from truecost.names import STANDARD_INPUT
+
+Kind = TypeVar("Kind")
+BLOCK = 1 << 18
+GZIP = b"\x1f\x8b"
+WITH_HEADER = 31  # zlib's window bits of gzip data
+HELD = 1 << 28  # bytes that are kept while the size of what is packed is found out
+BEFORE = b"\xef\xbb\xbf\xfe\xff\0 \t\r\n"  # what may stand before the first sign of a text
+LINELESS = (b"<", b"[", b"PK", b"PAR1", b"\x93NUMPY")  # XML, JSON, arrays: they need no lines
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A number of bytes, and the environment variable that states another one."""
+
+    variable: str
+    default: float
+
+    @property
+    def size(self) -> float:
+        """The limit that holds; UsageError when the variable is no number above 0."""
+        given = os.environ.get(self.variable) or str(self.default)
+        try:
+            size = float(given)
+        except ValueError:
+            size = math.nan
+        if not size > 0:
+            raise UsageError(
+                f"the environment variable {self.variable} is {given!r}; expected a number of "
+                f"bytes, such as 8e9, or inf for no limit"
+            )
+        return size
+
+    def lifted(self) -> str:
+        """The limit and what lifts it, for messages."""
+        return (
+            f"the limit of {self.size:.12g} bytes; if the file is as it should be, set the "
+            f"environment variable {self.variable} to a larger number"
+        )
+
+
+UNPACKED = Limit("TRUECOST_MAX_UNPACKED", 2e9)
+LINE = Limit("TRUECOST_MAX_LINE", 64e6)
+
+
+def source_name(path: str) -> str:
+    """How a path is named in messages."""
+    return "standard input" if path in STANDARD_INPUT else path
+
+
+def blocks(path: str, size: int = BLOCK) -> Iterator[bytes]:
+    """The bytes of a file or of standard input, unpacked when gzipped, in blocks of `size` at most.
+
+    No block is empty: an empty file has none.
+    """
+    packed, stored = _peeked(stored_blocks(path, size))
+    return _lined(
+        _unpacked(stored, source_name(path), size) if packed else stored, source_name(path)
+    )
+
+
+def read_bytes(path: str) -> bytes:
+    """The bytes of a file or of standard input, unpacked when gzipped.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read, is a device, the gzip data are damaged or cut short, or it holds
+        more than the limits of `truecost.formats.opening`, before that fills the memory.
+    """
+    source = source_name(path)
+    packed, stored = _peeked(stored_blocks(path))
+    if not packed:
+        return _joined(_lined(stored, source))
+    kept, held, size = io.BytesIO(), io.BytesIO(), 0
+
+    def keeping() -> Iterator[bytes]:
+        for piece in stored:
+            kept.write(piece)
+            yield piece
+
+    for block in _lined(_unpacked(keeping(), source, BLOCK), source):
+        size += len(block)
+        if size <= HELD:
+            held.write(block)
+    if size <= HELD:
+        return held.getvalue()
+    held.close()
+    return _joined(_unpacked(pieces(kept.getvalue()), source, BLOCK))
+
+
+def first_line(path: str) -> bytes:
+    """The first line of a file, or as much of it as is there; InputError as `blocks` says."""
+    begun: list[bytes] = []
+    for block in blocks(path):
+        begun.append(block)
+        if b"\n" in block or begun[0].startswith(LINELESS):
+            break
+    return b"".join(begun).partition(b"\n")[0]
+
+
+def stored_blocks(path: str, size: int = BLOCK) -> Iterator[bytes]:
+    """The bytes of a file or of standard input as they are, in blocks of `size` at most."""
+    if path in STANDARD_INPUT:
+        yield from _read(sys.stdin.buffer, source_name(path), size)
+        return
+    with opened(path) as file:
+        yield from _read(file, path, size)
+
+
+def opened(path: str | Path) -> io.BufferedReader:
+    """A file, opened to read; what a killed command hid of it is put back first.
+
+    A device has no end, and is refused; a pipe is none.
+    """
+    place = Path(path)
+    try:
+        if not os.path.lexists(place):
+            tidy(place.parent)
+        mode = place.stat().st_mode
+        if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
+            raise InputError(f"{path}: is a device; expected a file, or - for standard input")
+        return place.open("rb")
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file or folder") from None
+    except (OSError, ValueError) as error:  # ValueError: a NUL byte in the name
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{path}: cannot be read ({why})") from error
+
+
+def pieces(data: bytes, size: int = BLOCK) -> Iterator[bytes]:
+    """Bytes that are there already, a block at a time."""
+    for start in range(0, len(data), size):
+        yield data[start : start + size]
+
+
+def _read(file: IO[bytes], source: str, size: int) -> Iterator[bytes]:
+    try:
+        while piece := file.read(size):
+            yield piece
+    except OSError as error:
+        raise InputError(f"{source}: cannot be read ({error.strerror or error})") from error
+
+
+def _peeked(stored: Iterator[bytes]) -> tuple[bool, Iterator[bytes]]:
+    """Whether blocks are gzip data, and all of them again."""
+    first = next(stored, b"")
+    return first.startswith(GZIP), chain([first] * bool(first), stored)
+
+
+def _joined(found: Iterable[bytes]) -> bytes:
+    """Blocks as one, without a second copy of them."""
+    stream = io.BytesIO()
+    stream.writelines(found)
+    return stream.getvalue()
+
+
+def _lined(found: Iterable[bytes], source: str) -> Iterator[bytes]:
+    """The blocks, with no line in them that is too long."""
+    limit, text, since = LINE.size, None, 0
+    for block in found:
+        if text is None and (begun := block.lstrip(BEFORE)):
+            text = not begun.startswith(LINELESS)
+        first = block.find(b"\n")
+        if text is not False and since + (len(block) if first < 0 else first) > limit:
+            raise InputError(f"{source}: a line is longer than {LINE.lifted()}")
+        since = len(block) - block.rfind(b"\n") - 1 + (since if first < 0 else 0)
+        yield block
+
+
+def _unpacked(packed: Iterator[bytes], source: str, size: int) -> Iterator[bytes]:
+    """What gzip data hold; a file may have several members, one after another."""
+    unpacker, first = zlib.decompressobj(WITH_HEADER), True
+    total, limit = 0, UNPACKED.size
+    try:
+        for piece in packed:
+            left = piece
+            while left:
+                if unpacker.eof:
+                    left = left.lstrip(b"\0")  # padding between members, as of a tape
+                    if not left:
+                        break
+                    unpacker = zlib.decompressobj(WITH_HEADER)
+                block = unpacker.decompress(left, size)
+                left = unpacker.unconsumed_tail or unpacker.unused_data
+                if first and block.startswith(GZIP):
+                    raise InputError(
+                        f"{source}: the file is gzipped twice: unpack it once (gunzip)"
+                    )
+                first = first and not block
+                total += len(block)
+                if total > limit:
+                    raise InputError(
+                        f"{source}: holds, when unpacked, more than {UNPACKED.lifted()}"
+                    )
+                if block:
+                    yield block
+    except zlib.error as error:
+        raise InputError(f"{source}: the gzip data are damaged ({error})") from error
+    if not unpacker.eof:
+        raise InputError(f"{source}: the gzip data are cut short")
+
+
+def sha256(path: str) -> str:
+    """SHA-256 in hexadecimal of a file's bytes, or of the names and bytes of a folder's files."""
+    digest, files = hashlib.sha256(), [Path(path)]
+    if Path(path).is_dir():
+        from truecost.formats.reading import files_of
+
+        files = files_of(Path(path))
+    for file in files:
+        if len(files) > 1:
+            digest.update(file.name.encode() + b"\0")
+        for block in stored_blocks(str(file)):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def decoded(data: bytes, kind: type[Kind], source: str, no: str, wanted: str) -> Kind:
+    """JSON as a struct; `no`: that it is none of these, `wanted`: what is expected."""
+    import msgspec
+
+    try:
+        data.decode("utf-8")  # decoding is lazy: texts that are never read would pass
+        return msgspec.json.decode(data, type=kind)
+    except msgspec.ValidationError as error:
+        said = str(error).replace("`", "").replace(" - at $.", ", at ")
+        raise InputError(f"{source}: {no} ({said}); {wanted}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{source}: is no JSON ({error}); {wanted}") from error
+
+
+def read_toml(path: str) -> dict[str, Any]:
+    """The tables of a TOML file."""
+    data = read_bytes(path)
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(f"{path}, line {line}: the text is not UTF-8; save the file so") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path}: this is no valid TOML: {error}") from error

@@ -1,0 +1,337 @@
+"""The settings of a source of streams, `[source]` of a study; items from a table of features."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import msgspec
+import numpy as np
+import polars as pl
+
+from truecost.errors import InputError, UsageError, counted, first_five, named, near
+from truecost.formats import Table, read
+from truecost.formats.table import filled, refuse_values
+from truecost.learning.options import Order, SourceTable
+from truecost.learning.system import Array, Floats
+from truecost.options import check_fields
+
+Kind = Literal["detection", "classes", "numbers"]
+ORDERED: tuple[str, ...] = ("given", "time")  # what is earlier in the data comes earlier
+NAMES = {
+    "table": "your own features: .npz, .csv, .tsv, .parquet or .ndjson",
+    "digits": "handwritten digits that come with scikit-learn; needs no file",
+    "fsdd": "spoken digits: a clone of the Free Spoken Digit Dataset, or its features",
+    "common-voice": "languages of Common Voice: its clips, its TSV, and your extractor",
+    "drift": "a generator of the package river, such as SEA or Agrawal",
+}
+"""The sources there are, with one line on each."""
+_EVERY = (  # settings that every source reads
+    *("name", "kind", "target", "targets", "order", "chunks", "concentration"),
+    *("items", "pool", "prevalence"),
+)
+_TAKES = {  # which other settings each source reads
+    "table": "file id label time stream features context allow_lookahead",
+    "digits": "",
+    "fsdd": "folder file extractor",
+    "common-voice": "folder tsv extractor label",
+    "drift": "drift options",
+}
+
+
+class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
+    """Where the items come from, and how they become streams: the keys of `SourceTable`, settled.
+
+    `id`, `label`: the first of id, ids, path, paths and of label, labels, y unless given.
+    `features`: unless given the matrix of an archive, or all other columns. `context`: features of
+    that kind make a system look better than it can be where the future is not known; no program can
+    see from numbers how they were computed, so they have to be named. `kind`: unless given
+    detection where there are targets or the labels are 0 and 1, of which 1 is the target then.
+    `order`: `time` for a table with such a column, else `given`; `given` for drift, else
+    `dirichlet`. `tsv`: a path, or a name in the folder or in each folder of a language there.
+    `prevalence` is reached exactly. What `items` leaves over is the pool. In `options` a table with
+    the key `generator` stands for a generator itself.
+    """
+
+    name: str
+    kind: Kind | None = None
+    allow_lookahead: bool = False
+    concentration: float = 1.0
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """The targets asked for, as text."""
+        given = self.targets or (() if self.target is None else (self.target,))
+        return tuple(str(target) for target in given)
+
+
+def checked(source: Source) -> Source:
+    """The same settings with defaults filled in; refuses what does not go together.
+
+    It has an order, and for the sources of digits targets.
+    """
+    if source.name not in NAMES:
+        said = f"[source] name = {source.name!r} is not known{near(source.name, NAMES)}"
+        raise UsageError(f"{said}: choose one of {', '.join(NAMES)}")
+    _check_keys(source)
+    _check_numbers(source)
+    if source.target is not None and source.targets:
+        raise UsageError("[source]: target and targets say the same: give one of the two")
+    if len(set(source.asked)) < len(source.asked):
+        raise UsageError(f"[source] targets = {list(source.asked)}: name each once")
+    if source.kind in ("classes", "numbers") and source.asked:
+        raise UsageError(
+            f"[source] kind = {source.kind!r} has no targets: leave target and targets out, or say "
+            f"kind = 'detection'"
+        )
+    return _check_order(_check_lookahead(_filled(source)))
+
+
+def _check_keys(source: Source) -> None:
+    """Refuse settings that this kind of source does not read, and ask for those it needs."""
+    fields = {f.name: f for f in msgspec.structs.fields(source)}
+    blank = Source(name=source.name)
+    given = [name for name in fields if getattr(source, name) != getattr(blank, name)]
+    takes = _TAKES[source.name].split()
+    if foreign := [name for name in given if name not in _EVERY and name not in takes]:
+        raise UsageError(
+            f"[source]: {named('key', foreign, 'mean')} nothing where name = {source.name!r}; it "
+            f"reads {', '.join([*takes, *_EVERY[1:]])}"
+        )
+    needed = {
+        "table": ("file",),
+        "common-voice": ("folder", "tsv", "extractor"),
+        "drift": ("drift",),
+    }
+    for key in needed.get(source.name, ()):
+        if not getattr(source, key):
+            raise UsageError(f"[source] name = {source.name!r} needs {key} = ...")
+    if source.name == "fsdd" and bool(source.folder) == bool(source.file):
+        raise UsageError(
+            "[source] name = 'fsdd' needs folder = the clone (with recordings/*.wav), or file = an "
+            ".npz of its features, and not both"
+        )
+
+
+def _check_numbers(source: Source) -> None:
+    """Refuse counts and shares out of range."""
+    check_fields(source, SourceTable, "place")
+    pool = source.pool
+    if pool is not None and pool > 1 and pool != int(pool):
+        raise UsageError(
+            f"[source] pool = {pool}: expected a number of items from 1, or a share between 0 and 1"
+        )
+    if source.prevalence is not None and source.kind in ("classes", "numbers"):
+        raise UsageError(f"[source] prevalence is one of targets; kind = {source.kind!r} has none")
+
+
+def _filled(source: Source) -> Source:
+    """Defaults that depend on other settings."""
+    if source.name in ("digits", "fsdd") and source.kind in (None, "detection"):
+        source = msgspec.structs.replace(source, targets=source.asked or DIGITS, target=None)
+    if source.order is not None:
+        return source
+    order: Order = "dirichlet" if source.kind != "numbers" else "shuffled"
+    if source.name in ("table", "drift"):
+        order = "time" if source.time else "given"
+    return msgspec.structs.replace(source, order=order)
+
+
+DIGITS = ("0", "1", "2", "3", "4")  # targets of the digits unless others are asked for
+
+
+def _check_lookahead(source: Source) -> Source:
+    """Refuse features that look at later items, unless that is wanted."""
+    if source.context and not source.allow_lookahead:
+        raise UsageError(
+            f"[source] context = {list(source.context)}: features that look at later items of the "
+            f"stream are not known when an item arrives, so figures would be too good. Leave them "
+            f"out of the features, or say allow_lookahead = true: the signature then names them"
+        )
+    if source.allow_lookahead and not source.context:
+        raise UsageError(
+            "[source] allow_lookahead = true: name the features that look at later items, "
+            "context = [...]"
+        )
+    return source
+
+
+def _check_order(source: Source) -> Source:
+    """Refuse an order without what it needs, and settings of another order."""
+    if source.order == "time" and not source.time:
+        raise UsageError(
+            "[source] order = 'time' needs the column of times, time = '...'"
+            if source.name == "table"
+            else f"[source] order = 'time': the items of {source.name} have no times"
+        )
+    if source.order != "dirichlet" and (source.chunks or source.concentration != 1):
+        raise UsageError(
+            f"[source]: chunks and concentration belong to order = 'dirichlet', not to "
+            f"{source.order!r}"
+        )
+    if source.order == "dirichlet" and source.kind == "numbers":
+        raise UsageError("[source] order = 'dirichlet' needs classes; kind = 'numbers' has none")
+    return source
+
+
+@dataclass(frozen=True, eq=False)
+class Items:
+    """Everything that is known of the items of a source, in the order of the source.
+
+    `source`: name for messages; `ids`: each once in its part; `features` (shape (items, features)):
+    finite; `labels`: classes as the source has them, or numbers as text; `times` (shape (items,)):
+    seconds; for instants since 1970; `parts`: the stream that each item belongs to, where the
+    source says so; else empty; `said`: what the signature says of the source.
+    """
+
+    source: str
+    ids: tuple[str, ...]
+    features: Floats
+    labels: tuple[str, ...]
+    times: Floats | None = None
+    parts: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __post_init__(self) -> None:
+        keys = list(zip(self.parts, self.ids, strict=True)) if self.parts else list(self.ids)
+        if len(set(keys)) == len(keys):
+            return
+        repeated = sorted({str(key) for key, number in Counter(keys).items() if number > 1})
+        raise InputError(
+            f"{self.source}: {counted(len(repeated), 'id')} of several items "
+            f"({first_five(repeated)}); each item needs an id of its own"
+        )
+
+
+IDS = ("id", "ids", "path", "paths")  # columns that hold ids unless another is named
+LABELS = ("label", "labels", "y")
+MATRICES = ("X", "features")
+
+
+def read_table(source: Source) -> Items:
+    """The items of a table.
+
+    `source`: checked; `file`, columns and features of it.
+    """
+    table = replace(read(str(source.file)), mapped_by="[source]")
+    key = source.id or first_of(table, IDS)
+    ids = ids_of(table, key)
+    label = label_of(table, source.label, key)
+    labels = tuple(filled(table, label, "label"))
+    parts = tuple(filled(table, source.stream, "stream")) if source.stream else ()
+    used = {key, label, source.time, source.stream}
+    names = dict.fromkeys([*feature_names(table, source.features, used), *source.context])
+    said = ("table", *([f"lookahead:{','.join(source.context)}"] if source.context else []))
+    times = _times(table, source.time) if source.time else None
+    return Items(table.source, ids, matrix(table, [*names]), labels, times, parts, said)
+
+
+def first_of(table: Table, names: tuple[str, ...]) -> str | None:
+    """The first of these columns that there is."""
+    return next((name for name in names if name in table.columns), None)
+
+
+def ids_of(table: Table, key: str | None) -> tuple[str, ...]:
+    """Ids of all rows; their numbers from 1 where there is no column of ids."""
+    if key is None:
+        return tuple(str(row + 1) for row in range(len(table)))
+    return tuple(filled(table, key, "id"))
+
+
+def label_of(table: Table, named: str | None, key: str | None) -> str:
+    """The column of right labels, beside the one of ids."""
+    label = named or first_of(table, LABELS)
+    if label is None:
+        of_ids = ', that of the ids by id = "NAME" (id, ids, path and paths are found)'
+        raise UsageError(
+            f"{table.source}: there is no column of right labels (label, labels or y); "
+            f'{table.listed}: name it under [source], label = "NAME"{"" if key else of_ids}; all '
+            "others are features, unless features = [...] names them"
+        )
+    return label
+
+
+def feature_names(
+    table: Table, named: Sequence[str], used: set[str | None], hint: str = ""
+) -> list[str]:
+    """Columns that are features: those named, else the matrices, else all that are not used."""
+    matrices = [name for name in MATRICES if name in table.matrices][:1] or list(table.matrices)
+    names = list(named) or matrices or [name for name in table.columns if name not in used]
+    if not names:
+        raise InputError(
+            f"{table.source}: no features are left beside {', '.join(sorted(filter(None, used)))}; "
+            f"{table.listed}{hint}"
+        )
+    return names
+
+
+def matrix(table: Table, names: list[str]) -> Floats:
+    """Columns and matrices side by side, as finite numbers, (rows, features)."""
+    return np.hstack([_block(table, name) for name in names])
+
+
+def _block(table: Table, name: str) -> Floats:
+    table.require(name, "features")
+    if name in table.matrices:
+        block = np.asarray(table.matrices[name], np.float64)
+    else:
+        block = _numbers(table, name)[:, None]
+    bad = ~np.isfinite(block)
+    if bad.any():
+        raise InputError(
+            f"{table.source}: {counted(int(bad.sum()), 'value')} of the features that "
+            f"{'is' if bad.sum() == 1 else 'are'} missing, NaN or infinite: "
+            f"{first_five(_places(table, name, bad))}; fill them in, or name other columns: "
+            f"features = [...]"
+        )
+    return block
+
+
+def _numbers(table: Table, name: str) -> Floats:
+    """A column of features as numbers; where it is none, what else it may be."""
+    try:
+        return table.numbers(name, "features")
+    except InputError as error:
+        column = table.frame[name]
+        if column.dtype.is_temporal() or (column.dtype == pl.String and _are_dates(column)):
+            hint = f'if it says when the items came: time = "{name}"'
+        else:
+            hint = f'if it names the items: id = "{name}"; if it is what is right: label = "{name}"'
+        raise InputError(
+            f"{error}; every column that is not named otherwise is taken for a feature: {hint}; "
+            f"else name the features under [source], features = [...]; {table.listed}"
+        ) from error
+
+
+def _are_dates(column: pl.Series) -> bool:
+    """Whether all of a column of text begins like a date (ISO 8601)."""
+    return bool(column.str.contains(r"^\s*\d{4}-\d\d-\d\d").all())
+
+
+def _places(table: Table, name: str, bad: Array) -> Iterator[str]:
+    """Where values are bad."""
+    several = bad.shape[1] > 1
+    for row, column in np.argwhere(bad):
+        of = f"column {column + 1} of {name!r}" if several else f"column {name!r}"
+        yield f"{of}, {table.where(int(row))}"
+
+
+def _times(table: Table, name: str) -> Floats:
+    """A column of times in seconds: numbers, or dates and times of day (ISO 8601)."""
+    table.require(name, "time")
+    if name in table.matrices:
+        return table.numbers(name, "time")  # which says why not
+    column = table.frame[name]
+    if column.dtype == pl.String and _are_dates(column):
+        column = column.str.strip_chars().str.to_datetime(strict=False, time_zone="UTC")
+    if column.dtype.is_temporal() and column.dtype != pl.Time:
+        microseconds = column.cast(pl.Datetime("us")).dt.epoch("us").cast(pl.Float64)
+        values = (microseconds / 1e6).fill_null(float("nan")).to_numpy()
+    else:
+        values = table.numbers(name, "time")
+    fault = f"without a time (column {name!r}; expected seconds, or ISO 8601)"
+    refuse_values(table, ~np.isfinite(values), "item", fault, lambda row: column[row])
+    return np.asarray(values, np.float64)

@@ -1,0 +1,220 @@
+"""Pictures in rows of what was judged or counted: gates, ranks, single runs, stacks of amounts."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from statistics import median_low
+
+from truecost.core.digits import Scale, amount, figure, scale_of, uncertain
+from truecost.core.flags import marks
+from truecost.core.results import Row, Standing, shown_value
+from truecost.errors import UsageError
+from truecost.gates import Verdict
+from truecost.pictures.picture import Axis, Kind, Mark, Picture, keys_of, span
+from truecost.pictures.rows import Rows, common_scale, figures_of, needed, one_measure, reach
+from truecost.pictures.tables import Shown
+
+FEW = 8  # no tick stands at half of so few items
+GATES: dict[Kind, str] = {"limit": "limit", "dot": "pass or fail", "hollow": "undecided"}
+
+
+def gates(verdicts: Sequence[Verdict], *, title: str = "") -> Picture:
+    """A row a gate: its interval, its limit, and its state in words.
+
+    Parameters
+    ----------
+    verdicts : sequence of Verdict
+        Of one measure, as `truecost.gates.check` gives them: all on values, or all on differences.
+
+    Raises
+    ------
+    UsageError
+        When there are none, or they share no axis.
+    """
+    needed(verdicts, "there are no gates")
+    if len({(v.measure, is_difference(v)) for v in verdicts}) > 1:
+        raise UsageError(
+            "gates on several measures, or on values and on differences, share no axis: draw them "
+            "apart, such as [v for v in verdicts if v.gate.baseline is None]"
+        )
+    lines, first = Rows(("value", "limit", "state")), verdicts[0]
+    for v in verdicts:
+        name = ", ".join(filter(None, (v.gate.name or v.measure, v.about)))
+        limit = v.bound or shown_value(v, v.limit)
+        y = lines.add(name, figures_of(v), limit, v.state)
+        lines.mark("limit", y, x=v.limit)
+        said = f"{name}, limit {limit}, {v.state}"
+        lines.estimate(y, v, said, hollow=v.state == "undecided", filled=True)
+    what = "difference in " if is_difference(first) else ""
+    return lines.picture(
+        "gates",
+        Axis(
+            label=f"{what}{first.measure}",
+            domain=_gate_span(verdicts),
+            scale=common_scale([v.scale for v in verdicts]),
+        ),
+        title=title,
+        rules=(Mark(kind="rule", x=0.0),) if is_difference(first) else (),
+        key=keys_of(lines.marks, GATES),
+    )
+
+
+def _gate_span(verdicts: Sequence[Verdict]) -> tuple[float, float]:
+    """Limits and what did not pass; what passed as far as it widens the axis threefold."""
+    ends = [(v, n) for v in verdicts for n in (v.lower, v.value, v.upper) if n is not None]
+    found = [*(v.limit for v in verdicts), *(n for v, n in ends if v.state != "pass")]
+    found += [0.0] if is_difference(verdicts[0]) else []
+    low, high = min(found), max(found)
+    usual = median_low([abs(n - v.limit) for v, n in ends] or [1.0])
+    room, every = 3 * max(high - low, usual), [low, high, *(n for _, n in ends)]
+    return span([max(min(every), low - room), min(max(every), high + room)], pad=0.02)
+
+
+def is_difference(verdict: Verdict) -> bool:
+    """Whether a gate is on the difference from a baseline."""
+    return verdict.gate.baseline is not None
+
+
+def leaderboard(
+    board: Sequence[Standing], *, naive: float | None = None, level: float = 0.95, title: str = ""
+) -> Picture:
+    """A row a system, best first: its rank, its value with its interval.
+
+    Systems that the data do not tell apart from the first are filled, those that are worse are
+    hollow. One far from the others does not widen the axis: an arrow points to it.
+
+    Parameters
+    ----------
+    board : sequence of Standing
+        As `truecost.core.leaderboard.standings` gives them.
+    naive : float, optional
+        The naive baseline's value, drawn as a line where it lies among the values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> from truecost import pictures
+    >>> from truecost.core.leaderboard import standings
+    >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200, seed=0))
+    >>> labels, rows = np.arange(60) % 2, []
+    >>> for name, wrong in (("a", np.arange(60) % 3 == 0), ("b", labels > 1)):
+    ...     decisions = np.where(wrong, 1 - labels, labels)
+    ...     trials = tc.Trials.of(decisions, labels, kind="decision", name=name)
+    ...     rows += tc.score_system(trials, scoring)
+    >>> pictures.leaderboard(standings(rows)).y.names
+    ('b', 'a')
+    """
+    needed(board, "there are no submissions")
+    further = ("place", "may be best", "from the first", "against the first")
+    lines = Rows((board[0].measure, "rank"), further, "system")
+    for s in board:
+        places = dict.fromkeys(p for p in (s.place_lower, s.place_upper) if p is not None)
+        away = s.difference, s.difference_lower, s.difference_upper
+        said = uncertain(*away, scale_of(s.shown_in, True), sign=True)
+        y = lines.add(
+            *(s.system, figures_of(s), str(s.rank), "-".join(map(str, places))),
+            {None: "", True: "yes", False: "no"}[s.may_be_best],
+            "" if s.difference is None else Shown(" ".join(said), *away),
+            ", ".join((s.verdict, *(marks(["alone"]) if s.alone else []))),
+        )
+        ring, name = s.verdict == "worse", f"{s.system}, rank {s.rank}"
+        lines.estimate(y, s, name, series=s.system, hollow=ring, level=level)
+    low, high = reach(board, None)
+    seen = naive is not None and low <= naive <= high
+    apart = any(s.verdict == "worse" for s in board)
+    return lines.picture(
+        "leaderboard",
+        Axis(label=board[0].measure, domain=(low, high), scale=board[0].scale),
+        title=title,
+        rules=(Mark(kind="rule", x=naive, text="naive baseline"),) if seen else (),
+        key=(("dot", "tied with the first"), ("hollow", "worse than the first")) if apart else (),
+    )
+
+
+def having_runs(rows: Sequence[Row]) -> list[Row]:
+    """The means over runs whose runs are known."""
+    return [
+        r
+        for r in rows
+        if r.counts.get("runs", 0) > 1
+        and {"lowest_run", "highest_run"} <= {*r.counts}
+        and r.dims.get("estimator", "mean") == "mean"
+    ]
+
+
+def runs(rows: Sequence[Row], *, title: str = "") -> Picture:
+    """Methods: the mean over runs with its interval, and the range of the single runs.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        Of one measure, as `truecost.estimate_method` gives them; those of single runs are left out.
+
+    Raises
+    ------
+    UsageError
+        When no row is a mean over runs, or they are of several measures.
+    """
+    drawn = having_runs(rows)
+    needed(drawn, "no row is a mean over several runs (row.counts['runs'])")
+    label, lines = one_measure(drawn), Rows((drawn[0].label, "runs"))
+    for row in drawn:
+        name = ", ".join(v for k, v in row.dims.items() if k != "estimator")
+        low, high = row.counts["lowest_run"], row.counts["highest_run"]
+        ends = f"{shown_value(row, low)} to {shown_value(row, high)}"
+        y = lines.add(name, figures_of(row), f"{row.counts['runs']:g} from {ends}")
+        lines.mark("gap", y, lo=low, hi=high, series=row.dims["system"])
+        lines.estimate(y, row, f"{name}, single runs {ends}", series=row.dims["system"])
+    return lines.picture(
+        "runs",
+        Axis(label=label, scale=common_scale([r.scale for r in drawn])),
+        title=title,
+        key=(("dot", "mean over runs"), ("gap", "range of single runs")),
+    )
+
+
+def stacks(
+    counts: Mapping[str, Sequence[float]],
+    kinds: Sequence[str],
+    *,
+    of: str,
+    across: str,
+    scale: Scale = "",
+    title: str = "",
+) -> Picture:
+    """Amounts of several kinds as stacked bars, a bar a name.
+
+    Parameters
+    ----------
+    counts : mapping
+        For each name the amount of each kind.
+    kinds : sequence of str
+        How they are called.
+    of, across : str
+        What a name is, and what is counted.
+    scale : str
+        "%" of shares.
+    """
+    needed([*counts], "nothing was counted")
+    shown = partial(figure, scale=scale) if scale else amount
+    lines = Rows(() if scale else ("all",), kinds, of)  # shares have one sum
+    for name, found in counts.items():
+        cells = found if scale else (sum(found), *found)
+        y, start = lines.add(name, *map(shown, cells)), 0.0
+        for tone, (kind, value) in enumerate(zip(kinds, found, strict=True)):
+            if value:
+                said = f"{name}: {shown(value)} {kind}"
+                lines.mark("bar", y, lo=start, hi=start + value, tone=tone, label=said)
+            start += value
+    most = max(1.0, *(sum(found) for found in counts.values()))
+    return lines.picture(
+        "stacks",
+        Axis(
+            label=across,
+            domain=(0.0, most if scale else 1.02 * most),
+            scale=scale,
+            ticks=() if scale or most > FEW else tuple(range(int(most) + 1)),
+        ),
+        title=title,
+        parts=tuple(kinds),
+    )

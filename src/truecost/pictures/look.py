@@ -1,0 +1,103 @@
+"""How marks look: one table of colours and strokes, as a style sheet and as resolved attributes.
+
+Colours of systems (s) and components (c) are told apart by colour-blind readers and have a contrast
+of at least 3:1 on both papers; shades (q) go from light to dark. A series has a dash too.
+"""
+
+from functools import cache
+from typing import Any
+
+SYSTEMS = 8  # that have a colour
+COMPONENTS = 6
+SHADES = 6
+
+
+def _palette(paper: str, ink: str, soft: str, faint: str, **kinds: str) -> dict[str, str]:
+    """Colours by class: of systems s0, s1 and so on, of components c0, of shades q0."""
+    plain = {"paper": paper, "ink": ink, "soft": soft, "faint": faint}
+    return plain | {f"{of}{k}": c for of, some in kinds.items() for k, c in enumerate(some.split())}
+
+
+LIGHT = _palette(
+    *("#ffffff", "#16191d", "#5a626b", "#dfe3e7"),
+    s="#0067a5 #c44e00 #007a5e #a8477f #8a6500 #4b5bd1 #1a93bd #9c2f2f",
+    c="#7a55a8 #a8760d #2f8582 #b94d78 #66783a #8a6458",
+    q="#fdf6d8 #d9e2a4 #9cc39a #5d9f9b #35718f #1d3a6e",
+)
+DARK = _palette(
+    *("#14171b", "#e8eaed", "#a7b0ba", "#30363d"),
+    s="#5fb2ef #f59a4c #45c79c #e793c4 #d7b44a #a3adff #8fd8e8 #f08b8b",
+    c="#b79be0 #d9ac4f #68bdb9 #e88fb2 #a9bc78 #c5a094",
+)
+OWN = "own"  # the colour of a mark's series, component or shade
+RULES: dict[str, dict[str, str]] = {  # classes that a mark has to have, joined by dots -> its look
+    "text": {"fill": "ink", "font-size": "12px"},
+    "tick": {"fill": "soft"},
+    "label": {"fill": "soft"},
+    "note": {"fill": "soft"},
+    "head": {"font-weight": "600"},
+    "figure": {"font-size": "10px", "fill": LIGHT["ink"]},
+    "figure.q4": {"fill": "#ffffff"},
+    "figure.q5": {"fill": "#ffffff"},
+    "grid": {"fill": "none", "stroke": "faint", "stroke-width": "0.7"},
+    "line": {"fill": "none", "stroke": OWN, "stroke-width": "1.7", "stroke-linejoin": "round"},
+    "line.thin": {"stroke-width": "1"},
+    **{
+        f"line.{kind}{k}": {"stroke-dasharray": dash}
+        for kind in "sc"
+        for k, dash in enumerate(("none", "7 2", "2 2", "8 2 2 2", "4 3", "1 2", "12 3", "5 2 1 2"))
+        if k and (kind == "s" or k < COMPONENTS)
+    },
+    "line.more": {"stroke-width": "0.8", "opacity": "0.55"},
+    "line.weak": {"stroke-width": "1.4", "stroke-dasharray": "1 3"},
+    "band": {"fill": OWN, "fill-opacity": "0.14", "stroke": "none"},
+    "interval": {"fill": "none", "stroke": OWN, "stroke-width": "1.6", "opacity": "0.8"},
+    "gap": {"fill": "none", "stroke": OWN, "stroke-width": "5", "opacity": "0.32"},
+    "weak": {"stroke-dasharray": "2 2"},
+    "rule": {"fill": "none", "stroke": "soft", "stroke-width": "1", "stroke-dasharray": "4 3"},
+    "limit": {"fill": "none", "stroke": "ink", "stroke-width": "3"},
+    "edge": {"fill": "none", "stroke": "ink", "stroke-width": "2"},
+    "bar": {"fill": OWN, "stroke": "paper", "stroke-width": "0.8"},
+    "bar.pale": {"fill-opacity": "0.38"},
+    "cell": {"fill": OWN, "stroke": "paper", "stroke-width": "1"},
+    "dot": {"fill": OWN, "stroke": "paper", "stroke-width": "1.2"},
+    "far": {"fill": OWN, "stroke": "none"},
+    "hollow": {"fill": "paper", "stroke": OWN, "stroke-width": "1.9"},
+    "probe": {"fill": "paper", "stroke": OWN, "stroke-width": "2.4"},
+}
+
+
+def _value(name: str, text: str) -> str:
+    if text == OWN:
+        return "var(--c,var(--ink))"
+    return f"var(--{text})" if text in LIGHT and name in ("fill", "stroke") else text
+
+
+def _block(rules: dict[str, str]) -> str:
+    return ";".join(f"{name}:{text}" for name, text in rules.items())
+
+
+@cache
+def sheet() -> str:
+    """The look as a style sheet, with the colours as variables, for light, dark and paper."""
+    light = _block({f"--{k}": v for k, v in LIGHT.items()})
+    variables = [f":root{{{light};color-scheme:light dark}}"]
+    dark = _block({f"--{k}": v for k, v in DARK.items()})
+    variables.append(f"@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}")
+    own = [f".{k}{{--c:var(--{k})}}" for k in LIGHT if k[0] in "scq" and k[1:].isdigit()]
+    looks = []
+    for classes, rules in RULES.items():
+        selector = "svg text" if classes == "text" else f"svg .{classes}"
+        looks.append(f"{selector}{{{_block({n: _value(n, v) for n, v in rules.items()})}}}")
+    return "\n".join([*variables, "".join(own), ".more{--c:var(--soft)}", *looks])
+
+
+def attributes(tag: str, classes: list[str]) -> dict[str, str]:
+    """The look of one element in light colours, as attributes."""
+    colour = next((LIGHT[c] for c in classes if c[1:].isdigit() and c in LIGHT), LIGHT["ink"])
+    colour = LIGHT["soft"] if "more" in classes else colour
+    have, found = {tag, *classes}, dict[str, Any]()
+    for needed, rules in RULES.items():
+        if have.issuperset(needed.split(".")):
+            found |= rules
+    return {n: colour if v == OWN else LIGHT.get(v, v) for n, v in found.items()}

@@ -1,0 +1,243 @@
+"""Tables of the page, and the numbers of a picture as a table.
+
+Figures have two digits of half their interval.
+"""
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from truecost.core.digits import dims_of, figure, items_of, percent, uncertain, units_shown
+from truecost.core.flags import notes
+from truecost.core.results import Figures, Row, figures, shown_value, verdict_of
+from truecost.names import PARTS
+
+MOST_ROWS = 400  # of one table
+
+
+def _cell(value: str | float | None) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None or np.isnan(value):
+        return ""
+    return f"{value}" if isinstance(value, int) else figure(float(value))
+
+
+def slot_of(row: Row) -> str:
+    """What a row is about beside its system: subset, collection and so on; "all" when nothing."""
+    return ", ".join(text for name, text in row.dims.items() if name != "system") or "all"
+
+
+class Shown(str):
+    """Figures as people read them, which know their numbers in full, as result.json has them.
+
+    `numbers`: what a file for programs has in their place, a column each: a value and the ends of
+    its interval, one number, or none where another cell has them.
+    """
+
+    numbers: tuple[float | None, ...]
+
+    def __new__(cls, text: str, *numbers: float | None) -> "Shown":
+        """A text with its numbers."""
+        found = super().__new__(cls, text)
+        found.numbers = numbers
+        return found
+
+
+ENDS = ("value", "lower", "upper")
+NUMBER = re.compile(r"[-+\[\d][-+\d.,eE\[\]% ]*(?: pp)?|-?inf|nan|infinite|undefined|")
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with its caption.
+
+    Attributes
+    ----------
+    left_out : int
+        Rows that stand in result.json only.
+    named : int
+        The column that names a row.
+    """
+
+    caption: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left_out: int = 0
+    named: int = 0
+
+    @staticmethod
+    def of(
+        caption: str, header: Sequence[str], rows: Sequence[Sequence[str | float | None]]
+    ) -> "Table":
+        """A table whose numbers are written with four significant digits."""
+        return Table(caption, tuple(header), tuple(tuple(map(_cell, row)) for row in rows))
+
+    @cached_property
+    def numeric(self) -> tuple[bool, ...]:
+        """Whether the cells of each column are numbers, and stand at the right."""
+        columns = zip(*self.rows, strict=True)
+        return tuple(
+            k != self.named and all(map(NUMBER.fullmatch, c)) for k, c in enumerate(columns)
+        )
+
+    def in_full(self) -> list[tuple[str, ...]]:
+        """Header and rows for programs: `value`, `lower` and `upper` in columns, in all digits."""
+        found: list[tuple[str, ...]] = []
+        for head, *cells in zip(self.header, *self.rows, strict=True):
+            rooms = [len(c.numbers) for c in cells if isinstance(c, Shown)]
+            names: tuple[str, ...] = (head,)
+            if max(rooms, default=1) != 1:
+                known = any(column[0] == ENDS[0] for column in found)
+                names = tuple(f"{head} {n}" if known else n for n in ENDS[: max(rooms)])
+            for k, name in enumerate(names):
+                found.append((name, *(_number(c, k) if rooms else c for c in cells)))
+        return [*zip(*found, strict=True)]
+
+    def text(self, kind: str) -> str:
+        """The table as a file: "csv" (in full), "tex" (booktabs) or "md"."""
+        if kind == "csv":
+            stream = io.StringIO()
+            csv.writer(stream, lineterminator="\n").writerows(self.in_full())
+            return stream.getvalue()
+        if kind == "md":
+            under = tuple("--:" if n else "---" for n in self.numeric)
+            escaped = [[c.replace("|", "\\|") for c in r] for r in (self.header, under, *self.rows)]
+            return "".join(f"| {' | '.join(cells)} |\n" for cells in escaped)
+        sides = "".join("r" if n else "l" for n in self.numeric)
+        head, *rows = (" & ".join(map(_tex, r)) + r" \\" for r in (self.header, *self.rows))
+        body = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *rows]
+        return "\n".join([*body, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _number(cell: str, k: int) -> str:
+    """One of the numbers of a cell; empty where it has none."""
+    numbers = cell.numbers[k : k + 1] if isinstance(cell, Shown) else ()
+    return "".join("" if n is None else repr(float(n)) for n in numbers)
+
+
+_TEX = {c: f"\\{c}" for c in "&%$#_{}"}
+_TEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
+_TEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "\N{MINUS SIGN}": "$-$"}
+
+
+def _tex(cell: str) -> str:
+    """A cell for LaTeX: nothing in it is a command; a minus is one."""
+    number = bool(cell) and NUMBER.fullmatch(cell) is not None
+    text = "".join(_TEX.get(c, c) for c in cell)
+    return re.sub(r"-(?=\d)", "$-$", text) if number else text
+
+
+def without_empty_columns(
+    caption: str, header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> Table:
+    """A table without the columns that are empty, or "all", in every row."""
+    kept = [k for k in range(len(header)) if any(row[k] not in ("", "all") for row in rows)] or [0]
+    names, *cells = (tuple(row[k] for k in kept) for row in (header, *rows))
+    return Table(caption, names, tuple(cells))
+
+
+def below_each_other(found: Sequence[Table]) -> Table:
+    """The numbers of several curves in one table."""
+    rows = [row for one in found for row in one.rows]
+    return without_empty_columns(found[0].caption, found[0].header, rows)
+
+
+def of_values(
+    caption: str, rows: Sequence[Row], most: int = MOST_ROWS, reference: str = "naive"
+) -> Table:
+    """Values with intervals, references (by their name) and counts, whatever they are about.
+
+    Examples
+    --------
+    >>> import truecost as tc
+    >>> from truecost.pictures import tables
+    >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(100))
+    >>> trials = tc.Trials.of([1, 0, 0, 1], [1, 0, 1, 0], kind="decision", name="mine")
+    >>> tables.of_values("Values", tc.score_system(trials, scoring)).rows[0][:3]
+    ('mine', 'total_error', '0.50')
+    """
+    dims = dims_of(rows)
+    cells = [
+        (
+            *_dim_cells(row, dims),
+            *(row.label, *_shown(row)),
+            "" if row.naive is None else shown_value(row, row.naive),
+            *(str(row.n_trials), units_shown(row), note(row)),
+        )
+        for row in rows[:most]
+    ]
+    names = ("measure", "value", _interval(rows), reference, items_of(rows), "units", "note")
+    return replace(
+        without_empty_columns(caption, (*dims, *names), cells), left_out=max(len(rows) - most, 0)
+    )
+
+
+def of_pairs(caption: str, pairs: Sequence[tuple[Row, Row | None]], most: int = MOST_ROWS) -> Table:
+    """Differences and ratios, the verdict before the figures; one baseline is named once, and so is
+    one measure that the caption names.
+    """
+    differences = [row for row, _ in pairs]
+    baselines = {row.baseline for row in differences}
+    if len(baselines) == 1:
+        caption += f", against {differences[0].baseline}"
+    alone = {row.label for row in differences} == {differences[0].label}
+    told = alone and caption.startswith(f"Differences in {differences[0].label},")
+    dims = dims_of(differences)
+    first = [name for name in dims if name in ("system", *PARTS)]
+    others = [name for name in dims if name not in first]
+    cells = [
+        (
+            *_dim_cells(row, first),
+            row.baseline or "" if len(baselines) > 1 else "",
+            *(verdict_of(row), "" if told else row.label),
+            *_dim_cells(row, others),
+            *_shown(row),
+            *(("", "") if ratio is None else _shown(ratio)),
+            note(row),
+        )
+        for row, ratio in pairs[:most]
+    ]
+    names = ("against", "verdict", "measure", *others, "difference", _interval(differences))
+    table = without_empty_columns(
+        caption, (*first, *names, "ratio", "ratio interval", "note"), cells
+    )
+    return replace(table, left_out=max(len(pairs) - most, 0))
+
+
+def _dim_cells(row: Row, dims: Sequence[str]) -> tuple[str, ...]:
+    """What a row is about; a subset of all is all."""
+    return tuple(row.dims.get(name, "all" if name == "subset" else "") for name in dims)
+
+
+def note(row: Row) -> str:
+    """Why there is no value, and the flags."""
+    return ", ".join([*([] if row.reason is None else [row.reason]), *notes(row.flags)])
+
+
+def both(texts: tuple[str, str], *numbers: float | None) -> tuple[Shown, Shown]:
+    """The cells of a value and its interval, of which the first has the numbers of both."""
+    return Shown(texts[0], *numbers), Shown(texts[1])
+
+
+def figure_cells(row: Figures) -> tuple[Shown, Shown]:
+    """The cells of the value and the interval of a row, to four digits; infinite where they are."""
+    return both(figures(row), row.value, row.lower, row.upper)
+
+
+def _shown(row: Figures) -> tuple[Shown, Shown]:
+    """The same, to two digits of the half-width."""
+    numbers = row.value, row.lower, row.upper
+    if None in numbers:
+        return figure_cells(row)
+    sign = row.scale == "pp" or getattr(row, "kind", "") == "difference"
+    return both(uncertain(*numbers, row.scale, sign=sign), *numbers)
+
+
+def _interval(rows: Sequence[Row]) -> str:
+    return f"{percent(rows[0].level)} interval"

@@ -1,0 +1,187 @@
+"""What results look like where they are printed, shown in a notebook, or put into other documents.
+
+Tables are those of the terminal. `Shown` is what outcomes and lists of estimates have in common.
+"""
+
+import importlib
+from collections.abc import Iterable, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from truecost.errors import MissingExtraError
+from truecost.face import at
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from truecost.core.results import Estimate, Row, Standing
+    from truecost.study.outcome import Outcome
+
+FIGURES = ("value", "lower", "upper", "level", "naive", "direction", "n_units", "n_trials")
+WIDTH = 120  # of a printed table
+Cells = Any  # a table as text, as the terminal has it: `truecost.cli.tables.Columns`
+
+
+class Shown:
+    """A result that prints as the terminal shows it, and goes into other documents."""
+
+    def _outcome(self) -> "Outcome":
+        """What is shown."""
+        raise NotImplementedError
+
+    def _tables(self) -> Sequence[Cells]:
+        """Its tables, as the terminal has them."""
+        return tables_of(self._outcome())
+
+    def __str__(self) -> str:
+        text: str = at("truecost.cli.terminal:printed")(self._tables(), WIDTH)
+        return text
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        """The tables, for a notebook."""
+        return "".join(map(_html, self._tables()))
+
+    def to_polars(self) -> "pl.DataFrame":
+        """A row for each figure, in full; undefined ones are null."""
+        import polars as pl
+
+        return pl.DataFrame(records_of(self._outcome()), infer_schema_length=None)
+
+    def to_pandas(self) -> Any:
+        """The same as a frame of pandas; MissingExtraError where it is not installed."""
+        try:
+            pandas = importlib.import_module("pandas")
+        except ModuleNotFoundError as error:
+            raise MissingExtraError("pandas is not installed: pip install pandas") from error
+        frame = self.to_polars()
+        return pandas.DataFrame({name: frame[name].to_list() for name in frame.columns})
+
+    def to_csv(self, path: str | Path | None = None) -> str:
+        """The same as CSV text, which is written too where a path is given."""
+        text = self.to_polars().write_csv()
+        if path is not None:
+            Path(path).write_text(text, encoding="utf-8")
+        return text
+
+    def to_markdown(self) -> str:
+        """The tables of the terminal in Markdown."""
+        return self._texts("md")
+
+    def to_latex(self) -> str:
+        r"""The tables of the terminal in LaTeX, for `\usepackage{booktabs}`."""
+        return self._texts("tex")
+
+    def _texts(self, kind: str) -> str:
+        """The tables as the page writes them into files: "md" or "tex"."""
+        from truecost.pictures.tables import Table
+
+        return "\n".join(Table("", of.names, of.rows).text(kind) for of in self._tables())
+
+
+class Estimates(Shown, list["Estimate"]):
+    """Rows of one record: a list that prints as the terminal shows it.
+
+    Parameters
+    ----------
+    task : str
+        Whose rows they are.
+    """
+
+    def __init__(self, rows: "Iterable[Estimate]", task: str) -> None:
+        super().__init__(rows)
+        self.task = task
+
+    def _outcome(self) -> "Outcome":
+        from truecost.study.outcome import Outcome, Part
+
+        return Outcome((Part({}, (), {}, tuple(self)),), (), (), task=self.task)
+
+
+def tables_of(outcome: "Outcome") -> Sequence[Cells]:
+    """The tables of an outcome, as the terminal has them."""
+    if outcome.checks is not None:
+        names = ("system", "state", "message")
+        rows = tuple(tuple(record[name] for name in names) for record in records_of(outcome))
+        left, about = frozenset({"state", "message"}), ("system",)
+        return [at("truecost.cli.tables:Columns")(names, rows, left=left, about=about)]
+    if outcome.planned is not None:
+        return tuple(at("truecost.cli.terminal:plan_table")(outcome.planned))
+    if outcome.leaderboard:
+        return [at("truecost.cli.terminal:standings_table")(outcome, WIDTH)]
+    return tuple(at("truecost.cli.terminal:result_table")(outcome)) if outcome.estimates else ()
+
+
+def records_of(outcome: "Outcome") -> list[dict[str, Any]]:
+    """The rows of an outcome as flat records: what they are about, then the figures."""
+    if outcome.checks is not None:
+        return [{"system": name, **vars(one)} for name, of in outcome.checks.items() for one in of]
+    if outcome.planned is not None:
+        return [*outcome.planned]
+    rows = outcome.rows
+    dims = dict.fromkeys(name for row in rows for name in row.dims)
+    board = {line.system: line for line in outcome.leaderboard}
+    return [
+        {
+            **record_of(row, dims),
+            **({"verdict": _verdict(row)} if outcome.comparisons else {}),
+            **(_ranked(row, board) if board else {}),
+        }
+        for row in rows
+    ]
+
+
+def record_of(row: "Row", dims: Iterable[str]) -> dict[str, Any]:
+    """A row as a flat record: what it is about, then its figures."""
+    return {
+        **{name: row.dims.get(name) for name in dims},
+        "measure": row.label,
+        "kind": row.kind,
+        "baseline": row.baseline,
+        **{name: getattr(row, name) for name in FIGURES},
+        "reason": row.reason or None,
+        "flags": " ".join(row.flags),
+        "signature": row.signature,
+    }
+
+
+def _verdict(row: "Row") -> str | None:
+    """The verdict of a difference; None of anything else."""
+    from truecost.core.results import verdict_of
+
+    return verdict_of(row) if row.kind == "difference" else None
+
+
+def _ranked(row: "Row", board: "Mapping[str, Standing]") -> dict[str, Any]:
+    """Where a system stands, in the row that it is ranked by."""
+    keys = ("rank", "place_lower", "place_upper", "may_be_best")
+    line = board.get(row.dims["system"])
+    same = line is not None and (row.label, row.value) == (line.measure, line.value)
+    own = same and "subset" not in row.dims
+    return {key: getattr(line, key) if own else None for key in keys}
+
+
+def verdict_of(outcome: "Outcome") -> list[str]:
+    """The verdict of the report in sentences: what the figures are, then a line for each system."""
+    if outcome.checks is not None:
+        return [*outcome.remarks]
+    from truecost.report.story import Story
+    from truecost.report.verdict import headline, verdict
+
+    story = Story(outcome.result)
+    found = verdict(story)
+    lines = [line for group in found.groups for line in group.lines]
+    said = (": ".join(filter(None, (line.name, line.chip, line.text))) for line in lines)
+    return [text for text in (headline(story), found.lead, *said) if text]
+
+
+def _html(table: Cells) -> str:
+    """A table in HTML."""
+    heads = "".join(f"<th>{escape(name)}</th>" for name in table.names)
+    rows = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows
+    )
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"

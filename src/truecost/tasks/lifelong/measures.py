@@ -1,0 +1,387 @@
+"""Measures of systems that learn across time with a person's help.
+
+Each takes a score (`wer`, `bleu`, `der`, ...) as its parameter and the choices `Across`. The parts
+of the score are tallies with the cell axes version x time x state. What help took: `supervision`.
+Signs hold for scores of which lower is better and of which higher is: a penalty is added to an
+error and taken from a quality. Source: paper 004.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import cast
+
+import numpy as np
+
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import (
+    NONE,
+    Array,
+    Floats,
+    Function,
+    Measure,
+    Rate,
+    Rates,
+    Result,
+    Rule,
+    Told,
+    difference,
+    share,
+)
+from truecost.core.tally import Tally
+from truecost.errors import TruecostError
+from truecost.tasks.lifelong.supervision import (
+    ADAPTED,
+    BASE,
+    CLASSIFICATION_COST,
+    CORRECTED,
+    CURVE,
+    IMPAIRED,
+    OF_HELP,
+    STREAM,
+    TASK,
+    Across,
+    View,
+    allies_2020,
+    averaged,
+    scores,
+    stepped,
+)
+from truecost.tasks.measures import find
+
+
+def inner_of(text: str) -> Measure:
+    """The score that a parameter names; ValueError when there is none of that name."""
+    try:
+        return find(text, TASK)
+    except TruecostError as error:
+        raise ValueError(str(error)) from error
+
+
+def _state_score(name: str, state: int) -> Callable[..., Result]:
+    """The score of a state under the policy; its reference is the initial version, frozen."""
+
+    def function(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
+        values, naive = scores(totals, application, inner)
+        frozen = values[:, how.initial, :, BASE]
+        alone = how.initial < 0 or not np.isfinite(frozen[:, how.window]).any()
+        other = naive[:, how.version, :, state] if alone else frozen
+        return how.weighed(values[:, how.version, :, state]), how.weighed(other)
+
+    function.__name__ = name
+    return function
+
+
+# Before the help; the final output; the base whose corrected part is made strictly wrong, and that
+# with the correction put in place (paper 004, section 2.2; across time Eq. 2).
+base_score = _state_score("base_score", BASE)
+adapted_score = _state_score("adapted_score", ADAPTED)
+impaired_score = _state_score("impaired_score", IMPAIRED)
+corrected_score = _state_score("corrected_score", CORRECTED)
+
+
+def policy_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
+    """Score of a version across time under a policy: sum over t_j in [l_1, l_i] of s(M_i, t_j) P.
+
+    Without a person's help on the test set. Range and direction are those of the score, where
+    weights sum to 1; the reference is the initial version, frozen, in the same window (without one,
+    the naive baseline of the score). Undefined where no test time lies in the window, or a score in
+    it is. Paper 004, Eq. 2.
+    """
+    return base_score(totals, application, inner, how)
+
+
+def penalty(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
+    """The cost of help in the unit of the score: S_imp - S_cor, the amount of score corrected.
+
+    Added to the score: positive for errors, negative for qualities; 0 without corrections. No
+    reference. Paper 004, Eq. 1.
+    """
+    values, _ = scores(totals, application, inner)
+    of = values[:, how.version]
+    return how.weighed(difference(of[..., IMPAIRED], of[..., CORRECTED])), NONE
+
+
+def penalised_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Told:
+    """Penalised score: S_pen = S_adapt + (S_imp - S_cor), weighed over time by the policy.
+
+    Direction as the score; may leave its range. The reference is that of `policy_score`. Beside it:
+    `no_learning`, S_base + S_imp - S_cor (the help changed nothing), and `no_generalisation`, S_imp
+    (the corrections were put in place and nothing else). Undefined as `policy_score`. Paper 004,
+    Eq. 1 and 3.
+    """
+    values, _ = scores(totals, application, inner)
+    of = values[:, how.version]
+    cost = of[..., IMPAIRED] - of[..., CORRECTED]
+    _, reference = adapted_score(totals, application, inner, how)
+    if how.compat:
+        return how.weighed(allies_2020(totals, application, inner, how)), reference, {}
+    beside = {
+        "no_learning": how.weighed(of[..., BASE] + cost),
+        "no_generalisation": how.weighed(of[..., IMPAIRED]),
+    }
+    return how.weighed(of[..., ADAPTED] + cost), reference, beside
+
+
+def generalisation_gain(
+    totals: Totals, application: Application, inner: Measure, how: Across
+) -> Result:
+    """Gain by generalisation: S_base - S_pen; the other way round where higher is better.
+
+    Above 0 the system made more of the corrections than they cost. Higher is better; the reference
+    puts the corrections in place and learns nothing else: S_base - S_imp. Paper 004, section 2.2
+    and Fig. 4.
+    """
+    values, _ = scores(totals, application, inner)
+    of, sign = values[:, how.version], _sign(inner, how)
+    pasted = how.weighed(sign * difference(of[..., BASE], of[..., IMPAIRED]))
+    base, pen = how.weighed(of[..., BASE]), penalised_score(totals, application, inner, how)[0]
+    return (difference(base, pen) if sign > 0 else difference(pen, base)), pasted
+
+
+def _sign(inner: Measure, how: Across) -> int:
+    """1 where a lower score is better, -1 where a higher one is."""
+    higher = inner.direction == "higher" if how.higher is None else how.higher
+    return -1 if higher else 1
+
+
+def _loss(totals: Totals, application: Application, inner: Measure, how: Across) -> Floats:
+    """The scores before help, lower is better; shape (replicates, versions, times)."""
+    return np.asarray(_sign(inner, how) * scores(totals, application, inner)[0][..., BASE])
+
+
+def _past(how: Across) -> Array:
+    """Times whose own version, the newest at that time, is older than the one that is scored."""
+    return np.asarray((how.own >= how.learnt) & (how.own < how.version))
+
+
+def forgetting_max(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
+    """Forgetting, max minus last: the best score of any earlier version less that of this one.
+
+    Mean over the times t_j whose own version (the newest at t_j) is older than M_i, of the best of
+    M_1 to M_(i-1) minus M_i; in errors, of M_i minus the least. Lower is better, below 0 where the
+    newest version is the best; the reference is a version that changes nothing, 0. The best is
+    chosen anew in each replicate. Chaudhry et al. 2018.
+    """
+    loss = _loss(totals, application, inner, how)
+    earlier = loss[:, how.learnt : how.version]
+    if not earlier.shape[1]:
+        return np.full(len(loss), np.nan), 0.0
+    best = np.where(np.isnan(earlier), np.inf, earlier).min(axis=1)
+    best[np.isinf(best)] = np.nan  # no earlier version was scored there
+    return averaged(difference(loss[:, how.version], best), _past(how)), 0.0
+
+
+def _since(totals: Totals, application: Application, inner: Measure, how: Across) -> Floats:
+    """How much more a version errs than the own version of each time did, averaged."""
+    loss = _loss(totals, application, inner, how)
+    past = _past(how)
+    first = loss[:, np.where(past, how.own, 0), np.arange(len(past))]
+    return averaged(difference(loss[:, how.version], first), past)
+
+
+def forgetting_first(
+    totals: Totals, application: Application, inner: Measure, how: Across
+) -> Result:
+    """Forgetting, first minus last: the score of the own version of each time less that of M_i.
+
+    Mean over the times t_j whose own version (the newest at t_j) is older than M_i. Lower is
+    better, below 0 where what came later helped; the reference is a version that changes nothing,
+    0. It is minus the backward transfer. Lopez-Paz and Ranzato 2017; paper 004, section 3.1.
+    """
+    return _since(totals, application, inner, how), 0.0
+
+
+def backward_transfer(
+    totals: Totals, application: Application, inner: Measure, how: Across
+) -> Result:
+    """Backward transfer: mean over past times of what M_i gained there since their own version.
+
+    R_(T,j) - R_(j,j) for qualities, with the signs changed for errors: above 0 what was learnt
+    later helped. Higher is better; the reference is a version that changes nothing, 0. Lopez-Paz
+    and Ranzato 2017.
+    """
+    return 0.0 - _since(totals, application, inner, how), 0.0  # 0, and never -0
+
+
+def forward_transfer(
+    totals: Totals, application: Application, inner: Measure, how: Across
+) -> Result:
+    """Forward transfer: what the version before that of each time gained there over M_0.
+
+    Mean of R_(j-1,j) - R_(0,j) for qualities, with the signs changed for errors, over the times
+    whose own version (the newest at t_j, up to M_i) has a version before it that learnt something.
+    Higher is better; the reference is the initial version, 0. Undefined without an initial version.
+    Lopez-Paz and Ranzato 2017.
+    """
+    loss = _loss(totals, application, inner, how)
+    if how.initial < 0:
+        return np.full(len(loss), np.nan), 0.0
+    chosen = (how.own > how.learnt) & (how.own <= how.version)
+    before = np.where(chosen, how.own - 1, 0)
+    ahead = loss[:, before, np.arange(len(before))]
+    return averaged(difference(loss[:, how.initial], ahead), chosen), 0.0
+
+
+def lifelong_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
+    """Mean over the lifelong set of S(M_i, l_i): what each version says of the data it learnt.
+
+    Up to M_i, every time with the same weight. Direction as the score; the reference is the mean of
+    what the version before said of the same data, before adapting. Paper 004, section 3.
+    """
+    values, _ = scores(totals, application, inner, STREAM)
+    places = np.arange(how.learnt, how.version + 1)
+    times = places - how.learnt
+    kept = times < values.shape[2]
+    own = values[:, places[kept], times[kept]]
+    adapted = own[..., ADAPTED] if np.isfinite(own[..., ADAPTED]).any() else own[..., BASE]
+    every = np.ones(len(times[kept]), bool)
+    return averaged(adapted, every), averaged(own[..., BASE], every)
+
+
+def area_under_curve(
+    totals: Totals, application: Application, inner: Measure, how: Across
+) -> Result:
+    """Area under the curve of the score against the cost of help, divided by the range of costs.
+
+    A step function from the first cost to the maximum: a value holds until the next, the last one
+    to the end. The score is that of all test items together; the area that of each run, averaged.
+    Direction as the score; the reference stays at the first value. Undefined without a range of
+    costs. Paper 004, section 2.1 and Fig. 2.
+    """
+    values, _ = scores(totals, application, inner, CURVE)  # replicates, seeds, versions
+    areas = [stepped(costs, values[:, seed], how.maximum) for seed, costs in enumerate(how.costs)]
+    weights = totals.weights("seed") if "seed" in totals.block.rows else np.ones((1, how.runs))
+    return _mean(np.stack(areas, axis=1), weights), _mean(values[:, :, 0], weights)
+
+
+def _mean(values: Floats, weights: Floats) -> Floats:
+    """Weighed mean over the last axis."""
+    return share((values * weights).sum(axis=1), np.broadcast_to(weights, values.shape).sum(axis=1))
+
+
+SCORE = "classification_cost"
+OF_SCORES: tuple[tuple[Function, str, str, str, tuple[str, ...]], ...] = (
+    (policy_score, "Policy-weighted score", "lower", "Eq. 2", ()),
+    (penalised_score, "Penalised score", "lower", "Eq. 1, 3", ()),
+    (base_score, "Score before help", "lower", "section 2.2", ()),
+    (adapted_score, "Score after help", "lower", "section 2.2", ()),
+    (impaired_score, "Impaired score", "lower", "section 2.2", ()),
+    (corrected_score, "Corrected score", "lower", "section 2.2", ()),
+    (penalty, "Penalty of help", "lower", "Eq. 1", ()),
+    (generalisation_gain, "Gain by generalisation", "higher", "Fig. 4", ()),
+    (forgetting_max, "Forgetting (max minus last)", "lower", "section 3.1", ("forgetting",)),
+    (forgetting_first, "Forgetting (first minus last)", "lower", "section 3.1", ("transfer",)),
+    (backward_transfer, "Backward transfer", "higher", "section 3.1", ("transfer",)),
+    (forward_transfer, "Forward transfer", "higher", "section 3.1", ("transfer",)),
+    (lifelong_score, "Score on the lifelong set", "lower", "section 3", ()),
+    (area_under_curve, "Area under the learning curve", "lower", "section 2.1", ()),
+)
+UNDEFINED = "a score that it needs is undefined, or no test time lies in the window"
+OWN_DIRECTION = (
+    *("generalisation_gain", "forgetting_max", "forgetting_first"),
+    *("backward_transfer", "forward_transfer"),
+)  # the others are better as their score is
+DIFFERENCES = (*OWN_DIRECTION, "penalty", "penalised_score")
+STATES = {
+    "policy_score": BASE,
+    "base_score": BASE,
+    "adapted_score": ADAPTED,
+    "impaired_score": IMPAIRED,
+    "corrected_score": CORRECTED,
+}  # scores of one state: their intervals are those of the score
+PREFIXES = {"lifelong_score": STREAM, "area_under_curve": CURVE}
+
+
+def rule_of(measure: Measure, inner: Measure, how: Across) -> Rule:
+    """The rule of a measure of a score: differences have their own, others that of the score."""
+    of, prefix = inner.interval, PREFIXES.get(measure.name, "")
+    size = None if of.size is None else (prefix + of.size[0], of.size[1])
+    if measure.name in DIFFERENCES:
+        return replace(measure.interval, size=size)
+    state, rates = STATES.get(measure.name), None
+    if state is not None and of.rates is not None and of.joined == "sum":
+        rates = _cell_rates(how, state)
+    return Rule(of.scale, rates, edge=rates is not None and of.edge, size=size, bounds=of.bounds)
+
+
+def _cell_rates(how: Across, state: int) -> Rates:
+    """The rates of a score in the cells of its window, each with the weight of its time."""
+
+    def found(totals: Totals, application: Application, inner: Measure) -> list[Rate]:
+        own: list[Rate] = []
+        rates = inner.interval.rates
+        assert rates is not None
+        for j in how.window:
+            cell = View(totals, change=partial(_cell, at=(how.version, int(j), state)))
+            for rate in rates(cast("Totals", cell), application):
+                tally = totals.evidence.parts[rate.part]
+                assert isinstance(tally, Tally)
+                here = np.zeros(tally.shape)
+                here[how.version, j, state] = 1.0
+                errors, trials = rate.errors * here.ravel(), rate.trials * here.ravel()
+                weight = rate.weight * float(how.weights[j])
+                own.append(replace(rate, errors=errors, trials=trials, weight=weight))
+        return own
+
+    return found
+
+
+def _cell(sums: Array, _statistic: str, at: tuple[int, int, int]) -> Array:
+    """The sums of one version at one time in one state."""
+    return np.asarray(sums[:, at[0], at[1], at[2]])
+
+
+def _score_measure(row: "tuple[Function, str, str, str, tuple[str, ...]]") -> Measure:
+    function, title, direction, where, cites = row
+    plain = Measure(
+        function.__name__,
+        function,
+        (),
+        title,
+        "higher" if direction == "higher" else "lower",
+        f"paper 004, {where}",
+        parameter=SCORE,
+        parse=inner_of,
+        open=True,
+        follows=function.__name__ not in OWN_DIRECTION,
+        undefined=UNDEFINED,
+        uses=(),
+        task=TASK,
+        interval=Rule(
+            "identity" if function.__name__ in DIFFERENCES else "log",
+            excess=function is forgetting_max,
+            fewest=10 if "forgetting" in function.__name__ else 0,
+        ),
+    )
+    return replace(plain, cites=("004", *cites)) if cites else plain
+
+
+def mean_score(totals: Totals, _: Application) -> Result:
+    """Weighted mean of scores that came ready-made: sum_i w_i s_i / sum_i w_i.
+
+    In the range and the unit of the scores; lower is better unless the user says otherwise. There
+    is no naive baseline: nothing is known of what was scored. Undefined (NaN) without any weight.
+    Paper 004, section 3.1, for s(M_i, t_j).
+    """
+    weight = totals.sums("scored", "weight")
+    return share(totals.sums("scored", "score"), weight), NONE
+
+
+MEASURES = (
+    CLASSIFICATION_COST,
+    *(_score_measure(row) for row in OF_SCORES),
+    Measure(
+        "mean_score",
+        mean_score,
+        ("scored",),
+        "Mean score",
+        "lower",
+        "paper 004, 3.1",
+        uses=(),
+        undefined="there are no scores",
+        interval=Rule("identity", size=("scored", "weight")),  # their range is not known
+    ),
+    *OF_HELP,
+)

@@ -1,1 +1,0 @@
-"""Measures of lifelong learning: scores across time, and what help costs."""

@@ -1,0 +1,355 @@
+"""What human-assisted online learning costs: errors and the person's time in one measure.
+
+All read the tallies `online` (counts) and `online_sums` of one phase, before (`pre`, prequential)
+or after (`post`, postquential) adaptation, with the axes seed and stream: `n` items that are
+scored, of all `items`, `targets`, `fp` and `fn` (false alarms and misses), `wrong` outputs,
+`annotations`, of which `timed` have measured `seconds`, `batches`, `loss` (the sum of a cost
+matrix, or of absolute errors over the tolerance) and seconds of `cpu`. The gap between the scores
+before and after adaptation reads the tallies of both phases: `online_pre`, `online_post` and the
+like by window, `online_pre_windows` and `online_post_windows`, with the sums beside each.
+
+How streams are pooled and what a miss costs comes as `how` (`pooling.Effort`). Source: paper 000.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Literal
+
+import numpy as np
+
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import NONE, Floats, Measure, Rate, Result, Rule, share
+from truecost.tasks.streams.pooling import (
+    PLAIN,
+    VALUES,
+    Effort,
+    Sums,
+    by_hand,
+    by_window,
+    dcf_value,
+    imlm_value,
+    item_seconds,
+    joined_value,
+    person_seconds,
+    price,
+    rates_of,
+    weights_of,
+)
+
+TASK = "streams"
+PARTS = ("online", "online_sums")
+PHASES = ("pre", "post")
+BOTH = tuple(f"online_{phase}{end}" for phase in PHASES for end in ("", "_sums"))
+WINDOWS = tuple(f"online_{phase}_windows{end}" for phase in PHASES for end in ("", "_sums"))
+Direction = Literal["lower", "higher"]
+
+
+def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
+    """Interactive machine learning metric: the person's time over that of doing all by hand.
+
+    (N_ann + N_fp + q N_fn) / N. q is a number, or N / N_target; of several classes N_fp + q N_fn is
+    the sum of a cost matrix, of numbers that of absolute errors over the tolerance. Range [0, inf),
+    lower is better; 1 is labelling everything by hand. Paper 000, Eq. 3-5.
+    """
+    return joined_value(totals, how, imlm_value(how, application)), 1.0
+
+
+def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
+    """The same with measured annotation times: seconds of the person over those of all by hand.
+
+    (seconds of the annotations + mean seconds (N_fp + q N_fn)) / (mean seconds N). Range [0, inf),
+    lower is better; 1 is labelling everything by hand. Annotations without a measured time take
+    the mean. The seconds of an item are stated, or else the mean over the annotations, and then
+    this is `imlm` again, as their sum is that mean times their number. Undefined where no time was
+    measured and none is stated. Paper 000, Eq. 2.
+    """
+
+    def value(sums: Sums) -> Floats:
+        return share(person_seconds(sums, how), item_seconds(sums, how) * sums["n"])
+
+    return joined_value(totals, how, value), 1.0
+
+
+def imlm_money(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
+    """Person, computing and operation over labelling everything by hand, in one currency.
+
+    (hours of the person x price + hours of CPU x price + batches x price) / (hours of labelling all
+    x price). Range [0, inf), lower is better; 1 is labelling everything by hand. Undefined without
+    the price of the person's hour, or the seconds of an item. Paper 000, section V.
+    """
+    return joined_value(totals, how, lambda s: share(price(s, how), by_hand(s, how))), 1.0
+
+
+def total_price(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
+    """What errors, annotations and computing cost together, in the currency of the prices.
+
+    Mean over runs, summed over streams. Range [0, inf), lower is better; the reference is labelling
+    everything by hand. Undefined without prices. Paper 000, section V.
+    """
+    return _summed(totals, lambda s: price(s, how)), _summed(totals, lambda s: by_hand(s, how))
+
+
+def p_miss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
+    """Share of the targets that are missed: N_fn / N_target.
+
+    Range [0, 1], lower is better; there is no reference. Undefined without targets. Paper 000,
+    section I.
+    """
+    return joined_value(totals, how, lambda s: rates_of(s)[0]), NONE
+
+
+def p_fa(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
+    """Share of the nontargets that are accepted: N_fp / N_nontarget.
+
+    Range [0, 1], lower is better; there is no reference. Undefined without nontargets. Paper 000,
+    section I.
+    """
+    return joined_value(totals, how, lambda s: rates_of(s)[1]), NONE
+
+
+def act_dcf(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
+    """Detection cost of the decisions: w Pmiss + (1 - w) Pfa, 0.75 Pmiss + 0.25 Pfa unless asked.
+
+    w = Cm P / (Cm P + Cf (1 - P)). Range [0, 1], lower is better; the reference rejects or accepts
+    everything, min(w, 1 - w). Undefined without targets, or without nontargets. Paper 000, section
+    IV.C (OpenSAD 2015).
+    """
+    miss, fa = weights_of(application)
+    return joined_value(totals, how, dcf_value(how, application)), min(miss, fa)
+
+
+def error_rate(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
+    """Share of the outputs that are wrong.
+
+    Range [0, 1], lower is better; there is no reference. Paper 000, section V.
+    """
+    return joined_value(totals, how, lambda s: share(s["wrong"], s["n"])), NONE
+
+
+def mean_loss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
+    """Mean loss of an item in annotations: of a cost matrix, or absolute error over the tolerance.
+
+    Range [0, inf), lower is better; there is no reference. Paper 000, section V.
+    """
+    return joined_value(totals, how, lambda s: share(s["loss"], s["n"])), NONE
+
+
+def _summed(totals: Totals, value: Any) -> Floats:
+    """Sum over the streams, mean over the runs."""
+    return joined_value(totals, PLAIN, value)
+
+
+def _sum_of(statistic: str) -> Any:
+    """A function that sums one statistic."""
+
+    def function(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
+        del how
+        return _summed(totals, lambda s: s[statistic]), NONE
+
+    return function
+
+
+def n_annotations(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
+    """Number of annotations: N_ann, those made before the streams included as asked.
+
+    Mean over runs, summed over streams. Range [0, inf), lower is better; the reference labels every
+    item. Paper 000, Eq. 2.
+    """
+    del how
+    return _summed(totals, lambda s: s["annotations"]), _summed(totals, lambda s: s["items"])
+
+
+def _rate(totals: Totals, errors: str, trials: str = "n", weight: float = 1.0) -> Rate:
+    """Errors among all items, or among the targets, of all runs and streams together."""
+    ones = np.ones(totals.sums("online", "n")[0].size)
+    of = "target" if trials == "targets" else "item"
+    what = {"fn": "miss", "fp": "false alarm"}.get(errors, "error")
+    return Rate("online", ones, ones, weight, (errors, trials), what, of)
+
+
+def _total(totals: Totals, statistic: str) -> float:
+    return float(totals.sums("online", statistic).sum())
+
+
+def _missing(totals: Totals, weight: float = 1.0) -> Rate:
+    return _rate(totals, "fn", "targets", weight)
+
+
+def _alarming(totals: Totals, weight: float = 1.0) -> Rate:
+    """False alarms among items, weighed so that they are a share of the nontargets."""
+    items = _total(totals, "n")
+    return _rate(totals, "fp", weight=weight * items / max(items - _total(totals, "targets"), 1))
+
+
+def _priced(totals: Totals, application: Application) -> list[Rate]:
+    miss, fa = weights_of(application)
+    return [_missing(totals, miss), _alarming(totals, fa)]
+
+
+def _numbered(errors: str, trials: str) -> Callable[..., list[Rate]]:
+    """Errors of a run as a number, where there are any."""
+
+    def rates(totals: Totals, _: Application) -> list[Rate]:
+        if not _total(totals, errors):
+            return []
+        runs = totals.sums("online", "n").shape[1]
+        return [_rate(totals, errors, trials, _total(totals, trials) / runs)]
+
+    return rates
+
+
+def _at_zero(rates: Callable[..., list[Rate]], most: float = 1.0) -> Rule:
+    """The rule of a rate: on logarithms, but where there are no errors, or in one batch only."""
+    return Rule(rates=rates, edge=True, bounds=(0.0, most))
+
+
+def _gap(name: str) -> Any:
+    """Value before adaptation minus value after it."""
+
+    def function(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
+        value = VALUES[name](how, application)
+        before, after = (
+            joined_value(totals, how, value, part=f"online_{phase}") for phase in PHASES
+        )
+        return before - after, NONE
+
+    function.__doc__ = f"""{name} before adaptation minus {name} after it: what adapting brings.
+
+    Range (-inf, inf), higher is better: the answers are put to use at once. Paper 000, section III.
+    """
+    return function
+
+
+def _trend(name: str) -> Any:
+    """Change of the gap over the stream."""
+
+    def function(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
+        before, after = (
+            by_window(totals, application, how, name, phase, so_far=False) for phase in PHASES
+        )
+        return slope(before - after), NONE
+
+    function.__doc__ = f"""Change of the gap in {name} over the stream, from its start to its end.
+
+    Slope of the least-squares line through the gap of each window against its place between 0 and
+    1; windows without a value are left out. Range (-inf, inf); below 0 the gap narrows, and the
+    direction says so. Paper 000, section IV.C and Fig. 4.
+    """
+    return function
+
+
+def slope(values: Floats) -> Floats:
+    """Least-squares slope of each row of values over places from 0 to 1; NaN with fewer than two.
+
+    From shape (replicates, windows) to (replicates,).
+    """
+    known = np.isfinite(values)
+    place = np.linspace(0.0, 1.0, values.shape[1]) if values.shape[1] > 1 else np.zeros(1)
+    number = known.sum(axis=1)
+    x = np.where(known, place, 0.0)
+    y = np.where(known, values, 0.0)
+    mean_x, mean_y = (share(column.sum(axis=1), number) for column in (x, y))
+    lean = np.where(known, place - mean_x[:, None], 0.0)
+    over = (lean**2).sum(axis=1)
+    return share((lean * np.where(known, y - mean_y[:, None], 0.0)).sum(axis=1), over)
+
+
+def _measure(
+    function: Any,
+    title: str,
+    source: str,
+    parts: tuple[str, ...] = PARTS,
+    direction: Direction = "lower",
+    **more: Any,
+) -> Measure:
+    """A measure of event logs, named as its function unless it has a name of its own."""
+    about = {"name": function.__name__, "task": TASK, "uses": (), **more}
+    return Measure(
+        function=function, parts=parts, title=title, direction=direction, source=source, **about
+    )
+
+
+GAPS: tuple[tuple[str, Any, str, Direction, tuple[str, ...], str], ...] = (
+    ("gap", _gap, "What adapting saves of", "higher", BOTH, ""),
+    (
+        "gap_trend",
+        _trend,
+        "Change over the stream of what adapting saves of",
+        "lower",
+        WINDOWS,
+        "fewer than two windows have a value",
+    ),
+)
+SECTION_V = "paper 000, section V"
+UNPRICED = "no price of the person's hour (--person-price), or no time of an item"
+MEASURES = (
+    _measure(imlm, "Person's time over that of doing all by hand", "paper 000, Eq. 3-5"),
+    _measure(
+        imlm_seconds,
+        "Person's time, as measured, over that of doing all by hand",
+        "paper 000, Eq. 2",
+        undefined="no annotation time was measured: state the seconds of an item (--item-seconds)",
+    ),
+    _measure(
+        imlm_money,
+        "Cost of person and machine over that of doing all by hand",
+        SECTION_V,
+        undefined=UNPRICED,
+    ),
+    _measure(total_price, "Cost of person and machine", SECTION_V, undefined=UNPRICED, total=True),
+    _measure(
+        act_dcf,
+        "Detection cost of the decisions",
+        "paper 000, section IV.C",
+        uses=("costs", "prior"),
+        detection=True,
+        interval=_at_zero(_priced),
+    ),
+    *(
+        _measure(
+            function,
+            title,
+            source,
+            shown_in="percent",
+            interval=_at_zero(lambda totals, _, rate=rate: [rate(totals)]),
+        )
+        for function, title, source, rate in (
+            (p_miss, "Missed targets", "paper 000, section I", _missing),
+            (p_fa, "False alarms among nontargets", "paper 000, section I", _alarming),
+            (error_rate, "Wrong outputs", SECTION_V, partial(_rate, errors="wrong")),
+        )
+    ),
+    _measure(mean_loss, "Mean loss in annotations", SECTION_V),
+    _measure(n_annotations, "Annotations", "paper 000, Eq. 2", total=True),
+    _measure(_sum_of("n"), "Items", "paper 000, Eq. 1", name="n_items", total=True),
+    *(
+        _measure(
+            _sum_of(errors),
+            title,
+            "paper 000, Eq. 2",
+            name=name,
+            total=True,
+            interval=_at_zero(_numbered(errors, trials), np.inf),
+        )
+        for name, errors, trials, title in (
+            ("n_missed", "fn", "targets", "Missed targets, counted"),
+            ("n_false_alarms", "fp", "n", "False alarms, counted"),
+        )
+    ),
+    *(
+        _measure(
+            make(name),
+            f"{title} {said}",
+            "paper 000, section III and Fig. 4",
+            parts,
+            direction,
+            name=f"{name}_{end}",
+            uses=("costs", "prior") if name == "act_dcf" else (),
+            undefined=undefined,
+            interval=Rule("identity"),
+        )
+        for name, said in (("imlm", "the person's time"), ("act_dcf", "the detection cost"))
+        for end, make, title, direction, parts, undefined in GAPS
+    ),
+)

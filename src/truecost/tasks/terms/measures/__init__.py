@@ -1,1 +1,0 @@
-"""Measures of searches for terms: term-weighted values, and cross entropy of the scores."""

@@ -1,0 +1,207 @@
+"""The detection cost as a function of the threshold, with its band, actual and minimum."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.application import Application
+from truecost.core.measure import share
+from truecost.core.scoring import Scoring
+from truecost.core.sweep import Sweep
+from truecost.pictures.tables import Table
+from truecost.tasks.measures import find
+from truecost.tasks.trials.counting import bayes_threshold, evidence_of, risks
+from truecost.tasks.trials.curves.det import DRAWN, GRID, Scorings, Weighed, numbers_of, ranked
+from truecost.tasks.trials.records import Floats, Trials
+
+STEPS = 241  # thresholds of a slider
+
+
+@dataclass(frozen=True, eq=False)
+class CostCurve:
+    """Normalised detection cost of one system at each threshold.
+
+    Attributes
+    ----------
+    unit : {"llr", "score"}
+        Whether thresholds are natural-log likelihood ratios, or raw scores.
+    threshold, cost : ndarray of float64
+        Thinned curve: the cost of accepting what scores at least the threshold, constant from just
+        above the threshold before; the first accepts everything, the last (inf) nothing.
+    grid, lower, upper : ndarray of float64
+        Thresholds and the ends of the interval of the cost there.
+    actual, minimum : tuple of float or None
+        (threshold, cost) in use, and of least cost; the threshold is infinite where rejecting
+        everything costs least.
+    steps, step_miss, step_fa : ndarray of float64
+        The same thresholds for all systems, and both error rates there: exact, for sliders.
+    shown : tuple of float
+        Thresholds between which the curve says something: the 1 % of either class (weighing both
+        alike) that score lowest and highest left out.
+    """
+
+    system: str
+    unit: str
+    threshold: Floats
+    cost: Floats
+    grid: Floats
+    lower: Floats
+    upper: Floats
+    actual: tuple[float, float] | None
+    minimum: tuple[float, float] | None
+    shown: tuple[float, float]
+    steps: Floats
+    step_miss: Floats
+    step_fa: Floats
+
+    def numbers(self) -> Table:
+        """Cost at the threshold in use, the least, and at every fourth threshold of the band."""
+        axes, places = ("threshold", "normalised cost"), range(2, len(self.grid), 6)
+        caption = "Cost against threshold"
+        return numbers_of(caption, self, axes, self.grid, self.at(self.grid), places)
+
+    def at(self, thresholds: Floats) -> Floats:
+        """The cost at some thresholds, read from the drawn curve."""
+        return np.asarray(self.cost[np.searchsorted(self.threshold, thresholds)])
+
+
+def cost_curves(systems: Sequence[Trials], scoring: Scorings) -> list[CostCurve]:
+    """Normalised detection cost against the threshold, for each system whose scores rank trials.
+
+    (Cm P Pmiss(t) + Cf (1-P) Pfa(t)) / min(Cm P, Cf (1-P)): at the threshold in use it is the
+    measure `act_dcf`, its minimum is `min_dcf`. Paper 002, section 2.3.
+
+    Parameters
+    ----------
+    scoring : Scoring, or mapping of str to Scoring
+        For all systems, or by name: costs, prior and threshold, and the resampling of the band.
+
+    Returns
+    -------
+    list of CostCurve
+        Systems that have no detection scores, lack a class, or have other costs than those of one
+        miss and one false alarm are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> from truecost.tasks.trials import curves
+    >>> labels = np.arange(400) % 2
+    >>> llrs = 2 * np.random.default_rng(0).normal(2 * labels - 1) + 1  # not calibrated
+    >>> trials = tc.Trials.of(llrs, labels, kind="llr", name="mine")
+    >>> application = tc.Application.detection(prior=0.5)
+    >>> [curve] = curves.cost_curves([trials], tc.Scoring(application, plan=tc.Plan(100)))
+    >>> print("threshold %.2f costs %.3f" % curve.actual)
+    threshold 0.00 costs 0.305
+    >>> print("threshold %.2f costs %.3f" % curve.minimum)
+    threshold 0.33 costs 0.290
+    """
+    found = [_curve(trials, own) for trials, own in ranked(systems, scoring)]
+    curves = [pair for pair in found if pair is not None]
+    return [_stepped(curve, sweep, [c for c, _ in curves]) for curve, sweep in curves]
+
+
+def _stepped(curve: CostCurve, sweep: Sweep, every: Sequence[CostCurve]) -> CostCurve:
+    """A curve with its exact rates at thresholds that all curves share."""
+    low, high = (f(c.shown[k] for c in every) for k, f in enumerate((min, max)))
+    marked = [at[0] for c in every for at in (c.actual, c.minimum) if at is not None]
+    steps = np.linspace(*_reach((low, high), None), STEPS)
+    steps = np.unique(np.append(steps, [t for t in marked if np.isfinite(t)]))
+    miss, fa = sweep.rates_at(steps)
+    return replace(curve, steps=steps, step_miss=miss[0], step_fa=fa[0])
+
+
+def _curve(trials: Trials, scoring: Scoring) -> tuple[CostCurve, Sweep] | None:
+    if not scoring.application.plain_detection:
+        return None
+    weighed = Weighed(evidence_of(trials, scoring, [find("eer")]), scoring)
+    sweep, application = weighed.sweep, scoring.application
+    if not (sweep.targets[0] > 0 and sweep.nontargets[0] > 0):
+        return None
+    at = bayes_threshold(trials, scoring)
+    least = float(sweep.minimum_at(*risks(trials, scoring), ties=True)[1][0])
+    shown = _central_scores(sweep)
+    threshold = _drawable(sweep, [least, *([] if at is None else [at])], shown)
+    grid = np.unique(np.clip(np.linspace(*_reach(shown, at), GRID), -1e300, 1e300))
+    lower, upper = weighed.band(lambda s: costs_at(s, grid, application))
+
+    def point(t: float) -> tuple[float, float]:
+        return t, float(costs_at(sweep, np.array([t]), application)[0, 0])
+
+    none = np.empty(0)
+    curve = CostCurve(
+        system=trials.name,
+        unit="score" if trials.kind == "score" else "llr",
+        threshold=threshold,
+        cost=costs_at(sweep, threshold, application)[0],
+        grid=grid,
+        lower=lower,
+        upper=upper,
+        actual=None if at is None else point(at),
+        minimum=point(least),
+        shown=shown,
+        **dict.fromkeys(("steps", "step_miss", "step_fa"), none),
+    )
+    return curve, sweep
+
+
+def costs_at(sweep: Sweep, thresholds: Floats, application: Application) -> Floats:
+    """Normalised detection cost at each threshold, in each replicate.
+
+    Shape (replicates, thresholds); a prior that is left to the data is that of the replicate, as in
+    the measures. NaN where a class is empty.
+    """
+    miss, fa = sweep.rates_at(thresholds)
+    priors = application.class_priors(np.stack([sweep.nontargets, sweep.targets], axis=-1))
+    all_missed = (application.cost_miss * priors[:, 1])[:, None]
+    all_accepted = (application.cost_fa * priors[:, 0])[:, None]
+    naive = np.minimum(all_missed, all_accepted)
+    return share(all_missed * miss + all_accepted * fa, naive)
+
+
+def _central_scores(sweep: Sweep) -> tuple[float, float]:
+    """Scores that leave out the lowest and highest 1 % of the trials, both classes alike."""
+    scores = sweep.ranking.scores[np.isfinite(sweep.ranking.scores)]
+    if len(scores) == 0:
+        return -1.0, 1.0
+    low, high = (_quantile(sweep, scores, share) for share in (0.01, 0.99))
+    return low, max(low, high)
+
+
+def _quantile(sweep: Sweep, scores: npt.NDArray[np.floating[Any]], share: float) -> float:
+    """A score with at most this share of the trials below it, both classes weighing alike.
+
+    Found by looking at ever closer scores, so that no weight of a trial is ever written down.
+    """
+    low, high = 0, len(scores) - 1
+    while high > low:
+        places = np.unique(np.linspace(low, high, 256).astype(np.int64))
+        miss, fa = sweep.rates_at(scores[places])
+        k = int(np.searchsorted((miss[0] + 1 - fa[0]) / 2, share, side="right"))
+        low = int(places[max(k - 1, 0)])
+        high = int(places[k]) - 1 if k < len(places) else low
+        high = max(high, low)
+    return float(scores[low])
+
+
+def _reach(shown: tuple[float, float], at: float | None) -> tuple[float, float]:
+    """Where the band begins and ends: what is shown, the threshold in use and some more."""
+    low, high = shown if at is None or not np.isfinite(at) else (min(*shown, at), max(*shown, at))
+    edge = 0.06 * (high - low) or 1.0
+    return low - edge, high + edge
+
+
+def _drawable(sweep: Sweep, marked: list[float], shown: tuple[float, float]) -> Floats:
+    """Thresholds of the drawn curve: scores, evenly by rank and by size, and the marked ones."""
+    scores = np.asarray(sweep.ranking.scores, np.float64)
+    if len(scores) > DRAWN:
+        by_rank = scores[np.linspace(0, len(scores) - 1, DRAWN // 3).astype(np.int64)]
+        wanted = np.linspace(*shown, 2 * DRAWN // 3)
+        by_size = scores[np.searchsorted(scores, wanted).clip(0, len(scores) - 1)]
+        scores = np.concatenate([scores[:1], by_rank, by_size])
+    kept = np.concatenate([scores, marked, [np.inf]])
+    return np.unique(kept[kept > -np.inf])

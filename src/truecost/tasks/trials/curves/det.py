@@ -1,0 +1,212 @@
+"""What all curves share (a system under its weights, bands, thinning), and the DET curve.
+
+Conventions: everything is computed from all trials at full resolution; thinning only leaves out
+points that a picture cannot show. A band holds percentile intervals from the same weights as the
+rows, of the first `BAND_REPLICATES` replicates.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.evidence import Evidence, Totals
+from truecost.core.intervals.smooth import interval
+from truecost.core.replication import by_block
+from truecost.core.scoring import Scoring
+from truecost.core.sweep import Sweep
+from truecost.pictures.tables import Table
+from truecost.tasks.measures import find
+from truecost.tasks.trials.counting import bayes_threshold, evidence_of, parts_of, point_of, risks
+from truecost.tasks.trials.records import Floats, Ints, Trials
+
+DRAWN = 600  # points of a drawn curve: more cannot be told apart
+GRID = 60  # places at which a band is computed
+BAND_REPLICATES = 500
+Scorings = Scoring | Mapping[str, Scoring]  # one for all systems, or one for each name
+
+
+def numbers_of(
+    caption: str, curve: Any, axes: tuple[str, str], x: Floats, y: Floats, places: Iterable[int]
+) -> Table:
+    """Operating points that a curve has, and the curve at some places of its band."""
+    points = (("at the threshold in use", curve.actual), ("least cost", curve.minimum))
+    rows = [(curve.system, name, *point, "", "") for name, point in points if point is not None]
+    rows += [(curve.system, "curve", x[g], y[g], curve.lower[g], curve.upper[g]) for g in places]
+    return Table.of(caption, ("system", "point", *axes, "lower", "upper"), rows)
+
+
+def each(systems: Sequence[Trials], scoring: Scorings) -> list[tuple[Trials, Scoring]]:
+    """Every system with its scoring."""
+    return [(t, scoring if isinstance(scoring, Scoring) else scoring[t.name]) for t in systems]
+
+
+def ranked(systems: Sequence[Trials], scoring: Scorings) -> list[tuple[Trials, Scoring]]:
+    """Those detection systems whose scores rank trials."""
+    return [
+        (t, s) for t, s in each(systems, scoring) if t.detection and "ranking" in parts_of(t, s)
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """The ranking of a system with weights of one, and replicate by replicate.
+
+    The evidence has the part `ranking`.
+    """
+
+    evidence: Evidence
+    scoring: Scoring
+
+    @cached_property
+    def point(self) -> Totals:
+        """With weights of one."""
+        return point_of(self.evidence)
+
+    @property
+    def sweep(self) -> Sweep:
+        """The ranking with weights of one."""
+        return self.point.sweep("ranking")
+
+    def band(self, of: Callable[[Sweep], Floats]) -> tuple[Floats, Floats]:
+        """Ends of the interval of each column that a function gives.
+
+        `of`: from a sweep to an array of shape (replicates, places). NaN where no replicate is
+        defined, and when there is nothing to resample.
+        """
+        plan = self.scoring.plan
+        plan = replace(plan, replicates=min(BAND_REPLICATES, plan.replicates))
+        counted, weights = self.evidence, plan.weights(self.evidence.factors)
+        swept = by_block(counted, weights, lambda s: of(s.sweep("ranking")), self.scoring.jobs)
+        drawn = np.concatenate(swept)
+        if min(len(f) for f in self.evidence.factors.values()) < 2:
+            return np.full(drawn.shape[1], np.nan), np.full(drawn.shape[1], np.nan)
+        ends = np.array([interval(column, self.scoring.level) for column in drawn.T])
+        return ends[:, 0], ends[:, 1]
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """DET curve of one system.
+
+    Attributes
+    ----------
+    threshold, p_miss, p_fa : ndarray of float64
+        Thinned curve, by ascending threshold; the last point rejects all.
+    rates, lower, middle, upper : ndarray of float64
+        False-alarm rates and the interval and value of Pmiss there.
+    actual, minimum : tuple of float or None
+        (Pfa, Pmiss) at the decision threshold and at the threshold of least cost.
+    actual_threshold : float or None
+        The decision threshold.
+    """
+
+    system: str
+    threshold: Floats
+    p_miss: Floats
+    p_fa: Floats
+    rates: Floats
+    lower: Floats
+    middle: Floats
+    upper: Floats
+    actual: tuple[float, float] | None
+    minimum: tuple[float, float] | None
+    actual_threshold: float | None
+
+    def numbers(self) -> Table:
+        """Operating points, and the curve at every eighth rate of its band."""
+        axes, places = ("false-alarm rate", "miss rate"), range(4, len(self.rates), 8)
+        return numbers_of("Error trade-off", self, axes, self.rates, self.middle, places)
+
+
+def det_curves(systems: Sequence[Trials], scoring: Scorings) -> list[Curve]:
+    """DET curves of the detection systems whose scores rank trials; the others are left out.
+
+    Parameters
+    ----------
+    scoring : Scoring, or mapping of str to Scoring
+        For all systems, or by name: application and threshold of the operating points, and the
+        resampling of the band.
+
+    Returns
+    -------
+    list of Curve
+        The band is the percentile interval of the least Pmiss at fixed Pfa, from 1 false alarm up.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import truecost as tc
+    >>> from truecost.tasks.trials import curves
+    >>> labels = np.arange(400) % 2
+    >>> llrs = 2 * np.random.default_rng(0).normal(2 * labels - 1)
+    >>> trials = tc.Trials.of(llrs, labels, kind="llr", name="mine")
+    >>> application = tc.Application.detection(prior=0.5)
+    >>> [curve] = curves.det_curves([trials], tc.Scoring(application, plan=tc.Plan(100)))
+    >>> print("Pfa %.3f, Pmiss %.3f" % curve.actual)
+    Pfa 0.140, Pmiss 0.170
+    """
+    return [_curve(trials, own) for trials, own in ranked(systems, scoring)]
+
+
+def _curve(trials: Trials, scoring: Scoring) -> Curve:
+    weighed = Weighed(evidence_of(trials, scoring, [find("eer")]), scoring)
+    threshold, miss, fa = weighed.sweep.curve()
+    kept = _drawable(miss, fa)
+    rates = _rates(weighed.sweep.nontargets[0])
+    lower, upper = weighed.band(lambda sweep: sweep.miss_at(rates)[0])
+    actual, minimum, at = _operating_points(trials, scoring, weighed.sweep)
+    return Curve(
+        system=trials.name,
+        threshold=threshold[kept],
+        p_miss=miss[kept],
+        p_fa=fa[kept],
+        rates=rates,
+        lower=lower,
+        middle=weighed.sweep.miss_at(rates)[0][0],
+        upper=upper,
+        actual=actual,
+        minimum=minimum,
+        actual_threshold=at,
+    )
+
+
+def _rates(nontargets: float) -> Floats:
+    """False-alarm rates from one false alarm up, evenly spaced on the probit axis."""
+    from scipy.special import ndtr, ndtri
+
+    lowest = max(1 / max(nontargets, 2.0), 1e-6)
+    return np.asarray(ndtr(np.linspace(ndtri(lowest), ndtri(0.6), GRID)))
+
+
+def _drawable(miss: Floats, fa: Floats) -> Ints:
+    """Points of the curve, thinned evenly in probit coordinates."""
+    from scipy.special import ndtri
+
+    if len(miss) <= DRAWN or np.isnan(miss).any() or np.isnan(fa).any():
+        return np.arange(min(len(miss), DRAWN))
+    clipped = [np.clip(v, 1e-7, 1 - 1e-7) for v in (miss, fa)]
+    way = np.concatenate([[0], np.cumsum(np.hypot(*(np.diff(ndtri(v)) for v in clipped)))])
+    wanted = np.searchsorted(way, np.linspace(0, way[-1], DRAWN)).clip(0, len(miss) - 1)
+    return np.unique(wanted)
+
+
+def _operating_points(
+    trials: Trials, scoring: Scoring, sweep: Sweep
+) -> tuple[tuple[float, float] | None, tuple[float, float] | None, float | None]:
+    """(Pfa, Pmiss) at the decision threshold and at the one of least cost; the former's value."""
+    if not scoring.application.plain_detection:
+        return None, None, None
+    at = bayes_threshold(trials, scoring)
+    if not (sweep.targets[0] > 0 and sweep.nontargets[0] > 0):
+        return None, None, at
+    least = _point(sweep, sweep.minimum_at(*risks(trials, scoring), ties=True)[1])
+    return (None if at is None else _point(sweep, at)), least, at
+
+
+def _point(sweep: Sweep, threshold: npt.ArrayLike) -> tuple[float, float]:
+    miss, fa = sweep.rates_at(threshold)
+    return float(fa[0, 0]), float(miss[0, 0])

@@ -1,0 +1,242 @@
+"""Measures of what each trial loses: proper scoring rules of probabilities, likelihood-ratio costs,
+and errors of predicted numbers, each with the best constant predictor as reference.
+
+`losses` is a tally with the axis class and the statistics `n`, `log` (-ln p of the truth, finite
+part), `impossible` (truths given probability 0) and `brier`. `llr` is a tally with the axis class
+(nontarget, target) and the statistics `n`, `cllr`, `cnxe` (bits, finite parts) and `impossible`.
+A truth given probability 0 costs infinity: it is counted beside the sums, because 0 x infinity in
+a replicate that leaves it out would be NaN.
+Sources: paper 003, sections 3.3 and 3.5; paper 002, section 4.2.
+
+`errors` is a tally with the statistics `n`, `absolute`, `squared` (of the error), `truth` and
+`truth2` (sums of the true value and its square, about a fixed origin); `truths` ranks the true
+values. The best constant is found anew in each replicate. Source: paper 003, sections 3.4 and 3.5.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import NONE, Floats, Result, Rule, share, weigh
+from truecost.tasks.trials.measures.decisions import measure
+
+
+def _mean_losses(totals: Totals, part: str, statistic: str) -> tuple[Floats, Floats]:
+    """Class counts and the mean loss of each class (replicates, classes)."""
+    counts = np.asarray(totals.sums(part, "n"), np.float64)
+    return counts, share(totals.sums(part, statistic), counts)
+
+
+def _with_impossible(
+    values: Floats, totals: Totals, part: str, priors: Floats | float = 1.0
+) -> Floats:
+    """Infinity where a replicate holds a truth, of a class with a prior, that was given 0."""
+    counted = np.where(np.asarray(priors) > 0, totals.sums(part, "impossible"), 0)
+    hopeless = counted.sum(axis=-1) > 0
+    return np.asarray(np.where(hopeless, np.inf, values))
+
+
+def entropy(priors: Floats) -> Floats:
+    """Entropy of priors in nats: -sum_k P_k ln P_k over the last axis.
+
+    `priors` has the shape (replicates, classes).
+    """
+    return weigh(priors, -np.log(np.where(priors > 0, priors, 1.0)))
+
+
+def ce(totals: Totals, application: Application) -> Result:
+    """Cross entropy in nats: sum_k P_k mean over class k of -ln p(truth).
+
+    Range [0, inf], lower is better; the reference knows only the priors and gets their entropy.
+    Infinite where a truth was given probability 0. Paper 003, section 3.3.
+    """
+    counts, means = _mean_losses(totals, "losses", "log")
+    priors = application.class_priors(counts)
+    return _with_impossible(weigh(priors, means), totals, "losses", priors), entropy(priors)
+
+
+def nce(totals: Totals, application: Application) -> Result:
+    """Normalised cross entropy: cross entropy / entropy of the priors.
+
+    Range [0, inf], lower is better; 1.0 knows only the priors, whose entropy is computed anew in
+    each replicate. Infinite where a truth was given probability 0. Paper 003, section 3.5.
+    """
+    value, reference = ce(totals, application)
+    return share(value, reference), 1.0
+
+
+def brier(totals: Totals, application: Application) -> Result:
+    """Brier score: sum_k P_k mean over class k of sum_j (p_j - [j is the truth])^2.
+
+    Range [0, 2], lower is better; the reference knows only the priors: 1 - sum P_k^2.
+    Paper 003, section 3.3.
+    """
+    counts, means = _mean_losses(totals, "losses", "brier")
+    priors = application.class_priors(counts)
+    return weigh(priors, means), 1 - (priors**2).sum(axis=-1)
+
+
+def nbs(totals: Totals, application: Application) -> Result:
+    """Normalised Brier score: Brier score / that of the priors alone.
+
+    Range [0, inf), lower is better; 1.0 knows only the priors. The score of the priors is computed
+    anew in each replicate. Paper 003, section 3.5.
+    """
+    value, reference = brier(totals, application)
+    return share(value, reference), 1.0
+
+
+def cllr(totals: Totals, _: Application) -> Result:
+    """Log-likelihood-ratio cost in bits.
+
+    Mean of the means over targets of log2(1 + exp(-llr)) and over nontargets of log2(1 + exp(llr)).
+    Range [0, inf], lower is better; 1.0 is the system that always says llr = 0. Infinite where a
+    truth was given probability 0, undefined when a class has no trials. Independent of costs and
+    priors. Brümmer and du Preez (2006); paper 002, Eq. 36-38 at Ptar = 1/2.
+    """
+    means = _mean_losses(totals, "llr", "cllr")[1]
+    return _with_impossible(means.mean(axis=-1), totals, "llr"), 1.0
+
+
+def cnxe(totals: Totals, application: Application) -> Result:
+    """Normalised cross entropy of the likelihood ratios at the application's effective prior.
+
+    (Ptar mean over targets + (1-Ptar) mean over nontargets of the log cost) / prior entropy; the
+    log cost is log2(1 + exp(-llr - logit(Ptar))) for a target, with both signs turned for a
+    nontarget. Range [0, inf], lower is better; 1.0 knows only the prior. Infinite where a truth was
+    given probability 0. When the prior is left to the data, logit(Ptar) is that of all data (it
+    turns scores into posteriors, part of the system), all else that of the replicate. Paper 002,
+    Eq. 36-43.
+    """
+    counts, means = _mean_losses(totals, "llr", "cnxe")
+    priors = application.class_priors(counts)
+    prior = _effective(application, priors)
+    value = share(weigh(prior, means) * np.log(2), entropy(prior))
+    return _with_impossible(value, totals, "llr", prior), 1.0
+
+
+def _effective(application: Application, priors: Floats) -> Floats:
+    """(1-Ptar, Ptar) for each replicate (paper 002, Eq. 23)."""
+    risks = priors * np.array([application.cost_fa, application.cost_miss])
+    return np.asarray(risks / risks.sum(axis=-1, keepdims=True))
+
+
+def min_cllr(totals: Totals, _: Application) -> Result:
+    """Cllr after the best monotone calibration of the scores (pool adjacent violators).
+
+    Range [0, 1] in bits, lower is better; 1.0 is the system that always says llr = 0. The best
+    monotone calibration is found anew in each replicate, tied scores together. Undefined when a
+    class has no trials. Brümmer and du Preez (2006).
+    """
+    return totals.sweep("ranking").pav_entropy(0.5), 1.0
+
+
+def cllr_loss(totals: Totals, application: Application) -> Result:
+    """Calibration loss: Cllr - minimum Cllr, in bits.
+
+    Range [0, inf], lower is better; 0 is a system that no monotone map of its scores improves. No
+    reference. Brümmer and du Preez (2006).
+    """
+    return np.asarray(cllr(totals, application)[0]) - min_cllr(totals, application)[0], NONE
+
+
+def mae(totals: Totals, _: Application) -> Result:
+    """Mean absolute error: mean of abs(prediction - truth).
+
+    Range [0, inf) in the unit of the truth, lower is better; the reference always predicts the
+    weighted median of the truths of the replicate. Paper 003, section 3.4.
+    """
+    n = totals.sums("errors", "n")
+    return share(totals.sums("errors", "absolute"), n), share(totals.sweep("truths").median()[1], n)
+
+
+def nmae(totals: Totals, application: Application) -> Result:
+    """Mean absolute error / that of the best constant (the median).
+
+    Range [0, inf), lower is better; 1.0 is the best constant. Undefined when all truths are equal.
+    Paper 003, sections 3.4 and 3.5.
+    """
+    value, reference = mae(totals, application)
+    return share(value, reference), 1.0
+
+
+def mse(totals: Totals, _: Application) -> Result:
+    """Mean squared error: mean of (prediction - truth)^2.
+
+    Range [0, inf) in the squared unit of the truth, lower is better; the reference always predicts
+    the mean of the truths of the replicate and gets their variance. Paper 003, section 3.4.
+    """
+    n = totals.sums("errors", "n")
+    mean = share(totals.sums("errors", "truth"), n)
+    square = share(totals.sums("errors", "truth2"), n)
+    variance = square - mean**2
+    # Equal truths leave only rounding, which must not pass for a reference to divide by.
+    variance = np.where(variance <= 1e-12 * square, 0.0, variance)
+    return share(totals.sums("errors", "squared"), n), variance
+
+
+def nmse(totals: Totals, application: Application) -> Result:
+    """Mean squared error / variance of the truths, that of the best constant (the mean).
+
+    Range [0, inf), lower is better; 1.0 is the best constant. Undefined when all truths are equal.
+    Paper 003, sections 3.4 and 3.5.
+    """
+    value, reference = mse(totals, application)
+    return share(value, reference), 1.0
+
+
+def r2(totals: Totals, application: Application) -> Result:
+    """Coefficient of determination: 1 - normalised mean squared error.
+
+    Range (-inf, 1], higher is better; 0 is the best constant. Undefined when all truths are equal.
+    Paper 003, section 3.5, for the normalisation.
+    """
+    return 1 - np.asarray(nmse(totals, application)[0]), 0.0
+
+
+_CHOSEN = (
+    "it fits the calibration on the evaluation data: a bound for the scores, no measure of use"
+)
+_loss = partial(measure, ("losses",), uses=("prior",))
+_cllr = partial(measure, source="Brümmer & du Preez 2006", detection=True, uses=(), cites=("pav",))
+_RARE = Rule(rare=True)
+_number = partial(measure, uses=())
+_BOTH = ("errors", "truths")
+
+MEASURES = (
+    _loss(nce, "Normalised cross entropy", "paper 003, 3.5", _RARE),
+    _loss(ce, "Cross entropy (nats)", "paper 003, 3.3", _RARE),
+    _loss(nbs, "Normalised Brier score", "paper 003, 3.5"),
+    _loss(brier, "Brier score", "paper 003, 3.3", Rule(bounds=(0.0, 2.0))),
+    _cllr(("llr",), cllr, "Cllr (bits)", interval=_RARE),
+    measure(
+        ("llr",),
+        cnxe,
+        "Normalised cross entropy at the effective prior",
+        "paper 002, Eq. 38-43",
+        _RARE,
+        detection=True,
+    ),
+    _cllr(
+        ("ranking",),
+        min_cllr,
+        "Minimum Cllr (bits)",
+        interval=Rule(optimistic=True, bounds=(0.0, 1.0)),
+        advice=_CHOSEN,
+        rule="threshold-on-evaluation-data",
+        minimum_of="cllr",
+    ),
+    _cllr(
+        ("llr", "ranking"),
+        cllr_loss,
+        "Calibration loss of Cllr (bits)",
+        interval=Rule("identity", excess=True, rare=True, bounds=(0.0, float("inf"))),
+    ),
+    _number(_BOTH, nmae, "Normalised mean absolute error", "paper 003, 3.4"),
+    _number(_BOTH, mae, "Mean absolute error", "paper 003, 3.4"),
+    _number(("errors",), nmse, "Normalised mean squared error", "paper 003, 3.4"),
+    _number(("errors",), mse, "Mean squared error", "paper 003, 3.4"),
+    _number(("errors",), r2, "R squared", "paper 003, 3.5", Rule("log1m"), direction="higher"),
+)
