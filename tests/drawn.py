@@ -30,6 +30,38 @@ def texts_of(tree):
     return found
 
 
+def shapes_of(element):
+    """Corners of all shapes that can be seen: tag, x, y; what is clipped counts as its clip."""
+    for shape in element:
+        tag = shape.tag.rpartition("}")[2]
+        if tag == "circle":
+            yield tag, float(shape.get("cx")), float(shape.get("cy"))
+        elif tag == "rect" and shape.get("width") != "100%":
+            x, y, width, height = (float(shape.get(n)) for n in ("x", "y", "width", "height"))
+            assert width >= 0
+            assert height >= 0
+            yield from ((tag, x, y), (tag, x + width, y + height))
+        elif tag == "path":
+            yield from ((tag, *point) for point in points_of(shape.get("d")))
+        if shape.get("clip-path") is None:
+            yield from shapes_of(shape)
+
+
+def points_of(path):
+    """Where a path goes."""
+    x = y = 0.0
+    for command, rest in re.findall(r"([A-Za-z])([^A-Za-z]*)", path):
+        numbers = [float(n) for n in re.findall(r"-?[\d.]+", rest)]
+        assert command in "MLHVhZ", path
+        if command in "ML":
+            x, y = numbers
+        elif command in "Hh":
+            x = numbers[0] + x * (command == "h")
+        elif command == "V":
+            y = numbers[0]
+        yield x, y
+
+
 def overlaps(boxes, slack=1.0):
     """Pairs of texts that cover each other."""
     return [
@@ -53,12 +85,9 @@ def laws(picture, order=None):
         assert text == alone(Frame(picture, width, order))
         assert "nan" not in re.sub(r">[^<]*<", "><", text).casefold()
         tree = ElementTree.fromstring(text)
-        for shape in tree.iter():
-            tag = shape.tag.rpartition("}")[2]
-            if tag == "circle":
-                x, y = float(shape.get("cx")), float(shape.get("cy"))
-                assert -1 <= x <= frame.width + 1, (picture.name, width, x)
-                assert -1 <= y <= frame.height + 1, (picture.name, width, y)
+        for tag, x, y in shapes_of(tree):
+            assert -1 <= x <= frame.width + 1, (picture.name, width, tag, x)
+            assert -1 <= y <= frame.height + 1, (picture.name, width, tag, y)
         boxes = texts_of(tree)
         for left, top, right, bottom, said in boxes:
             assert left >= -1, (picture.name, width, said, left)

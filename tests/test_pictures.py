@@ -434,7 +434,7 @@ def test_the_gallery_has_every_picture_of_the_demos(draw):
 @pytest.mark.long
 def test_pictures_of_live_demos_show_what_is_drawn_now(draw):
     assert_kept({n: draw.TABLE[n] for n in draw.LONG})
-    assert_named(draw, "stream", "lifelong")
+    assert_named(draw, "streams", "lifelong")
 
 
 @pytest.mark.long

@@ -247,29 +247,50 @@ def _order(estimate: Estimate) -> tuple[bool, float, str]:
     return undefined, value if estimate.direction == "lower" else -value, estimate.dims["system"]
 
 
-def _claims(ordered: Sequence[Estimate]) -> tuple[Bools, Bools]:
-    """Which system is worse than which (row than column), and which may be the best."""
-    count, level = len(ordered), ordered[0].level
-    first, second = np.triu_indices(count, 1)
-    sign = 1 if ordered[0].direction == "lower" else -1
+def first_rank(estimates: Sequence[Estimate]) -> tuple[str, ...]:
+    """The systems of the first rank, as `standings` gives it, best first: several are tied."""
+    ordered = sorted(estimates, key=_order)
+    behind = _worse(ordered, *_pairs(ordered)).any(axis=1)
+    known = zip(ordered, behind.tolist(), strict=True)
+    return tuple(one.dims["system"] for one, worse in known if one.value is not None and not worse)
+
+
+def _pairs(ordered: Sequence[Estimate]) -> tuple[Ints, Ints, Contrasts]:
+    """All pairs of systems, better ones first, and their differences."""
+    first, second = np.triu_indices(len(ordered), 1)
     pairs = [*zip(first.tolist(), second.tolist(), strict=True)]
     family = Contrasts.of([_between(ordered[i], ordered[j]) for i, j in pairs])
-    replicates = np.stack([e.replicates for e in ordered])
+    return first, second, family
+
+
+def _worse(ordered: Sequence[Estimate], first: Ints, second: Ints, family: Contrasts) -> Bools:
+    """Which system is worse than which (row than column)."""
+    count, replicates = len(ordered), np.stack([e.replicates for e in ordered])
 
     def centred(some: Ints) -> Floats:
         with np.errstate(invalid="ignore"):
             return replicates[first[some]] - replicates[second[some]] - family.value[some, None]
 
     worse = np.zeros((count, count), bool)
-    for k in np.flatnonzero(step_down(family, centred, replicates.shape[1], level)).tolist():
-        better, other = pairs[k]  # the best stands first
+    holds = step_down(family, centred, replicates.shape[1], ordered[0].level)
+    for k in np.flatnonzero(holds).tolist():
+        better, other = int(first[k]), int(second[k])
         own = derived("difference", difference, ordered[other], ordered[better])
         worse[other, better] = verdict_of(own) == "worse"
     for k in range(count):  # whom a better one is worse than, it is worse than too
         worse[k] |= worse[worse[k]].any(axis=0)
-    matrix = family.square(first, second, count)
+    return worse
+
+
+def _claims(ordered: Sequence[Estimate]) -> tuple[Bools, Bools]:
+    """Which system is worse than which (row than column), and which may be the best."""
+    first, second, family = _pairs(ordered)
+    worse = _worse(ordered, first, second, family)
+    sign = 1 if ordered[0].direction == "lower" else -1
+    matrix = family.square(first, second, len(ordered))
     signed = Contrasts(sign * matrix.value, matrix.se, matrix.nu, matrix.lift)
-    return worse, ~(beaten(signed, sign * replicates, level) | worse.any(axis=1))
+    replicates = sign * np.stack([e.replicates for e in ordered])
+    return worse, ~(beaten(signed, replicates, ordered[0].level) | worse.any(axis=1))
 
 
 def _between(one: Estimate, other: Estimate) -> tuple[float, float, float, float]:

@@ -44,8 +44,6 @@ BEST = (
     "scores come out no worse than the naive baseline, so nothing is said to be better than naive. "
 )
 NONE_MADE = "the scores came without a threshold and are no probabilities, so none was made"
-OPEN = ("inconclusive", "same")
-Pair = tuple[Row, Row | None]  # a difference and its ratio
 GOOD = {"pass": "good", "better": "good", "fail": "bad", "worse": "bad"}
 
 
@@ -94,7 +92,7 @@ def headline(story: Story) -> str:
         what = "first of" if len(first) == 1 else "the first rank of"
         return f"{_names(first)} {share} {what} {of}."
     if len(rows) > 2:
-        return _at_the_top(story, rows, pairs)
+        return _at_the_top(story, rows)
     if len(rows) == 2 and pairs:
         return _against(story, *pairs[0])
     return (
@@ -200,25 +198,27 @@ def _units_needed(row: Row) -> str:
     return f" About {more:,} more {units} would decide a difference like this one."
 
 
-def _at_the_top(story: Story, rows: Sequence[Row], pairs: Sequence[Pair]) -> str:
-    """Who is best of many, and who is not told apart from it: known of the baseline of all, with
-    which alone the others were compared.
-    """
-    best = rows[0].dims["system"]
-    own = next((d for d, _ in pairs if d.dims["system"] == best), None)
-    if own is not None:
-        word = "lowest" if rows[0].direction == "lower" else "highest"
-        beside = isolated(own.baseline or "")
-        apart = f", and cannot be told apart from {beside}" * (verdict_of(own) in OPEN)
-        return (
-            f"{isolated(best)} has the {word} {_figures(story, rows[0])} of {len(rows)} systems"
-            f"{apart}. Each was compared with {beside} alone: a leaderboard tells ties."
-        )
-    ties = [r.dims["system"] for r in rows[1:] if r.value == rows[0].value]
-    ties += [d.dims["system"] for d, _ in pairs if d.baseline == best and verdict_of(d) in OPEN]
-    said = f"{_names([best, *dict.fromkeys(ties)])} {'are' if ties else 'is'} best of {len(rows)}"
-    said += f" systems: {_figures(story, rows[0])}"
-    return f"{said}{', and cannot be told apart' * bool(ties)}."
+def _at_the_top(story: Story, rows: Sequence[Row]) -> str:
+    """Who is best of many, and who is tied with it, where all were compared."""
+    best = rows[0]
+    names = story.result.first_rank.get(best.label, ())
+    if not names:
+        to = next(iter(story.pairs), None)
+        beside = "the systems were not compared"
+        if to is not None:
+            beside = f"each was compared with {isolated(to[0].baseline or '')} alone"
+    elif len(names) == len(rows):
+        beside = "all are tied"
+    elif len(names) == 1:
+        beside = "all others are worse"
+    else:
+        tied = [name for name in names if name != best.dims["system"]]
+        beside = f"{_names(tied)} {'is' if len(tied) == 1 else 'are'} tied with it"
+    word = "lowest" if best.direction == "lower" else "highest"
+    return (
+        f"{isolated(best.dims['system'])} has the {word} {story.called} of {len(rows)} systems, "
+        f"{_figures(story, best).removeprefix(story.called).strip()}; {beside}."
+    )
 
 
 def groups_of(story: Story) -> list[Group]:

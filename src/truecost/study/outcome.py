@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 SCHEMA_VERSION = 2
 STORED = (  # what a file has as the outcome has it
     *("task", "problems", "inputs", "gates", "remarks", "configuration", "leaderboard", "cases"),
+    "first_rank",
 )
 Kind = TypeVar("Kind")
 
@@ -112,6 +113,9 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         The study as TOML, files by their base names.
     leaderboard : tuple of Standing
         Submissions by rank.
+    first_rank : dict of str to tuple of str
+        Of more than two systems that were compared, by label of the first measure: those of the
+        first rank, best first. Several are tied (`truecost.core.leaderboard`).
     cases : tuple of Case
         The worst items of each system.
     described : dict of str to tuple
@@ -131,6 +135,7 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     remarks: tuple[str, ...] = ()
     configuration: str = ""
     leaderboard: tuple[Standing, ...] = ()
+    first_rank: dict[str, tuple[str, ...]] = {}
     cases: tuple[Case, ...] = ()
     described: dict[str, tuple[Any, ...]] = {}
     versions: dict[str, str] = {}
@@ -225,6 +230,8 @@ class Outcome(Shown):
         What a reader of the verdict should be told first, such as what varied and what was held.
     leaderboard : tuple of Standing
         Submissions by rank.
+    first_rank : dict of str to tuple of str
+        As the file has it.
     task : str
         What the systems do.
     cases : tuple of Case
@@ -247,6 +254,7 @@ class Outcome(Shown):
     readings: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
     leaderboard: tuple[Standing, ...] = ()
+    first_rank: dict[str, tuple[str, ...]] = field(default_factory=dict)
     task: str = DEFAULT
     cases: tuple[Case, ...] = ()
     described: tuple[object, ...] = ()

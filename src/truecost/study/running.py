@@ -25,7 +25,7 @@ from truecost.study.checking import check_task, refuse_idle
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.settings import Progress, Reader, scoring_of, sources_of
-from truecost.task import Record, flagged
+from truecost.task import Record, Work, flagged
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
 from truecost.tasks.measures import find, find_of_any_task
@@ -194,7 +194,24 @@ def run(
     cases = tuple(case for part in parts for case in work.cases(part, study.worst))
     problems = (*lost, *problems_of(parts))
     remarks = tuple(work.remarks(study, parts))
-    return outcome_of(study, reader, parts, problems, remarks=remarks, cases=cases)
+    further = {"remarks": remarks, "cases": cases, "first_rank": first_rank(parts, work)}
+    return outcome_of(study, reader, parts, problems, **further)
+
+
+def first_rank(parts: Sequence[Part], work: Work[Any]) -> dict[str, tuple[str, ...]]:
+    """By the first measure the systems of the first rank, of more than two that were compared.
+
+    Nothing where there are several collections or applications, or several values of a system.
+    """
+    if len(parts) != 1 or len(parts[0].systems) < 3 or not parts[0].comparisons:
+        return {}
+    from truecost.core import leaderboard
+
+    label = parts[0].comparisons[0].difference.label
+    whole = [e for e in parts[0].estimates if e.label == label and "subset" not in e.dims]
+    rows = work.ranked(whole)
+    once = len(rows) == len({e.dims["system"] for e in rows})
+    return {label: leaderboard.first_rank(rows)} if once else {}
 
 
 def outcome_of(
