@@ -695,6 +695,10 @@ def test_a_pointer_on_a_mark_reads_what_it_says(demonstrated):
     page.set_viewport_size({"width": 390, "height": 900})
     small = page.locator("#p0-0 svg.small circle.dot").first
     assert small.get_attribute("data-tip") == wanted
+    page.evaluate("window.scrollTo(0, document.body.scrollHeight)")
+    contents = page.locator("nav").bounding_box()
+    assert contents["y"] == 0  # in sight on a phone, in two lines
+    assert contents["height"] < 80
 
 
 def test_a_system_is_switched_off_and_on(demonstrated):

@@ -71,6 +71,21 @@ def test_ranks_respect_the_paired_intervals(run, folder):
     assert (other["rank"], other["may_be_best"]) == (1, True)
 
 
+def test_a_comparison_names_the_tie_group_of_the_leaderboard(run, folder):
+    board = json.loads(run("leaderboard", *SUBMISSIONS, "--key", "key.csv", *OPTIONS, "--json")[1])
+    code, out, err = run(
+        "compare", *SUBMISSIONS, "--key", "key.csv", *OPTIONS, "-o", "out", "--json"
+    )
+    assert code == 0, err
+    tied = [s["system"] for s in board["leaderboard"] if s["rank"] == 1]
+    assert json.loads(out)["first_rank"] == {"act_dcf": tied}
+    page = (folder / "out" / "report.html").read_text()
+    assert "best has the lowest actual detection cost of 5 systems, " in page
+    assert "copy is tied with it." in page or "copy and twin are tied with it." in page
+    assert "first_rank" not in json.loads(run("compare", *SUBMISSIONS[:2], "--key", "key.csv",
+                                              *OPTIONS, "--json")[1])  # fmt: skip
+
+
 def test_ranks_do_not_depend_on_the_order_of_files(run, folder):
     a = json.loads(run("leaderboard", *SUBMISSIONS, "--key", "key.csv", *OPTIONS, "--json")[1])
     b = json.loads(

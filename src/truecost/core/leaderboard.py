@@ -250,9 +250,9 @@ def _order(estimate: Estimate) -> tuple[bool, float, str]:
 def first_rank(estimates: Sequence[Estimate]) -> tuple[str, ...]:
     """The systems of the first rank, as `standings` gives it, best first: several are tied."""
     ordered = sorted(estimates, key=_order)
-    behind = _worse(ordered, *_pairs(ordered)).any(axis=1)
-    known = zip(ordered, behind.tolist(), strict=True)
-    return tuple(one.dims["system"] for one, worse in known if one.value is not None and not worse)
+    worse = _worse(ordered, *_pairs(ordered))
+    known = enumerate(one for one in ordered if one.value is not None)  # undefined ones are last
+    return tuple(one.dims["system"] for k, one in known if not worse[k].any())
 
 
 def _pairs(ordered: Sequence[Estimate]) -> tuple[Ints, Ints, Contrasts]:
