@@ -15,9 +15,9 @@ import numpy as np
 
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.learning.log import LIFELONG_SETS
-from truecost.learning.options import ExpertTable
+from truecost.learning.options import SIMULATED, ExpertTable
 from truecost.learning.system import Answer, Batch, Outputs, Question, generator, number_of
-from truecost.options import check_fields
+from truecost.options import check
 
 if TYPE_CHECKING:
     import polars as pl
@@ -200,7 +200,7 @@ class SimulatedPerson:
 
     def check(self, classes: tuple[str, ...], one_time: str) -> None:
         """Refuse settings out of range, and costs of what is no class."""
-        check_fields(self, ExpertTable, "key")
+        check(ExpertTable(**{key: getattr(self, key) for key in SIMULATED}), "key")
         check_spread("seconds", self.seconds)
         for name, seconds in self.cost.items():
             if name not in classes:

@@ -243,7 +243,8 @@ def run_stream(
 def _bootstrap(batch: Batch, learning: Learning) -> None:
     """The items before the stream are answered, and learnt."""
     learning.arrive(batch)
-    arrived = []
+    arrived, recorded = [], learning.log.replaying
+    learning.expect([(Question(name), recorded) for name in batch.ids], batch)
     for row, name in enumerate(batch.ids):
         answer = _answer(Question(name), batch, learning.log.replaying, learning)
         learning.tell(answer, batch, set="bootstrap")
@@ -263,6 +264,7 @@ def _step(batch: Batch, system: System, learning: Learning, budget: Budget) -> N
         state.asked += len(asked)
         questions = learning.log_questions(asked, batch)
     arrived = learning.due(batch)
+    learning.expect(questions, batch)
     for question, recorded in questions:
         answer = _answer(question, batch, recorded, learning)
         arrived += learning.take(answer, batch)

@@ -17,9 +17,15 @@ Order = Literal["given", "time", "shuffled", "dirichlet"]
 Says = Literal["corrections", "verdicts"]
 OF_PERSON = ("says", "word_seconds", "action_seconds")  # keys of help that are about the person
 FILES = ("file", "folder", "tsv")  # of a source
+SIMULATED = ("seconds", "cost", "error_rate", "refusal", "delay")  # keys of who is no person
 Seconds = float | tuple[float, float]
 COUNT = partial(Option, default=0, shown="0", ge=0)
 AMOUNT = partial(Option, default=0.0, shown="0", ge=0)
+
+
+def _view(what: str) -> Option:
+    """What people see or hear of an item."""
+    return Option(f"{what} of an item: a path with {{id}} in it, or a column of paths (tables).")
 
 
 class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -217,10 +223,14 @@ class StrategyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[expert]`: who answers, from the labels or from a recorded log."""
+    """`[expert]`: who answers: the labels, a recorded log, or a person on a page."""
 
     __table__: ClassVar[str] = "expert"
 
+    name: Annotated[
+        Literal["reference", "person"] | None,
+        Option("Who answers: the labels, or a person on a page.", default="reference"),
+    ] = None
     seconds: Annotated[
         Seconds | None,
         Option(
@@ -241,6 +251,37 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     file: Annotated[
         str | None, Option("Log whose answers are replayed, in place of all others.", file=True)
     ] = None
+    people: Annotated[
+        tuple[str, ...], Option("Names of the people who answer, a link each.", shown='["me"]')
+    ] = ()
+    overlap: Annotated[int | None, Option("People who answer each question.", default=1, ge=1)] = (
+        None
+    )
+    gold: Annotated[
+        str | None, Option("Column with answers that are known, to judge people by (tables).")
+    ] = None
+    guess: Annotated[
+        Literal["hidden", "shown"] | None,
+        Option(
+            "Whether people see what the system says of the item.",
+            shown="hidden for classes of a stream, shown where outputs are corrected",
+        ),
+    ] = None
+    ask: Annotated[str | None, Option("The question, as people read it.")] = None
+    audio: Annotated[str | None, _view("Sound (.wav)")] = None
+    image: Annotated[str | None, _view("Image")] = None
+    text: Annotated[str | None, Option("Column with the text that people see (tables).")] = None
+    idle: Annotated[
+        float | None,
+        Option("Seconds without a sign of a person that still count as work.", default=30.0, ge=0),
+    ] = None
+    tail: Annotated[
+        float | None,
+        Option("Seconds that count at the start of a longer pause.", default=0.0, ge=0),
+    ] = None
+    port: Annotated[int | None, Option("Port of the page.", shown="a free one", ge=1, le=65535)] = (
+        None
+    )
 
 
 class SweepTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):

@@ -11,7 +11,7 @@ other. The passes of a system through a life cycle are its baselines beside what
 `unsupervised` is there for systems that offer it. `truecost.learning.parallel` runs the jobs.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +21,7 @@ from typing import Any, ClassVar, cast
 import msgspec
 
 from truecost.errors import UsageError
+from truecost.formats import read
 from truecost.learning.checking import error_context
 from truecost.learning.expert import RecordedExpert, ReferenceExpert
 from truecost.learning.jobs import LoggedJob, Recipe
@@ -32,10 +33,12 @@ from truecost.learning.lifelong.person import DomainExpert
 from truecost.learning.log import LogWriter
 from truecost.learning.loop import Asking, Budget, run_passive, run_stream
 from truecost.learning.parallel import Progress, Tell, telling
-from truecost.learning.source import Items, Source
+from truecost.learning.source import IDS, Items, Source, first_of, ids_of
 from truecost.learning.strategies.mixtures import build as build_strategy
 from truecost.learning.streams import divided, read_items
 from truecost.learning.system import Expert, Learner, Stream, System, Task
+from truecost.person.expert import LiveExpert, LivePerson
+from truecost.person.views import View, viewed
 
 PASSIVE = "passive"
 STREAMS = "streams"  # folder of what the streams of each seed were
@@ -45,9 +48,10 @@ ASSISTED, UNSUPERVISED, FROZEN = PASSES = ("assisted", "unsupervised", "frozen")
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answers: the settings of `ReferenceExpert`, or a log to replay (`file`)."""
+    """Who answers: the settings of `ReferenceExpert`, a log to replay (`file`), or a page (`live`)."""
 
     file: str | None = None
+    live: LivePerson | None = None
     seconds: float | tuple[float, float] = 1.0
     cost: dict[str, float | tuple[float, float]] = msgspec.field(default_factory=dict)
     error_rate: float = 0.0
@@ -57,7 +61,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def settings(self) -> dict[str, Any]:
         """Of one who answers from the labels."""
-        return {k: v for k, v in msgspec.structs.asdict(self).items() if k != "file"}
+        return {k: v for k, v in msgspec.structs.asdict(self).items() if k not in ("file", "live")}
 
 
 class DomainPerson(Person, frozen=True, kw_only=True):
@@ -197,6 +201,14 @@ def _items(source: bytes, seed: int) -> Items:
 
 def _helper(person: DomainPerson, course: Course, seed: int) -> Expert:
     """Who helps; the log tells by the name which simulation of a person it was."""
+    if person.live is not None:
+        return LiveExpert(
+            person.live,
+            course.kind,
+            course.classes,
+            viewed(person.live.views, None, ()),
+            person.says,
+        )
     if person.file is not None:
         return _recorded(person.file)
     plain = DomainPerson().settings
@@ -261,7 +273,7 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
 
     def _pass(self, job: StreamJob, stream: Stream, log: LogWriter, progress: Progress) -> None:
         """Through a stream, with a new learner."""
-        cpu, seed, person = self.record_cpu, job.seed, self.person
+        cpu, seed = self.record_cpu, job.seed
         with _learner(self.learner, stream, seed, self.learner_options) as learner:
             if job.passive:
                 run_passive(stream, learner, log, record_cpu=cpu, progress=progress)
@@ -270,15 +282,29 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
             run_stream(
                 stream,
                 _asking(learner, self.learner, *how),
-                _recorded(person.file)
-                if person.file is not None
-                else ReferenceExpert(stream.labels, stream.classes, seed=seed, **person.settings),
+                self._expert(stream, seed),
                 Budget(job.budget or 0, job.rate),
                 log,
                 record_cpu=cpu,
                 checkpoint=self.checkpoint,
                 progress=progress,
             )
+
+    def _expert(self, stream: Stream, seed: int) -> Expert:
+        """Who answers."""
+        person = self.person
+        if person.live is not None:
+            return LiveExpert(person.live, stream.kind, stream.classes, self._view(person.live))
+        if person.file is not None:
+            return _recorded(person.file)
+        return ReferenceExpert(stream.labels, stream.classes, seed=seed, **person.settings)
+
+    def _view(self, live: LivePerson) -> Callable[[str], View]:
+        """What is shown of items: of a table, by its columns too."""
+        if self.source.name != "table":
+            return viewed(live.views, None, ())
+        table = read(str(self.source.file))
+        return viewed(live.views, table, ids_of(table, self.source.id or first_of(table, IDS)))
 
 
 @dataclass(frozen=True)

@@ -184,6 +184,32 @@ class Learning:
         self.log.emit(self.event("answer", batch, **told))
         self.adapt(batch, Answered(batch, answers), **columns)
 
+    def expect(
+        self,
+        questions: Sequence[tuple[Question, bool]],
+        batch: Batch,
+        outputs: Sequence[str | None] | None = None,
+    ) -> None:
+        """Tell a person, who may want to know, all questions of a batch that have no answer yet.
+
+        `questions`: as of `hear`; `outputs`: what the person sees of each.
+        """
+        if not hasattr(self.expert, "expect"):
+            return
+        seen = outputs or [None] * len(questions)
+        left = [
+            (one, output)
+            for (one, recorded), output in zip(questions, seen, strict=True)
+            if not (recorded and self._recorded(one, batch))
+        ]
+        if left:
+            self.expert.expect([one for one, _ in left], batch, [output for _, output in left])
+
+    def _recorded(self, question: Question, batch: Batch) -> Event | None:
+        """The answer that the log or what is kept beside it has."""
+        asked = self.event("query", batch, id=question.id, part=question.part or None)
+        return self.log.recorded_answer(asked) or self.keeper.late.get(asked.key)
+
     def hear(
         self, question: Question, batch: Batch, recorded: bool, output: str | None = None
     ) -> Answer | None:

@@ -16,6 +16,7 @@ and unfocused time count are choices of whoever scores, and stand in the signatu
 thinking from absence: `idle` draws the line between them, and `wall` is what no choice changes.
 """
 
+import itertools
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ Spans = Sequence[Span]  # in order, without overlap
 BEAT = 5.0  # seconds after which a page says that it is there
 SLEPT = 2.0  # seconds
 SILENT = 3 * BEAT
-ACTS = frozenset("shown key pointer visible focus play pause ended answer".split())
+ACTS = frozenset(["shown", "key", "pointer", "visible", "focus", "play", "pause", "ended", "answer"])
 ENDS = ("answer", "left")  # of a presentation
 Counts = Literal["active", "idle"]
 
@@ -132,7 +133,9 @@ def _moved(spans: Spans, by: float) -> list[Span]:
     return [(start + by, end + by) for start, end in spans]
 
 
-def seconds_of(sessions: Iterable[Sequence[Event]], how: Timing) -> Callable[[Iterable[str]], Seconds]:
+def seconds_of(
+    sessions: Iterable[Sequence[Event]], how: Timing
+) -> Callable[[Iterable[str]], Seconds]:
     """From the events of each session, in order, a function from presentations to seconds.
 
     The function takes all presentations of a question to a person.
@@ -203,7 +206,7 @@ def _lively(acts: Sequence[Span], last: float, how: Timing) -> list[Span]:
 def _absent(events: Sequence[Event]) -> list[Span]:
     """Where nobody can have been there, or nobody can tell."""
     found, visible, frozen = list[Span](), True, None
-    for before, event in zip(events, events[1:], strict=False):
+    for before, event in itertools.pairwise(events):
         visible = {"visible": True, "hidden": False}.get(before.kind, visible)
         passed, ticked = event.wall - before.wall, event.mono - before.mono
         if passed - ticked > SLEPT or (visible and ticked > SILENT):

@@ -122,6 +122,7 @@ def adapt_offline(course: Course, acting: Acting, budget: int) -> None:
         check_parts(course.kind, asked, 0, acting.who)
         questions = acting.log_questions(asked, batch)
         acting.visit()
+        acting.expect(questions, batch)
         for question, recorded in questions:
             source = held[question.id]
             answer = acting.hear(question, source, recorded)
@@ -254,8 +255,12 @@ class Session:
         where = f"{acting.who}, {described(batch)}"
         check_parts(self.course.kind, [*self.given, *asked], len(self.given), where)
         arrived: list[Arrived] = []
-        for question, recorded in acting.log_questions(self._within_documents(asked), batch):
-            row = self.batch.ids.index(question.id)
+        questions = acting.log_questions(self._within_documents(asked), batch)
+        place = {name: row for row, name in enumerate(self.batch.ids)}
+        seen = [outputs.decisions[place[one.id]] for one, _ in questions]
+        acting.expect(questions, self.batch, seen)
+        for question, recorded in questions:
+            row = place[question.id]
             answer = acting.hear(question, self.batch, recorded, outputs.decisions[row])
             if answer is None:
                 self.stopped = True

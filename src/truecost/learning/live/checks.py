@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from truecost.errors import UsageError, first_five, named
-from truecost.learning.options import OF_LIFE, OF_STREAM
+from truecost.learning.options import OF_LIFE, OF_STREAM, SIMULATED
 from truecost.task import Live
 from truecost.tasks.streams.options import StreamTable
 
@@ -44,8 +44,37 @@ def options_of(study: "Study", strategy: str) -> dict[str, Any]:
     return study.strategy.options if strategy == study.strategy.settled("name") else {}
 
 
+def _check_person(study: "Study") -> None:
+    """Refuse settings of simulated people beside real ones, and the other way round."""
+    table = study.expert
+    given = [key for key in table.given() if key != "name"]
+    if table.name != "person":
+        if alien := [key for key in given if key not in (*SIMULATED, "file")]:
+            raise UsageError(
+                f"[expert] {first_five(alien)} {'goes' if len(alien) == 1 else 'go'} with name = "
+                f"'person', who answers on a page"
+            )
+        return
+    if alien := [key for key in given if key in (*SIMULATED, "file")]:
+        raise UsageError(
+            f"[expert] name = 'person' and {first_five(alien)}: a person takes the time and makes "
+            f"the mistakes that they make; leave {'it' if len(alien) == 1 else 'them'} out"
+        )
+    people = table.people or ("me",)
+    _check_once("people", people)
+    if bad := [name for name in people if not name.isprintable() or name.strip() != name]:
+        raise UsageError(f"[expert] people = {bad}: a name has letters, and no blanks around it")
+    if table.settled("overlap") > len(people):
+        raise UsageError(
+            f"[expert] overlap = {table.overlap}: {len(people)} people answer ({', '.join(people)})"
+        )
+    if study.source.kind == "numbers":
+        raise UsageError("[source] kind = 'numbers': people answer classes and texts on the page")
+
+
 def check_streams_live(study: "Study") -> None:
     """Refuse what a live run of streams does not do, before anything runs (UsageError)."""
+    _check_person(study)
     if study.help.given():
         raise UsageError("[help] goes with task lifelong: of a stream [loop] says the budget")
     _refuse_kind(study, OF_LIFE, "lifelong", f"a stream it is classes, {' or '.join(OF_STREAM)}")
@@ -164,6 +193,7 @@ def check_lifelong_live(study: "Study") -> None:
 
     `study`: of task lifelong, with `[source]`.
     """
+    _check_person(study)
     _refuse_logs(study, "collections")
     if study.sweep.given():
         raise UsageError(

@@ -41,6 +41,8 @@ from truecost.learning.passes import (
 from truecost.learning.source import Source, checked
 from truecost.learning.strategies.mixtures import build
 from truecost.names import AnnotationSet
+from truecost.person.expert import LivePerson
+from truecost.person.views import Views
 from truecost.study.checking import convert
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome
@@ -76,7 +78,24 @@ def learner_of(study: Study, learner: LearnerTable) -> tuple[str, dict[str, Any]
 def person_of(study: Study) -> dict[str, Any]:
     """Settings of the person, with the path of a log that is replayed."""
     person = study.expert.given()
+    if person.pop("name", None) == "person":
+        return {"live": live_person(study)}
     return person | ({"file": absolute(person["file"])} if "file" in person else {})
+
+
+def live_person(study: Study) -> LivePerson:
+    """Who answers on a page."""
+    table = study.expert
+    seen = {key: getattr(table, key) for key in ("audio", "image", "text", "gold")}
+    settings = {key: table.settled(key) for key in ("overlap", "idle", "tail")}
+    return LivePerson(
+        people=table.people or ("me",),
+        shown=None if table.guess is None else table.guess == "shown",
+        ask=table.ask or "",
+        views=Views(**seen, folder=absolute(study.loop.folder or ".")),
+        port=table.port,
+        **settings,
+    )
 
 
 def common_settings(study: Study) -> dict[str, Any]:

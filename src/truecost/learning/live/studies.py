@@ -18,6 +18,7 @@ systems, training sets or methods. What decides it must be the same. See `study/
 import json
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -58,7 +59,7 @@ class Logged:
     """
 
     study: Study
-    recipe: Recipe
+    recipe: Any
     jobs: Sequence[LoggedJob]
     decisive: Callable[[Study, Any], dict[str, Any]]
     joining: str
@@ -91,8 +92,9 @@ class Logged:
         same_recipe(folder / LOGS.note, self.noted, self.joining)
         count, doing_so = self.study.interval.jobs, doing("running", progress)
         try:
-            shared = self.recipe.shared(logs)
-            run_jobs(LOG, shared, self.jobs, logs, count, doing_so, keep=(lock,))
+            with self._asked(folder) as recipe:
+                shared = recipe.shared(logs)
+                run_jobs(LOG, shared, self.jobs, logs, count, doing_so, keep=(lock,))
             made = {table.__table__: table() for table in TABLES}  # made the logs that are there
             return run(structs.replace(self._logged(folder / LOGS.place), **made), progress)
         except TruecostError as error:
@@ -101,6 +103,21 @@ class Logged:
                 raise
             where = folder / LOGS.place
             raise type(error)(f"{error} (logs stay in {where}: --resume goes on)") from error
+
+    @contextmanager
+    def _asked(self, folder: Path) -> Iterator[Any]:
+        """The recipe, while the people whom it asks have a page to answer on."""
+        live = self.recipe.person.live
+        if live is None or all(job.done(folder / LOGS.place) for job in self.jobs):
+            yield self.recipe
+            return
+        from truecost.person.live import answering
+        from truecost.person.web import Settings
+
+        settings = Settings(title="truecost", ask=live.ask, live=True)
+        with answering(live, folder, settings) as ready:
+            person = structs.replace(self.recipe.person, live=ready)
+            yield structs.replace(self.recipe, person=person)
 
     def _logged(self, logs: Path) -> Study:
         """The study of the logs that there are: what no system offers has none."""
@@ -178,6 +195,11 @@ def noted(recipe: Recipe, **other: Any) -> dict[str, Any]:
     for name in ("folder", "checkpoint", "source_options"):
         content.pop(name, None)
     person = content["person"]
+    if person["live"] is not None:
+        for name in ("store", "port"):
+            del person["live"][name]
+        del person["live"]["views"]["folder"]
+        person = content["person"] = {"file": None, "live": person["live"]}
     if person["file"] is not None:
         person[HASH] = sha256(person["file"])
         person["file"] = Path(person["file"]).name

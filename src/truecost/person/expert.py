@@ -1,0 +1,251 @@
+"""A person as the expert of a live run: puts questions into the store, and waits for the answers.
+
+A question is known by its stream, item and part, and by the output where that is in view: another
+strategy or seed that asks the same is told what was answered, and nobody is asked twice. Answers
+are taken when all questions of a batch have theirs; until then they can be taken back. Where
+several people answer a question, what most of them say holds; people who are divided equally are
+joined by one more. The seconds of all of them count.
+"""
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import msgspec
+
+from truecost.corrections import corrector
+from truecost.corrections.kinds import joined, put_in_place
+from truecost.corrections.texts import Turn, region_of, text_of, turns_of
+from truecost.errors import InputError
+from truecost.learning.system import Answer, Batch, Question
+from truecost.person.seconds import Timing
+from truecost.person.store import Asked, Row, Store
+from truecost.person.views import View, Views
+from truecost.speech.spans import MICRO
+
+POLL = 0.05  # seconds between two looks at the store
+STOPPED = (
+    "the person has stopped: what was answered is kept, and --resume goes on with the next question"
+)
+
+
+class LivePerson(msgspec.Struct, frozen=True, kw_only=True):
+    """Who answers on a page: what decides the logs of `[expert] name = "person"`.
+
+    `shown`: whether the output of the system is in view; None: where it is corrected.
+    """
+
+    people: tuple[str, ...] = ("me",)
+    overlap: int = 1
+    shown: bool | None = None
+    ask: str = ""
+    views: Views = Views()
+    idle: float = 30.0
+    tail: float = 0.0
+    store: str = ""
+    port: int | None = None
+
+    @property
+    def timing(self) -> Timing:
+        """What counts as work."""
+        return Timing(self.idle, self.tail)
+
+
+@dataclass(eq=False)
+class LiveExpert:
+    """Asks people on a page.
+
+    Parameters
+    ----------
+    live : LivePerson
+        Who answers, and where the store is.
+    kind : str
+        Of the outputs: "detection", "classes", or what `truecost.corrections` corrects.
+    classes : tuple of str
+        Of the first two.
+    view : callable
+        From an id to what is shown of the item.
+    says : {"corrections", "verdicts"}
+        What is right, or only whether the output is.
+    """
+
+    live: LivePerson
+    kind: str
+    classes: tuple[str, ...]
+    view: Callable[[str], View]
+    says: str = "corrections"
+    store: Store = field(init=False)
+    simulated: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        self.store = Store(self.live.store)
+        self._waited: list[str] = []  # keys that are answered before any is taken
+        self._taken: dict[str, Answer] = {}
+
+    def close(self) -> None:
+        """Let go of the store."""
+        self.store.close()
+
+    def expect(
+        self, questions: Sequence[Question], batch: Batch, outputs: Sequence[str | None]
+    ) -> None:
+        """All questions of a batch at once, so that people see them and may take them back."""
+        every = zip(questions, outputs, strict=True)
+        asked = [self._asked(one, batch, output) for one, output in every]
+        self.store.put(asked)
+        self._waited = [one.key for one in asked]
+
+    def answer(self, question: Question, batch: Batch) -> Answer:
+        """What people say of an item without seeing an output of it; waits for it."""
+        return self.correct(question, batch, None)
+
+    def correct(self, question: Question, batch: Batch, output: str | None) -> Answer:
+        """What people say of an item or a part of it; waits for it.
+
+        InputError when somebody stops the run on the page.
+        """
+        asked = self._asked(question, batch, output)
+        if asked.key not in self._taken:
+            if asked.key not in self._waited:
+                self.expect([question], batch, [output])
+            self._wait()
+            self._take(self._waited)
+        said = self._taken[asked.key]
+        return self._answer(question, said, output or "")
+
+    def _asked(self, question: Question, batch: Batch, output: str | None) -> Asked:
+        """A question as the page shows it."""
+        seen = self.view(question.id)
+        shown = self._shows(output)
+        in_view = output if shown else None
+        about = [batch.stream, question.id, question.part, in_view, self.says]
+        payload = {"ask": self.live.ask, "source": self._source(question, batch, seen)}
+        span = None
+        if in_view is not None:
+            payload["output"] = in_view
+        if self.kind == "diarization" and output is not None:
+            span = self._region(payload, question, output)
+        return Asked(
+            key=json.dumps(about, ensure_ascii=False),
+            kind=self._form(),
+            payload={name: value for name, value in payload.items() if value not in (None, "")},
+            media=seen.audio,
+            image=seen.image,
+            span=span,
+            overlap=self.live.overlap,
+            gold=seen.gold,
+            batch=batch.index + 1,
+        )
+
+    def _form(self) -> str:
+        """How the page asks."""
+        if self.says == "verdicts":
+            return "verdict"
+        if self.kind == "diarization":
+            return "region"
+        return "classes" if self.classes else "text"
+
+    def _shows(self, output: str | None) -> bool:
+        """Whether the output is in view."""
+        if self.live.shown is None or self.says == "verdicts":
+            return output is not None
+        return self.live.shown and output is not None
+
+    def _source(self, question: Question, batch: Batch, seen: View) -> str | None:
+        """The text that is answered about: that of the view, or what a system of texts reads."""
+        if seen.text is not None or question.id not in batch.ids:
+            return seen.text
+        feature = batch.features[batch.ids.index(question.id)]
+        return feature if isinstance(feature, str) else None
+
+    def _region(
+        self, payload: dict[str, object], question: Question, output: str
+    ) -> tuple[float, float] | None:
+        """What of a recording is asked about: in seconds, with the speakers that there are."""
+        turns = turns_of(output)
+        ends = [turn.end for turn in turns]
+        start, end = region_of(question.part) if question.part else (0, max(ends, default=0))
+        payload["speakers"] = sorted({turn.speaker for turn in turns})
+        payload["base"], payload["length"] = start / MICRO, (end - start) / MICRO
+        payload["output"] = text_of(_inside(output, start, end))
+        return (start / MICRO, end / MICRO) if end else None
+
+    def _wait(self) -> None:
+        """Until all that was expected is answered by as many people as it needs."""
+        before = None
+        while True:
+            if self.store.meta("state") == "stopped":
+                raise InputError(STOPPED)
+            now = self.store.progress()
+            if now != before:
+                before = now
+                if all(self._decided(key) for key in self._waited):
+                    return
+            time.sleep(POLL)
+
+    def _decided(self, key: str) -> bool:
+        """Whether a question has its answer; one more person is asked where people are divided."""
+        given = self.store.answers(key)
+        if len(given) < self.live.overlap:
+            return False
+        votes = Counter(said_of(row) for row in given).most_common(2)
+        divided = len(votes) == 2 and votes[0][1] == votes[1][1]
+        if divided and len(given) < len(self.live.people):
+            self.store.widen(key, len(given) + 1)
+            return False
+        return True
+
+    def _take(self, keys: Iterable[str]) -> None:
+        """Take the answers of a batch: from now on nobody can take them back."""
+        seconds = self.store.seconds(self.live.timing)
+        for key in keys:
+            self.store.take(key)
+            given = self.store.answers(key)
+            most = Counter(said_of(row) for row in given).most_common(1)[0][0]
+            said = next(row for row in given if said_of(row) == most)
+            self._taken[key] = Answer(
+                id="",
+                label=said.label,
+                seconds=round(sum(seconds(key, row.person).active for row in given), 3),
+                expert="+".join(sorted(row.person for row in given)),
+                verdict=said.verdict,
+            )
+
+    def _answer(self, question: Question, said: Answer, output: str) -> Answer:
+        """An answer to this question, with what it took to put it in."""
+        told = {"id": question.id, "part": question.part}
+        if said.verdict:
+            return replace(said, **told, words=0, actions=1)
+        if said.label is None or self.kind == "detection":
+            return replace(said, **told)
+        label = said.label
+        if self.kind == "diarization":
+            label, words, actions = _turns_put_in(output, label, question.part)
+        else:
+            parts = corrector(self.kind).parts(output, label)
+            words, actions = (sum(getattr(p, n) for p in parts) for n in ("words", "actions"))
+        return replace(said, **told, label=label, words=words, actions=actions)
+
+
+def said_of(row: Row) -> tuple[str | None, str]:
+    """What somebody answered; nothing where it was refused."""
+    return row.label, row.verdict
+
+
+def _inside(text: str, start: int, end: int) -> list[Turn]:
+    """The turns of a region, cut to it."""
+    cut = ((max(t.start, start), min(t.end, end), t.speaker) for t in turns_of(text))
+    return [Turn(*one) for one in cut if one[0] < one[1]]
+
+
+def _turns_put_in(output: str, label: str, part: str) -> tuple[str, int, int]:
+    """Who speaks in a region, as told; turns that were put in and changed there."""
+    from truecost.learning.lifelong.person import all_of, turns_changed
+
+    region = part or all_of(output, label)
+    start, end = region_of(region)
+    told = _inside(label, start, end)
+    right = text_of(put_in_place(turns_of(output), told, start, end))
+    return text_of(joined(told)), *turns_changed(output, right, region)
