@@ -44,6 +44,7 @@ GLOBAL = (
     ("run", "studies:run", "Run a study: several systems, applications, subsets, collections."),
     ("gate", "studies:gate", "Check a result against limits: pass, fail or undecided."),
     ("report", "studies:report", "Draw report.html again from a stored result."),
+    ("annotate", "annotate:annotate", "People label a list on a page, with their seconds."),
     ("convert", "writing:convert", "Convert between file formats."),
     (
         "list",

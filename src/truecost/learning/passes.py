@@ -208,6 +208,7 @@ def _helper(person: DomainPerson, course: Course, seed: int) -> Expert:
             course.classes,
             viewed(person.live.views, None, ()),
             person.says,
+            effort=True,
         )
     if person.file is not None:
         return _recorded(person.file)

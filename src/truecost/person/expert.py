@@ -9,7 +9,6 @@ joined by one more. The seconds of all of them count.
 
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -20,11 +19,14 @@ from truecost.corrections.kinds import joined, put_in_place
 from truecost.corrections.texts import Turn, region_of, text_of, turns_of
 from truecost.errors import InputError
 from truecost.learning.system import Answer, Batch, Question
-from truecost.person.seconds import Timing
+from truecost.person.agreement import majority
+from truecost.person.seconds import Event, Seconds, Timing, seconds_of
 from truecost.person.store import Asked, Row, Store
 from truecost.person.views import View, Views
 from truecost.speech.spans import MICRO
 
+YES_NO = {"0": "no", "1": "yes"}  # classes of a detection, as people read them
+CODES = {name: code for code, name in YES_NO.items()}
 POLL = 0.05  # seconds between two looks at the store
 STOPPED = (
     "the person has stopped: what was answered is kept, and --resume goes on with the next question"
@@ -69,6 +71,8 @@ class LiveExpert:
         From an id to what is shown of the item.
     says : {"corrections", "verdicts"}
         What is right, or only whether the output is.
+    effort : bool
+        Whether words and actions of an answer are counted, as life cycles do.
     """
 
     live: LivePerson
@@ -76,6 +80,7 @@ class LiveExpert:
     classes: tuple[str, ...]
     view: Callable[[str], View]
     says: str = "corrections"
+    effort: bool = False
     store: Store = field(init=False)
     simulated: bool = field(default=False, init=False)
 
@@ -124,13 +129,16 @@ class LiveExpert:
         payload = {"ask": self.live.ask, "source": self._source(question, batch, seen)}
         span = None
         if in_view is not None:
-            payload["output"] = in_view
+            payload["output"] = YES_NO.get(in_view) if self.kind == "detection" else in_view
+        if self.classes:
+            names = YES_NO.values() if self.kind == "detection" else self.classes
+            payload["classes"] = [*names]
         if self.kind == "diarization" and output is not None:
             span = self._region(payload, question, output)
         return Asked(
             key=json.dumps(about, ensure_ascii=False),
             kind=self._form(),
-            payload={name: value for name, value in payload.items() if value not in (None, "")},
+            payload={name: value for name, value in payload.items() if value is not None},
             media=seen.audio,
             image=seen.image,
             span=span,
@@ -188,26 +196,24 @@ class LiveExpert:
     def _decided(self, key: str) -> bool:
         """Whether a question has its answer; one more person is asked where people are divided."""
         given = self.store.answers(key)
-        if len(given) < self.live.overlap:
-            return False
-        votes = Counter(said_of(row) for row in given).most_common(2)
-        divided = len(votes) == 2 and votes[0][1] == votes[1][1]
-        if divided and len(given) < len(self.live.people):
+        divided = majority([said_of(row) for row in given]) is None
+        if divided and self.live.overlap <= len(given) < len(self.live.people):
             self.store.widen(key, len(given) + 1)
-            return False
-        return True
+        return len(given) >= self.live.overlap and not (
+            divided and len(given) < len(self.live.people)
+        )
 
     def _take(self, keys: Iterable[str]) -> None:
         """Take the answers of a batch: from now on nobody can take them back."""
-        seconds = self.store.seconds(self.live.timing)
+        seconds = seconds_by(self.store, self.live.timing)
         for key in keys:
             self.store.take(key)
             given = self.store.answers(key)
-            most = Counter(said_of(row) for row in given).most_common(1)[0][0]
+            most = majority([said_of(row) for row in given]) or said_of(given[0])
             said = next(row for row in given if said_of(row) == most)
             self._taken[key] = Answer(
                 id="",
-                label=said.label,
+                label=CODES.get(said.label, said.label) if self.kind == "detection" else said.label,
                 seconds=round(sum(seconds(key, row.person).active for row in given), 3),
                 expert="+".join(sorted(row.person for row in given)),
                 verdict=said.verdict,
@@ -216,10 +222,9 @@ class LiveExpert:
     def _answer(self, question: Question, said: Answer, output: str) -> Answer:
         """An answer to this question, with what it took to put it in."""
         told = {"id": question.id, "part": question.part}
-        if said.verdict:
-            return replace(said, **told, words=0, actions=1)
-        if said.label is None or self.kind == "detection":
-            return replace(said, **told)
+        if said.label is None or not self.effort:
+            counts = {"words": 0, "actions": 1} if said.verdict else {}
+            return replace(said, **told, **counts)
         label = said.label
         if self.kind == "diarization":
             label, words, actions = _turns_put_in(output, label, question.part)
@@ -227,6 +232,18 @@ class LiveExpert:
             parts = corrector(self.kind).parts(output, label)
             words, actions = (sum(getattr(p, n) for p in parts) for n in ("words", "actions"))
         return replace(said, **told, label=label, words=words, actions=actions)
+
+
+def seconds_by(store: Store, timing: Timing) -> Callable[[str, str], Seconds]:
+    """From the key of a question and a person to the seconds of the answer."""
+    sessions = [
+        [Event(one.kind, one.pid, one.mono, one.wall, one.t) for one in session]
+        for session in store.history()
+    ]
+    measured, pids = seconds_of(sessions, timing), dict[tuple[str, str], list[str]]()
+    for one in store.presentations():
+        pids.setdefault((one.key, one.person), []).append(one.pid)
+    return lambda key, person: measured(pids.get((key, person), ()))
 
 
 def said_of(row: Row) -> tuple[str | None, str]:

@@ -27,7 +27,9 @@ Spans = Sequence[Span]  # in order, without overlap
 BEAT = 5.0  # seconds after which a page says that it is there
 SLEPT = 2.0  # seconds
 SILENT = 3 * BEAT
-ACTS = frozenset(["shown", "key", "pointer", "visible", "focus", "play", "pause", "ended", "answer"])
+ACTS = frozenset(
+    ["shown", "key", "pointer", "visible", "focus", "play", "pause", "ended", "answer"]
+)
 ENDS = ("answer", "left")  # of a presentation
 Counts = Literal["active", "idle"]
 

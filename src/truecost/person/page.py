@@ -1,0 +1,145 @@
+"""The report on what people answered: one page for a folder of answers."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from truecost.core.results import Estimate
+from truecost.errors import counted
+from truecost.person.agreement import agreement
+from truecost.person.seconds import Timing
+from truecost.person.store import Store
+from truecost.person.summary import Answered, by_label, by_person, shown
+from truecost.pictures import Axis, Mark, Picture
+from truecost.pictures.rows import forest
+from truecost.pictures.tables import Table
+from truecost.report.page import render_sections
+from truecost.report.section import Group, Line, Section
+from truecost.report.verdict import Verdict
+from truecost.version import __version__
+
+IDLES = (2.0, 5.0, 10.0, 30.0, 60.0, 300.0)  # seconds, for the table of choices
+BLOCK = 9  # answers of a moving median
+
+
+def render(store: Store, timing: Timing) -> str:
+    """The page as HTML: one file, no network."""
+    answered = Answered.of(store, timing)
+    figures, progress = [*by_person(answered)], store.progress()
+    rows = [(r.key, r.person, r.label) for r in answered.rows if r.label is not None]
+    agreed = agreement(rows)
+    sections = [_people(figures), _curve(answered), _classes(answered), _agreement(agreed)]
+    sections += [_idle(store), _refusals(answered)]
+    headline = f"{progress.done:,} of {counted(progress.total, 'question')} answered"
+    if figures:
+        active = sum(one.active for one in answered.seconds)
+        headline += f" in {active / 60:.1f} minutes of active time by {_listed(answered.people)}"
+    lead = (
+        "Active time is measured on the page; in brackets the 95% interval. Thinking cannot be told "
+        f"from absence: a pause counts whole up to {timing.idle:g} s."
+    )
+    return render_sections(
+        [section for section in sections if section is not None],
+        heading="Annotation",
+        headline=f"{headline}.",
+        said=Verdict(lead, (Group("", tuple(_lines(figures))),), (), ()),
+        how=[("seconds", timing.signature), ("truecost", __version__)],
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def _lines(figures: Sequence[Sequence[Estimate]]) -> list[Line]:
+    """One line a person: how fast, and how often wrong where that is known."""
+    found = []
+    for rows in figures:
+        of = {row.measure: row for row in rows}
+        text = f"{shown(of['answers_per_hour'])} answers an hour"
+        if "gold_error_rate" in of:
+            text += f"; {shown(of['gold_error_rate'])} errors on known answers"
+        found.append(Line("open", "", rows[0].dims["system"], text, f"{rows[0].n_trials} answers"))
+    return found
+
+
+def _people(figures: Sequence[Sequence[Estimate]]) -> Section | None:
+    if not figures:
+        return None
+    names = [row.measure for row in max(figures, key=len)]
+    titles = [row.title for row in max(figures, key=len)]
+    cells = []
+    for rows in figures:
+        of = {row.measure: shown(row) for row in rows}
+        cells.append((rows[0].dims["system"], *(of.get(name, "") for name in names)))
+    table = Table("People", ("person", *titles), tuple(cells))
+    return Section("People", "What each person did, with 95% intervals.", (), (table,))
+
+
+def _curve(answered: Answered) -> Section | None:
+    """Seconds of an answer as people go on."""
+    marks, longest = [], 0
+    for person in answered.people:
+        own = answered.taken([row.person == person for row in answered.rows])
+        spent = np.array([one.active for one in own.seconds])
+        if len(spent) < 2 * BLOCK:
+            continue
+        windows = np.lib.stride_tricks.sliding_window_view(spent, BLOCK)
+        number = np.arange(BLOCK // 2, len(spent) - BLOCK // 2) + 1.0
+        marks.append(
+            Mark(kind="line", x=number, y=np.median(windows, axis=1), series=person, label=person)
+        )
+        longest = max(longest, len(spent))
+    if not marks:
+        return None
+    picture = Picture(
+        name="learning",
+        x=Axis(label="answer of the person", domain=(1.0, float(longest))),
+        y=Axis(label=f"active seconds, median of {BLOCK} answers"),
+        marks=tuple(marks),
+        series=answered.people,
+    )
+    return Section("Learning curve", "How the time of an answer changes with practice.", (picture,))
+
+
+def _classes(answered: Answered) -> Section | None:
+    rows = [row.row() for row in by_label(answered)]
+    if not rows:
+        return None
+    return Section(
+        "Seconds by answer", "Active seconds of an answer, by what was answered.", (forest(rows),)
+    )
+
+
+def _agreement(agreed: Sequence[Estimate]) -> Section | None:
+    if not agreed:
+        return None
+    cells = tuple((row.dims["system"], row.title, shown(row), str(row.n_units)) for row in agreed)
+    table = Table("Agreement", ("people", "coefficient", "value", "items"), cells)
+    text = "1: people agree always; 0: no more often than by chance."
+    return Section("Agreement", text, (), (table,))
+
+
+def _idle(store: Store) -> Section | None:
+    """How active time moves with what counts as work."""
+    cells = []
+    for idle in IDLES:
+        seconds = Answered.of(store, Timing(idle)).seconds
+        cells.append((f"{idle:g}", f"{sum(one.active for one in seconds) / 60:.2f}"))
+    wall = sum(one.wall for one in Answered.of(store, Timing()).seconds)
+    if not wall:
+        return None
+    table = Table("Choices", ("idle (s)", "active minutes"), (*cells, ("wall", f"{wall / 60:.2f}")))
+    text = "Active time for other choices of the longest pause that counts as work."
+    return Section("What counts as work", text, (), (table,))
+
+
+def _refusals(answered: Answered) -> Section | None:
+    reasons = [row.refusal for row in answered.rows if row.refusal is not None]
+    if not reasons:
+        return None
+    counts = sorted(
+        {(reason, reasons.count(reason)) for reason in reasons}, key=lambda p: (-p[1], p[0])
+    )
+    table = Table("Refusals", ("reason", "questions"), tuple((r, str(n)) for r, n in counts))
+    return Section("Refusals", "Questions without an answer, by reason.", (), (table,))

@@ -1,0 +1,166 @@
+"""What people did, in figures with intervals: answers an hour, seconds of an answer, agreement with
+answers that are known. Answers are resampled, each by itself.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from truecost.core.application import Application
+from truecost.core.digits import uncertain
+from truecost.core.estimates import Context, estimate
+from truecost.core.evidence import Evidence, Totals
+from truecost.core.factors import Factor
+from truecost.core.measure import NONE, Measure, Rate, Result, Rule, share
+from truecost.core.results import Estimate
+from truecost.core.tally import Tally
+from truecost.person.expert import seconds_by
+from truecost.person.seconds import Seconds, Timing
+from truecost.person.store import Row, Store
+
+HOUR = 3600.0  # seconds
+SOURCE = "time on the page, truecost.person.seconds"
+WRONG, ALL = np.array([0.0, 1.0]), np.array([1.0, 1.0])  # cells of gold answers: right, wrong
+
+
+def answers_per_hour(totals: Totals, _: Application) -> Result:
+    """Answers in an hour of active time: 3600 answers / active seconds. Refusals count."""
+    return HOUR * share(totals.sums("answers", "n"), totals.sums("answers", "active")), NONE
+
+
+def seconds_per_answer(totals: Totals, _: Application) -> Result:
+    """Active seconds of an answer, on average."""
+    return share(totals.sums("answers", "active"), totals.sums("answers", "n")), NONE
+
+
+def wall_per_answer(totals: Totals, _: Application) -> Result:
+    """Seconds from the sight of a question to its answer, on average: no choice enters it."""
+    return share(totals.sums("answers", "wall"), totals.sums("answers", "n")), NONE
+
+
+def gold_error_rate(totals: Totals, _: Application) -> Result:
+    """The share of known answers that were answered otherwise; refusals do not count."""
+    n = totals.sums("gold", "n")
+    return share(n[:, 1], n.sum(axis=1)), NONE
+
+
+def refusal_rate(totals: Totals, _: Application) -> Result:
+    """The share of questions that were refused."""
+    n = totals.sums("refused", "n")
+    return share(n[:, 1], n.sum(axis=1)), NONE
+
+
+def _rates(part: str, what: str, *_: Any) -> Sequence[Rate]:
+    return [Rate(part, WRONG, ALL, what=what, of="answer")]
+
+
+def _rate(name: str, function: Any, part: str, title: str, what: str) -> Measure:
+    rule = Rule("logit", rates=partial(_rates, part, what), bounds=(0.0, 1.0))
+    return Measure(
+        name, function, (part,), title, "lower", SOURCE, uses=(), shown_in="percent", interval=rule
+    )
+
+
+_time = partial(Measure, parts=("answers",), source=SOURCE, uses=())
+SPEED = _time("answers_per_hour", answers_per_hour, title="Answers an hour", direction="higher")
+SECONDS = _time(
+    "seconds_per_answer", seconds_per_answer, title="Active seconds of an answer", direction="lower"
+)
+WALL = _time(
+    "wall_per_answer", wall_per_answer, title="Wall seconds of an answer", direction="lower"
+)
+GOLD = _rate("gold_error_rate", gold_error_rate, "gold", "Errors on known answers", "error")
+REFUSED = _rate("refusal_rate", refusal_rate, "refused", "Refused questions", "refusal")
+
+
+@dataclass(frozen=True)
+class Answered:
+    """Answers with their seconds, in the order in which they were given."""
+
+    rows: tuple[Row, ...]
+    seconds: tuple[Seconds, ...]
+    timing: Timing = field(default_factory=Timing)
+
+    @staticmethod
+    def of(store: Store, timing: Timing) -> "Answered":
+        """The current answers of a store."""
+        found, rows = seconds_by(store, timing), sorted(store.answers(), key=lambda row: row.t)
+        return Answered(tuple(rows), tuple(found(row.key, row.person) for row in rows), timing)
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Who answered."""
+        return tuple(sorted({row.person for row in self.rows}))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What was answered, where it is a class: at most `MOST` different answers."""
+        found = sorted({row.label for row in self.rows if row.label is not None})
+        return tuple(found) if len(found) <= MOST else ()
+
+    def taken(self, keep: Sequence[bool]) -> "Answered":
+        """Some of them."""
+        kept = [k for k, wanted in enumerate(keep) if wanted]
+        return Answered(
+            tuple(self.rows[k] for k in kept), tuple(self.seconds[k] for k in kept), self.timing
+        )
+
+    def figures(self, dims: Mapping[str, str], *measures: Measure) -> list[Estimate]:
+        """Measures of these answers, those that have what they count."""
+        rows = self.rows
+        if not rows:
+            return []
+        factor, codes = Factor.of("answer", [f"{row.qid} {row.person}" for row in rows])
+        columns = {"n": np.ones(len(rows), np.int64)} | {
+            name: [getattr(one, name) for one in self.seconds] for name in ("active", "wall")
+        }
+        parts = {"answers": Tally.count([(factor, codes)], columns)}
+        marks = {
+            "refused": [None if row.verdict else row.label is None for row in rows],
+            "gold": [
+                None if row.gold is None or row.label is None else row.label != row.gold
+                for row in rows
+            ],
+        }
+        for name, marked in marks.items():
+            known = [k for k, one in enumerate(marked) if one is not None]
+            if known:
+                cells = (("no", "yes"), [int(bool(marked[k])) for k in known])
+                ones = {"n": np.ones(len(known), np.int64)}
+                parts[name] = Tally.count([(factor, codes[known])], ones, {"cell": cells})
+        asked = [m for m in measures if {*m.parts} <= {*parts}]
+        context = Context(dims=dims, item="answer", signature=f"seconds:{self.timing.signature}")
+        return estimate(Evidence(parts), asked, Application(), context=context)
+
+
+MOST = 12  # classes that are told apart
+
+
+def by_person(answered: Answered) -> Iterator[list[Estimate]]:
+    """All figures of each person, then of all together where there are several."""
+    for person in answered.people:
+        own = answered.taken([row.person == person for row in answered.rows])
+        yield own.figures({"system": person}, SPEED, SECONDS, WALL, REFUSED, GOLD)
+    if len(answered.people) > 1:
+        yield answered.figures({"system": "all"}, SPEED, SECONDS, WALL, REFUSED, GOLD)
+
+
+def by_label(answered: Answered) -> list[Estimate]:
+    """Seconds of an answer of each person by what was answered; nothing of one class or many."""
+    labels = answered.labels if len(answered.labels) > 1 else ()
+    return [
+        row
+        for label in labels
+        for person in answered.people
+        for row in answered.taken(
+            [row.label == label and row.person == person for row in answered.rows]
+        ).figures({"system": person, "subset": label}, SECONDS)
+    ]
+
+
+def shown(row: Estimate) -> str:
+    """A figure with its interval."""
+    return " ".join(uncertain(row.value, row.lower, row.upper, row.row().scale))
