@@ -97,7 +97,6 @@ def _curve(answered: Answered) -> Section | None:
         x=Axis(label="answer of the person", domain=(1.0, float(longest))),
         y=Axis(label=f"active seconds, median of {BLOCK} answers"),
         marks=tuple(marks),
-        series=answered.people,
     )
     return Section("Learning curve", "How the time of an answer changes with practice.", (picture,))
 
