@@ -1,0 +1,65 @@
+"""Sounds and pictures as they are sent: no file name goes with them, it may be the label."""
+
+import io
+import wave
+from pathlib import Path
+
+from truecost.errors import InputError
+
+SOUNDS = {b"RIFF": "audio/wav", b"fLaC": "audio/flac", b"OggS": "audio/ogg"}
+PICTURES = {
+    b"\x89PNG": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF8": "image/gif",
+    b"RIFF": "image/webp",
+}
+
+
+def sound_of(path: str, span: tuple[float, float] | None) -> tuple[bytes, str]:
+    """A sound, or the stretch of it that is asked about, and its media type.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read; a stretch needs uncompressed wav.
+    """
+    data = _read(path) if span is None else _stretch(path, span)
+    return data, next(
+        (kind for head, kind in SOUNDS.items() if data.startswith(head)), "audio/mpeg"
+    )
+
+
+def picture_of(path: str) -> tuple[bytes, str]:
+    """A picture and its media type; InputError when it is none that a browser may show here."""
+    data = _read(path)
+    for head, kind in PICTURES.items():
+        if data.startswith(head):
+            return data, kind
+    raise InputError(f"{path}: is no picture: expected PNG, JPEG, GIF or WebP")
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _stretch(path: str, span: tuple[float, float]) -> bytes:
+    """A stretch of a wav file as a wav file: a meeting is not sent whole."""
+    out = io.BytesIO()
+    try:
+        with wave.open(path, "rb") as file:
+            rate, length = file.getframerate(), file.getnframes()
+            first, last = (min(max(0, round(edge * rate)), length) for edge in span)
+            file.setpos(first)
+            frames = file.readframes(max(0, last - first))
+            with wave.open(out, "wb") as made:
+                made.setparams(file.getparams())
+                made.writeframes(frames)
+    except (OSError, EOFError, RuntimeError, wave.Error) as error:
+        reason = getattr(error, "strerror", None) or str(error) or "cut short"
+        raise InputError(
+            f"{path}: a stretch of it cannot be read ({reason}): expected uncompressed wav"
+        ) from error
+    return out.getvalue()

@@ -1,0 +1,229 @@
+"""What passes through the store: questions, presentations, answers and raw events.
+
+A question of the kind
+
+- `classes` is answered by one of its classes, or of those of the page (yes and no are two classes);
+- `text` by a text: `output`, where it is given, is corrected;
+- `region` by the turns of speakers in a part of a recording, from `base` over `length` seconds, as
+  `START END SPEAKER|...` in seconds of the recording (`truecost.corrections.texts`);
+- `verdict` by "right" or "wrong" about `output`, or by a correction of the kind `correct`.
+
+Every question can be refused with a reason instead.
+"""
+
+from typing import Annotated, Any, Literal, NamedTuple
+
+import msgspec
+
+from truecost.errors import UsageError
+
+Kind = Literal["classes", "text", "region", "verdict"]
+Order = Literal["given", "shuffled"]
+
+
+class Seen(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """What of a question may reach the page; everything else belongs to `Asked.hidden`.
+
+    `base`, `length`: the part that is asked about, in seconds of the recording. `speakers` can be
+    chosen, others be named. `classes`: of this question only. `correct`: how a verdict may be
+    replaced by a correction.
+    """
+
+    ask: str = ""
+    source: str | None = None
+    output: str | None = None
+    base: float = 0.0
+    length: float | None = None
+    speakers: list[str] = []
+    classes: list[str] = []
+    correct: Literal["classes", "text", "region"] | None = None
+
+    @property
+    def region(self) -> tuple[float, float] | None:
+        """The part that is asked about; None where all of it is."""
+        return None if self.length is None else (self.base, self.base + self.length)
+
+
+class Asked(msgspec.Struct, frozen=True, kw_only=True):
+    """A question.
+
+    Attributes
+    ----------
+    key : str
+        What makes it this question: stream, item, part, and the output if that is in view.
+    payload : dict
+        What the page may see: the fields of `Seen`.
+    hidden : dict
+        What never reaches the page.
+    media, image : str, optional
+        Path of a sound and of a picture.
+    span : (float, float), optional
+        Stretch of the sound that is sent, in seconds; a question about a region says in `base` and
+        `length` which part of it is asked about.
+    overlap : int
+        People who shall answer it.
+    gold : str, optional
+        The right answer, where it is known: everybody is asked then.
+    batch : int
+        Questions of a batch come before those of the next one.
+    """
+
+    key: str
+    kind: Kind
+    payload: dict[str, Any] = {}
+    hidden: dict[str, Any] = {}
+    media: str | None = None
+    image: str | None = None
+    span: tuple[float, float] | None = None
+    overlap: int = 1
+    gold: str | None = None
+    batch: int = 0
+
+    @property
+    def seen(self) -> Seen:
+        """The payload with its types; UsageError where the page could not show it."""
+        try:
+            seen = msgspec.convert(self.payload, Seen)
+        except msgspec.ValidationError as error:
+            raise UsageError(
+                f"question {self.key[:80]!r}: the payload cannot be shown ({error}); known are "
+                f"{', '.join(Seen.__struct_fields__)}; what the page may not see goes into hidden"
+            ) from error
+        of = seen.correct if self.kind == "verdict" else self.kind
+        lacking = {
+            "output, which a verdict is about": self.kind == "verdict" and seen.output is None,
+            "length, of the part that is asked about": of == "region" and seen.length is None,
+        }
+        for what, lacks in lacking.items():
+            if lacks:
+                raise UsageError(f"question {self.key[:80]!r}: the payload lacks {what}")
+        if self.overlap < 1:
+            raise UsageError(
+                f"question {self.key[:80]!r}: overlap is {self.overlap}: give 1 or more"
+            )
+        return seen
+
+
+class Presented(msgspec.Struct, frozen=True, kw_only=True):
+    """A question that is shown to a person: one presentation.
+
+    `sound` and `image` are addresses below `/media/`, `ahead` that of the coming sound; `start` is
+    the time of the recording at which the sound begins.
+    """
+
+    pid: str
+    qid: int
+    key: str
+    kind: Kind
+    seen: Seen
+    sound: str | None = None
+    image: str | None = None
+    start: float = 0.0
+    ahead: str | None = None
+
+
+class Given(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer to a presentation: a label, a verdict ("right", "wrong") or the reason of a
+    refusal. The page makes `aid` and reads the clocks `mono` and `wall`, in seconds.
+    """
+
+    aid: str
+    pid: str
+    label: str | None = None
+    verdict: str = ""
+    refusal: str | None = None
+    words: int | None = None
+    actions: int | None = None
+    mono: float | None = None
+    wall: float | None = None
+
+
+class Row(msgspec.Struct, frozen=True, kw_only=True):
+    """A current answer. `revision` counts the answers of this person that were taken back before;
+    `t` is the time of the server.
+    """
+
+    key: str
+    qid: int
+    person: str
+    pid: str
+    revision: int
+    label: str | None
+    verdict: str
+    refusal: str | None
+    words: int | None
+    actions: int | None
+    gold: str | None
+    t: float
+
+
+class Progress(NamedTuple):
+    """Questions; those with an answer; those with all answers that they shall have."""
+
+    total: int
+    done: int
+    full: int
+
+
+EventKind = Literal[
+    "shown",
+    "left",
+    "answer",
+    "key",
+    "pointer",
+    "visible",
+    "hidden",
+    "focus",
+    "blur",
+    "play",
+    "pause",
+    "ended",
+    "freeze",
+    "resume",
+    "gone",
+    "beat",
+]
+Finite = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
+Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What happened on a page: no event says which key.
+
+    `seq` counts the events of a session; `mono` is the page's own clock, `wall` the one that can be
+    set, both in seconds. `at`: where in a sound, in seconds.
+    """
+
+    seq: Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
+    kind: EventKind
+    mono: Finite
+    wall: Finite
+    pid: Name | None = None
+    at: Finite | None = None
+
+
+class Logged(NamedTuple):
+    """An event as it is stored; `t` is the time of the server, `data` the place in a sound."""
+
+    session: str
+    seq: int
+    person: str
+    pid: str | None
+    kind: str
+    mono: float
+    wall: float
+    t: float
+    data: float | None
+
+
+class Presentation(NamedTuple):
+    """Who was shown which question when."""
+
+    pid: str
+    qid: int
+    key: str
+    person: str
+    session: str
+    t: float

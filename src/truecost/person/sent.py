@@ -1,0 +1,148 @@
+"""What the page sends, with its types, and what is kept of an answer: checked against the question,
+words and actions counted as corrections are everywhere.
+"""
+
+from itertools import pairwise
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import msgspec
+
+from truecost.errors import InputError
+from truecost.person.records import Event, Finite, Given, Name, Seen
+
+if TYPE_CHECKING:
+    from truecost.corrections.texts import Turn
+
+MICRO = 1_000_000  # microseconds, in which turns are kept
+LONGEST = 100_000  # characters of an answer
+WAIT = 20.0  # seconds that the page may wait for a question
+SLACK = MICRO // 1000  # by which a boundary may be off the asked part: the page rounds
+Session = Annotated[str, msgspec.Meta(min_length=8, max_length=64)]
+
+
+class _Sent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A body; unknown fields are refused."""
+
+    session: Session
+
+
+class NextSent(_Sent, frozen=True, kw_only=True):
+    """The next question is wanted; `wait`: seconds until it may come."""
+
+    wait: Annotated[float, msgspec.Meta(ge=0, le=WAIT)] = 0.0
+
+
+class EventsSent(_Sent, frozen=True, kw_only=True):
+    """Raw events."""
+
+    events: Annotated[list[Event], msgspec.Meta(max_length=2000)] = []
+
+
+class AnswerSent(EventsSent, frozen=True, kw_only=True):
+    """An answer, with the events before it; `next`: the next question is wanted too."""
+
+    aid: Annotated[str, msgspec.Meta(min_length=8, max_length=64)]
+    pid: Name
+    label: Annotated[str, msgspec.Meta(max_length=LONGEST)] | None = None
+    verdict: Literal["right", "wrong"] | None = None
+    refusal: Annotated[str, msgspec.Meta(max_length=200)] | None = None
+    mono: Finite
+    wall: Finite
+    next: bool = False
+
+
+class PersonSent(_Sent, frozen=True, kw_only=True):
+    """Nothing but the session: undo, stop."""
+
+
+def check_times(events: list[Event]) -> None:
+    """InputError when events are not in their order, or the page's clock runs backwards."""
+    for one, other in pairwise(events):
+        if other.seq <= one.seq or other.mono < one.mono:
+            raise InputError(f"event {other.seq}: events and their times must ascend")
+
+
+def given_of(
+    sent: AnswerSent, kind: str, seen: Seen, classes: tuple[str, ...], refusals: tuple[str, ...]
+) -> Given:
+    """The answer that is kept; InputError when it is none to this question."""
+    check_times(sent.events)
+    shown = [e.mono for e in sent.events if e.kind == "shown" and e.pid == sent.pid]
+    if shown and sent.mono < shown[0]:
+        raise InputError("the answer is older than its question")
+    if sum(part is not None for part in (sent.label, sent.verdict, sent.refusal)) != 1:
+        raise InputError("expected one of label, verdict and refusal")
+    if sent.refusal is not None and sent.refusal not in refusals:
+        raise InputError(f"the reason {sent.refusal[:40]!r} is none of {', '.join(refusals)}")
+    if sent.verdict is not None and kind != "verdict":
+        raise InputError(f"a question of the kind {kind} has no verdict")
+    label, words, actions = None, None, None
+    if sent.verdict is not None:
+        words, actions = 0, 1
+    if sent.label is not None:
+        of = seen.correct if kind == "verdict" else kind
+        if of is None:
+            raise InputError("this question is answered by right or wrong")
+        label, words, actions = _counted(of, sent.label, seen, tuple(seen.classes) or classes)
+    return Given(
+        aid=sent.aid,
+        pid=sent.pid,
+        label=label,
+        verdict=sent.verdict or "",
+        refusal=sent.refusal,
+        words=words,
+        actions=actions,
+        mono=sent.mono,
+        wall=sent.wall,
+    )
+
+
+def _counted(kind: str, label: str, seen: Seen, classes: tuple[str, ...]) -> tuple[str, int, int]:
+    """A label as it is kept, words put in, and simple actions."""
+    if kind == "classes":
+        if label not in classes:
+            raise InputError(f"{label[:40]!r} is none of the classes")
+        return label, 1, 1
+    if kind == "region":
+        return _counted_turns(label, seen)
+    from truecost.corrections import corrector  # which imports much: the page is there before
+
+    text = " ".join(label.split())
+    parts = corrector("transcripts").parts(" ".join((seen.output or "").split()), text)
+    return text, sum(part.words for part in parts), sum(part.actions for part in parts)
+
+
+def _counted_turns(label: str, seen: Seen) -> tuple[str, int, int]:
+    """Turns within the part that is asked about, under the names that the person gave them.
+
+    Turns that are put in, and the larger one of turns added and taken away: as corrections of
+    regions are counted, but names are never exchanged for others.
+    """
+    from truecost.corrections.texts import text_of, turns_of
+
+    first, last = (round(edge * MICRO) for edge in seen.region or (0.0, 0.0))
+    after = [_within(turn, first, last) for turn in turns_of(label)]
+    before = [_cut(turn, first, last) for turn in turns_of(seen.output or "")]
+    kept, there = {*after}, {turn for turn in before if turn is not None}
+    if kept == there:
+        return text_of(after), 0, 0
+    return text_of(after), len(kept), max(len(kept - there), len(there - kept))
+
+
+def _cut(turn: "Turn", first: int, last: int) -> "Turn | None":
+    """What of a turn lies within bounds."""
+    start, end = max(turn.start, first), min(turn.end, last)
+    return turn._replace(start=start, end=end) if start < end else None
+
+
+def _within(turn: "Turn", first: int, last: int) -> "Turn":
+    """A turn with its bounds; InputError where it goes beyond them by more than rounding."""
+    from truecost.corrections.texts import seconds
+
+    cut = _cut(turn, first, last)
+    if cut is None or max(abs(cut.start - turn.start), abs(cut.end - turn.end)) > SLACK:
+        raise InputError(
+            f"the turn {seconds(turn.start)}-{seconds(turn.end)} lies outside "
+            f"{seconds(first)}-{seconds(last)}, which is asked about"
+        )
+    return cut

@@ -1,0 +1,413 @@
+"""One SQLite file with questions, presentations, answers and raw events: the only thing that a run
+and the page share.
+
+Every write is one transaction that begins as a writer; `synchronous=FULL` keeps what was
+acknowledged through a kill and a power cut. What was asked is never asked again: `put` knows
+questions by their keys, and an answer is known by the `aid` that the page made for it.
+"""
+
+import hashlib
+import hmac
+import os
+import random
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import groupby
+from pathlib import Path
+from typing import Any, Self
+
+import msgspec
+
+from truecost.errors import UsageError
+from truecost.person.records import (
+    Asked,
+    Event,
+    Given,
+    Logged,
+    Order,
+    Presentation,
+    Presented,
+    Progress,
+    Row,
+    Seen,
+)
+from truecost.person.tables import connected, count_answers, faults, tally
+
+__all__ = [
+    "Asked",
+    "Event",
+    "Given",
+    "Logged",
+    "Presentation",
+    "Presented",
+    "Progress",
+    "Row",
+    "Seen",
+    "Store",
+]
+LEASE = 600.0  # seconds that a question is kept for whom it is shown to
+FREE = """
+SELECT qid FROM question q INDEXED BY question_open
+WHERE state = 'open' AND (given < overlap OR gold IS NOT NULL) AND qid <> :but
+AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = q.qid AND a.person = :person AND a.current = 1)
+AND (gold IS NOT NULL OR given + (SELECT COUNT(DISTINCT s.person) FROM shown s
+    WHERE s.qid = q.qid AND s.person <> :person AND s.until > :now) < overlap)
+ORDER BY batch, rank LIMIT :most"""
+LEASED = """
+SELECT s.qid FROM shown s INDEXED BY shown_person JOIN question q USING (qid)
+WHERE s.person = :person AND s.until > :now AND q.state = 'open'
+AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = s.qid AND a.person = :person AND a.current = 1)
+ORDER BY s.rowid DESC LIMIT 1"""
+WAITING = """
+SELECT 1 FROM question q INDEXED BY question_open
+WHERE state = 'open' AND (given < overlap OR gold IS NOT NULL)
+AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = q.qid AND a.person = ? AND a.current = 1)
+LIMIT 1"""
+ANSWERS = """
+SELECT q.key, q.qid, person, pid, revision, label, verdict, refusal, words, actions, gold, t
+FROM answer JOIN question q USING (qid) WHERE current = 1"""
+
+
+class Store:
+    """The questions and answers of a run; a context manager. Threads may share it.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file, made where it is not there. InputError when it is damaged or something else.
+
+    Examples
+    --------
+    >>> from truecost.person.store import Asked, Given, Store
+    >>> with Store(getfixture("tmp_path") / "answers.sqlite") as store:
+    ...     store.put([Asked(key="clip 1", kind="classes", payload={"ask": "Yes or no?"})])
+    ...     shown = store.next("ann", session="s")
+    ...     store.answer("ann", Given(aid="a", pid=shown.pid, label="yes"))
+    ...     store.answers()[0].label
+    'new'
+    'yes'
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._lock = threading.Lock()
+        self._db = connected(self.path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; nothing is lost without it."""
+        with self._lock:
+            self._db.close()
+
+    # What the run says and asks
+
+    def put(self, questions: Sequence[Asked], order: Order = "given") -> None:
+        """Add questions behind those that are there; a key that is there already is left alone.
+
+        `order`: `shuffled` mixes those of this call, the same way each time.
+        """
+        sorted_ = [*questions]
+        if order == "shuffled":
+            random.Random(0).shuffle(sorted_)
+        secret = bytes.fromhex(self.meta("secret"))
+        rows = [_columns(question, secret) for question in sorted_]
+        with self._writing() as db:
+            (first,) = db.execute("SELECT COALESCE(MAX(rank), -1) + 1 FROM question").fetchone()
+            new = sum(
+                db.execute(
+                    "INSERT INTO question(key, kind, payload, hidden, address, media, image, span, "
+                    "overlap, gold, batch, rank) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+                    "ON CONFLICT(key) DO NOTHING",
+                    (*row, rank),
+                ).rowcount
+                for rank, row in enumerate(rows, first)
+            )
+            tally(db, "total", new)
+
+    def take(self, key: str) -> None:
+        """Mark a question as taken by the system: it has learnt from the answer, which stays."""
+        with self._writing() as db:
+            found = db.execute("UPDATE question SET state = 'taken' WHERE key = ?", (key,)).rowcount
+        if not found:
+            raise UsageError(f"{self.path}: no question has the key {key[:80]!r}: put it first")
+
+    def answers(self, key: str | None = None) -> list[Row]:
+        """Current answers, of one question or of all, in the order of questions and answers."""
+        one = " AND q.key = ?" if key is not None else ""
+        sql = f"{ANSWERS}{one} ORDER BY q.batch, q.rank, answer.place"
+        found = self._rows(sql, *([key] if key is not None else []))
+        return [Row(**dict(zip(Row.__struct_fields__, row, strict=True))) for row in found]
+
+    def open_in(self, batch: int) -> int:
+        """Questions of a batch without an answer."""
+        sql = "SELECT COUNT(*) FROM question INDEXED BY question_bare WHERE batch = ? AND given = 0"
+        return int(self._rows(sql, batch)[0][0])
+
+    def progress(self) -> Progress:
+        """How many questions there are, have an answer, and have all that they shall have."""
+        found = dict(self._rows("SELECT name, n FROM tally WHERE name NOT LIKE 'by %'"))
+        return Progress(*(found.get(name, 0) for name in Progress._fields))
+
+    def answered_by(self, person: str) -> int:
+        """Current answers of a person."""
+        found = self._rows("SELECT n FROM tally WHERE name = ?", f"by {person}")
+        return found[0][0] if found else 0
+
+    def meta(self, key: str, default: Any = None) -> Any:
+        """What was noted under a name. `state` is open, done, stopped or failed."""
+        found = self._rows("SELECT value FROM meta WHERE key = ?", key)
+        return msgspec.json.decode(found[0][0]) if found else default
+
+    def set_meta(self, **pairs: Any) -> None:
+        """Note values of JSON under their names."""
+        rows = [(key, msgspec.json.encode(value).decode()) for key, value in pairs.items()]
+        with self._writing() as db:
+            db.executemany("INSERT OR REPLACE INTO meta VALUES(?, ?)", rows)
+
+    # What the page shows and sends
+
+    def next(self, person: str, session: str) -> Presented | None:
+        """A new presentation of the question that a person has a lease on, else of the first with
+        room: one whose answers and leases of others are fewer than its overlap. None: there is
+        none now.
+        """
+        now = time.time()
+        with self._writing() as db:
+            qid, ahead = self._found(db, person, now)
+            if qid is None:
+                return None
+            pid = self._show(db, qid, person, session, now)
+            return _presented(db, pid, qid, ahead)
+
+    def ready(self, person: str) -> bool:
+        """Whether `next` has a question; nothing is leased."""
+        with self._reading() as db:
+            return self._found(db, person, time.time())[0] is not None
+
+    def waits(self, person: str) -> bool:
+        """Whether a question has room for a person when others leave it."""
+        return bool(self._rows(WAITING, person))
+
+    def answer(self, person: str, given: Given) -> str:
+        """Keep an answer.
+
+        Returns
+        -------
+        str
+            "new"; "same" when it is there already, "conflict" when its `aid` is there with other
+            content; "unknown" when this was not shown to the person; "taken" when the system has
+            learnt from it; "answered" when the person has answered it: `undo` comes first.
+        """
+        now = time.time()
+        with self._writing() as db:
+            known = db.execute(
+                "SELECT person, pid, label, verdict, refusal FROM answer WHERE aid = ?",
+                (given.aid,),
+            ).fetchone()
+            if known is not None:
+                said = (person, given.pid, given.label, given.verdict, given.refusal)
+                return "same" if known == said else "conflict"
+            found = db.execute(
+                "SELECT qid, state FROM shown JOIN question USING (qid) "
+                "WHERE pid = ? AND person = ?",
+                (given.pid, person),
+            ).fetchone()
+            if found is None:
+                return "unknown"
+            qid, state = found
+            mine = "SELECT COUNT(*), SUM(current) FROM answer WHERE qid = ? AND person = ?"
+            revision, current = db.execute(mine, (qid, person)).fetchone()
+            if state == "taken" or current:
+                return "taken" if state == "taken" else "answered"
+            count_answers(db, qid, person, 1)
+            _end_leases(db, person, qid)
+            row = (given.aid, qid, person, given.pid, revision, given.label, given.verdict)
+            more = (given.refusal, given.words, given.actions, given.mono, given.wall, now)
+            db.execute(
+                "INSERT INTO answer(aid, qid, person, pid, revision, label, verdict, refusal, "
+                "words, actions, mono, wall, t) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (*row, *more),
+            )
+            return "new"
+
+    def undo(self, person: str) -> str:
+        """Take back the last answer of a person, which is leased to them again: "undone"; "taken"
+        when the system has learnt from it, "nothing" when there is none.
+        """
+        now = time.time()
+        with self._writing() as db:
+            last = db.execute(
+                "SELECT place, qid, pid, state FROM answer JOIN question USING (qid) "
+                "WHERE person = ? AND current = 1 ORDER BY place DESC LIMIT 1",
+                (person,),
+            ).fetchone()
+            if last is None or last[3] == "taken":
+                return "nothing" if last is None else "taken"
+            place, qid, pid, _ = last
+            db.execute("UPDATE answer SET current = 0 WHERE place = ?", (place,))
+            count_answers(db, qid, person, -1)
+            db.execute("UPDATE shown SET until = 0 WHERE person = ? AND until > 0", (person,))
+            db.execute("UPDATE shown SET until = ? WHERE pid = ?", (now + LEASE, pid))
+            return "undone"
+
+    def events(self, person: str, session: str, events: Sequence[Event]) -> None:
+        """Keep raw events; those that are there already are left alone."""
+        now = time.time()
+        rows = [(session, e.seq, person, e.pid, e.kind, e.mono, e.wall, now, e.at) for e in events]
+        sql = "INSERT INTO event VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        with self._writing() as db:
+            db.executemany(sql, rows)
+
+    def media(self, address: str) -> tuple[str | None, str | None, tuple[float, float] | None]:
+        """Sound, picture and stretch of the sound behind an address; None where there is none."""
+        sql = "SELECT media, image, span FROM question WHERE address = ?"
+        for sound, image, span in self._rows(sql, address):
+            return sound, image, msgspec.json.decode(span, type=tuple[float, float] | None)
+        return None, None, None
+
+    def asked(self, pid: str) -> tuple[str, Seen] | None:
+        """Kind of the question of a presentation, and what the page saw."""
+        sql = "SELECT kind, payload FROM shown JOIN question USING (qid) WHERE pid = ?"
+        for kind, payload in self._rows(sql, pid):
+            return kind, msgspec.json.decode(payload, type=Seen)
+        return None
+
+    # Who answers
+
+    def launch(self, person: str) -> str:
+        """A token that opens one browser for a person; an earlier one that was not used ends."""
+        token = os.urandom(24).hex()
+        with self._writing() as db:
+            db.execute("DELETE FROM person WHERE name = ? AND kind = 'launch'", (person,))
+            db.execute("INSERT INTO person VALUES(?, ?, 'launch')", (_hash(token), person))
+        return token
+
+    def redeem(self, token: str) -> tuple[str, str] | None:
+        """The person of a token and a cookie; once, then None. Earlier cookies stay good."""
+        cookie = os.urandom(24).hex()
+        used = "DELETE FROM person WHERE hash = ? AND kind = 'launch' RETURNING name"
+        with self._writing() as db:
+            found = db.execute(used, (_hash(token),)).fetchall()
+            if not found:
+                return None
+            db.execute("INSERT INTO person VALUES(?, ?, 'cookie')", (_hash(cookie), found[0][0]))
+        return found[0][0], cookie
+
+    def who(self, cookie: str | None) -> str | None:
+        """The person of a cookie."""
+        sql = "SELECT name FROM person WHERE hash = ? AND kind = 'cookie'"
+        found = self._rows(sql, _hash(cookie)) if cookie else []
+        return found[0][0] if found else None
+
+    def forget(self, person: str) -> None:
+        """Delete events, presentations and tokens of a person; the answers stay, under the name."""
+        with self._writing() as db:
+            for table, column in (("event", "person"), ("shown", "person"), ("person", "name")):
+                db.execute(f"DELETE FROM {table} WHERE {column} = ?", (person,))
+        with self._reading() as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")  # else the log of the file keeps them
+
+    # What seconds are measured from
+
+    def history(self) -> list[list[Logged]]:
+        """The events of each session, in their order."""
+        rows = self._rows(f"SELECT {', '.join(Logged._fields)} FROM event ORDER BY session, seq")
+        return [[Logged(*row) for row in rows] for _, rows in groupby(rows, lambda row: row[0])]
+
+    def presentations(self) -> list[Presentation]:
+        """Who was shown which question when, in the order of time."""
+        fields = ", ".join(Presentation._fields)
+        sql = f"SELECT {fields} FROM shown JOIN question USING (qid) ORDER BY shown.rowid"
+        return [Presentation(*row) for row in self._rows(sql)]
+
+    # Transactions
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, faults(self.path):
+            yield self._db
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction; one that began as a reader would be refused instead of waiting."""
+        with self._reading() as db:
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+                db.execute("COMMIT")
+            except BaseException:
+                if db.in_transaction:
+                    db.execute("ROLLBACK")
+                raise
+
+    def _rows(self, sql: str, *values: Any) -> list[Any]:
+        with self._reading() as db:
+            return db.execute(sql, values).fetchall()
+
+    @staticmethod
+    def _found(db: sqlite3.Connection, person: str, now: float) -> tuple[int | None, int | None]:
+        """The next question of a person, and the one after it."""
+        values = {"person": person, "now": now, "but": -1, "most": 2}
+        leased = db.execute(LEASED, values).fetchone()
+        if leased is not None:
+            values |= {"but": leased[0], "most": 1}
+        found = [*(leased or ()), *(qid for (qid,) in db.execute(FREE, values)), None, None]
+        return found[0], found[1]
+
+    @staticmethod
+    def _show(db: sqlite3.Connection, qid: int, person: str, session: str, now: float) -> str:
+        """A presentation, which alone has the lease from now on."""
+        _end_leases(db, person, qid)
+        pid = os.urandom(9).hex()
+        row = (pid, qid, person, session, now, now + LEASE)
+        db.execute("INSERT INTO shown VALUES(?, ?, ?, ?, ?, ?)", row)
+        return pid
+
+
+def _end_leases(db: sqlite3.Connection, person: str, qid: int) -> None:
+    """Of a person on a question."""
+    sql = "UPDATE shown SET until = 0 WHERE qid = ? AND person = ? AND until > 0"
+    db.execute(sql, (qid, person))
+
+
+def _presented(db: sqlite3.Connection, pid: str, qid: int, ahead: int | None) -> Presented:
+    """What the page is told of a question."""
+    sql = "SELECT key, kind, payload, address, media, image, span FROM question WHERE qid = ?"
+    key, kind, payload, address, media, image, span = db.execute(sql, (qid,)).fetchone()
+    coming = "SELECT address FROM question WHERE qid = ? AND media IS NOT NULL"
+    start = msgspec.json.decode(span, type=tuple[float, float] | None)
+    return Presented(
+        pid=pid,
+        qid=qid,
+        key=key,
+        kind=kind,
+        seen=msgspec.json.decode(payload, type=Seen),
+        sound=address if media else None,
+        image=address if image else None,
+        start=start[0] if start else 0.0,
+        ahead=next((found[0] for found in db.execute(coming, (ahead,))), None),
+    )
+
+
+def _columns(asked: Asked, secret: bytes) -> tuple[Any, ...]:
+    """A question as columns. Its address tells nothing of it, and cannot be guessed."""
+    parts = (msgspec.to_builtins(asked.seen), asked.hidden, asked.span)
+    payload, hidden, span = (msgspec.json.encode(part).decode() for part in parts)
+    address = hmac.new(secret, asked.key.encode(), "sha256").hexdigest()[:32]
+    return (
+        *(asked.key, asked.kind, payload, hidden, address, asked.media, asked.image, span),
+        *(asked.overlap, asked.gold, asked.batch),
+    )
+
+
+def _hash(token: str) -> str:
+    """Tokens are stored as hashes: who reads the file cannot enter with them."""
+    return hashlib.sha256(token.encode()).hexdigest()

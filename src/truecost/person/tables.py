@@ -1,0 +1,154 @@
+"""The tables of a store, and how its file is opened: every fault of it is an InputError.
+
+`shown` leases a question to a person until a time; `given` counts the current answers of a
+question. Who is next is found with the partial index `question_open`: sorting all questions under
+the lock of the writer was forty times slower. Rows of `tally` count what would else be counted with
+every answer.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from truecost.errors import InputError
+
+APPLICATION, VERSION = 0x74727563, 1  # "truc", and the format of the tables
+BUSY = 10.0  # seconds that a writer waits for another
+SCHEMA = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE person(hash TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE question(qid INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
+    payload TEXT NOT NULL, hidden TEXT NOT NULL, address TEXT NOT NULL UNIQUE, media TEXT,
+    image TEXT, span TEXT, overlap INTEGER NOT NULL, gold TEXT, batch INTEGER NOT NULL,
+    rank INTEGER NOT NULL, state TEXT NOT NULL DEFAULT 'open', given INTEGER NOT NULL DEFAULT 0);
+CREATE INDEX question_open ON question(batch, rank)
+    WHERE state = 'open' AND (given < overlap OR gold IS NOT NULL);
+CREATE INDEX question_bare ON question(batch) WHERE given = 0;
+CREATE TABLE shown(pid TEXT PRIMARY KEY, qid INTEGER NOT NULL REFERENCES question,
+    person TEXT NOT NULL, session TEXT NOT NULL, t REAL NOT NULL, until REAL NOT NULL);
+CREATE INDEX shown_question ON shown(qid, person, until);
+CREATE INDEX shown_person ON shown(person, until);
+CREATE TABLE answer(place INTEGER PRIMARY KEY, aid TEXT NOT NULL UNIQUE,
+    qid INTEGER NOT NULL REFERENCES question, person TEXT NOT NULL, pid TEXT NOT NULL,
+    revision INTEGER NOT NULL, label TEXT, verdict TEXT NOT NULL, refusal TEXT, words INTEGER,
+    actions INTEGER, mono REAL, wall REAL, t REAL NOT NULL, current INTEGER NOT NULL DEFAULT 1);
+CREATE UNIQUE INDEX answer_current ON answer(qid, person) WHERE current = 1;
+CREATE INDEX answer_person ON answer(person, place) WHERE current = 1;
+CREATE TABLE event(session TEXT NOT NULL, seq INTEGER NOT NULL, person TEXT NOT NULL, pid TEXT,
+    kind TEXT NOT NULL, mono REAL NOT NULL, wall REAL NOT NULL, t REAL NOT NULL, data REAL,
+    PRIMARY KEY(session, seq)) WITHOUT ROWID;
+CREATE TABLE tally(name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID
+"""
+ADVICE = {  # what to do, by the code of the fault
+    sqlite3.SQLITE_FULL: "the disk is full: make room and go on; every acknowledged answer is kept",
+    sqlite3.SQLITE_IOERR: "the disk cannot be written or read: make room, or mend it, and go on; "
+    "every acknowledged answer is kept",
+    sqlite3.SQLITE_BUSY: f"another process has been writing for {BUSY:g} s: end it and try again",
+    sqlite3.SQLITE_READONLY: "may not be written: change its permissions",
+    sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the folder and its permissions",
+}
+DAMAGED = (
+    "is damaged, or is no store of answers: take a copy of it back, or save what can be read with "
+    "`sqlite3 FILE .recover`"
+)
+
+
+@contextmanager
+def faults(path: Path) -> Iterator[None]:
+    """Say a fault of the file as an InputError."""
+    try:
+        yield
+    except sqlite3.ProgrammingError:  # ours
+        raise
+    except sqlite3.DatabaseError as error:
+        code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        raise InputError(f"{path}: {ADVICE.get(code, DAMAGED)} ({error})") from error
+
+
+def connected(path: Path) -> sqlite3.Connection:
+    """A connection to a store; its tables are made where there is no file yet, or an empty one.
+
+    InputError where the file is something else, of another version, or damaged.
+    """
+    if path.is_dir() or not path.parent.is_dir():
+        what = "is a folder" if path.is_dir() else "the folder is not there"
+        raise InputError(f"{path}: {what}: expected the path of a store, such as answers.sqlite")
+    with faults(path):
+        db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY)
+        try:
+            _check(db, path)
+            db.execute("PRAGMA journal_mode = WAL")
+            db.execute("PRAGMA synchronous = FULL")  # what is acknowledged survives a power cut
+            db.execute("PRAGMA foreign_keys = ON")
+            db.execute("PRAGMA secure_delete = ON")  # what is forgotten leaves no bytes
+            _made(db)
+        except BaseException:
+            db.close()
+            raise
+        with suppress(OSError):
+            path.chmod(0o600)  # it holds the secret of the addresses
+    return db
+
+
+def _check(db: sqlite3.Connection, path: Path) -> None:
+    """Refuse a file of another kind or version, and a damaged one, before anything is written."""
+    application, version, objects = (
+        db.execute(sql).fetchone()[0]
+        for sql in (
+            "PRAGMA application_id",
+            "PRAGMA user_version",
+            "SELECT COUNT(*) FROM sqlite_master",
+        )
+    )
+    if not (application or version or objects):
+        return
+    if application != APPLICATION:
+        raise InputError(f"{path}: is a database of something else: name a store of answers")
+    if version != VERSION:
+        raise InputError(
+            f"{path}: is a store of format {version}, but this version of truecost reads format "
+            f"{VERSION}: use the version that wrote it, or begin a new store"
+        )
+    said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if said != "ok":
+        raise InputError(f"{path}: {DAMAGED} ({said.splitlines()[0]})")
+
+
+def _made(db: sqlite3.Connection) -> None:
+    """Make the tables, unless they are there, in one transaction."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        if not db.execute("PRAGMA user_version").fetchone()[0]:
+            for statement in SCHEMA.split(";"):
+                db.execute(statement)
+            pairs = [("secret", f'"{os.urandom(32).hex()}"'), ("id", f'"{os.urandom(4).hex()}"')]
+            db.executemany("INSERT INTO meta VALUES(?, ?)", [*pairs, ("state", '"open"')])
+            db.execute(f"PRAGMA application_id = {APPLICATION}")
+            db.execute(f"PRAGMA user_version = {VERSION}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def tally(db: sqlite3.Connection, name: str, by: int) -> None:
+    """Count up or down."""
+    if by:
+        db.execute(
+            "INSERT INTO tally VALUES(?, ?) ON CONFLICT(name) DO UPDATE SET n = n + excluded.n",
+            (name, by),
+        )
+
+
+def count_answers(db: sqlite3.Connection, qid: int, person: str, by: int) -> None:
+    """One current answer more or less of a question, by a person."""
+    given, overlap = db.execute(
+        "SELECT given, overlap FROM question WHERE qid = ?", (qid,)
+    ).fetchone()
+    db.execute("UPDATE question SET given = given + ? WHERE qid = ?", (by, qid))
+    tally(db, "done", (given + by > 0) - (given > 0))
+    tally(db, "full", (given + by >= overlap) - (given >= overlap))
+    tally(db, f"by {person}", by)

@@ -1,0 +1,249 @@
+"""The server of the page: bound before anything is printed, running in a thread of this process.
+
+It listens on this machine only, unless another host is named, with a certificate; a proxy that has
+one is named by its address. One server at a time serves a store. The port is kept in the store: a
+page that is open goes on when the command runs again.
+"""
+
+import os
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+from urllib.parse import urlsplit
+
+from truecost.errors import InputError, UsageError, need
+from truecost.formats.publishing import locked
+from truecost.person.app import Settings, Site
+from truecost.person.store import Store
+
+if TYPE_CHECKING:
+    import uvicorn
+
+__all__ = ["Page", "Settings", "serve"]
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+EVERYWHERE = ("", "0.0.0.0", "::")
+BACKLOG = 256
+LEAVE = 2  # seconds that open requests have when the server stops
+
+
+@dataclass(eq=False)
+class Page:
+    """A running page; a context manager.
+
+    Attributes
+    ----------
+    links : dict of str to str
+        What each person opens, once.
+    address : str
+        Where the page is, for browsers that are in.
+    """
+
+    links: dict[str, str]
+    address: str
+    _server: "uvicorn.Server"
+    _thread: threading.Thread
+    _held: ExitStack = field(repr=False)
+
+    @property
+    def alive(self) -> bool:
+        """Whether it answers."""
+        return self._thread.is_alive()
+
+    def stop(self) -> None:
+        """Stop serving; pages that are open keep what they could not send."""
+        self._server.should_exit = True
+        self._thread.join()
+        self._held.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+
+def serve(
+    store_path: str | Path,
+    settings: Settings,
+    port: int = 0,
+    host: str = "127.0.0.1",
+    people: Sequence[str] = ("me",),
+    tls_cert: str | None = None,
+    tls_key: str | None = None,
+    proxy: str | None = None,
+) -> Page:
+    """Serve the page of a store, and give a link for each person.
+
+    Parameters
+    ----------
+    store_path : str or Path
+        The store, made where it is not there.
+    port : int
+        0 for the port of the last time, or any that is free.
+    host : str
+        Name or address of this machine by which browsers reach it.
+    people : sequence of str
+        Who answers.
+    tls_cert, tls_key : str, optional
+        Certificate and key, as PEM files; needed beyond this machine.
+    proxy : str, optional
+        Address of a proxy before this server that has the certificate, such as
+        `https://answer.example.org`; then `host` is where the proxy reaches it.
+
+    Raises
+    ------
+    UsageError
+        When starlette or uvicorn is missing, the port is taken, the host needs a certificate, or
+        another server serves the store.
+    InputError
+        When the store or the certificate cannot be read.
+    """
+    uvicorn = need("uvicorn", "person")
+    need("starlette", "person")
+
+    names = _checked_people(people)
+    scheme = _checked_host(host, tls_cert, tls_key, proxy)
+    with ExitStack() as held:
+        _hold(Path(store_path), held)
+        store = held.enter_context(Store(store_path))
+        bound = _bound(host, port, store.meta("port", 0))
+        held.callback(bound.close)
+        port = bound.getsockname()[1]
+        origins = _origins(scheme, host, port, proxy)
+        store.set_meta(port=port, state="open")
+        site = Site(store, settings, names, secure=origins[0].startswith("https"))
+        config = uvicorn.Config(
+            site.application(frozenset(origins)),
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            lifespan="off",
+            ws="none",
+            loop="asyncio",
+            http="h11",
+            server_header=False,
+            proxy_headers=False,
+            backlog=BACKLOG,
+            timeout_graceful_shutdown=LEAVE,
+            timeout_keep_alive=75,
+            ssl_certfile=tls_cert,
+            ssl_keyfile=tls_key,
+        )
+        _load(config, tls_cert)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(
+            target=server.run, args=([bound],), name="truecost page", daemon=True
+        )
+        links = {name: f"{origins[0]}/start?token={store.launch(name)}" for name in names}
+        thread.start()
+        while not server.started and thread.is_alive():
+            time.sleep(0.005)
+        return Page(links, f"{origins[0]}/", server, thread, held.pop_all())
+
+
+def _checked_people(people: Sequence[str]) -> tuple[str, ...]:
+    """Names of people, each once."""
+    names = tuple(people)
+    if not names or len({*names}) < len(names) or not all(name.strip() for name in names):
+        raise UsageError(
+            f"people are {', '.join(map(repr, names))}: give one name or more, each once"
+        )
+    return names
+
+
+def _checked_host(host: str, cert: str | None, key: str | None, proxy: str | None) -> str:
+    """The scheme of this server; UsageError where answers would cross a network in the open."""
+    if host in EVERYWHERE:
+        raise UsageError(
+            f"--host {host!r}: no browser can name it: give the name or address of this machine"
+        )
+    if (cert is None) != (key is None):
+        raise UsageError("--tls-cert and --tls-key belong together: give both")
+    if proxy is not None and (urlsplit(proxy).scheme != "https" or not urlsplit(proxy).netloc):
+        raise UsageError(f"--proxy {proxy!r}: give its address, such as https://answer.example.org")
+    if cert is None and proxy is None and not _is_loopback(host):
+        raise UsageError(
+            f"--host {host}: answers and cookies would cross the network in the open: give "
+            "--tls-cert and --tls-key, or the --proxy that has a certificate"
+        )
+    return "https" if cert else "http"
+
+
+def _is_loopback(host: str) -> bool:
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _origins(scheme: str, host: str, port: int, proxy: str | None) -> list[str]:
+    """How browsers may name this server; the first stands in the links."""
+    shown = f"[{host}]" if ":" in host else host
+    if proxy is not None:
+        return ["://".join(urlsplit(proxy)[:2])]
+    others = LOOPBACK if _is_loopback(host) else ()
+    return list(dict.fromkeys(f"{scheme}://{name}:{port}" for name in (shown, *others)))
+
+
+def _hold(store: Path, held: ExitStack) -> None:
+    """Be the only server of a store, as long as `held` is open."""
+    place = store.with_name(f"{store.name}.lock")
+    try:
+        lock = os.open(place, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise InputError(f"{place}: cannot be written ({error.strerror})") from error
+    held.callback(os.close, lock)
+    if locked(lock) is False:
+        raise UsageError(
+            f"{store}: another server serves this store: answer on its page, or stop it first"
+        )
+
+
+def _bound(host: str, port: int, last: int) -> socket.socket:
+    """A socket that listens: on the port that is wanted, else on that of the last time, else on
+    any.
+    """
+    try:
+        return _listening(host, port or last)
+    except OSError as error:
+        if last and not port:  # something else has taken it since
+            with suppress(OSError):
+                return _listening(host, 0)
+        where = f"--port {port}" if port else f"--host {host}"
+        raise UsageError(
+            f"{where}: cannot be listened on ({error.strerror}): choose another, or leave it out"
+        ) from error
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    """A socket that listens; OSError when it cannot."""
+    family, kind, protocol, _, where = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+    made = socket.socket(family, kind, protocol)
+    try:
+        if os.name == "posix":  # elsewhere this would share a port that is in use
+            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(where)
+        made.listen(BACKLOG)
+    except OSError:
+        made.close()
+        raise
+    return made
+
+
+def _load(config: "uvicorn.Config", cert: str | None) -> None:
+    """Read what the server needs before it starts: a bad certificate is said at once."""
+    try:
+        config.load()
+    except (OSError, ssl.SSLError) as error:
+        raise InputError(
+            f"--tls-cert {cert}: cannot be used ({error}): give a certificate and its key as PEM"
+        ) from error
