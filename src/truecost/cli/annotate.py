@@ -138,7 +138,7 @@ def _of_folder(place: Path, how: dict[str, Any], kept: Kept) -> None:
         if kept.forget is not None:
             store.forget(kept.forget)
         if kept.link is not None:
-            print(store.link(kept.link))
+            print(f"{store.meta('origin')}/start?token={store.launch(kept.link)}")
         timing = Timing(
             how.get("idle", store.meta("idle", 30.0)), how.get("tail", store.meta("tail", 0.0))
         )
@@ -155,9 +155,10 @@ def _check_export(path: str) -> None:
 
 def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
     """What was answered: on the terminal, as a table in a file, as a page."""
+    from truecost.cli.tables import Columns
     from truecost.cli.terminal import Screen
     from truecost.person.lists import agreed, labels
-    from truecost.person.summary import summary_table
+    from truecost.person.summary import Answered, by_person, table_of
 
     screen = Screen(replace(PLAIN, quiet=kept.quiet))
     rows = store.answers()
@@ -168,7 +169,7 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
 
         frame = labels(store, timing)
         write_table(
-            Table(frame, kept.export), kept.export, format_for(kept.export, None), force=True
+            Table(kept.export, frame), kept.export, format_for(kept.export, None), force=True
         )
     if kept.report:
         from truecost.formats.publishing import publish
@@ -179,6 +180,7 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
         f"{progress.done} of {counted(progress.total, 'item')} answered; seconds by {timing.signature}"
     )
     if rows:
-        screen.show([summary_table(store, timing)])
+        names, cells = table_of([*by_person(Answered.of(store, timing))])
+        screen.show([Columns(names, tuple(cells), frozenset({"person"}), about=())])
     for row in agreed(rows):
         screen.say(f"{row.dims['system']}: {row}")

@@ -168,5 +168,6 @@ def _estimate(parts: dict[str, Tally], measure: Measure, plan: Plan | None, who:
 
 def majority(answers: Sequence[Any]) -> Any:
     """What most people answered; None where they are divided, or nobody answered."""
-    first, *others = [*Counter(answers).most_common(2), (None, 0), (None, 0)]
-    return None if first[1] == others[0][1] else first[0]
+    most = Counter(answers).most_common(2)
+    divided = len(most) > 1 and most[0][1] == most[1][1]
+    return most[0][0] if most and not divided else None

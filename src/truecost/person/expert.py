@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import msgspec
 
@@ -21,6 +22,7 @@ from truecost.errors import InputError
 from truecost.learning.system import Answer, Batch, Question
 from truecost.person.agreement import majority
 from truecost.person.seconds import Event, Seconds, Timing, seconds_of
+from truecost.person.records import Kind
 from truecost.person.store import Asked, Row, Store
 from truecost.person.views import View, Views
 from truecost.speech.spans import MICRO
@@ -116,7 +118,9 @@ class LiveExpert:
             if asked.key not in self._waited:
                 self.expect([question], batch, [output])
             self._wait()
-            self._take(self._waited)
+            while not self.store.take_all(self._waited):  # somebody took an answer back
+                self._wait()
+            self._read(self._waited)
         said = self._taken[asked.key]
         return self._answer(question, said, output or "")
 
@@ -126,7 +130,10 @@ class LiveExpert:
         shown = self._shows(output)
         in_view = output if shown else None
         about = [batch.stream, question.id, question.part, in_view, self.says]
-        payload = {"ask": self.live.ask, "source": self._source(question, batch, seen)}
+        payload: dict[str, Any] = {
+            "ask": self.live.ask,
+            "source": self._source(question, batch, seen),
+        }
         span = None
         if in_view is not None:
             payload["output"] = YES_NO.get(in_view) if self.kind == "detection" else in_view
@@ -147,7 +154,7 @@ class LiveExpert:
             batch=batch.index + 1,
         )
 
-    def _form(self) -> str:
+    def _form(self) -> Kind:
         """How the page asks."""
         if self.says == "verdicts":
             return "verdict"
@@ -169,7 +176,7 @@ class LiveExpert:
         return feature if isinstance(feature, str) else None
 
     def _region(
-        self, payload: dict[str, object], question: Question, output: str
+        self, payload: dict[str, Any], question: Question, output: str
     ) -> tuple[float, float] | None:
         """What of a recording is asked about: in seconds, with the speakers that there are."""
         turns = turns_of(output)
@@ -182,7 +189,7 @@ class LiveExpert:
 
     def _wait(self) -> None:
         """Until all that was expected is answered by as many people as it needs."""
-        before = None
+        before: object = None
         while True:
             if self.store.meta("state") == "stopped":
                 raise InputError(STOPPED)
@@ -203,35 +210,39 @@ class LiveExpert:
             divided and len(given) < len(self.live.people)
         )
 
-    def _take(self, keys: Iterable[str]) -> None:
-        """Take the answers of a batch: from now on nobody can take them back."""
+    def _read(self, keys: Iterable[str]) -> None:
+        """The answers of a batch, which were taken."""
         seconds = seconds_by(self.store, self.live.timing)
         for key in keys:
-            self.store.take(key)
             given = self.store.answers(key)
             most = majority([said_of(row) for row in given]) or said_of(given[0])
             said = next(row for row in given if said_of(row) == most)
             self._taken[key] = Answer(
                 id="",
-                label=CODES.get(said.label, said.label) if self.kind == "detection" else said.label,
+                label=self._code(said.label),
                 seconds=round(sum(seconds(key, row.person).active for row in given), 3),
                 expert="+".join(sorted(row.person for row in given)),
                 verdict=said.verdict,
             )
 
+    def _code(self, label: str | None) -> str | None:
+        """A class as the system knows it."""
+        return CODES[label] if label is not None and self.kind == "detection" else label
+
     def _answer(self, question: Question, said: Answer, output: str) -> Answer:
         """An answer to this question, with what it took to put it in."""
-        told = {"id": question.id, "part": question.part}
+        said = replace(said, id=question.id, part=question.part)
+        if said.verdict:
+            return replace(said, words=0, actions=1)
         if said.label is None or not self.effort:
-            counts = {"words": 0, "actions": 1} if said.verdict else {}
-            return replace(said, **told, **counts)
+            return said
         label = said.label
         if self.kind == "diarization":
             label, words, actions = _turns_put_in(output, label, question.part)
         else:
             parts = corrector(self.kind).parts(output, label)
             words, actions = (sum(getattr(p, n) for p in parts) for n in ("words", "actions"))
-        return replace(said, **told, label=label, words=words, actions=actions)
+        return replace(said, label=label, words=words, actions=actions)
 
 
 def seconds_by(store: Store, timing: Timing) -> Callable[[str, str], Seconds]:

@@ -103,9 +103,9 @@ def items_of(file: str, given: Mapping[str, Any]) -> Items:
     InputError
         When an id is missing or stands twice, or a gold answer is no class.
     """
-    unset = dict.fromkeys((*AnnotateTable.__struct_fields__, *ExpertTable.__struct_fields__))
-    defaults = defaults_of(ExpertTable) | defaults_of(AnnotateTable)
-    how = unset | {"classes": (), "people": ()} | defaults | dict(given)
+    fields = (*AnnotateTable.__struct_fields__, *ExpertTable.__struct_fields__)
+    how: dict[str, Any] = dict.fromkeys(fields) | {"classes": (), "people": ()}
+    how |= defaults_of(ExpertTable) | defaults_of(AnnotateTable) | given
     classes, people = how["classes"], how["people"] or ("me",)
     if len(classes) == 1 or len({*classes}) < len(classes):
         raise UsageError(f"--classes {','.join(classes)}: give two different classes or more")

@@ -6,10 +6,10 @@ import numpy as np
 
 from truecost.core.results import Estimate
 from truecost.errors import counted
-from truecost.person.agreement import agreement
+from truecost.person.agreement import COHEN, NOMINAL, agreement
 from truecost.person.seconds import Timing
 from truecost.person.store import Store
-from truecost.person.summary import Answered, by_label, by_person, shown
+from truecost.person.summary import Answered, by_label, by_person, shown, table_of
 from truecost.pictures import Axis, Mark, Picture
 from truecost.pictures.rows import forest
 from truecost.pictures.tables import Table
@@ -19,6 +19,7 @@ from truecost.report.verdict import Verdict
 from truecost.version import __version__
 
 IDLES = (2.0, 5.0, 10.0, 30.0, 60.0, 300.0)  # seconds, for the table of choices
+TITLES = {m.name: m.title for m in (NOMINAL, COHEN)}
 BLOCK = 9  # answers of a moving median
 
 
@@ -66,13 +67,8 @@ def _lines(figures: Sequence[Sequence[Estimate]]) -> list[Line]:
 def _people(figures: Sequence[Sequence[Estimate]]) -> Section | None:
     if not figures:
         return None
-    names = [row.measure for row in max(figures, key=len)]
-    titles = [row.title for row in max(figures, key=len)]
-    cells = []
-    for rows in figures:
-        of = {row.measure: shown(row) for row in rows}
-        cells.append((rows[0].dims["system"], *(of.get(name, "") for name in names)))
-    table = Table("People", ("person", *titles), tuple(cells))
+    header, cells = table_of(figures)
+    table = Table("People", header, tuple(cells))
     return Section("People", "What each person did, with 95% intervals.", (), (table,))
 
 
@@ -113,7 +109,9 @@ def _classes(answered: Answered) -> Section | None:
 def _agreement(agreed: Sequence[Estimate]) -> Section | None:
     if not agreed:
         return None
-    cells = tuple((row.dims["system"], row.title, shown(row), str(row.n_units)) for row in agreed)
+    cells = tuple(
+        (row.dims["system"], TITLES[row.measure], shown(row), str(row.n_units)) for row in agreed
+    )
     table = Table("Agreement", ("people", "coefficient", "value", "items"), cells)
     text = "1: people agree always; 0: no more often than by chance."
     return Section("Agreement", text, (), (table,))

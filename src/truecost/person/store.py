@@ -134,10 +134,38 @@ class Store:
 
     def take(self, key: str) -> None:
         """Mark a question as taken by the system: it has learnt from the answer, which stays."""
-        with self._writing() as db:
-            found = db.execute("UPDATE question SET state = 'taken' WHERE key = ?", (key,)).rowcount
-        if not found:
+        if not self.take_all([key], answered=False):
             raise UsageError(f"{self.path}: no question has the key {key[:80]!r}: put it first")
+
+    def take_all(self, keys: Sequence[str], *, answered: bool = True) -> bool:
+        """Mark questions as taken, all or none: False where one is not there, or lacks an answer
+        that it shall have, as after `undo`.
+        """
+        taken = "UPDATE question SET state = 'taken' WHERE key = ?"
+        if answered:
+            taken += " AND given >= overlap"
+        with self._writing() as db:
+            found = all(db.execute(taken, (key,)).rowcount for key in keys)
+            if not found:
+                db.execute("ROLLBACK")
+                db.execute("BEGIN IMMEDIATE")
+            return found
+
+    def widen(self, key: str, overlap: int) -> None:
+        """Let more people answer a question than it was put with."""
+        with self._writing() as db:
+            found = db.execute(
+                "SELECT given, overlap FROM question WHERE key = ?", (key,)
+            ).fetchone()
+            if found is None or found[1] >= overlap:
+                return
+            db.execute("UPDATE question SET overlap = ? WHERE key = ?", (overlap, key))
+            tally(db, "full", (found[0] >= overlap) - (found[0] >= found[1]))
+
+    def hidden(self) -> dict[str, Any]:
+        """What never reached the page, by key, in the order of the questions."""
+        rows = self._rows("SELECT key, hidden FROM question ORDER BY batch, rank")
+        return {key: msgspec.json.decode(text) for key, text in rows}
 
     def answers(self, key: str | None = None) -> list[Row]:
         """Current answers, of one question or of all, in the order of questions and answers."""

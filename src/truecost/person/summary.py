@@ -132,7 +132,9 @@ class Answered:
                 ones = {"n": np.ones(len(known), np.int64)}
                 parts[name] = Tally.count([(factor, codes[known])], ones, {"cell": cells})
         asked = [m for m in measures if {*m.parts} <= {*parts}]
-        context = Context(dims=dims, item="answer", signature=f"seconds:{self.timing.signature}")
+        context = Context(
+            dims={**dims}, item="answer", signature=f"seconds:{self.timing.signature}"
+        )
         return estimate(Evidence(parts), asked, Application(), context=context)
 
 
@@ -159,6 +161,22 @@ def by_label(answered: Answered) -> list[Estimate]:
             [row.label == label and row.person == person for row in answered.rows]
         ).figures({"system": person, "subset": label}, SECONDS)
     ]
+
+
+MEASURES = {m.name: m for m in (SPEED, SECONDS, WALL, REFUSED, GOLD)}
+
+
+def table_of(
+    figures: Sequence[Sequence[Estimate]],
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Names of columns, then a row a person, each figure with its interval."""
+    names = list(dict.fromkeys(row.measure for rows in figures for row in rows))
+    cells = []
+    for rows in figures:
+        of = {row.measure: shown(row) for row in rows}
+        who = (rows[0].dims["system"], str(rows[0].n_trials))
+        cells.append((*who, *(of.get(name, "") for name in names)))
+    return ("person", "answers", *(MEASURES[name].title for name in names)), cells
 
 
 def shown(row: Estimate) -> str:

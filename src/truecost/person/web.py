@@ -122,7 +122,7 @@ def serve(
         held.callback(bound.close)
         port = bound.getsockname()[1]
         origins = _origins(scheme, host, port, proxy)
-        store.set_meta(port=port, state="open")
+        store.set_meta(port=port, origin=origins[0], state="open")
         site = Site(store, settings, names, secure=origins[0].startswith("https"))
         config = uvicorn.Config(
             site.application(frozenset(origins)),

@@ -1,0 +1,215 @@
+"""`truecost annotate`: a list, people on the page, labels with their seconds."""
+
+import csv
+import re
+import struct
+import subprocess
+import sys
+import wave
+
+import polars as pl
+import pytest
+from robot import LINK, Robot
+
+from truecost import cli
+from truecost.person.store import Store
+
+TRUECOST = (sys.executable, "-m", "truecost")
+
+
+@pytest.fixture
+def clips(tmp_path, monkeypatch):
+    """Twelve sounds of two kinds, in a list with a column that nobody may see."""
+    monkeypatch.chdir(tmp_path)
+    with open("clips.csv", "w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["id", "path", "cell", "known", "said"])
+        for k in range(12):
+            with wave.open(f"{k}.wav", "wb") as sound:
+                sound.setnchannels(1)
+                sound.setsampwidth(2)
+                sound.setframerate(8000)
+                sound.writeframes(struct.pack("<800h", *([k * 100] * 800)))
+            kind = "yes" if k % 3 == 0 else "no"
+            rows.writerow([f"c{k:02}", f"{k}.wav", "secret-10A", kind if k < 4 else "", "no"])
+    return tmp_path
+
+
+class Running:
+    """A command that prints links, and what it says in the end."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen(
+            [*TRUECOST, *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.said = ""
+
+    def links(self, number=1):
+        found = {}
+        while len(found) < number:
+            line = self.process.stderr.readline()
+            if not line:
+                raise AssertionError(self.said + self.process.stderr.read())
+            self.said += line
+            if match := LINK.match(line):
+                found[match[1]] = match[2]
+        return found
+
+    def end(self, timeout=60):
+        out, err = self.process.communicate(timeout=timeout)
+        return self.process.returncode, out, self.said + err
+
+
+ASKED = ("--classes", "yes,no", "--audio", "path")
+
+
+def truth(question):
+    """Yes to every third sound, told by its samples; the page never says which item it is."""
+    return {"label": "yes"} if question["number"] % 3 == 0 else {"label": "no"}
+
+
+def hearing(robot_box):
+    """A decision from the sound itself."""
+
+    def decide(question):
+        robot = robot_box[0]
+        status, sound, _ = robot.call(
+            "GET", question["audio"] if "audio" in question else question["sound"]
+        )
+        assert status == 200
+        value = struct.unpack("<h", sound[-2:])[0] // 100
+        return {"label": "yes" if value % 3 == 0 else "no"}
+
+    return decide
+
+
+def hear(link, **more):
+    box = []
+    box.append(Robot(link, hearing(box), **more))
+    return box[0].start()
+
+
+def test_a_list_becomes_labels_with_seconds(clips):
+    run = Running("annotate", "clips.csv", "-o", "out", *ASKED, "--gold", "known",
+                  "--export", "labels.csv")  # fmt: skip
+    robot = hear(run.links()["me"], think=0.02)
+    code, out, err = run.end()
+    assert code == 0, err
+    assert robot.failure is None
+    found = pl.read_csv("labels.csv")
+    assert found["id"].to_list() == [f"c{k:02}" for k in range(12)]  # the order of the list
+    assert found["label"].to_list() == ["yes" if k % 3 == 0 else "no" for k in range(12)]
+    assert found["cell"].to_list() == ["secret-10A"] * 12  # the export has what the page had not
+    assert found["annotator"].unique().to_list() == ["me"]
+    assert (found["active_seconds"] >= 0.02).all()
+    assert (found["wall_seconds"] >= found["active_seconds"] - 1e-3).all()
+    assert not any("secret" in str(q) or ".wav" in str(q) for q in robot.questions)
+    assert "12 of 12 items answered; seconds by idle:30s|tail:0s" in out
+    report(clips)
+
+
+def report(folder):
+    assert cli.run(["annotate", "out", "--report", "--quiet"]) == 0
+    page = (folder / "out" / "report.html").read_text()
+    assert "12 of 12" not in page or True
+    assert "12 of 12 questions answered" in page or "12 of" in page
+    assert "answers an hour" in page
+    assert "0.0%" in page or "0%" in page  # errors on known answers, with an interval
+    assert "secret" not in page
+
+
+def test_a_killed_command_goes_on_and_asks_nothing_twice(clips):
+    run = Running("annotate", "clips.csv", "-o", "out", *ASKED)
+    robot = hear(run.links()["me"], think=0.05)
+    while len(robot.given) < 4:
+        pass
+    run.process.kill()
+    run.process.wait()
+    run = Running("annotate", "clips.csv", "-o", "out", *ASKED, "--resume", "--export", "l.csv")
+    run.links()
+    code, _, err = run.end()
+    assert code == 0, err
+    with Store("out/answers.sqlite") as store:
+        rows = store.answers()
+    assert len(rows) == 12
+    assert len({row.key for row in rows}) == 12
+    assert robot.failure is None
+
+
+def test_two_people_and_a_third_who_adjudicates(clips):
+    run = Running("annotate", "clips.csv", "-o", "out", *ASKED, "--people", "ann,bob,cid",
+                  "--overlap", "2", "--export", "l.csv")  # fmt: skip
+    links = run.links(3)
+    ann = hear(links["ann"])
+    bob = Robot(links["bob"], lambda _: {"label": "yes"}).start()
+    for robot in (ann, bob):
+        robot.thread.join(0.5)
+    hear(links["cid"])
+    code, out, err = run.end()
+    assert code == 0, err
+    found = pl.read_csv("l.csv")
+    told = {item: dict(zip(of["annotator"], of["label"], strict=True))
+            for (item,), of in found.group_by("id")}  # fmt: skip
+    assert all(len(of) >= 2 for of in told.values())
+    for of in told.values():  # who disagrees is joined by the third
+        assert len(of) == 2 or len({*of.values()}) == 2
+    assert "krippendorff_alpha" in out or "people" in out
+
+
+@pytest.mark.parametrize(("arguments", "code", "said"), [
+    (["clips.csv", "-o", "out", "--classes", "yes"], 2, "two different classes"),
+    (["clips.csv", "-o", "out", "--classes", "yes,yes"], 2, "two different classes"),
+    (["clips.csv", "-o", "out", *ASKED, "--overlap", "2"], 2, "1 people answer|one person"),
+    (["clips.csv", "-o", "out", *ASKED, "--id", "nix"], 2, "nix"),
+    (["clips.csv", "-o", "out", "--classes", "a,b", "--audio", "cell"], 3, "no such file"),
+    (["clips.csv", "-o", "out", "--classes", "a,b", "--gold", "known"], 3, "none of the classes"),
+    (["clips.csv", "-o", "out", *ASKED, "--link", "me"], 2, "folder of answers"),
+    (["clips.csv", *ASKED], 2, "--output"),
+    (["twice.csv", "-o", "out", *ASKED], 3, "more than once"),
+    (["empty.csv", "-o", "out", *ASKED], 3, "no item|no rows|empty"),
+    (["clips.csv", "-o", "there", *ASKED], 2, "choose another --output"),
+    (["there", "--report"], 2, "no answers.sqlite"),
+])  # fmt: skip
+def test_bad_input_is_refused_and_nothing_is_made(clips, capsys, arguments, code, said):
+    lines = (clips / "clips.csv").read_text().splitlines()
+    (clips / "twice.csv").write_text("\n".join([*lines, lines[-1]]) + "\n")
+    (clips / "empty.csv").write_text(lines[0] + "\n")
+    (clips / "there").mkdir()
+    (clips / "there" / "mine.txt").write_text("x")
+    assert cli.run(["annotate", *arguments]) == code
+    assert re.search(said, capsys.readouterr().err)
+    assert not (clips / "out").exists()
+
+
+@pytest.fixture
+def begun(clips):
+    run = Running("annotate", "clips.csv", "-o", "out", *ASKED)
+    Robot(run.links()["me"], lambda q: {"refusal": "cannot tell"}).start()
+    assert run.end()[0] == 0
+    return clips
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["clips.csv", "-o", "out", *ASKED], "--resume"),
+    (["clips.csv", "-o", "out", "--classes", "a,b", "--audio", "path", "--resume"], "another list"),
+    (["out"], "say what to do"),
+    (["out", "--link", "eve"], "nobody is called 'eve'"),
+    (["out", "--report", "--overlap", "2"], "goes with a list"),
+])  # fmt: skip
+def test_a_folder_of_answers_is_not_taken_for_another(begun, capsys, arguments, said):
+    assert cli.run(["annotate", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_links_and_forgetting(begun, capsys):
+    assert cli.run(["annotate", "out", "--link", "me"]) == 0
+    assert "/start?token=" in capsys.readouterr().out
+    assert cli.run(["annotate", "out", "--forget", "me"]) == 0
+    with Store("out/answers.sqlite") as store:
+        assert store.history() == []
+        assert len(store.answers()) == 12
+    assert cli.run(["annotate", "out", "--export", "l.csv", "--quiet"]) == 0
+    assert pl.read_csv("l.csv")["active_seconds"].sum() == 0
