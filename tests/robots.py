@@ -43,16 +43,27 @@ class Robot:
     """
 
     def __init__(self, link, seed=0):
+        self.connection = None
         self.address = urlsplit(link)
         self.rng = random.Random(seed)
         self.session = f"{self.rng.getrandbits(72):018x}"
         self.seq = itertools.count()
-        self.connection = None
         self.acknowledged = {}  # aid -> pid, label
         self.latencies = []
         self.again = 0  # answers that were sent more than once
         _, _, cookie = self.call("POST", "/start", self.address.query, {"content-type": FORM})
         self.cookie = cookie and cookie.split(";")[0]
+
+    @classmethod
+    def outside(cls, link):
+        """A browser that has not entered."""
+        robot = cls.__new__(cls)
+        robot.address, robot.connection, robot.cookie = urlsplit(link), None, ""
+        return robot
+
+    def __del__(self):
+        if self.connection is not None:
+            self.connection.close()
 
     def call(self, method, path, body=None, headers=()):
         """Status, body and cookie of one request, over a connection that is kept."""

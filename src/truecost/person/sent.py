@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from truecost.corrections.texts import Turn
 
 MICRO = 1_000_000  # microseconds, in which turns are kept
-LONGEST = 100_000  # characters of an answer
+LONGEST = 20_000  # characters of an answer
 WAIT = 20.0  # seconds that the page may wait for a question
 SLACK = MICRO // 1000  # by which a boundary may be off the asked part: the page rounds
 Session = Annotated[str, msgspec.Meta(min_length=8, max_length=64)]

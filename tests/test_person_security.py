@@ -1,0 +1,521 @@
+"""The server of the page, on loopback: who may enter, what other pages may do, what is refused.
+
+Every rule is tested with the same requests that a browser, a page of another site, or a person with
+a shell on another machine would send.
+"""
+
+import json
+import re
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from robots import FORM, JSON, Robot, clip, questions
+from truecost.errors import InputError, UsageError
+from truecost.person.app import FILES
+from truecost.person.guard import MOST
+from truecost.person.store import Asked, Store
+from truecost.person.web import Settings, serve
+
+SETTINGS = Settings(classes=("seven", "other"), title="Sevens")
+AID = "a" * 16
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A store with three sounds, whose files are named by their classes; of one a stretch."""
+    made = [
+        clip(tmp_path / "7_theo_0.wav"),
+        clip(tmp_path / "3_jackson_1.wav", seconds=2.0),
+        str(tmp_path / "gone.wav"),
+    ]
+    spans = [None, (0.5, 0.75), None]
+    hidden = {"cell": "10A"}
+    (tmp_path / "9_picture.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    with Store(tmp_path / "answers.sqlite") as store:
+        for question, media, span in zip(questions(3, hidden=hidden), made, spans, strict=True):
+            more = {"media": media, "span": span, "image": str(tmp_path / "9_picture.png")}
+            kept = {name: getattr(question, name) for name in ("key", "kind", "payload", "hidden")}
+            store.put([Asked(**kept, **more)])
+    return tmp_path / "answers.sqlite"
+
+
+@pytest.fixture
+def page(path):
+    with serve(path, SETTINGS) as running:
+        yield running
+
+
+@pytest.fixture
+def ann(page):
+    """A browser that is in."""
+    return Robot(page.links["me"])
+
+
+def status(robot, method, path, body=None, **headers):
+    """The status of a request with the robot's cookie; headers as keywords."""
+    named = {name.replace("_", "-"): value for name, value in headers.items() if value is not None}
+    base = {"cookie": robot.cookie, "content-type": JSON} if method == "POST" else {}
+    if method == "GET" and "cookie" not in named:
+        base = {"cookie": robot.cookie}
+    return robot.call(method, path, body, {**base, **named})[0]
+
+
+NEXT = json.dumps({"session": "s" * 8})
+
+
+# Entering
+
+
+def enter(robot, **headers):
+    """Status, body and cookie of the form of a link."""
+    return robot.call("POST", "/start", robot.address.query, {"content-type": FORM, **headers})
+
+
+def test_a_link_is_used_up_by_entering_and_not_by_a_look(page):
+    visitor = Robot.outside(page.links["me"])
+    for _ in range(2):
+        assert visitor.call("GET", f"/start?{visitor.address.query}")[0] == 200
+    assert enter(visitor)[0] == 303
+    code, said, cookie = enter(visitor)
+    assert (code, b"This link was used" in said, cookie) == (403, True, None)
+
+
+def test_the_form_of_a_link_shows_nothing_but_a_token(page):
+    visitor = Robot.outside(page.links["me"])
+    _, shown, _ = visitor.call("GET", f"/start?{visitor.address.query}%22%3E%3Cb%3E")
+    assert visitor.address.query.partition("=")[2].encode() in shown
+    assert b"<b>" not in shown
+
+
+def test_the_cookie_is_strict_hidden_from_scripts_and_named_after_the_store(path, page):
+    cookie = enter(Robot.outside(page.links["me"]))[2]
+    assert {"HttpOnly", "SameSite=strict", "Path=/"} <= {*cookie.split("; ")}
+    with Store(path) as store:
+        assert cookie.startswith(f"truecost-{store.meta('id')}=")
+
+
+def test_who_is_in_stays_in_with_a_used_link(page, ann):
+    used = ("POST", "/start", page.links["me"].partition("?")[2])
+    assert status(ann, *used, content_type=FORM) == 303
+    assert status(ann, *used, content_type=FORM, cookie="") == 403
+
+
+def test_a_used_link_can_be_replaced_while_the_page_runs(path, page, ann):
+    with Store(path) as store:
+        token = store.launch("me")
+    other = Robot(f"{page.address}start?token={token}")
+    assert other.ask()["question"]
+    assert ann.get("/")[0] == other.get("/")[0] == 200
+
+
+def test_nothing_is_there_without_a_session(page, ann):
+    sound = ann.ask()["question"]["sound"]
+    assert ann.get(sound)[0] == 200
+    posts = ("next", "answer", "events", "undo", "stop")
+    tried = [("GET", p, None) for p in ("/", "/api/state", sound)]
+    tried += [("POST", f"/api/{name}", NEXT) for name in posts]
+    for cookie in ("", "truecost-0=1", ann.cookie[:-1]):
+        assert {status(ann, *one, cookie=cookie) for one in tried} == {401}
+
+
+def test_who_is_forgotten_is_out(path, ann):
+    with Store(path) as store:
+        store.forget("me")
+    assert ann.send("/api/next")[0] == 401
+
+
+# Other pages
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1:1", "127.0.0.1", "", "[::1]"])
+def test_a_wrong_host_is_refused(ann, host):
+    assert status(ann, "POST", "/api/next", NEXT, host=host) == 421
+    assert status(ann, "GET", "/", host=host) == 421
+
+
+def test_the_names_of_this_machine_are_right_hosts(ann):
+    for name in ("127.0.0.1", "localhost", "[::1]"):
+        assert status(ann, "GET", "/", host=f"{name}:{ann.address.port}") == 200
+
+
+@pytest.mark.parametrize("place", ["/api/next", "/api/answer", "/api/undo", "/api/stop", "/start"])
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "null"},
+        {"origin": "http://evil.example"},
+        {"origin": "http://127.0.0.1:9"},
+        {"sec_fetch_site": "same-site"},
+        {"sec_fetch_site": "cross-site"},
+        {"sec_fetch_site": "cross-site", "sec_fetch_mode": "navigate"},  # a form of another site
+    ],
+)
+def test_another_origin_and_another_site_are_refused(ann, place, headers):
+    assert status(ann, "POST", place, NEXT, **headers) == 403
+
+
+def test_other_sites_may_link_here_and_embed_nothing(ann):
+    sound = ann.ask()["question"]["sound"]
+    for site in ("same-site", "cross-site"):
+        embeds = {"sec_fetch_site": site, "sec_fetch_mode": "no-cors"}
+        assert status(ann, "GET", sound, **embeds) == 403
+        assert status(ann, "GET", "/static/page.js", **embeds) == 403
+        assert status(ann, "GET", "/", sec_fetch_site=site, sec_fetch_mode="navigate") == 200
+
+
+def test_every_response_keeps_other_pages_out(ann):
+    paths = ("/", "/start", "/static/page.js", "/none", "/api/state", "/media/0/sound")
+    for path in paths:
+        ann.connection.request("GET", path, headers={"cookie": ann.cookie})
+        got = ann.connection.getresponse()
+        got.read()
+        policy = got.getheader("content-security-policy")
+        assert "default-src 'none'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert got.getheader("referrer-policy") == "same-origin"
+        assert got.getheader("x-content-type-options") == "nosniff"
+        assert got.getheader("server") is None
+        assert got.getheader("cache-control") == ("no-cache" if "static" in path else "no-store")
+
+
+def test_no_file_of_the_page_has_inline_scripts_or_styles():
+    for file in FILES.glob("*.html"):
+        text = file.read_text(encoding="utf-8")
+        assert not re.search(r"<style|\sstyle=|\son\w+=|<script(?![^>]*\bsrc=)|javascript:", text)
+    assert not re.search(r"https?://(?!www\.w3\.org)", " ".join(map(read, FILES.iterdir())))
+
+
+def read(path):
+    return path.read_text(encoding="utf-8")
+
+
+# What is sent
+
+
+def test_what_is_not_json_is_refused_before_it_is_read(ann):
+    for kind in ("text/plain", FORM, "application/jsonx", ""):
+        assert status(ann, "POST", "/api/next", NEXT, content_type=kind) == 415
+    assert status(ann, "POST", "/api/next", NEXT, content_type="application/json; charset=utf-8")
+
+
+def test_large_bodies_are_refused(ann):
+    assert status(ann, "POST", "/api/next", " " * (MOST + 1)) == 413
+    assert status(ann, "POST", "/start", "t" * (MOST + 1), content_type=FORM) == 413
+    chunked = {"transfer_encoding": "chunked"}
+    assert status(ann, "POST", "/api/next", iter([b"2\r\n{}\r\n0\r\n\r\n"]), **chunked) == 413
+
+
+@pytest.mark.parametrize(
+    "body", ["", "{", "[]", "null", '"x"', "[" * 50_000, '{"session": 3}', "\xff"]
+)
+def test_what_is_not_understood_is_refused(ann, body):
+    assert status(ann, "POST", "/api/next", body.encode("latin1")) == 422
+
+
+GOOD = {"aid": AID, "label": "seven", "mono": 5.0, "wall": 1e9}
+EVENT = {"seq": 0, "kind": "key", "mono": 1.0, "wall": 1e9}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"label": None},
+        {"refusal": "cannot tell"},
+        {"label": "eight"},
+        {"label": 7},
+        {"label": None, "verdict": "right"},
+        {"label": None, "verdict": "maybe"},
+        {"label": None, "refusal": "no wish"},
+        {"aid": "short"},
+        {"aid": "a" * 65},
+        {"mono": float("nan")},
+        {"mono": float("inf")},
+        {"wall": "now"},
+        {"words": 3},
+        {"x": 1},
+        {"next": 1},
+        {"events": [{**EVENT, "mono": float("nan")}]},
+        {"events": [{**EVENT, "kind": "keydown"}]},
+        {"events": [{**EVENT, "key": "a"}]},  # which key is never taken
+        {"events": [EVENT, EVENT]},
+        {"events": [EVENT, {**EVENT, "seq": 1, "mono": 0.5}]},
+        {"events": [{**EVENT, "seq": -1}]},
+        {"events": [{**EVENT, "kind": "shown", "mono": 9.0}]},  # after its answer
+        {"events": [{**EVENT, "seq": k} for k in range(2001)]},
+    ],
+)
+def test_an_answer_that_makes_no_sense_is_refused(path, ann, change):
+    pid = ann.ask()["question"]["pid"]
+    events = [{"pid": pid, **event} for event in change.pop("events", [])]
+    assert ann.send("/api/answer", **{**GOOD, "pid": pid, "events": events, **change})[0] == 422
+    with Store(path) as store:
+        assert store.answers() == []
+        assert store.history() == []
+
+
+def test_how_answers_are_acknowledged(ann):
+    pid = ann.ask()["question"]["pid"]
+    good = {**GOOD, "pid": pid}
+    answers = [good, good, {**good, "label": "other"}, {**good, "aid": "b" * 16}]
+    answers.append({**good, "pid": "none"})
+    said = [ann.send("/api/answer", **one) for one in answers]
+    assert [(code, body["said"]) for code, body in said] == [
+        (200, "new"),
+        (200, "same"),
+        (409, "conflict"),
+        (409, "answered"),
+        (404, "unknown"),
+    ]
+
+
+def test_what_the_system_has_learnt_from_is_a_conflict(path, ann):
+    pid = ann.ask()["question"]["pid"]
+    with Store(path) as store:
+        store.take("item 0")
+    code, body = ann.send("/api/answer", **GOOD, pid=pid)
+    assert (code, body["said"]) == (409, "taken")
+
+
+# What is told
+
+
+def test_neither_names_of_files_nor_hidden_fields_nor_keys_are_told(ann):
+    told = []
+    for k in range(3):
+        question = ann.ask()["question"]
+        told.append(question)
+        for part in ("sound", "image"):
+            assert re.fullmatch(rf"/media/[0-9a-f]{{32}}/{part}", question[part])
+            ann.connection.request("GET", question[part], headers={"cookie": ann.cookie})
+            got = ann.connection.getresponse()
+            body = got.read()
+            told += [got.getheaders(), body.decode("latin1") if got.status > 299 else ""]
+        ann.answer(question["pid"], "seven", aid=f"{k}" * 16)
+    told.append(ann.get("/api/state")[1].decode())
+    leaks = re.findall(r"theo|jackson|\.wav|picture|gone|10A|item|/tmp", json.dumps(told))
+    assert leaks == []
+
+
+def test_a_stretch_of_a_sound_is_sent_and_no_more(ann):
+    ann.answer(ann.ask()["question"]["pid"], "seven")
+    question = ann.ask()["question"]
+    code, data = ann.get(question["sound"])
+    assert (code, len(data), question["start"]) == (200, 44 + 2 * 2000, 0.5)
+
+
+def test_a_sound_that_is_not_there_is_gone(ann):
+    for _ in range(2):
+        ann.answer(ann.ask()["question"]["pid"], "seven")
+    assert ann.get(ann.ask()["question"]["sound"])[0] == 410
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "/media/" + "0" * 32 + "/sound",
+        "/media/1/sound",
+        "/media/../answers.sqlite",
+        "/static/../app.py",
+        "/static/..%2fapp.py",
+        "/static/%2e%2e%2fapp.py",
+        "/static/page.html",
+        "/static/none.js",
+        "/answers.sqlite",
+    ],
+)
+def test_there_is_nothing_else(ann, place):
+    assert ann.get(place)[0] == 404
+
+
+def test_an_output_that_is_hidden_stays_so(tmp_path):
+    path = tmp_path / "answers.sqlite"
+    seen = {"output": "the cat sat", "source": "s"}
+    with Store(path) as store:
+        store.put(questions(1, kind="text", payload=seen))
+        store.put([Asked(key="v", kind="verdict", payload={"output": "what is judged"})])
+    with serve(path, Settings(guess="hidden")) as page:
+        robot = Robot(page.links["me"])
+        question = robot.ask()["question"]
+        assert "output" not in question
+        robot.answer(question["pid"], "the  cat sat down ")
+        assert robot.ask()["question"]["output"] == "what is judged"
+    with Store(path) as store:
+        (row,) = store.answers()
+        # all of it was typed
+        assert (row.label, row.words, row.actions) == ("the cat sat down", 4, 4)
+
+
+# What is counted
+
+
+@pytest.mark.parametrize(
+    ("kind", "seen", "label", "kept"),
+    [
+        ("text", {"output": "the cat sat"}, " the  cat sat", ("the cat sat", 0, 0)),
+        ("text", {"output": "the cat sat"}, "a cat sat down", ("a cat sat down", 4, 2)),
+        ("text", {"output": "the cat"}, "", ("", 0, 2)),
+        ("region", {"output": "9 12 b|0 3 a"}, "10 11.5 b|11 12 c", ("10 11.5 b|11 12 c", 2, 2)),
+        ("region", {"output": "9 12 b"}, "10 12 b", ("10 12 b", 0, 0)),
+        ("region", {"output": "9 12 b"}, "10 12 a", ("10 12 a", 1, 1)),  # another name
+        ("region", {"output": "9 12 b"}, "", ("", 0, 1)),
+        ("region", {}, "9.9996 12 b", ("10 12 b", 1, 1)),  # rounded by the page
+        ("region", {}, "9.9 12 b", None),
+        ("region", {}, "10 13 b", None),
+        ("region", {}, "10 12 b c", None),
+        ("region", {}, "12 10 b", None),
+        ("classes", {"classes": ["up", "down"]}, "up", ("up", 1, 1)),
+        ("classes", {"classes": ["up", "down"]}, "seven", None),
+        ("verdict", {"output": "x"}, "seven", None),
+        ("verdict", {"output": "x", "correct": "classes"}, "seven", ("seven", 1, 1)),
+        ("verdict", {"output": "x", "correct": "text"}, "x y", ("x y", 2, 1)),
+    ],
+)
+def test_words_and_actions_are_counted_here(tmp_path, kind, seen, label, kept):
+    seen = seen | ({"base": 10.0, "length": 2.0} if kind == "region" else {})
+    with Store(tmp_path / "answers.sqlite") as store:
+        store.put([Asked(key="k", kind=kind, payload=seen)])
+        with serve(store.path, SETTINGS) as page:
+            robot = Robot(page.links["me"])
+            code, _ = robot.answer(robot.ask()["question"]["pid"], label)
+        assert code == (422 if kept is None else 200)
+        assert [(r.label, r.words, r.actions) for r in store.answers()] == ([kept] if kept else [])
+
+
+# How things stand
+
+
+def test_several_people_stop_each_for_themselves(path):
+    with serve(path, SETTINGS, people=("ann", "bob")) as page, Store(path) as store:
+        ann, bob = (Robot(page.links[name]) for name in ("ann", "bob"))
+        assert ann.send("/api/stop")[1]["said"] == "stopped"
+        assert store.meta("state") == "open"
+        ann.ask()  # and goes on
+        bob.send("/api/stop")
+        assert store.meta("state") == "open"
+        ann.send("/api/stop")
+        assert store.meta("state") == "stopped"
+        assert ann.ask()["state"] == "stopped"
+
+
+def test_who_waits_is_told_that_others_hold_the_last_questions(tmp_path):
+    path = tmp_path / "answers.sqlite"
+    with Store(path) as store:
+        store.put(questions(1))
+    with serve(path, SETTINGS, people=("ann", "bob")) as page:
+        ann, bob = (Robot(page.links[name]) for name in ("ann", "bob"))
+        pid = ann.ask()["question"]["pid"]
+        assert (bob.ask()["question"], bob.ask()["waits"]) == (None, True)
+        ann.answer(pid, "seven")
+        assert (bob.ask()["question"], bob.ask()["waits"]) == (None, False)
+
+
+def test_a_question_that_comes_later_reaches_who_waits(tmp_path):
+    path = tmp_path / "answers.sqlite"
+    with Store(path) as store, serve(path, SETTINGS) as page:
+        robot, told = Robot(page.links["me"]), []
+        waiting = threading.Thread(target=lambda: told.append(robot.ask(wait=20)))
+        waiting.start()
+        store.put(questions(1))
+        waiting.join()
+        assert told[0]["question"]
+
+
+# The server
+
+
+def test_without_a_certificate_nobody_listens_beyond_this_machine(path):
+    for host, said in (("192.0.2.7", "in the open.*tls_cert"), ("0.0.0.0", "no browser can name it")):
+        with pytest.raises(UsageError, match=re.compile(said)) as raised:
+            serve(path, SETTINGS, host=host)
+        assert host in str(raised.value)
+    with pytest.raises(UsageError, match="belong together"):
+        serve(path, SETTINGS, tls_cert="cert.pem")
+    with pytest.raises(UsageError, match=r"https://answer\.example\.org"):
+        serve(path, SETTINGS, proxy="answer.example.org")
+    with pytest.raises(InputError, match=r"none\.pem: cannot be used"):
+        serve(path, SETTINGS, tls_cert="none.pem", tls_key="none.key")
+
+
+def test_behind_a_proxy_only_its_name_is_right(path):
+    with serve(path, SETTINGS, proxy="https://answer.example.org/") as page, Store(path) as store:
+        assert page.links["me"].startswith("https://answer.example.org/start?token=")
+        query = page.links["me"].partition("?")[2]
+        robot = Robot.outside(f"http://127.0.0.1:{store.meta('port')}/start?{query}")
+        assert enter(robot)[0] == 421
+        code, _, cookie = enter(robot, host="answer.example.org")
+        assert (code, "Secure" in cookie) == (303, True)
+
+
+def test_one_server_serves_a_store(path, page):
+    with pytest.raises(UsageError, match=r"answers\.sqlite: another server"):
+        serve(path, SETTINGS)
+    page.stop()
+    assert not page.alive
+    with serve(path, SETTINGS) as again:
+        assert again.address == page.address  # pages that are open go on
+
+
+def test_a_port_that_is_taken_is_named(path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=f"{port}.*cannot be listened on"):
+            serve(path, SETTINGS, port=port)
+        with Store(path) as store:
+            store.set_meta(port=port)
+        with serve(path, SETTINGS) as page:  # it was free the last time
+            assert str(port) not in page.address
+            assert Robot(page.links["me"]).ask()["question"]
+
+
+@pytest.mark.parametrize("people", [(), ("ann", "ann"), (" ",)])
+def test_people_have_names(path, people):
+    with pytest.raises(UsageError, match="people are"):
+        serve(path, SETTINGS, people=people)
+
+
+def test_a_missing_package_says_what_to_install(path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(UsageError, match=r"pip install 'truecost\[person\]'"):
+        serve(path, SETTINGS)
+
+
+def test_the_page_is_known_without_the_packages_that_serve_it():
+    heavy = {"starlette", "uvicorn", "polars", "numpy"}
+    code = f"import sys, truecost.person.web; print(*{heavy} & {{*sys.modules}})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""
+
+
+def test_a_full_disk_is_said_and_what_was_acknowledged_is_there(path, page, ann, monkeypatch):
+    first = ann.ask()["question"]["pid"]
+    assert ann.send("/api/answer", **GOOD, pid=first)[0] == 200
+    question = ann.ask()["question"]["pid"]
+
+    def full(*_):
+        raise InputError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "answer", full)
+        code, said = ann.send("/api/answer", **{**GOOD, "aid": "b" * 16}, pid=question)
+        assert (code, said["error"]) == (507, "the disk is full")
+    assert ann.send("/api/answer", **{**GOOD, "aid": "b" * 16}, pid=question)[1]["said"] == "new"
+
+
+def test_colours_agree_with_those_of_reports():
+    from truecost.pictures.look import DARK, LIGHT
+
+    css = (FILES / "page.css").read_text(encoding="utf-8")
+    light, dark = css.split("prefers-color-scheme", 1)
+    for palette, text in ((LIGHT, light), (DARK, dark)):
+        for name in ("paper", "ink", "soft", "faint", "s0"):
+            assert f"--{name}: {palette[name]};" in text
+    report = Path(FILES.parents[1], "report", "page.css").read_text(encoding="utf-8")
+    for name in ("tint", "good", "bad"):
+        for found in re.findall(rf"--{name}: (#\w+);", report):
+            assert f"--{name}: {found};" in css
