@@ -4,9 +4,12 @@ import http.client
 import json
 import random
 import re
+import subprocess
+import sys
 import threading
 import time
 
+TRUECOST = (sys.executable, "-m", "truecost")
 LINK = re.compile(r"truecost: (\S+) answers at (http://\S+)")
 
 
@@ -29,14 +32,16 @@ class Robot:
     def call(self, method, path, body=None, kind="application/json"):
         """Status, body and headers; tries again while nobody listens."""
         for _ in range(400):
+            one = http.client.HTTPConnection(self.host, int(self.port), timeout=30)
             try:
-                one = http.client.HTTPConnection(self.host, int(self.port), timeout=30)
                 head = {"Content-Type": kind, **({"Cookie": self.cookie} if self.cookie else {})}
                 one.request(method, path, body, head)
                 answer = one.getresponse()
                 return answer.status, answer.read(), answer.headers
             except (OSError, http.client.HTTPException):
                 time.sleep(0.05)
+            finally:
+                one.close()
         raise TimeoutError(path)
 
     def enter(self):
@@ -103,3 +108,41 @@ class Robot:
         self.thread = threading.Thread(target=work, daemon=True)
         self.thread.start()
         return self
+
+
+class Running:
+    """A command that prints links, and what it says in the end."""
+
+    def __init__(self, *arguments):
+        self.process = subprocess.Popen(
+            [*TRUECOST, *map(str, arguments)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        self.said = ""
+
+    def links(self, number=1):
+        found = {}
+        while len(found) < number:
+            line = self.process.stderr.readline()
+            if not line:
+                raise AssertionError(self.said + self.process.stderr.read())
+            self.said += line
+            if match := LINK.match(line):
+                found[match[1]] = match[2]
+        return found
+
+    def end(self, timeout=60):
+        out, err = self.process.communicate(timeout=timeout)
+        return self.process.returncode, out, self.said + err
+
+    def kill(self):
+        """As `kill -9` does."""
+        self.process.kill()
+        self.close()
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()

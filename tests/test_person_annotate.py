@@ -3,25 +3,22 @@
 import csv
 import re
 import struct
-import subprocess
-import sys
 import wave
+from pathlib import Path
 
 import polars as pl
 import pytest
-from robot import LINK, Robot
 
+from robot import Robot, Running
 from truecost import cli
 from truecost.person.store import Store
-
-TRUECOST = (sys.executable, "-m", "truecost")
 
 
 @pytest.fixture
 def clips(tmp_path, monkeypatch):
     """Twelve sounds of two kinds, in a list with a column that nobody may see."""
     monkeypatch.chdir(tmp_path)
-    with open("clips.csv", "w", newline="") as file:
+    with Path("clips.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["id", "path", "cell", "known", "said"])
         for k in range(12):
@@ -35,40 +32,21 @@ def clips(tmp_path, monkeypatch):
     return tmp_path
 
 
-class Running:
-    """A command that prints links, and what it says in the end."""
+@pytest.fixture
+def running():
+    """Starts commands that print links; what is left of them ends with the test."""
+    started = []
 
-    def __init__(self, *arguments):
-        self.process = subprocess.Popen(
-            [*TRUECOST, *map(str, arguments)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        self.said = ""
+    def start(*arguments):
+        started.append(Running(*arguments))
+        return started[-1]
 
-    def links(self, number=1):
-        found = {}
-        while len(found) < number:
-            line = self.process.stderr.readline()
-            if not line:
-                raise AssertionError(self.said + self.process.stderr.read())
-            self.said += line
-            if match := LINK.match(line):
-                found[match[1]] = match[2]
-        return found
-
-    def end(self, timeout=60):
-        out, err = self.process.communicate(timeout=timeout)
-        return self.process.returncode, out, self.said + err
+    yield start
+    for one in started:
+        one.close()
 
 
 ASKED = ("--classes", "yes,no", "--audio", "path")
-
-
-def truth(question):
-    """Yes to every third sound, told by its samples; the page never says which item it is."""
-    return {"label": "yes"} if question["number"] % 3 == 0 else {"label": "no"}
 
 
 def hearing(robot_box):
@@ -76,9 +54,7 @@ def hearing(robot_box):
 
     def decide(question):
         robot = robot_box[0]
-        status, sound, _ = robot.call(
-            "GET", question["audio"] if "audio" in question else question["sound"]
-        )
+        status, sound, _ = robot.call("GET", question["sound"])
         assert status == 200
         value = struct.unpack("<h", sound[-2:])[0] // 100
         return {"label": "yes" if value % 3 == 0 else "no"}
@@ -92,8 +68,8 @@ def hear(link, **more):
     return box[0].start()
 
 
-def test_a_list_becomes_labels_with_seconds(clips):
-    run = Running("annotate", "clips.csv", "-o", "out", *ASKED, "--gold", "known",
+def test_a_list_becomes_labels_with_seconds(clips, running):
+    run = running("annotate", "clips.csv", "-o", "out", *ASKED, "--gold", "known",
                   "--export", "labels.csv")  # fmt: skip
     robot = hear(run.links()["me"], think=0.02)
     code, out, err = run.end()
@@ -114,21 +90,19 @@ def test_a_list_becomes_labels_with_seconds(clips):
 def report(folder):
     assert cli.run(["annotate", "out", "--report", "--quiet"]) == 0
     page = (folder / "out" / "report.html").read_text()
-    assert "12 of 12" not in page or True
-    assert "12 of 12 questions answered" in page or "12 of" in page
+    assert "12 of 12 questions answered" in page
     assert "answers an hour" in page
-    assert "0.0%" in page or "0%" in page  # errors on known answers, with an interval
+    assert "0% [0%," in page.replace("\N{NO-BREAK SPACE}", " ")  # errors on known answers
     assert "secret" not in page
 
 
-def test_a_killed_command_goes_on_and_asks_nothing_twice(clips):
-    run = Running("annotate", "clips.csv", "-o", "out", *ASKED)
+def test_a_killed_command_goes_on_and_asks_nothing_twice(clips, running):
+    run = running("annotate", "clips.csv", "-o", "out", *ASKED)
     robot = hear(run.links()["me"], think=0.05)
     while len(robot.given) < 4:
         pass
-    run.process.kill()
-    run.process.wait()
-    run = Running("annotate", "clips.csv", "-o", "out", *ASKED, "--resume", "--export", "l.csv")
+    run.kill()
+    run = running("annotate", "clips.csv", "-o", "out", *ASKED, "--resume", "--export", "l.csv")
     run.links()
     code, _, err = run.end()
     assert code == 0, err
@@ -139,8 +113,8 @@ def test_a_killed_command_goes_on_and_asks_nothing_twice(clips):
     assert robot.failure is None
 
 
-def test_two_people_and_a_third_who_adjudicates(clips):
-    run = Running("annotate", "clips.csv", "-o", "out", *ASKED, "--people", "ann,bob,cid",
+def test_two_people_and_a_third_who_adjudicates(clips, running):
+    run = running("annotate", "clips.csv", "-o", "out", *ASKED, "--people", "ann,bob,cid",
                   "--overlap", "2", "--export", "l.csv")  # fmt: skip
     links = run.links(3)
     ann = hear(links["ann"])
@@ -156,13 +130,13 @@ def test_two_people_and_a_third_who_adjudicates(clips):
     assert all(len(of) >= 2 for of in told.values())
     for of in told.values():  # who disagrees is joined by the third
         assert len(of) == 2 or len({*of.values()}) == 2
-    assert "krippendorff_alpha" in out or "people" in out
+    assert "Krippendorff's alpha of 3 people: " in out
 
 
 @pytest.mark.parametrize(("arguments", "code", "said"), [
     (["clips.csv", "-o", "out", "--classes", "yes"], 2, "two different classes"),
     (["clips.csv", "-o", "out", "--classes", "yes,yes"], 2, "two different classes"),
-    (["clips.csv", "-o", "out", *ASKED, "--overlap", "2"], 2, "1 people answer|one person"),
+    (["clips.csv", "-o", "out", *ASKED, "--overlap", "2"], 2, "fewer people"),
     (["clips.csv", "-o", "out", *ASKED, "--id", "nix"], 2, "nix"),
     (["clips.csv", "-o", "out", "--classes", "a,b", "--audio", "cell"], 3, "no such file"),
     (["clips.csv", "-o", "out", "--classes", "a,b", "--gold", "known"], 3, "none of the classes"),
@@ -185,8 +159,8 @@ def test_bad_input_is_refused_and_nothing_is_made(clips, capsys, arguments, code
 
 
 @pytest.fixture
-def begun(clips):
-    run = Running("annotate", "clips.csv", "-o", "out", *ASKED)
+def begun(clips, running):
+    run = running("annotate", "clips.csv", "-o", "out", *ASKED)
     Robot(run.links()["me"], lambda q: {"refusal": "cannot tell"}).start()
     assert run.end()[0] == 0
     return clips

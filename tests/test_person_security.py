@@ -430,7 +430,10 @@ def test_a_question_that_comes_later_reaches_who_waits(tmp_path):
 
 
 def test_without_a_certificate_nobody_listens_beyond_this_machine(path):
-    for host, said in (("192.0.2.7", "in the open.*tls_cert"), ("0.0.0.0", "no browser can name it")):
+    for host, said in (
+        ("192.0.2.7", "in the open.*tls_cert"),
+        ("0.0.0.0", "no browser can name it"),
+    ):
         with pytest.raises(UsageError, match=re.compile(said)) as raised:
             serve(path, SETTINGS, host=host)
         assert host in str(raised.value)

@@ -121,7 +121,7 @@ def _of_folder(place: Path, how: dict[str, Any], kept: Kept) -> None:
         )
     if other := [f"--{key.replace('_', '-')}" for key in how if key not in OF_FOLDER]:
         raise UsageError(
-            f"{other[0]} goes with a list; of a folder of answers give {', '.join(f'--{k}' for k in OF_FOLDER)}"
+            f"{other[0]} goes with a list; a folder of answers takes --idle and --tail"
         )
     if not (kept.report or kept.export or kept.link or kept.forget):
         raise UsageError(
@@ -158,7 +158,7 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
     from truecost.cli.tables import Columns
     from truecost.cli.terminal import Screen
     from truecost.person.lists import agreed, labels
-    from truecost.person.summary import Answered, by_person, table_of
+    from truecost.person.summary import TITLES, Answered, by_person, shown, table_of
 
     screen = Screen(replace(PLAIN, quiet=kept.quiet))
     rows = store.answers()
@@ -176,11 +176,13 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
         from truecost.person.page import render
 
         publish({folder / "report.html": render(store, timing)})
-    screen.say(
-        f"{progress.done} of {counted(progress.total, 'item')} answered; seconds by {timing.signature}"
-    )
+    told = [
+        f"{progress.done} of {counted(progress.total, 'item')} answered; seconds by "
+        f"{timing.signature}"
+    ]
     if rows:
         names, cells = table_of([*by_person(Answered.of(store, timing))])
         screen.show([Columns(names, tuple(cells), frozenset({"person"}), about=())])
-    for row in agreed(rows):
-        screen.say(f"{row.dims['system']}: {row}")
+    told += [f"{TITLES[row.measure]} of {row.dims['system']}: {shown(row)}" for row in agreed(rows)]
+    if not kept.quiet:
+        screen.tell(told)

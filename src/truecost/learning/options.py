@@ -252,7 +252,8 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         str | None, Option("Log whose answers are replayed, in place of all others.", file=True)
     ] = None
     people: Annotated[
-        tuple[str, ...], Option("Names of the people who answer, a link each.", shown='["me"]')
+        tuple[str, ...],
+        Option("Names of people who answer, comma-separated.", shown="me", read=words),
     ] = ()
     overlap: Annotated[int | None, Option("People who answer each question.", default=1, ge=1)] = (
         None

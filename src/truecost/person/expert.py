@@ -21,8 +21,8 @@ from truecost.corrections.texts import Turn, region_of, text_of, turns_of
 from truecost.errors import InputError
 from truecost.learning.system import Answer, Batch, Question
 from truecost.person.agreement import majority
-from truecost.person.seconds import Event, Seconds, Timing, seconds_of
 from truecost.person.records import Kind
+from truecost.person.seconds import Event, Seconds, Timing, seconds_of
 from truecost.person.store import Asked, Row, Store
 from truecost.person.views import View, Views
 from truecost.speech.spans import MICRO

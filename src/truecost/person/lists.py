@@ -104,13 +104,15 @@ def items_of(file: str, given: Mapping[str, Any]) -> Items:
         When an id is missing or stands twice, or a gold answer is no class.
     """
     fields = (*AnnotateTable.__struct_fields__, *ExpertTable.__struct_fields__)
-    how: dict[str, Any] = dict.fromkeys(fields) | {"classes": (), "people": ()}
-    how |= defaults_of(ExpertTable) | defaults_of(AnnotateTable) | given
+    how: dict[str, Any] = dict.fromkeys(fields, None) | {"classes": (), "people": ()}
+    how |= {**defaults_of(ExpertTable), **defaults_of(AnnotateTable), **given}
     classes, people = how["classes"], how["people"] or ("me",)
     if len(classes) == 1 or len({*classes}) < len(classes):
         raise UsageError(f"--classes {','.join(classes)}: give two different classes or more")
     if how["overlap"] > len(people):
-        raise UsageError(f"--overlap {how['overlap']}: {len(people)} people answer; name more")
+        raise UsageError(
+            f"--overlap {how['overlap']}: there are fewer people ({', '.join(people)}): name more"
+        )
     table = read(file)
     if not len(table):
         raise InputError(f"{file}: there is no item in it; expected a row for each")

@@ -1,5 +1,6 @@
 """The page of a live run: open while its jobs run, so that they find people to ask."""
 
+import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from truecost.person.store import Store
 from truecost.person.web import Page, Settings, serve
 
 STORE = "answers.sqlite"
+LOG = logging.getLogger("truecost.person")
 FAREWELL = 1.0  # seconds in which open pages learn how the run ended
 
 
@@ -43,6 +45,6 @@ def answering(live: LivePerson, folder: Path, settings: Settings) -> Iterator[Li
 
 
 def show_links(page: Page) -> None:
-    """Print where each person answers, on standard error."""
-    for _person, _link in page.links.items():
-        pass
+    """Say where each person answers: on standard error, unless logging is set up otherwise."""
+    for person, link in page.links.items():
+        LOG.warning("truecost: %s answers at %s", person, link)

@@ -6,10 +6,10 @@ import numpy as np
 
 from truecost.core.results import Estimate
 from truecost.errors import counted
-from truecost.person.agreement import COHEN, NOMINAL, agreement
+from truecost.person.agreement import agreement
 from truecost.person.seconds import Timing
 from truecost.person.store import Store
-from truecost.person.summary import Answered, by_label, by_person, shown, table_of
+from truecost.person.summary import TITLES, Answered, by_label, by_person, shown, table_of
 from truecost.pictures import Axis, Mark, Picture
 from truecost.pictures.rows import forest
 from truecost.pictures.tables import Table
@@ -19,7 +19,6 @@ from truecost.report.verdict import Verdict
 from truecost.version import __version__
 
 IDLES = (2.0, 5.0, 10.0, 30.0, 60.0, 300.0)  # seconds, for the table of choices
-TITLES = {m.name: m.title for m in (NOMINAL, COHEN)}
 BLOCK = 9  # answers of a moving median
 
 
@@ -36,8 +35,8 @@ def render(store: Store, timing: Timing) -> str:
         active = sum(one.active for one in answered.seconds)
         headline += f" in {active / 60:.1f} minutes of active time by {_listed(answered.people)}"
     lead = (
-        "Active time is measured on the page; in brackets the 95% interval. Thinking cannot be told "
-        f"from absence: a pause counts whole up to {timing.idle:g} s."
+        "Active time is measured on the page; in brackets the 95% interval. Thinking cannot be "
+        f"told from absence: a pause counts whole up to {timing.idle:g} s."
     )
     return render_sections(
         [section for section in sections if section is not None],
@@ -60,7 +59,7 @@ def _lines(figures: Sequence[Sequence[Estimate]]) -> list[Line]:
         text = f"{shown(of['answers_per_hour'])} answers an hour"
         if "gold_error_rate" in of:
             text += f"; {shown(of['gold_error_rate'])} errors on known answers"
-        found.append(Line("open", "", rows[0].dims["system"], text, f"{rows[0].n_trials} answers"))
+        found.append(Line("open", "", rows[0].dims["system"], text, f"{rows[0].n_units} answers"))
     return found
 
 

@@ -17,6 +17,7 @@ from truecost.core.factors import Factor
 from truecost.core.measure import NONE, Measure, Rate, Result, Rule, share
 from truecost.core.results import Estimate
 from truecost.core.tally import Tally
+from truecost.person.agreement import COHEN, NOMINAL
 from truecost.person.expert import seconds_by
 from truecost.person.seconds import Seconds, Timing
 from truecost.person.store import Row, Store
@@ -163,7 +164,7 @@ def by_label(answered: Answered) -> list[Estimate]:
     ]
 
 
-MEASURES = {m.name: m for m in (SPEED, SECONDS, WALL, REFUSED, GOLD)}
+TITLES = {m.name: m.title for m in (SPEED, SECONDS, WALL, REFUSED, GOLD, NOMINAL, COHEN)}
 
 
 def table_of(
@@ -174,9 +175,9 @@ def table_of(
     cells = []
     for rows in figures:
         of = {row.measure: shown(row) for row in rows}
-        who = (rows[0].dims["system"], str(rows[0].n_trials))
+        who = (rows[0].dims["system"], str(rows[0].n_units))
         cells.append((*who, *(of.get(name, "") for name in names)))
-    return ("person", "answers", *(MEASURES[name].title for name in names)), cells
+    return ("person", "answers", *(TITLES[name] for name in names)), cells
 
 
 def shown(row: Estimate) -> str:
