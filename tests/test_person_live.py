@@ -1,0 +1,198 @@
+"""A person as the expert of live runs: questions, answers, seconds, what a kill loses (nothing)."""
+
+import gzip
+import json
+import re
+import wave
+from pathlib import Path
+
+import numpy as np
+import pytest
+from robot import Robot, Running
+
+from truecost import cli
+from truecost.person.store import Store
+
+STUDY = """
+task = "streams"
+measures = ["imlm", "imlm_seconds"]
+
+[source]
+name = "table"
+file = "items.csv"
+target = "7"
+order = "given"
+
+[loop]
+batch = 12
+budget = 3
+bootstrap = 4
+
+[expert]
+name = "person"
+ask = "Is it a seven?"
+audio = "sounds/{id}.wav"
+"""
+
+
+@pytest.fixture
+def items(tmp_path, monkeypatch):
+    """Forty sounds whose first sample says what they are, with two features."""
+    monkeypatch.chdir(tmp_path)
+    draws = np.random.default_rng(0)
+    Path("sounds").mkdir()
+    lines = ["id,label,x,y"]
+    for k in range(40):
+        label = "7" if k % 3 == 0 else "1"
+        x, y = draws.normal(size=2) + (2 if label == "7" else 0)
+        lines.append(f"clip{k:02},{label},{x:.4f},{y:.4f}")
+        with wave.open(f"sounds/clip{k:02}.wav", "wb") as sound:
+            sound.setnchannels(1)
+            sound.setsampwidth(2)
+            sound.setframerate(8000)
+            sound.writeframes(np.full(80, int(label), "<i2").tobytes())
+    Path("items.csv").write_text("\n".join(lines) + "\n")
+    Path("study.toml").write_text(STUDY)
+    return tmp_path
+
+
+@pytest.fixture
+def running():
+    started = []
+
+    def start(*arguments):
+        started.append(Running(*arguments))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+
+
+def listener(link, **more):
+    """Somebody who hears what the sound is."""
+    box = []
+
+    def decide(question):
+        _, sound, _ = box[0].call("GET", question["sound"])
+        return {"label": "yes" if np.frombuffer(sound[-2:], "<i2")[0] == 7 else "no"}
+
+    box.append(Robot(link, decide, **more))
+    return box[0].start()
+
+
+def log(folder):
+    [path] = (folder / "logs" / "margin" / "3").glob("seed-0.jsonl.gz")
+    with gzip.open(path, "rt") as file:
+        return [json.loads(line) for line in file]
+
+
+def test_a_stream_is_answered_and_scored(items, running):
+    run = running("run", "study.toml", "-o", "out")
+    robot = listener(run.links()["me"], think=0.02)
+    code, out, err = run.end()
+    assert code == 0, err
+    assert robot.failure is None
+    assert "imlm_seconds" in out
+    events = log(items / "out")
+    answers = [e for e in events if e["event"] == "answer"]
+    assert len(answers) == len(robot.given) == 4 + 3 * 3  # bootstrap and three batches of three
+    assert {e["expert"] for e in answers} == {"me"}
+    right = {e["id"]: e["label"] for e in events if e["event"] == "predict"}
+    assert all(e["label"] == right[e["id"]] for e in answers if e["id"] in right)
+    assert all(0.02 <= e["active_seconds"] < 5 for e in answers)
+    assert {q["kind"] for q in robot.questions} == {"classes"}
+    assert robot.questions[0]["ask"] == "Is it a seven?"
+    assert not any("clip" in str(q) for q in robot.questions)  # no name reaches the page
+    recipe = (items / "out" / "logs" / "recipe.toml").read_text()
+    assert str(items) not in recipe
+    assert "Is it a seven?" in recipe
+
+
+def test_kills_lose_no_answer_and_nothing_is_asked_twice(items, running):
+    run = running("run", "study.toml", "-o", "out")
+    robot = listener(run.links()["me"], think=0.05)
+    for number in (3, 6, 9):
+        while len(robot.given) < number:
+            assert robot.failure is None, robot.failure
+        run.kill()
+        run = running("run", "study.toml", "-o", "out", "--resume")
+    code, _, err = run.end()
+    assert code == 0, err
+    with Store(items / "out" / "answers.sqlite") as store:
+        rows = store.answers()
+    assert len(rows) == len({row.key for row in rows}) == 13
+    answers = [e["id"] for e in log(items / "out") if e["event"] == "answer"]
+    assert len(answers) == len({*answers}) == 13
+
+
+def test_stop_on_the_page_ends_the_run_and_resume_goes_on(items, running):
+    run = running("run", "study.toml", "-o", "out")
+    first = listener(run.links()["me"])
+    told = iter(range(100))
+    hear = first.decide
+    first.decide = lambda question: hear(question) if next(told) < 6 else None
+    code, _, err = run.end()
+    assert code == 3
+    assert "the person has stopped" in err
+    assert "--resume" in err
+    run = running("run", "study.toml", "-o", "out", "--resume")
+    listener(run.links()["me"])
+    code, _, err = run.end()
+    assert code == 0, err
+    assert len([e for e in log(items / "out") if e["event"] == "answer"]) == 13
+
+
+def test_another_seed_is_answered_from_what_was_answered(items, running):
+    Path("study.toml").write_text(STUDY.replace("bootstrap = 4", "bootstrap = 4\nseeds = 2"))
+    run = running("run", "study.toml", "-o", "out")
+    robot = listener(run.links()["me"])
+    assert run.end()[0] == 0
+    with Store(items / "out" / "answers.sqlite") as store:
+        keys = [row.key for row in store.answers()]
+    assert len(keys) == len({*keys}) == len(robot.given)
+    assert len(keys) <= 26
+
+
+def test_people_who_disagree_are_joined_by_another(items, running):
+    people = STUDY + 'people = ["ann", "bob", "cid"]\noverlap = 2\n'
+    Path("study.toml").write_text(people)
+    run = running("run", "study.toml", "-o", "out")
+    links = run.links(3)
+    listener(links["ann"])
+    Robot(links["bob"], lambda _: {"label": "yes"}).start()
+    listener(links["cid"])
+    code, _, err = run.end()
+    assert code == 0, err
+    answers = [e for e in log(items / "out") if e["event"] == "answer"]
+    right = {line.split(",")[0]: str(int(line.split(",")[1] == "7"))
+             for line in Path("items.csv").read_text().splitlines()[1:]}  # fmt: skip
+    assert all(e["label"] == right[e["id"]] for e in answers)  # two of three are right
+    assert all("+" in e["expert"] for e in answers)
+
+
+def test_who_refuses_gives_no_label(items, running):
+    run = running("run", "study.toml", "-o", "out")
+    box = listener(run.links()["me"])
+    hear, told = box.decide, iter(range(100))
+    box.decide = lambda q: hear(q) if next(told) < 4 else {"refusal": "cannot tell"}
+    assert run.end()[0] == 0
+    answers = [e for e in log(items / "out") if e["event"] == "answer"]
+    assert [e.get("label") is None for e in answers].count(True) == 9
+
+
+@pytest.mark.parametrize(("old", "new", "said"), [
+    ('ask = "Is it a seven?"', "seconds = 2.0", "leave it out"),
+    ('ask = "Is it a seven?"', "error_rate = 0.1\nrefusal = 0.2", "leave them out"),
+    ('name = "person"\n', "", "goes with name = 'person'|go with name = 'person'"),
+    ('ask = "Is it a seven?"', "overlap = 2", "overlap = 2"),
+    ('ask = "Is it a seven?"', 'people = ["a", "a"]', "name each once"),
+    ('ask = "Is it a seven?"', 'text = "nix"', "no column 'nix'"),
+    ("{id}.wav", "{id}.mp3", "no such file"),
+    ('ask = "Is it a seven?"', 'guess = "maybe"', "maybe"),
+    ('target = "7"', 'kind = "numbers"', "classes and texts"),
+])  # fmt: skip
+def test_bad_settings_are_refused(items, capsys, old, new, said):
+    Path("study.toml").write_text(STUDY.replace(old, new))
+    assert cli.run(["run", "study.toml", "-o", "out"]) in (2, 3)
+    assert re.search(said, capsys.readouterr().err)
