@@ -97,7 +97,7 @@ def test_the_interval_covers_chance():
 
 
 @pytest.mark.parametrize(("answers", "wanted"), [
-    ([], None), (["a"], "a"), (["a", "b"], None), (["a", "b", "a"], "a"), (["a", "a", "b", "b"], None),
+    ([], None), (["a"], "a"), (["a", "b"], None), (["a", "b", "a"], "a"), ([*"aabb"], None),
 ])  # fmt: skip
 def test_majority(answers, wanted):
     assert majority(answers) == wanted

@@ -3,13 +3,14 @@
 import gzip
 import json
 import re
+import time
 import wave
 from pathlib import Path
 
 import numpy as np
 import pytest
-from robot import Robot, Running
 
+from robot import Robot, Running
 from truecost import cli
 from truecost.person.store import Store
 
@@ -115,6 +116,7 @@ def test_kills_lose_no_answer_and_nothing_is_asked_twice(items, running):
     for number in (3, 6, 9):
         while len(robot.given) < number:
             assert robot.failure is None, robot.failure
+            time.sleep(0.01)
         run.kill()
         run = running("run", "study.toml", "-o", "out", "--resume")
     code, _, err = run.end()
@@ -196,3 +198,140 @@ def test_bad_settings_are_refused(items, capsys, old, new, said):
     Path("study.toml").write_text(STUDY.replace(old, new))
     assert cli.run(["run", "study.toml", "-o", "out"]) in (2, 3)
     assert re.search(said, capsys.readouterr().err)
+
+
+# Life cycles: outputs are corrected
+
+
+SENTENCES = {"eins": "one", "zwei": "two", "drei": "three", "vier": "four"}
+TEXTS = """
+task = "lifelong"
+
+[source]
+name = "table"
+file = "texts.csv"
+label = "right"
+kind = "translation"
+text = "source"
+
+[help]
+{help}
+
+[expert]
+name = "person"
+
+[systems.memory]
+learner = {{ name = "translator" }}
+strategy = "own"
+"""
+
+
+@pytest.fixture
+def texts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    lines = ["id,source,right,time,set"]
+    words = [*SENTENCES]
+    for k in range(8):
+        pair = words[k % 4], words[(k + 1) % 4]
+        right = " ".join(SENTENCES[w] for w in pair)
+        where = "test" if k % 2 else "lifelong"
+        lines.append(f"s{k},{' '.join(pair)},{right},{k // 2 * 2 + k % 2},{where}")
+    Path("texts.csv").write_text("\n".join(lines) + "\n")
+    return tmp_path
+
+
+def translator(question):
+    """Somebody who knows the words, and leaves what is right as it is."""
+    right = " ".join(SENTENCES[word] for word in question["source"].split())
+    if question["kind"] == "verdict" and question["output"] == right:
+        return {"verdict": "right"}
+    return {"label": right}
+
+
+def life(folder):
+    [path] = folder.glob("out/logs/memory/assisted/seed-0.jsonl.gz")
+    with gzip.open(path, "rt") as file:
+        return [json.loads(line) for line in file]
+
+
+@pytest.mark.parametrize("helped", ["questions = 1", "corrections = 1"])
+def test_sentences_are_corrected_with_the_output_in_view(texts, running, helped):
+    Path("study.toml").write_text(TEXTS.format(help=helped))
+    run = running("run", "study.toml", "-o", "out")
+    robot = Robot(run.links()["me"], translator).start()
+    code, _, err = run.end()
+    assert code == 0, err
+    assert robot.failure is None
+    kind = "text" if helped.startswith("questions") else "verdict"
+    assert {q["kind"] for q in robot.questions} == {kind}
+    assert all("output" in q for q in robot.questions)
+    answers = [e for e in life(texts) if e["event"] == "answer"]
+    assert len(answers) >= 6
+    right = {line.split(",")[0]: line.split(",")[2]
+             for line in Path("texts.csv").read_text().splitlines()[1:]}  # fmt: skip
+    for event in answers:
+        assert event["label"] == right[event["id"]]
+        assert event["words"] in (0, 2)
+        assert event["actions"] <= 4
+    assert any(event["actions"] > 0 for event in answers)
+
+
+MEETINGS = """
+task = "lifelong"
+
+[source]
+name = "diarization"
+
+[source.options]
+recordings = "recordings.csv"
+reference = "reference.rttm"
+outputs = ["one.rttm", "two.rttm"]
+
+[help]
+questions = 1
+
+[expert]
+name = "person"
+audio = "{id}.wav"
+
+[systems.memory]
+learner = { name = "diarizer" }
+strategy = "own"
+"""
+
+
+def test_regions_of_recordings_are_corrected(tmp_path, monkeypatch, running):
+    monkeypatch.chdir(tmp_path)
+    Path("recordings.csv").write_text(
+        "recording,time,set\na,1,lifelong\nb,1.5,test\nc,2,lifelong\nd,2.5,test\n"
+    )
+    for side, end in (("reference", 4), ("one", 5), ("two", 4)):
+        turn = "SPEAKER {} 1 0 {} <NA> <NA> x <NA> <NA>\n"
+        Path(f"{side}.rttm").write_text("".join(turn.format(name, end) for name in "abcd"))
+    for name in "abcd":
+        with wave.open(f"{name}.wav", "wb") as sound:
+            sound.setnchannels(1)
+            sound.setsampwidth(2)
+            sound.setframerate(8000)
+            sound.writeframes(bytes(2 * 8000 * 6))
+    Path("study.toml").write_text(MEETINGS)
+    run = running("run", "study.toml", "-o", "out")
+    lengths = []
+
+    def decide(question):
+        _, sound, _ = robot.call("GET", question["sound"])
+        lengths.append((len(sound) - 44) / 16000)
+        first, last = question["base"], question["base"] + question["length"]
+        end = min(last, 4.0)
+        return {"label": f"{first:g} {end:g} x" if end > first else ""}
+
+    robot = Robot(run.links()["me"], decide).start()
+    code, _, err = run.end()
+    assert code == 0, err
+    assert robot.failure is None
+    assert {q["kind"] for q in robot.questions} == {"region"}
+    for question, length in zip(robot.questions, lengths, strict=True):
+        assert length == pytest.approx(question["length"], abs=0.01)  # no more than is asked about
+    answers = [e for e in life(tmp_path) if e["event"] == "answer"]
+    assert answers
+    assert all(e["part"] for e in answers)

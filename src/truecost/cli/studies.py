@@ -28,6 +28,7 @@ from truecost.cli.options import (
 )
 from truecost.cli.running import execute
 from truecost.errors import UsageError, message, phrased
+from truecost.face import at
 from truecost.study.tables import IntervalTable
 
 if TYPE_CHECKING:
@@ -190,8 +191,8 @@ def report(
     print(message(str(target)))
 
 
-Name = Literal["detection", "terms", "streams", "lifelong"]
-LIVE: tuple[Name, ...] = ("streams", "lifelong")  # they run here, on data of scikit-learn
+Name = Literal["detection", "terms", "streams", "lifelong", "person"]
+LIVE: tuple[Name, ...] = ("streams", "lifelong", "person")  # they run here, on data of scikit-learn
 SAID: dict[Name, str] = {
     "detection": "two detectors of the word 'yes': 1,940 clips of 120 speakers, prior 0.05, equal "
     "costs (Speech Commands, CC BY 4.0)",
@@ -202,7 +203,10 @@ SAID: dict[Name, str] = {
     "lifelong": "two classifiers of handwritten digits over 15 days, with two new digits every "
     "third day and 6 questions to a person a day: one forgets, one rehearses (scikit-learn's "
     "digits)",
+    "person": "you answer whether ten handwritten digits are sevens, on a page of this machine, and "
+    "a detector learns from it (digits of scikit-learn)",
 }
+SHOWN: dict[Name, str] = {"person": "truecost.person.demo:images"}  # makes what people see
 
 
 def demo(
@@ -218,6 +222,8 @@ def demo(
     of questions with 8 seeds each; runs here, on digits that come with scikit-learn (extra learn).
     `lifelong`: two classifiers of all ten digits, of which two more arrive every third day, and
     what each is worth to users who care about today, about always, or about the first days.
+    `person`: you are asked, on a page of this machine, and your seconds are measured (extras learn
+    and person).
 
     Example: truecost demo terms -o out
 
@@ -243,7 +249,11 @@ def demo(
             return execute(study, placed)
         if output.print_config:  # without the folder of this machine, in which nothing is
             study = structs.replace(study, loop=structs.replace(study.loop, folder=None))
-        return live(study, placed, resume=True)
+        if name not in SHOWN or output.print_config:
+            return live(study, placed, resume=True)
+        with at(SHOWN[name])() as seen:
+            study = structs.replace(study, loop=structs.replace(study.loop, folder=seen))
+            return live(study, placed, resume=True)
 
 
 @Parameter(name="*", group="Output")

@@ -48,7 +48,9 @@ ASSISTED, UNSUPERVISED, FROZEN = PASSES = ("assisted", "unsupervised", "frozen")
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answers: the settings of `ReferenceExpert`, a log to replay (`file`), or a page (`live`)."""
+    """Who answers: the settings of `ReferenceExpert`, a log to replay (`file`), or people on a page
+    (`live`).
+    """
 
     file: str | None = None
     live: LivePerson | None = None

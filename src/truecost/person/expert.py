@@ -19,7 +19,7 @@ from truecost.corrections import corrector
 from truecost.corrections.kinds import joined, put_in_place
 from truecost.corrections.texts import Turn, region_of, text_of, turns_of
 from truecost.errors import InputError
-from truecost.learning.system import Answer, Batch, Question
+from truecost.learning.system import Answer, Batch, Outputs, Question
 from truecost.person.agreement import majority
 from truecost.person.records import Kind
 from truecost.person.seconds import Event, Seconds, Timing, seconds_of
@@ -90,6 +90,7 @@ class LiveExpert:
         self.store = Store(self.live.store)
         self._waited: list[str] = []  # keys that are answered before any is taken
         self._taken: dict[str, Answer] = {}
+        self._passed: set[str] = set()  # what was looked at, and is left or was corrected
 
     def close(self) -> None:
         """Let go of the store."""
@@ -113,23 +114,50 @@ class LiveExpert:
 
         InputError when somebody stops the run on the page.
         """
-        asked = self._asked(question, batch, output)
+        said = self._heard(self._asked(question, batch, output))
+        return self._answer(question, said, output or "")
+
+    def volunteer(self, batch: Batch, outputs: Outputs, given: Sequence[Answer]) -> Answer | None:
+        """The next correction: people look at the outputs in their order, and say that one is right
+        or correct it. The time of those that are right counts to the correction after them.
+
+        None when no output is left, or InputError when somebody stops the run on the page.
+        """
+        told, spent = {answer.id for answer in given}, 0.0
+        for item, output in zip(batch.ids, outputs.decisions, strict=True):
+            if item in told:
+                continue
+            asked = self._asked(Question(item), batch, output, volunteered=True)
+            fresh = asked.key not in self._passed
+            said = self._heard(asked)
+            spent += said.seconds * fresh
+            self._passed.add(asked.key)
+            if said.label is not None and fresh:
+                found = self._answer(Question(item), said, output)
+                return replace(found, seconds=round(spent, 3))
+        return None
+
+    def _heard(self, asked: Asked) -> Answer:
+        """What people say to a question, with all others that wait; asks unless that was done."""
         if asked.key not in self._taken:
             if asked.key not in self._waited:
-                self.expect([question], batch, [output])
+                self.store.put([asked])
+                self._waited = [asked.key]
             self._wait()
             while not self.store.take_all(self._waited):  # somebody took an answer back
                 self._wait()
             self._read(self._waited)
-        said = self._taken[asked.key]
-        return self._answer(question, said, output or "")
+        return self._taken[asked.key]
 
-    def _asked(self, question: Question, batch: Batch, output: str | None) -> Asked:
-        """A question as the page shows it."""
+    def _asked(
+        self, question: Question, batch: Batch, output: str | None, *, volunteered: bool = False
+    ) -> Asked:
+        """A question as the page shows it; `volunteered`: whether there is anything to correct."""
         seen = self.view(question.id)
         shown = self._shows(output)
         in_view = output if shown else None
-        about = [batch.stream, question.id, question.part, in_view, self.says]
+        form = self._form()
+        about = [batch.stream, question.id, question.part, in_view, self.says, volunteered]
         payload: dict[str, Any] = {
             "ask": self.live.ask,
             "source": self._source(question, batch, seen),
@@ -140,11 +168,13 @@ class LiveExpert:
         if self.classes:
             names = YES_NO.values() if self.kind == "detection" else self.classes
             payload["classes"] = [*names]
+        if volunteered and form != "verdict":
+            payload["correct"] = form
         if self.kind == "diarization" and output is not None:
             span = self._region(payload, question, output)
         return Asked(
             key=json.dumps(about, ensure_ascii=False),
-            kind=self._form(),
+            kind="verdict" if volunteered else form,
             payload={name: value for name, value in payload.items() if value is not None},
             media=seen.audio,
             image=seen.image,
