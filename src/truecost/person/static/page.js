@@ -66,7 +66,7 @@ async function send() {
       say(status === 200 ? "" : (said.error ?? REFUSED[said.said] ?? ""));
       if (!own) return; // another tab goes on
       if (said.next) show(said.next);
-      else ask(status !== 200);
+      if (!said.next?.question) ask(status !== 200);
       return;
     }
     activity.keep();
@@ -106,6 +106,8 @@ function show(told, telling = false) {
   question = told.question;
   activity.of(question?.pid ?? null);
   spent = told.spent ?? 0;
+  shownAt = performance.now();
+  budget();
   const count = settings.live ? `${told.mine} answered` : `${told.done} of ${told.total} answered`;
   $("progress").textContent = [told.note, count].filter(Boolean).join(", ");
   $("bar").hidden = settings.live;
@@ -117,13 +119,12 @@ function show(told, telling = false) {
   if (!question) {
     editor = null;
     waited = settings.live && !told.waits;
-    say(waitingFor(told));
+    if (!telling || told.state !== "open") say(waitingFor(told));
     return;
   }
   if (waited) say("The system has learnt from your answers.");
   else if (!telling) say("");
   waited = false;
-  shownAt = performance.now();
   note("shown");
   present();
   if (told.ahead) setTimeout(() => sound.fetched(told.ahead).catch(() => null), 30);
@@ -363,10 +364,7 @@ async function begin() {
   $("keys").checked = localStorage.getItem("truecost-keys") !== "off";
   const reasons = settings.refusals.map((reason, k) => button(reason, String(k + 1), () => give({ refusal: reason })));
   $("reasons").replaceChildren(...reasons);
-  if (settings.budget_seconds) {
-    budget();
-    setInterval(budget, 500);
-  }
+  setInterval(budget, 500);
   await activity.begin(store, { owns: () => own, at: sound.at });
   claim(false);
 }
@@ -374,6 +372,7 @@ async function begin() {
 /** Seconds that were measured, and those on this question: for the eye, they are not the ones that
  *  count. */
 function budget() {
+  if (!settings.budget_seconds) return;
   const here = question && document.visibilityState === "visible" ? (performance.now() - shownAt) / 1000 : 0;
   const used = Math.round(spent + here);
   $("budget").hidden = false;
