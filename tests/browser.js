@@ -139,6 +139,27 @@
     text() {
       return document.body.innerText;
     },
+    // What is written outside pictures, with its size and its contrast with the paper behind it.
+    texts() {
+      const own = (element) => [...element.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+      return all(document.body, "*")
+        .filter((element) => own(element) && element.checkVisibility() && !element.closest("svg"))
+        .map((element) => ({
+          text: squeeze(element),
+          size: parseFloat(getComputedStyle(element).fontSize),
+          contrast: contrast(paint(getComputedStyle(element).color).slice(0, 3), paper(element)),
+        }));
+    },
+    // Controls that a finger would miss: less than 24 CSS pixels wide or high (WCAG 2.2, 2.5.8).
+    small() {
+      return all(document, "button, input, textarea, canvas")
+        .filter((element) => element.checkVisibility())
+        .filter((element) => {
+          const { width, height } = (element.closest("label") ?? element).getBoundingClientRect();
+          return width < 24 || height < 24;
+        })
+        .map((element) => element.outerHTML.slice(0, 80));
+    },
     // What the page says whether scripts run or not: without the controls that need them.
     plain() {
       const controls = all(document, ".js");

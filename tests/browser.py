@@ -92,8 +92,19 @@ def visit(
     browser: Any, report: Path, width: int = 1280, scheme: str = "light", scripts: bool = True
 ) -> Iterator[Visit]:
     """Open a file of this machine; every request, error, warning and dialog is noted."""
+    with opened(
+        browser, report.resolve().as_uri(), width, scheme, java_script_enabled=scripts
+    ) as seen:
+        yield seen
+
+
+@contextmanager
+def opened(
+    browser: Any, address: str, width: int = 1280, scheme: str = "light", **more: Any
+) -> Iterator[Visit]:
+    """Open an address in a browser of its own, which keeps nothing; what happens is noted."""
     context = browser.new_context(
-        viewport={"width": width, "height": 900}, color_scheme=scheme, java_script_enabled=scripts
+        viewport={"width": width, "height": 900}, color_scheme=scheme, **more
     )
     seen = Visit(context.new_page())
     context.on("request", lambda request: seen.requests.append(request.url))
@@ -102,7 +113,7 @@ def visit(
     context.on("console", lambda said: _note(seen, said.type, said.text))
     context.on("dialog", lambda dialog: _dismiss(seen, dialog))
     seen.page.on("websocket", lambda socket: seen.requests.append(socket.url))
-    seen.page.goto(report.resolve().as_uri())
+    seen.page.goto(address)
     yield seen
     context.close()
 

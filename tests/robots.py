@@ -4,8 +4,11 @@ import http.client
 import itertools
 import json
 import random
+import subprocess
+import sys
 import time
 import wave
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -127,3 +130,87 @@ class Robot:
             assert time.monotonic() < end
             time.sleep(0.02)
         raise AssertionError
+
+    def work(self, think=0.0, until=None):
+        """Answer until the run has ended, or some time is over."""
+        said = self.ask()
+        while said["state"] == "open" and (until is None or time.monotonic() < until):
+            question = said["question"]
+            if question is None:
+                said = self.ask(wait=1)
+                continue
+            pid = question["pid"]
+            events = [self.event(kind, pid) for kind in ("visible", "focus", "shown")]
+            time.sleep(think * 2 * self.rng.random())
+            events += [self.event("key", pid), self.event("answer", pid)]
+            label = self.rng.choice(CLASSES)
+            _, found = self.answer(pid, label, events=events)
+            said = found.get("next") or self.ask()
+
+
+CLASSES = ("seven", "other")
+RUN = """
+import json, os, sys, time
+from truecost.person.store import Asked, Store
+from truecost.person.web import Settings, serve
+path, log, people, batches, size = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
+names = [f"person {k}" for k in range(people)]
+settings = Settings(classes=("seven", "other"), live=True)
+with Store(path) as store, serve(path, settings, people=names) as page, open(log, "a+") as file:
+    print(json.dumps(page.links), flush=True)
+    file.seek(0)
+    lines = file.read().splitlines(keepends=True)
+    learnt = {json.loads(line)[0] for line in lines if line.endswith("\\n")}
+    for batch in range(batches):
+        keys = [f"{batch} {k}" for k in range(size)]
+        store.put([Asked(key=key, kind="classes", batch=batch) for key in keys])
+        while store.open_in(batch):
+            time.sleep(0.01)
+        for key in keys:
+            store.take(key)
+            if key not in learnt:
+                (row,) = store.answers(key)
+                file.write(json.dumps([key, row.person, row.label]) + "\\n")
+                file.flush()
+                os.fsync(file.fileno())
+    store.set_meta(state="done")
+    time.sleep(3)
+"""
+
+
+class Run:
+    """A run with its page in a process of its own, which can be killed: it puts batches of
+    questions and learns from the answers, which it logs.
+    """
+
+    def __init__(self, folder, people, batches, size):
+        self.store, self.log = folder / "answers.sqlite", folder / "log.jsonl"
+        self.words = [self.store, self.log, people, batches, size]
+        self.process = None
+
+    def start(self):
+        """Start it, or go on; the links."""
+        command = [sys.executable, "-c", RUN, *map(str, self.words)]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        return json.loads(self.process.stdout.readline())
+
+    def kill(self):
+        """End it without a chance to do anything."""
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def logged(self):
+        """Key, person and label of what was learnt from."""
+        return [tuple(json.loads(line)) for line in self.log.read_text().splitlines()]
+
+
+@contextmanager
+def running(folder, people, batches, size):
+    """A run that is over afterwards."""
+    run = Run(folder, people, batches, size)
+    try:
+        yield run
+    finally:
+        if run.process is not None and run.process.poll() is None:
+            run.kill()

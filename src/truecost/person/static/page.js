@@ -1,0 +1,382 @@
+// The page on which a person answers: questions come, answers go. An answer is written into the
+// browser's storage before it is sent, and sent again until the server has acknowledged it.
+import * as activity from "./activity.js";
+import { note, session } from "./activity.js";
+import { EDITORS, button, turnsOf } from "./editors.js";
+import { pause, post } from "./network.js";
+import * as sound from "./sound.js";
+
+const $ = (id) => document.getElementById(id);
+const WAIT = 15; // seconds that the server may keep a request for a question
+const LEARNT = "The system has learnt from it: this answer cannot be taken back.";
+const LOST = "No connection. Your answer is kept here and sent as soon as it is back.";
+const EXPIRED = "The session has ended: run the command again and open its link.";
+const REFUSED = { answered: "This was answered already.", taken: LEARNT, unknown: "This question has ended." };
+const ENDED = {
+  done: "All done. Thank you.",
+  stopped: "Stopped. Your answers are kept: run the command again to go on.",
+  failed: "The run has failed. Your answers are kept.",
+};
+
+let settings = {};
+let store = "";
+let question = null;
+let editor = null;
+let heard = null; // the sound of the question, decoded
+let unsent = null; // an answer that the server has not acknowledged
+let busy = false;
+let own = false; // whether answers are taken in this tab
+let stopped = false;
+let asking = 0; // the latest loop that asks for a question; others end
+let spent = 0;
+let shownAt = 0;
+let waited = false; // for the system, which was learning
+
+/** Say something, once: a screen reader reads it when it changes. */
+const say = (text) => {
+  if ($("status").textContent !== text) $("status").textContent = text;
+};
+const unsentKey = () => `truecost-answer-${store}`;
+
+// Answers
+
+async function give(answer) {
+  if (!question || busy || !own) return;
+  busy = true;
+  sound.hush();
+  const mono = note("answer");
+  unsent = { aid: activity.random(16), pid: question.pid, session, mono, wall: Date.now() / 1000, ...answer };
+  try {
+    localStorage.setItem(unsentKey(), JSON.stringify(unsent));
+  } catch {
+    // the storage is full or closed: the answer waits in this page
+  }
+  await send();
+}
+
+async function send() {
+  for (let wait = 200; unsent; wait = Math.min(2 * wait, 5000)) {
+    const mine = unsent.session === session ? activity.waiting() : []; // an earlier page has its own
+    const { status, said } = await post("answer", { ...unsent, events: mine, next: true });
+    if ([200, 404, 409, 422].includes(status)) {
+      unsent = null;
+      localStorage.removeItem(unsentKey());
+      busy = false;
+      if (status !== 422 && status !== 404) activity.acknowledged(mine);
+      say(status === 200 ? "" : (said.error ?? REFUSED[said.said] ?? ""));
+      if (!own) return; // another tab goes on
+      if (said.next) show(said.next);
+      if (!said.next?.question) ask(status !== 200);
+      return;
+    }
+    activity.keep();
+    say(status === 401 ? `${EXPIRED} Your answer is kept.` : status === 507 ? `${said.error}. Your answer is kept here.` : LOST);
+    await pause(wait);
+  }
+}
+
+/** Ask until there is a question, or the run has ended. */
+async function ask(telling = false) {
+  const mine = ++asking;
+  for (let wait = 0; own && !stopped && mine === asking; ) {
+    const { status, said } = await post("next", { session, wait });
+    if (mine !== asking || !own) return;
+    if (status === 200) {
+      show(said, telling);
+      if (said.question || said.state !== "open") return;
+      wait = WAIT;
+    } else {
+      say(status === 401 ? EXPIRED : "No connection. Trying again.");
+      await pause(1000);
+    }
+  }
+}
+
+// What is shown
+
+function waitingFor(told) {
+  if (told.state !== "open") return ENDED[told.state] ?? told.state;
+  if (told.waits) return "Others are answering the last questions. What they leave comes here by itself.";
+  if (settings.live) return "The system is learning. The next question comes by itself.";
+  return "You have answered everything. Thank you.";
+}
+
+/** Show a question, or how things stand; `telling`: what was said last stays. */
+function show(told, telling = false) {
+  question = told.question;
+  activity.of(question?.pid ?? null);
+  spent = told.spent ?? 0;
+  shownAt = performance.now();
+  budget();
+  const count = settings.live ? `${told.mine} answered` : `${told.done} of ${told.total} answered`;
+  $("progress").textContent = [told.note, count].filter(Boolean).join(", ");
+  $("bar").hidden = settings.live;
+  $("bar").value = told.total ? told.done / told.total : 0;
+  $("item").hidden = $("reasons").hidden = !question;
+  $("more").hidden = told.state !== "open";
+  $("refuse").disabled = !question;
+  $("again").hidden = true;
+  if (!question) {
+    editor = null;
+    waited = settings.live && !told.waits;
+    if (!telling || told.state !== "open") say(waitingFor(told));
+    return;
+  }
+  if (waited) say("The system has learnt from your answers.");
+  else if (!telling) say("");
+  waited = false;
+  note("shown");
+  present();
+  if (told.ahead) setTimeout(() => sound.fetched(told.ahead).catch(() => null), 30);
+}
+
+function present() {
+  const now = question;
+  $("ask").textContent = now.ask ?? (settings.ask || "What is this?");
+  place($("source"), now.source);
+  $("image").hidden = !now.image;
+  if (now.image) $("image").src = now.image;
+  else $("image").removeAttribute("src");
+  const guess = ["classes", "verdict"].includes(now.kind) && now.output !== undefined;
+  $("guess").hidden = !guess;
+  if (guess) $("output").textContent = now.correct === "region" ? lines(now) : now.output || "(nothing)";
+  $("reasons").hidden = true;
+  $("refuse").setAttribute("aria-expanded", "false");
+  heard = null;
+  editor = EDITORS[now.kind](now, page);
+  $("editor").replaceChildren(editor.element);
+  editor.begin?.();
+  $("play").querySelector("kbd").textContent = now.kind === "text" ? "Ctrl Space" : "Space";
+  $("play-all").hidden = !editor.drag;
+  $("sound").hidden = !now.sound;
+  if (now.sound) listen(now);
+  else painted();
+  if (!editor.focus?.()) $("ask").focus({ preventScroll: true });
+}
+
+function place(element, text) {
+  element.hidden = !text;
+  element.textContent = text ?? "";
+}
+
+/** A diarization in words, a turn a line. */
+function lines(of) {
+  const base = of.base ?? 0;
+  const turns = turnsOf(of.output, [base, base + of.length]);
+  const words = turns.map((t) => `${t.start.toFixed(2)} to ${t.end.toFixed(2)} s: ${t.speaker}`);
+  return words.join("\n") || "Nobody speaks";
+}
+
+/** Leave a mark when the question is on the screen. */
+function painted() {
+  const pid = question?.pid;
+  requestAnimationFrame(() => setTimeout(() => {
+    performance.clearMarks("painted");
+    performance.mark("painted", { detail: pid });
+  }));
+}
+
+const page = {
+  get settings() { return settings; },
+  give,
+  say,
+  redraw: (head = sound.at()) => {
+    if (heard) sound.draw($("wave"), heard, { head, ...editor?.picture?.() });
+  },
+  duration: () => heard?.buffer.duration ?? 0,
+};
+
+// Sound
+
+async function listen(now) {
+  $("play").disabled = $("play-all").disabled = true;
+  $("time").textContent = "";
+  $("wave").getContext("2d").clearRect(0, 0, $("wave").width, $("wave").height);
+  try {
+    const found = await sound.fetched(now.sound);
+    if (question !== now) return;
+    heard = found;
+  } catch {
+    if (question === now) say("The sound cannot be played. Choose “No answer”, or try again later.");
+    painted();
+    return;
+  }
+  $("play").disabled = $("play-all").disabled = false;
+  const seconds = heard.buffer.duration.toFixed(1);
+  $("time").textContent = `${seconds} s`;
+  $("wave").setAttribute("aria-label", `Waveform and spectrogram of ${seconds} seconds of sound`);
+  if (editor.begin) editor.begin();
+  else page.redraw();
+  painted();
+  if (settings.autoplay && navigator.userActivation?.hasBeenActive) play();
+}
+
+function play(all = false) {
+  if (!heard || sound.hush()) return page.redraw();
+  const whole = [0, heard.buffer.duration];
+  const [from, to] = (!all && editor.stretch?.()) || whole;
+  sound.play(heard, Math.max(0, from), Math.min(whole[1], to), () => page.redraw());
+}
+
+$("wave").addEventListener("pointerdown", (e) => {
+  if (!heard || !editor) return;
+  const box = $("wave").getBoundingClientRect();
+  const time = (x) => ((x - box.left) / box.width) * heard.buffer.duration;
+  const side = editor.drag?.(time(e.clientX));
+  if (side === undefined) return play();
+  $("wave").setPointerCapture(e.pointerId);
+  $("wave").onpointermove = (moved) => editor.drag(time(moved.clientX), side);
+  $("wave").onpointerup = $("wave").onpointercancel = () => { $("wave").onpointermove = null; };
+});
+
+// Taking back, refusing, stopping
+
+async function undo() {
+  if (busy || !own) return;
+  busy = true;
+  if (question) note("left");
+  const { status, said } = await post("undo", { session });
+  busy = false;
+  if (status !== 200) return say(status === 401 ? EXPIRED : "No connection: nothing was taken back.");
+  stopped = false;
+  sound.hush();
+  show(said.next);
+  say({ undone: "Taken back.", nothing: "There is nothing to take back.", taken: LEARNT }[said.said]);
+  if (!question) ask(true);
+}
+
+function refuse(open = $("reasons").hidden) {
+  $("reasons").hidden = !open;
+  $("refuse").setAttribute("aria-expanded", String(open));
+  (open ? $("reasons").firstElementChild : $("refuse")).focus();
+}
+
+async function stop() {
+  if (busy) return say("An answer is on its way: wait until it is sent.");
+  if (question) note("left");
+  sound.hush();
+  await activity.flush();
+  const { status } = await post("stop", { session });
+  if (status !== 200) return say("No connection: try again.");
+  stopped = true;
+  asking++;
+  question = null;
+  activity.of(null);
+  $("item").hidden = $("more").hidden = $("reasons").hidden = true;
+  $("again").hidden = false;
+  $("go-on").focus();
+  say("Stopped. Your answers are kept.");
+}
+
+$("play").onclick = () => play();
+$("play-all").onclick = () => play(true);
+$("undo").onclick = undo;
+$("refuse").onclick = () => refuse();
+$("stop").onclick = stop;
+$("go-on").onclick = () => { stopped = false; ask(); };
+$("claim").onclick = () => claim(true);
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => page.redraw());
+$("keys").onchange = () => localStorage.setItem("truecost-keys", $("keys").checked ? "" : "off");
+
+// Keys
+
+const TYPING = "textarea, input[type=search], input[type=text]";
+
+document.addEventListener("keydown", (e) => {
+  if (!own || stopped || e.isComposing || e.defaultPrevented) return;
+  if (e.key === " " && e.ctrlKey) { e.preventDefault(); return play(); }
+  const typing = e.target.matches(TYPING);
+  if (typing || !$("keys").checked || e.altKey) return;
+  if (e.ctrlKey || e.metaKey) {
+    if (e.key.toLowerCase() === "z" && !e.repeat) { e.preventDefault(); undo(); }
+    return;
+  }
+  const arrow = e.key.startsWith("Arrow");
+  if ((e.repeat && !arrow) || (arrow && e.target.matches("input"))) return;
+  if (e.target.matches("button, input[type=checkbox]") && (e.key === " " || e.key === "Enter")) return;
+  if (single(e)) e.preventDefault();
+});
+
+/** Whether a single key has a meaning. */
+function single(e) {
+  if (!$("reasons").hidden) {
+    if (e.key === "Escape") { refuse(false); return true; }
+    const reason = /^[1-9]$/.test(e.key) && $("reasons").children[e.key - 1];
+    if (reason) { reason.click(); return true; }
+  }
+  if (question && e.key === " ") { play(e.shiftKey); return true; }
+  if (question && editor.key(e)) return true;
+  if (e.key.toLowerCase() === "u") { undo(); return true; }
+  if (question && e.key.toLowerCase() === "x") { refuse(); return true; }
+  return false;
+}
+
+// One tab of a browser at a time
+
+function claim(steal) {
+  if (!navigator.locks) return take(); // an address that the browser does not trust
+  const how = steal ? { steal: true } : { ifAvailable: true };
+  const held = (lock) => {
+    if (!lock) return leave();
+    take();
+    return new Promise(() => {}); // until this page ends, or another tab takes it
+  };
+  return navigator.locks.request(`truecost-${store}`, how, held).catch(leave);
+}
+
+function leave() {
+  if (question) note("left");
+  own = false;
+  asking++;
+  activity.look();
+  activity.flush();
+  sound.hush();
+  question = null;
+  activity.of(null);
+  $("item").hidden = $("more").hidden = $("reasons").hidden = $("again").hidden = true;
+  $("elsewhere").hidden = false;
+  say("");
+}
+
+async function take() {
+  own = true;
+  stopped = false;
+  $("elsewhere").hidden = true;
+  activity.look();
+  const left = localStorage.getItem(unsentKey());
+  if (left) {
+    unsent = JSON.parse(left);
+    busy = true;
+    await send();
+  } else await ask();
+}
+
+async function begin() {
+  const response = await fetch("/api/state").catch(() => null);
+  if (!response?.ok) {
+    say(response ? EXPIRED : "No connection. Trying again.");
+    if (!response) setTimeout(begin, 1000);
+    return;
+  }
+  const said = await response.json();
+  ({ settings, store } = said);
+  document.title = $("title").textContent = settings.title;
+  $("keys").checked = localStorage.getItem("truecost-keys") !== "off";
+  const reasons = settings.refusals.map((reason, k) => button(reason, String(k + 1), () => give({ refusal: reason })));
+  $("reasons").replaceChildren(...reasons);
+  setInterval(budget, 500);
+  await activity.begin(store, { owns: () => own, at: sound.at });
+  claim(false);
+}
+
+/** Seconds that were measured, and those on this question: for the eye, they are not the ones that
+ *  count. */
+function budget() {
+  if (!settings.budget_seconds) return;
+  const here = question && document.visibilityState === "visible" ? (performance.now() - shownAt) / 1000 : 0;
+  const used = Math.round(spent + here);
+  $("budget").hidden = false;
+  $("budget").textContent = `${used} of ${Math.round(settings.budget_seconds)} s used`;
+}
+
+begin();

@@ -1,0 +1,398 @@
+"""The page on which a person answers, in a real browser: every kind of question by keyboard alone,
+taking back and refusing, tabs, lost connections and killed browsers, what the page says of the run.
+
+Without Chromium or playwright the tests are skipped, or fail when TRUECOST_BROWSER=required.
+"""
+
+import json
+import os
+import time
+from contextlib import contextmanager
+from itertools import pairwise
+
+import pytest
+
+from browser import AXE, missing, opened, started
+from robots import clip
+from truecost.person.store import Asked, Store
+from truecost.person.web import Settings, serve
+
+PAINTED = "performance.getEntriesByName('painted').at(-1)?.detail"
+LANGUAGES = [f"language {k}" for k in range(100)]
+LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
+CONTROLS = ("button", "checkbox", "textbox", "searchbox", "slider", "image", "progressbar")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    wish = os.environ.get("TRUECOST_BROWSER")
+    lacking = [name for name in missing() if not name.startswith("axe")]
+    if wish == "skip":
+        pytest.skip("TRUECOST_BROWSER=skip")
+    if lacking and wish == "required":
+        pytest.fail(f"TRUECOST_BROWSER=required, but missing: {'; '.join(lacking)}")
+    if lacking:
+        pytest.skip(f"no browser tests: missing {'; '.join(lacking)}")
+    with started() as running:
+        yield running
+
+
+def png(path):
+    """A picture of one point."""
+    data = (
+        "89504e470d0a1a0a0000000d4948445200000001000000010802000000907753de0000000c49444154"
+        "789c63f8cfc0000003010100c9fe92ef0000000049454e44ae426082"
+    )
+    path.write_bytes(bytes.fromhex(data))
+    return str(path)
+
+
+def questions(folder):
+    """One of each kind, by name."""
+    sound, image = clip(folder / "a.wav", seconds=3.0), png(folder / "a.png")
+    turns = {
+        "base": 0.5,
+        "length": 2.0,
+        "output": "0 1.4 ann|1.6 3 bob",
+        "speakers": ["ann", "eve"],
+    }
+    return {
+        "classes": ("classes", {"ask": "Which one?"}, {"media": sound}),
+        "guessed": ("classes", {"ask": "Which one?", "output": "seven"}, {"image": image}),
+        "many": ("classes", {"ask": "Which language?", "source": "Wie?", "classes": LANGUAGES}, {}),
+        "text": ("text", {"output": "the cat sat", "source": "le chat"}, {"media": sound}),
+        "typed": ("text", {"ask": "What is said?"}, {"media": sound}),
+        "region": ("region", {"ask": "Who speaks?", **turns}, {"media": sound, "span": (0.0, 3.0)}),
+        "right": ("verdict", {"ask": "Is it right?", "output": "the cat"}, {}),
+        "wrong": ("verdict", {"output": "the cat", "correct": "text"}, {}),
+        "turns": ("verdict", {**turns, "correct": "region"}, {"media": sound}),
+    }
+
+
+def asked(folder, *names):
+    """Questions of these names, or all."""
+    made = questions(folder)
+    return [
+        Asked(key=name, kind=made[name][0], payload=made[name][1], **made[name][2])
+        for name in names or made
+    ]
+
+
+def until(page, expression, value=None, seconds=20):
+    """What an expression gives once it is true; with a value, once it differs from it."""
+    end = time.monotonic() + seconds
+    while True:
+        found = page.evaluate(expression)
+        if found if value is None else (found != value):
+            return found
+        assert time.monotonic() < end, (expression, page.inner_text("body"))
+        time.sleep(0.01)
+
+
+def shown(page):
+    """The presentation on the screen."""
+    return until(page, PAINTED)
+
+
+def press(page, *keys):
+    """Press keys, the last of which answers; the next presentation."""
+    before = shown(page)
+    for key in keys:
+        page.keyboard.press(key)
+    return until(page, PAINTED, before)
+
+
+def says(page, text):
+    """Wait until the page says this."""
+    until(page, f"document.getElementById('status').innerText.includes({json.dumps(text)})")
+
+
+@contextmanager
+def answering(browser, folder, questions, settings=None, **more):
+    """A store, its page, and a browser that is in."""
+    with Store(folder / "answers.sqlite") as store:
+        store.put(questions)
+        chosen = settings or Settings(classes=("seven", "other"))
+        with (
+            serve(store.path, chosen) as running,
+            opened(browser, running.links["me"], **more) as visit,
+        ):
+            yield store, running, visit
+
+
+def test_every_kind_is_answered_by_keyboard_alone(browser, tmp_path):
+    with answering(browser, tmp_path, asked(tmp_path)) as (store, _, visit):
+        page = visit.page
+        shown(page)
+        page.keyboard.press(" ")
+        until(page, "document.getElementById('wave').ariaLabel.includes('3.0 seconds')")
+        press(page, "2")
+        assert page.inner_text("#output") == "seven"
+        press(page, "x", "2")  # no answer: nothing to hear or see
+        page.keyboard.press("/")
+        page.keyboard.type("age 97")
+        assert page.inner_text("[role=status].soft") == "1 of 100 classes"
+        press(page, "Enter")
+        assert page.evaluate("document.activeElement.id") == "text"
+        page.keyboard.type(" down")
+        assert page.inner_text(".changes ins") == "down"
+        press(page, "Control+Enter")
+        page.keyboard.press("Control+Enter")
+        says(page, "The text is empty")
+        page.keyboard.type("xu 1 ")  # letters are no shortcuts here
+        press(page, "Control+Enter")
+        for _ in range(3):
+            page.keyboard.press("Shift+ArrowLeft")
+        says(page, "The question is about 0.50 s to 2.50 s: the boundary stays inside.")
+        assert page.inner_text(".bounds .clipped") == "0.50 s"
+        page.keyboard.press("ArrowRight")  # the end of the first turn, 1.40 s
+        page.keyboard.press("n")
+        page.keyboard.type("new man")
+        page.keyboard.press("Enter")
+        page.keyboard.press("a")  # another turn, without a speaker
+        page.keyboard.press("Enter")
+        says(page, "Choose a speaker for turn 3 first.")
+        page.keyboard.press("Delete")
+        press(page, "Enter")
+        press(page, "1")
+        page.keyboard.press("3")
+        page.keyboard.type(" sat")
+        press(page, "Control+Enter")
+        assert page.inner_text("#output") == "0.50 to 1.40 s: ann\n1.60 to 2.50 s: bob"
+        page.keyboard.press("3")
+        page.keyboard.press("2")  # the speaker, within the correction
+        page.keyboard.press("Enter")
+        says(page, "You have answered everything. Thank you.")
+        assert visit.faults == []
+        rows = {row.key: row for row in store.answers()}
+        said = {key: row.label or row.refusal or row.verdict for key, row in rows.items()}
+        assert said == {
+            "classes": "other",
+            "guessed": "nothing to hear or see",
+            "many": "language 97",
+            "text": "the cat sat down",
+            "typed": "xu 1",
+            "region": "0.5 1.45 new_man|1.6 2.5 bob",
+            "right": "right",
+            "wrong": "the cat sat",
+            "turns": "0.5 1.4 eve|1.6 2.5 bob",
+        }
+        assert [rows[key].words for key in ("text", "typed", "right")] == [4, 2, 0]
+        assert [rows[key].actions for key in ("text", "typed", "right")] == [1, 2, 1]
+        check_events(store)
+
+
+def check_events(store):
+    """What a walk leaves behind: each presentation has its events, in order; no key is told."""
+    (events,) = store.history()
+    assert [event.seq for event in events] == [*range(len(events))]
+    assert all(one.mono <= other.mono for one, other in pairwise(events))
+    for presentation in store.presentations():
+        kinds = [e.kind for e in events if e.pid == presentation.pid]
+        assert (kinds[0], kinds[-1]) == ("shown", "answer")
+        assert kinds.count("key") >= 1
+    kinds = {event.kind for event in events}
+    assert {"visible", "focus", "key", "play"} <= kinds
+    assert kinds & {"pause", "ended"}
+    assert all(e.data is None for e in events if e.kind not in ("play", "pause", "ended", "beat"))
+
+
+def test_answers_are_taken_back_and_what_was_learnt_from_stays(browser, tmp_path):
+    names = ("classes", "right", "guessed")
+    settings = Settings(classes=("seven", "other"), live=True, budget_seconds=60)
+    with answering(browser, tmp_path, asked(tmp_path, *names), settings) as (store, _, visit):
+        page = visit.page
+        press(page, "1")
+        press(page, "2")
+        assert press(page, "u")  # from the third question back to the second
+        assert page.inner_text("#ask") == "Is it right?"
+        says(page, "Taken back.")
+        press(page, "1")
+        page.keyboard.press("1")
+        says(page, "The system is learning. The next question comes by itself.")
+        until(page, "!document.getElementById('more').hidden")
+        assert press(page, "u")
+        page.keyboard.press("2")
+        says(page, "The system is learning")
+        for name in names:
+            store.take(name)
+        page.keyboard.press("u")
+        says(page, "The system has learnt from it: this answer cannot be taken back.")
+        store.set_meta(note="Batch 2", spent=12)
+        store.put([Asked(key="later", kind="classes", payload={"ask": "And now?"}, batch=1)])
+        until(page, "document.getElementById('ask').innerText === 'And now?'")
+        says(page, "The system has learnt from your answers.")
+        assert page.inner_text("#progress") == "Batch 2, 3 answered"
+        assert page.inner_text("#budget").endswith("of 60 s used")
+        assert int(page.inner_text("#budget").split()[0]) >= 12
+        page.click("#stop")
+        says(page, "Stopped. Your answers are kept.")
+        assert store.meta("state") == "stopped"
+        store.set_meta(state="open")
+        page.click("#go-on")
+        until(page, "!document.getElementById('item').hidden")
+        page.keyboard.press("1")
+        says(page, "The system is learning")
+        store.set_meta(state="done")
+        says(page, "All done. Thank you.")
+        rows = {row.key: (row.label or row.verdict, row.revision) for row in store.answers()}
+        assert rows == {
+            "classes": ("seven", 0),
+            "right": ("right", 1),
+            "guessed": ("other", 1),
+            "later": ("seven", 0),
+        }
+        assert "left" in {event.kind for events in store.history() for event in events}
+
+
+def test_nothing_is_lost_or_asked_twice(browser, tmp_path):
+    """Two tabs, no connection, a server that stops, a page that is killed."""
+    made = [Asked(key=str(k), kind="classes", payload={"ask": f"No. {k}?"}) for k in range(8)]
+    settings = Settings(classes=("seven", "other"))
+    with answering(browser, tmp_path, made, settings) as (store, running, visit):
+        one, context = visit.page, visit.page.context
+        press(one, "1")
+        # one tab at a time
+        two = context.new_page()
+        two.goto(running.address)
+        until(two, "!document.getElementById('elsewhere').hidden")
+        two.keyboard.press("1")
+        assert len(store.answers()) == 1
+        two.click("#claim")
+        assert two.inner_text("#ask") if shown(two) else None
+        until(one, "!document.getElementById('elsewhere').hidden")
+        one.keyboard.press("1")
+        press(two, "1")
+        assert len(store.answers()) == 2
+        # without a connection
+        context.set_offline(True)
+        two.keyboard.press("2")
+        says(two, "No connection. Your answer is kept here")
+        two.keyboard.press("1")  # not a second answer
+        context.set_offline(False)
+        until(two, "document.getElementById('ask').innerText === 'No. 3?'")
+        assert store.answers("2")[0].label == "other"
+        # the server stops, and comes back on the same port
+        running.stop()
+        two.keyboard.press("2")
+        says(two, "No connection")
+        with serve(store.path, settings) as again:
+            until(two, "document.getElementById('ask').innerText === 'No. 4?'")
+            # a page that was killed left an answer and events behind
+            pid = shown(two)
+            left = {"aid": "left" * 4, "pid": pid, "label": "other", "mono": 9.0, "wall": 1e9}
+            event = {"seq": 3, "kind": "key", "mono": 8.0, "wall": 1e9, "pid": pid}
+            ident = store.meta("id")
+            kept = {
+                f"truecost-answer-{ident}": {**left, "session": "killed-1"},
+                f"truecost-events-{ident}-killed-1": [event],
+            }
+            for key, value in kept.items():
+                two.evaluate("([k, v]) => localStorage.setItem(k, v)", [key, json.dumps(value)])
+            two.goto(again.address)
+            until(two, "document.getElementById('ask')?.innerText === 'No. 5?'")
+            assert store.answers("4")[0].label == "other"
+            assert "killed-1" in {events[0].session for events in store.history()}
+            left = two.evaluate("Object.keys(localStorage).filter((k) => k.includes('killed'))")
+            assert left == []
+            assert again.address == running.address
+            rows = store.answers()
+            assert [row.key for row in rows] == ["0", "1", "2", "3", "4"]
+            assert store.progress().done == 5
+            store.forget("me")
+            two.keyboard.press("1")
+            says(two, "The session has ended: run the command again and open its link.")
+            two.close()
+
+
+VIEWS = [(1280, "light"), (360, "dark"), (1280, "dark"), (360, "light")]
+
+
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    [VIEWS[0], VIEWS[1], *(pytest.param(*view, marks=pytest.mark.long) for view in VIEWS[2:])],
+)
+def test_every_kind_is_legible_and_named_in_every_view(browser, tmp_path, width, scheme):
+    settings = Settings(classes=("seven", "a class with a long name"), budget_seconds=60)
+    more = {"width": width, "scheme": scheme, "bypass_csp": True}  # for axe
+    names = questions(tmp_path)
+    with answering(browser, tmp_path, asked(tmp_path), settings, **more) as (_, _, visit):
+        page = visit.page
+        for name in names:
+            shown(page)
+            if name in ("wrong", "turns"):
+                page.keyboard.press("3")
+            if name in ("classes", "typed"):
+                page.click("#refuse")
+            check_view(visit)
+            if page.get_attribute("#refuse", "aria-expanded") == "false":
+                page.click("#refuse")
+            before = shown(page)
+            page.click("#reasons button")
+            if name != "turns":
+                until(page, PAINTED, before)
+        says(page, "You have answered everything.")
+        check_view(visit)
+        assert visit.faults == []
+
+
+def check_view(visit):
+    """No sideways scrolling, legible texts, controls with names that a finger can hit."""
+    widths = visit.measure("widths")
+    assert widths["content"] <= widths["window"]
+    texts = visit.measure("texts")
+    assert [t for t in texts if t["contrast"] < LEAST_CONTRAST or t["size"] < 11] == []
+    assert visit.measure("small") == []
+    tree = visit.tree()
+    assert [n for n in tree if n["role"] in CONTROLS and not n["name"].strip()] == []
+    assert {"main", "heading", "status"} <= {n["role"] for n in tree}
+    if AXE.is_file():
+        found = visit.axe()
+        assert [(f["id"], [n["html"][:120] for n in f["nodes"]]) for f in found] == []
+
+
+def test_what_is_in_the_page_s_texts_is_shown_as_it_is(browser, tmp_path):
+    markup = "<img src=x onerror=alert(1)> & <b>bold</b>"
+    seen = {"ask": markup, "source": markup, "output": markup, "classes": [markup, "b"]}
+    with answering(browser, tmp_path, [Asked(key="k", kind="classes", payload=seen)]) as (
+        _,
+        _,
+        visit,
+    ):
+        shown(visit.page)
+        for place in ("#ask", "#source", "#output"):
+            assert visit.page.inner_text(place) == markup
+        assert visit.faults == []
+
+
+def test_a_sound_that_cannot_be_played_is_said(browser, tmp_path):
+    (tmp_path / "a.wav").write_bytes(b"RIFF, but no sound")
+    made = [Asked(key="k", kind="classes", media=str(tmp_path / "a.wav"))]
+    with answering(browser, tmp_path, made) as (store, _, visit):
+        shown(visit.page)
+        says(visit.page, "The sound cannot be played.")
+        visit.page.keyboard.press("x")
+        visit.page.keyboard.press("3")
+        says(visit.page, "You have answered everything.")
+        assert store.answers()[0].refusal == "bad quality"
+
+
+def test_single_keys_can_be_switched_off(browser, tmp_path):
+    with answering(browser, tmp_path, asked(tmp_path, "right", "classes")) as (
+        store,
+        running,
+        visit,
+    ):
+        page = visit.page
+        shown(page)
+        page.click("#keys")
+        page.keyboard.press("Tab")
+        page.keyboard.press("1")
+        page.goto(running.address)
+        shown(page)
+        page.keyboard.press("1")
+        assert store.answers() == []
+        before = shown(page)
+        page.click("#editor button")
+        until(page, PAINTED, before)
+        assert store.answers()[0].verdict == "right"
