@@ -201,9 +201,9 @@ def slowly(events, how):
         for before, event in itertools.pairwise(events):
             visible = {"visible": True, "hidden": False}.get(before.kind, visible)
             gained = (event.wall - before.wall) - (event.mono - before.mono) > 2
-            if before.mono <= second < event.mono:
-                if gained or (visible and event.mono - before.mono > 15):
-                    return True
+            unseen = gained or (visible and event.mono - before.mono > 15)
+            if unseen and before.mono <= second < event.mono:
+                return True
             frozen = event.mono if event.kind == "freeze" else frozen
             if event.kind == "resume" and frozen is not None:
                 if frozen <= second < event.mono:
