@@ -203,8 +203,8 @@ SAID: dict[Name, str] = {
     "lifelong": "two classifiers of handwritten digits over 15 days, with two new digits every "
     "third day and 6 questions to a person a day: one forgets, one rehearses (scikit-learn's "
     "digits)",
-    "person": "you say which of ten handwritten digits are sevens, on a page of this machine, and a "
-    "detector learns from it (digits of scikit-learn)",
+    "person": "you say which of ten handwritten digits are sevens, on a page of this machine, and "
+    "a detector learns from it (digits of scikit-learn)",
 }
 SHOWN: dict[Name, str] = {"person": "truecost.person.demo:images"}  # makes what people see
 

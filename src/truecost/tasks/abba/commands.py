@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import Parameter
 
 from truecost.cli import verbs
-from truecost.cli.options import Given, Hidden, Output, Switch, Target, keys_of, parsed
+from truecost.cli.options import Given, Hidden, Names, Output, Switch, Target, keys_of, parsed
 from truecost.cli.tables import Columns, Layout, dim_cells, dims_shown, marks_of, values
 from truecost.cli.writing import ToFile, aside, check_file, to_standard_output, write_table
 from truecost.core.digits import between, figure, items_of
@@ -156,6 +156,8 @@ class ChosenFile(ItemFile):
     """File for the items to label, with an empty column to fill in; - for standard output."""
     every: Switch = False
     """Write every item with its state and inclusion probability, those left out too."""
+    keep: Names = ()
+    """Column of the log to write too, such as that of the sounds; may be repeated."""
 
 
 @Parameter(name="*", group="Output")
@@ -208,7 +210,8 @@ def select(
     file = log_of(study, unlabelled=True, raw_machine=True)
     deployment = file.deployment()
     found = choose(deployment, **how)
-    chosen = Table(file.table.source, to_fill_in(deployment, found, every=output.every))
+    items = file.with_columns(to_fill_in(deployment, found, every=output.every), output.keep)
+    chosen = Table(file.table.source, items)
     problems = (*deployment.problems, *found.problems)
     content, tables = {"deployment": deployment.name, **found.summary()}, _selection_tables(found)
     return _report(output, kind, chosen, "items", content, tables, problems)

@@ -14,7 +14,6 @@ from truecost.errors import InputError, TruecostError, UsageError, counted, firs
 from truecost.formats import Table
 from truecost.formats.table import filled, refuse_repeated, unit_columns
 from truecost.tasks.abba.records import (
-    ACCEPT_WORDS,
     ARMS,
     LABEL_WORDS,
     NO_CHANCE,
@@ -143,7 +142,7 @@ class Log:
                 f"--threshold-{name.lower()} goes with scores, and column {column!r} holds "
                 f"decisions: map score_a and score_b, or leave it out"
             )
-        codes, texts, _ = self.rows.coded(column, key, ACCEPT_WORDS)
+        codes, texts, _ = self.rows.coded(column, key, LABEL_WORDS)
         what = f"neither 1 nor 0 (column {column!r}: whether {name} accepts)"
         self.rows.refuse(np.isnan(codes), ("decision", "are", what), values=texts)
         return Model(codes == 1)

@@ -228,8 +228,8 @@ class Deployment(Rows):
 Mask = npt.NDArray[np.bool_]
 Values = Sequence[Any] | npt.NDArray[Any] | pl.Series | None
 ARM_WORDS = {"a": 0.0, "b": 1.0}  # in lower case, as all words here
-LABEL_WORDS = {"0": 0.0, "1": 1.0, "0.0": 0.0, "1.0": 1.0, "false": 0.0, "true": 1.0}
-ACCEPT_WORDS = LABEL_WORDS | {"no": 0.0, "yes": 1.0}
+NOS, YESES = ("0", "0.0", "false", "no"), ("1", "1.0", "true", "yes")
+LABEL_WORDS = dict.fromkeys(NOS, 0.0) | dict.fromkeys(YESES, 1.0)
 NO_CHANCE = "a label and no inclusion probability"
 
 

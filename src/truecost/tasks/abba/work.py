@@ -93,6 +93,17 @@ class LogFile:
             return Joined(self.table)
         return join_labels(self.table, self.labels, self.options)
 
+    def with_columns(self, items: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+        """Items with further columns of the log, behind their id: UsageError for what it lacks."""
+        for name in names:
+            self.table.require(name, "kept")
+            if name in items.columns:
+                raise UsageError(f"--keep {name}: the file to label has a column of that name")
+        ids = Log(self.table, self.options).ids.alias("id")
+        kept = [self.table.texts(name, "kept").alias(name) for name in names]
+        joined = items.join(pl.DataFrame([ids, *kept]), on="id", how="left", maintain_order="left")
+        return joined.select("id", *names, *(c for c in items.columns if c != "id"))
+
     def deployment(self) -> Deployment:
         """The checked items; UsageError and InputError as `load` and `join_labels` say."""
         joined = self.joined
