@@ -86,6 +86,7 @@ class Site:
         self.store, self.settings, self.people, self.secure = store, settings, {*people}, secure
         self.cookie = f"truecost-{store.meta('id')}"  # cookies do not tell ports apart
         self.away: set[str] = set()
+        self.closing = False  # nobody is kept waiting any more
         self.files = {path.name: path.read_bytes() for path in FILES.iterdir()}
 
     def application(self, origins: frozenset[str]) -> Guard:
@@ -205,7 +206,7 @@ class Site:
         self.away.discard(person)
         end = time.monotonic() + sent.wait
         told: dict[str, Any] = await _away(self._told, person, sent.session)
-        while told["question"] is None and told["state"] == "open" and time.monotonic() < end:
+        while told["question"] is None and told["state"] == "open" and not self._over(end):
             await asyncio.sleep(POLL)
             if await _away(self._changed, person):
                 told = await _away(self._told, person, sent.session)
@@ -252,6 +253,9 @@ class Site:
         if self.people <= self.away:
             await _away(lambda: self.store.set_meta(state="stopped"))
         return {"said": "stopped"}
+
+    def _over(self, end: float) -> bool:
+        return self.closing or time.monotonic() > end
 
     async def _person(self, request: "Request") -> str | None:
         person: str | None = await _away(self.store.who, request.cookies.get(self.cookie))

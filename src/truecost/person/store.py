@@ -81,14 +81,17 @@ class Store:
 
     Examples
     --------
+    >>> import tempfile
     >>> from truecost.person.store import Asked, Given, Store
-    >>> with Store(getfixture("tmp_path") / "answers.sqlite") as store:
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with Store(f"{folder.name}/answers.sqlite") as store:
     ...     store.put([Asked(key="clip 1", kind="classes", payload={"ask": "Yes or no?"})])
     ...     shown = store.next("ann", session="s")
     ...     store.answer("ann", Given(aid="a", pid=shown.pid, label="yes"))
     ...     store.answers()[0].label
     'new'
     'yes'
+    >>> folder.cleanup()
     """
 
     def __init__(self, path: str | Path) -> None:
