@@ -215,23 +215,23 @@ class Site:
     async def answer(self, person: str, sent: AnswerSent) -> "Response":
         """Keep an answer and the events before it."""
 
-        def kept() -> tuple[str, dict[str, Any] | None]:
-            self.store.events(person, sent.session, sent.events)
-            said = self.store.answer(person, given)
-            wanted = sent.next and said in ("new", "same")
-            return said, self._told(person, sent.session) if wanted else None
-
-        found = await _away(self.store.asked, sent.pid)
-        if found is None:
-            return _json({"said": "unknown"}, 404)
-        try:
+        def kept() -> "Response":
+            found = self.store.asked(sent.pid)
+            if found is None:
+                return _json({"said": "unknown"}, 404)
             classes, refusals = self.settings.classes, self.settings.refusals
-            kind, seen = found[0], self._visible(*found)
-            given = await _away(given_of, sent, kind, seen, classes, refusals)
-        except InputError as error:
-            return _error(str(error), 422)
-        said, following = await _away(kept)
-        return _json({"said": said, "next": following}, STATUS.get(said, 409))
+            try:
+                kind, seen = found[0], self._visible(*found)
+                given = given_of(sent, kind, seen, classes, refusals)
+            except InputError as error:
+                return _error(str(error), 422)
+            said = self.store.answer(person, given, sent.session, sent.events)
+            wanted = sent.next and said in ("new", "same")
+            following = self._told(person, sent.session) if wanted else None
+            return _json({"said": said, "next": following}, STATUS.get(said, 409))
+
+        answer: Response = await _away(kept)
+        return answer
 
     async def events(self, person: str, sent: EventsSent) -> "Response":
         """Keep events."""
