@@ -10,6 +10,7 @@ from benchmarks import (
     intervals,
     lifelong,
     pages,
+    person,
     points,
     protocol,
     sequences,
@@ -26,6 +27,7 @@ PARTS = {  # that can be run alone
     "lifelong": lifelong.report,
     "protocol": protocol.report,
     "pages": pages.report,
+    "person": person.report,
 }
 FIRST = {"nec": "NEC", "eer": "EER, convex hull", "points": "ROC + 4 measures"}
 

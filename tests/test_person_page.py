@@ -284,8 +284,8 @@ def test_nothing_is_lost_or_asked_twice(browser, tmp_path):
             event = {"seq": 3, "kind": "key", "mono": 8.0, "wall": 1e9, "pid": pid}
             ident = store.meta("id")
             kept = {
-                f"truecost-answer-{ident}": {**left, "session": "killed-1"},
-                f"truecost-events-{ident}-killed-1": [event],
+                f"truecost-answer-{ident}-me": {**left, "session": "killed-1"},
+                f"truecost-events-{ident}-me-killed-1": [event],
             }
             for key, value in kept.items():
                 two.evaluate("([k, v]) => localStorage.setItem(k, v)", [key, json.dumps(value)])

@@ -492,6 +492,19 @@ def test_people_have_names(path, people):
         serve(path, SETTINGS, people=people)
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"classes": ("a", "b", "a")}, "classes: a stand there twice"),
+        ({"classes": ("a", "b"), "keys": ("x", "x")}, "keys: x stand there twice"),
+        ({"classes": ("a", "b"), "keys": ("x",)}, "1 key for 2 classes"),
+    ],
+)
+def test_classes_and_keys_stand_for_one(path, settings, said):
+    with pytest.raises(UsageError, match=said):
+        serve(path, Settings(**settings))
+
+
 def test_a_missing_package_says_what_to_install(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(UsageError, match=r"pip install 'truecost\[person\]'"):

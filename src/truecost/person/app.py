@@ -86,6 +86,7 @@ class Site:
         self.store, self.settings, self.people, self.secure = store, settings, {*people}, secure
         self.cookie = f"truecost-{store.meta('id')}"  # cookies do not tell ports apart
         self.away: set[str] = set()
+        self.closing = False  # nobody is kept waiting any more
         self.files = {path.name: path.read_bytes() for path in FILES.iterdir()}
 
     def application(self, origins: frozenset[str]) -> Guard:
@@ -205,7 +206,7 @@ class Site:
         self.away.discard(person)
         end = time.monotonic() + sent.wait
         told: dict[str, Any] = await _away(self._told, person, sent.session)
-        while told["question"] is None and told["state"] == "open" and time.monotonic() < end:
+        while told["question"] is None and told["state"] == "open" and not self._over(end):
             await asyncio.sleep(POLL)
             if await _away(self._changed, person):
                 told = await _away(self._told, person, sent.session)
@@ -214,23 +215,23 @@ class Site:
     async def answer(self, person: str, sent: AnswerSent) -> "Response":
         """Keep an answer and the events before it."""
 
-        def kept() -> tuple[str, dict[str, Any] | None]:
-            self.store.events(person, sent.session, sent.events)
-            said = self.store.answer(person, given)
-            wanted = sent.next and said in ("new", "same")
-            return said, self._told(person, sent.session) if wanted else None
-
-        found = await _away(self.store.asked, sent.pid)
-        if found is None:
-            return _json({"said": "unknown"}, 404)
-        try:
+        def kept() -> "Response":
+            found = self.store.asked(sent.pid)
+            if found is None:
+                return _json({"said": "unknown"}, 404)
             classes, refusals = self.settings.classes, self.settings.refusals
-            kind, seen = found[0], self._visible(*found)
-            given = await _away(given_of, sent, kind, seen, classes, refusals)
-        except InputError as error:
-            return _error(str(error), 422)
-        said, following = await _away(kept)
-        return _json({"said": said, "next": following}, STATUS.get(said, 409))
+            try:
+                kind, seen = found[0], self._visible(*found)
+                given = given_of(sent, kind, seen, classes, refusals)
+            except InputError as error:
+                return _error(str(error), 422)
+            said = self.store.answer(person, given, sent.session, sent.events)
+            wanted = sent.next and said in ("new", "same")
+            following = self._told(person, sent.session) if wanted else None
+            return _json({"said": said, "next": following}, STATUS.get(said, 409))
+
+        answer: Response = await _away(kept)
+        return answer
 
     async def events(self, person: str, sent: EventsSent) -> "Response":
         """Keep events."""
@@ -252,6 +253,9 @@ class Site:
         if self.people <= self.away:
             await _away(lambda: self.store.set_meta(state="stopped"))
         return {"said": "stopped"}
+
+    def _over(self, end: float) -> bool:
+        return self.closing or time.monotonic() > end
 
     async def _person(self, request: "Request") -> str | None:
         person: str | None = await _away(self.store.who, request.cookies.get(self.cookie))

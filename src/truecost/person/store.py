@@ -34,7 +34,17 @@ from truecost.person.records import (
     Row,
     Seen,
 )
-from truecost.person.tables import connected, count_answers, faults, tally
+from truecost.person.tables import (
+    FREE,
+    LEASED,
+    WAITING,
+    connected,
+    count_answers,
+    end_leases,
+    faults,
+    keep_events,
+    tally,
+)
 
 __all__ = [
     "Asked",
@@ -49,23 +59,6 @@ __all__ = [
     "Store",
 ]
 LEASE = 600.0  # seconds that a question is kept for whom it is shown to
-FREE = """
-SELECT qid FROM question q INDEXED BY question_open
-WHERE state = 'open' AND (given < overlap OR gold IS NOT NULL) AND qid <> :but
-AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = q.qid AND a.person = :person AND a.current = 1)
-AND (gold IS NOT NULL OR given + (SELECT COUNT(DISTINCT s.person) FROM shown s
-    WHERE s.qid = q.qid AND s.person <> :person AND s.until > :now) < overlap)
-ORDER BY batch, rank LIMIT :most"""
-LEASED = """
-SELECT s.qid FROM shown s INDEXED BY shown_person JOIN question q USING (qid)
-WHERE s.person = :person AND s.until > :now AND q.state = 'open'
-AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = s.qid AND a.person = :person AND a.current = 1)
-ORDER BY s.rowid DESC LIMIT 1"""
-WAITING = """
-SELECT 1 FROM question q INDEXED BY question_open
-WHERE state = 'open' AND (given < overlap OR gold IS NOT NULL)
-AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = q.qid AND a.person = ? AND a.current = 1)
-LIMIT 1"""
 ANSWERS = """
 SELECT q.key, q.qid, person, pid, revision, label, verdict, refusal, words, actions, gold, t
 FROM answer JOIN question q USING (qid) WHERE current = 1"""
@@ -81,14 +74,17 @@ class Store:
 
     Examples
     --------
+    >>> import tempfile
     >>> from truecost.person.store import Asked, Given, Store
-    >>> with Store(getfixture("tmp_path") / "answers.sqlite") as store:
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with Store(f"{folder.name}/answers.sqlite") as store:
     ...     store.put([Asked(key="clip 1", kind="classes", payload={"ask": "Yes or no?"})])
     ...     shown = store.next("ann", session="s")
     ...     store.answer("ann", Given(aid="a", pid=shown.pid, label="yes"))
     ...     store.answers()[0].label
     'new'
     'yes'
+    >>> folder.cleanup()
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -224,8 +220,10 @@ class Store:
         """Whether a question has room for a person when others leave it."""
         return bool(self._rows(WAITING, person))
 
-    def answer(self, person: str, given: Given) -> str:
-        """Keep an answer.
+    def answer(
+        self, person: str, given: Given, session: str = "", events: Sequence[Event] = ()
+    ) -> str:
+        """Keep an answer, and the events of a session that came with it.
 
         Returns
         -------
@@ -236,6 +234,7 @@ class Store:
         """
         now = time.time()
         with self._writing() as db:
+            keep_events(db, person, session, events, now)
             known = db.execute(
                 "SELECT person, pid, label, verdict, refusal FROM answer WHERE aid = ?",
                 (given.aid,),
@@ -256,7 +255,7 @@ class Store:
             if state == "taken" or current:
                 return "taken" if state == "taken" else "answered"
             count_answers(db, qid, person, 1)
-            _end_leases(db, person, qid)
+            end_leases(db, person, qid)
             row = (given.aid, qid, person, given.pid, revision, given.label, given.verdict)
             more = (given.refusal, given.words, given.actions, given.mono, given.wall, now)
             db.execute(
@@ -288,11 +287,8 @@ class Store:
 
     def events(self, person: str, session: str, events: Sequence[Event]) -> None:
         """Keep raw events; those that are there already are left alone."""
-        now = time.time()
-        rows = [(session, e.seq, person, e.pid, e.kind, e.mono, e.wall, now, e.at) for e in events]
-        sql = "INSERT INTO event VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
         with self._writing() as db:
-            db.executemany(sql, rows)
+            keep_events(db, person, session, events, time.time())
 
     def media(self, address: str) -> tuple[str | None, str | None, tuple[float, float] | None]:
         """Sound, picture and stretch of the sound behind an address; None where there is none."""
@@ -393,17 +389,11 @@ class Store:
     @staticmethod
     def _show(db: sqlite3.Connection, qid: int, person: str, session: str, now: float) -> str:
         """A presentation, which alone has the lease from now on."""
-        _end_leases(db, person, qid)
+        end_leases(db, person, qid)
         pid = os.urandom(9).hex()
         row = (pid, qid, person, session, now, now + LEASE)
         db.execute("INSERT INTO shown VALUES(?, ?, ?, ?, ?, ?)", row)
         return pid
-
-
-def _end_leases(db: sqlite3.Connection, person: str, qid: int) -> None:
-    """Of a person on a question."""
-    sql = "UPDATE shown SET until = 0 WHERE qid = ? AND person = ? AND until > 0"
-    db.execute(sql, (qid, person))
 
 
 def _presented(db: sqlite3.Connection, pid: str, qid: int, ahead: int | None) -> Presented:

@@ -1,4 +1,5 @@
-"""The tables of a store, and how its file is opened: every fault of it is an InputError.
+"""The tables of a store, who is next, and how the file is opened: every fault of it is an
+InputError.
 
 `shown` leases a question to a person until a time; `given` counts the current answers of a
 question. Who is next is found with the partial index `question_open`: sorting all questions under
@@ -8,11 +9,12 @@ every answer.
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from truecost.errors import InputError
+from truecost.person.records import Event
 
 APPLICATION, VERSION = 0x74727563, 1  # "truc", and the format of the tables
 BUSY = 10.0  # seconds that a writer waits for another
@@ -41,6 +43,23 @@ CREATE TABLE event(session TEXT NOT NULL, seq INTEGER NOT NULL, person TEXT NOT 
     PRIMARY KEY(session, seq)) WITHOUT ROWID;
 CREATE TABLE tally(name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID
 """
+FREE = """
+SELECT qid FROM question q INDEXED BY question_open
+WHERE state = 'open' AND (given < overlap OR gold IS NOT NULL) AND qid <> :but
+AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = q.qid AND a.person = :person AND a.current = 1)
+AND (gold IS NOT NULL OR given + (SELECT COUNT(DISTINCT s.person) FROM shown s
+    WHERE s.qid = q.qid AND s.person <> :person AND s.until > :now) < overlap)
+ORDER BY batch, rank LIMIT :most"""
+LEASED = """
+SELECT s.qid FROM shown s INDEXED BY shown_person JOIN question q USING (qid)
+WHERE s.person = :person AND s.until > :now AND q.state = 'open'
+AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = s.qid AND a.person = :person AND a.current = 1)
+ORDER BY s.rowid DESC LIMIT 1"""
+WAITING = """
+SELECT 1 FROM question q INDEXED BY question_open
+WHERE state = 'open' AND (given < overlap OR gold IS NOT NULL)
+AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = q.qid AND a.person = ? AND a.current = 1)
+LIMIT 1"""
 ADVICE = {  # what to do, by the code of the fault
     sqlite3.SQLITE_FULL: "the disk is full: make room and go on; every acknowledged answer is kept",
     sqlite3.SQLITE_IOERR: "the disk cannot be written or read: make room, or mend it, and go on; "
@@ -152,3 +171,18 @@ def count_answers(db: sqlite3.Connection, qid: int, person: str, by: int) -> Non
     tally(db, "done", (given + by > 0) - (given > 0))
     tally(db, "full", (given + by >= overlap) - (given >= overlap))
     tally(db, f"by {person}", by)
+
+
+def end_leases(db: sqlite3.Connection, person: str, qid: int) -> None:
+    """End what a person has leased of a question."""
+    sql = "UPDATE shown SET until = 0 WHERE qid = ? AND person = ? AND until > 0"
+    db.execute(sql, (qid, person))
+
+
+def keep_events(
+    db: sqlite3.Connection, person: str, session: str, events: Sequence[Event], now: float
+) -> None:
+    """Keep events; those that are there already are left alone."""
+    rows = [(session, e.seq, person, e.pid, e.kind, e.mono, e.wall, now, e.at) for e in events]
+    sql = "INSERT INTO event VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+    db.executemany(sql, rows)

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
-from truecost.errors import InputError, UsageError, need
+from truecost.errors import InputError, UsageError, counted, first_five, need
 from truecost.formats.publishing import locked
 from truecost.person.app import Settings, Site
 from truecost.person.store import Store
@@ -47,6 +47,7 @@ class Page:
 
     links: dict[str, str]
     address: str
+    _site: Site
     _server: "uvicorn.Server"
     _thread: threading.Thread
     _held: ExitStack = field(repr=False)
@@ -58,7 +59,7 @@ class Page:
 
     def stop(self) -> None:
         """Stop serving; pages that are open keep what they could not send."""
-        self._server.should_exit = True
+        self._site.closing = self._server.should_exit = True
         self._thread.join()
         self._held.close()
 
@@ -114,6 +115,7 @@ def serve(
     need("starlette", "person")
 
     names = _checked_people(people)
+    _check_settings(settings)
     scheme = _checked_host(host, tls_cert, tls_key, proxy)
     with ExitStack() as held:
         _hold(Path(store_path), held)
@@ -150,7 +152,7 @@ def serve(
         thread.start()
         while not server.started and thread.is_alive():
             time.sleep(0.005)
-        return Page(links, f"{origins[0]}/", server, thread, held.pop_all())
+        return Page(links, f"{origins[0]}/", site, server, thread, held.pop_all())
 
 
 def _checked_people(people: Sequence[str]) -> tuple[str, ...]:
@@ -161,6 +163,19 @@ def _checked_people(people: Sequence[str]) -> tuple[str, ...]:
             f"people are {', '.join(map(repr, names))}: give one name or more, each once"
         )
     return names
+
+
+def _check_settings(settings: Settings) -> None:
+    """UsageError when a class or a key stands for two."""
+    for what, given in (("classes", settings.classes), ("keys", settings.keys)):
+        twice = sorted({name for name in given if given.count(name) > 1})
+        if twice:
+            raise UsageError(f"{what}: {first_five(twice)} stand there twice: give each once")
+    if settings.keys and len(settings.keys) != len(settings.classes):
+        raise UsageError(
+            f"keys: {counted(len(settings.keys), 'key')} for "
+            f"{counted(len(settings.classes), 'class')}: give one for each, or none"
+        )
 
 
 def _checked_host(host: str, cert: str | None, key: str | None, proxy: str | None) -> str:

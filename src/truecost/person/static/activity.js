@@ -83,14 +83,19 @@ export function look() {
   saw = { visible, focus };
 }
 
-/** Begin: `tab.owns()` tells whether answers are taken here, `tab.at()` where a sound plays. */
-export async function begin(store, tab) {
-  const prefix = `truecost-events-${store}-`;
+/** Begin; `whose`: the store and the person. `tab.owns()` tells whether answers are taken here, `tab.at()` where a sound plays. */
+export async function begin(whose, tab) {
+  const prefix = `truecost-events-${whose}-`;
   place = prefix + session;
   owns = tab.owns;
   playing = tab.at;
-  document.addEventListener("keydown", (e) => note("key", { stamp: e.timeStamp }), true);
-  let moved = -1e9;
+  let moved = -1e9, held = -1e9;
+  const pressed = (e) => {
+    if (e.repeat && e.timeStamp - held < 1000) return; // a key that is held: once a second
+    held = e.timeStamp;
+    note("key", { stamp: e.timeStamp });
+  };
+  document.addEventListener("keydown", pressed, true);
   for (const kind of ["pointerdown", "pointermove", "wheel", "touchstart", "scroll"]) {
     const seen = (e) => {
       if (kind !== "pointerdown" && e.timeStamp - moved < 1000) return; // once a second

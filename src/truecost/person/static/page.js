@@ -20,6 +20,7 @@ const ENDED = {
 
 let settings = {};
 let store = "";
+let person = "";
 let question = null;
 let editor = null;
 let heard = null; // the sound of the question, decoded
@@ -36,7 +37,7 @@ let waited = false; // for the system, which was learning
 const say = (text) => {
   if ($("status").textContent !== text) $("status").textContent = text;
 };
-const unsentKey = () => `truecost-answer-${store}`;
+const unsentKey = () => `truecost-answer-${store}-${person}`;
 
 // Answers
 
@@ -359,13 +360,13 @@ async function begin() {
     return;
   }
   const said = await response.json();
-  ({ settings, store } = said);
+  ({ settings, store, person } = said);
   document.title = $("title").textContent = settings.title;
   $("keys").checked = localStorage.getItem("truecost-keys") !== "off";
   const reasons = settings.refusals.map((reason, k) => button(reason, String(k + 1), () => give({ refusal: reason })));
   $("reasons").replaceChildren(...reasons);
   setInterval(budget, 500);
-  await activity.begin(store, { owns: () => own, at: sound.at });
+  await activity.begin(`${store}-${person}`, { owns: () => own, at: sound.at });
   claim(false);
 }
 
