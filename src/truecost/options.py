@@ -167,8 +167,9 @@ class Declared:
 
     @property
     def flag(self) -> str:
-        """As the command line has it: `--block-length`."""
-        return f"--{self.name.replace('_', '-')}"
+        """As the command line has it: `--block-length`; `--price miss=...` of an entry of a flag."""
+        entry = getattr(self.owner, "__entry_of__", "")
+        return f"--{entry} {self.key}=..." if entry else f"--{self.name.replace('_', '-')}"
 
     @property
     def place(self) -> str:
@@ -344,10 +345,13 @@ class PartialTable(
         Its name in a study.
     __group__ : str
         The heading of its options in help; its name when empty.
+    __entry_of__ : str
+        The flag whose entries its keys are, `KEY=VALUE`; each is a flag of its own when empty.
     """
 
     __table__: ClassVar[str] = ""
     __group__: ClassVar[str] = ""
+    __entry_of__: ClassVar[str] = ""
 
     def given(self) -> dict[str, Any]:
         """The keys that were given."""

@@ -180,8 +180,8 @@ class Measure:
     detection : bool
         Whether it needs two classes of which one is the target.
     uses : tuple of str
-        What of the application enters the value: "costs", "prior". Parameters and signature of a
-        row say these only.
+        What of the application enters the value: "costs", "prior", "prices". Parameters and
+        signature of a row say these only.
     errors : {"misses", "false_alarms", ""}
         The errors that it counts, where it reads decisions; every kind when left out.
     minimum_of : str

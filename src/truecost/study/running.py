@@ -260,7 +260,9 @@ def refuse_unused(
     face = find_task(study.task)
     if not study.collections:
         refuse_idle(reader.facts)
-    if own := [study.own[name] for name in face.options if name in study.own]:
+    own: list[PartialTable] = [study.own[name] for name in face.options if name in study.own]
+    own += [study.prices] if study.prices.given() else []
+    if own:
         work = face.load()
         measures = {find(name, face.name).name for name in study.measures} or {
             measure.name for s in systems for measure in work.measures(s, scoring[s.name])

@@ -221,7 +221,7 @@ def asked_of(_: Search, scoring: Scoring) -> list[Measure]:
 
 def _require_application(application: Application, measures: Sequence[Measure]) -> None:
     """Refuse to weigh misses and false alarms that nobody gave a price."""
-    if any(m.uses for m in measures):
+    if any({"costs", "prior"} & {*m.uses} for m in measures):
         application.require_detection()
         if application.costs is None:
             raise UsageError(

@@ -1,0 +1,131 @@
+"""`[prices]`: what errors, people, computing and waiting cost, in one currency.
+
+The one table of prices: a study has it, `--price KEY=VALUE` and `prices={...}` fill it in, and an
+`Application` carries it to the measures (`truecost.core.costs`).
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Annotated, Any, ClassVar
+
+from truecost.errors import UsageError, near
+from truecost.options import Declared, Option, PartialTable, check
+
+COSTS = (  # the measures that take prices, what all costs first
+    *("total_cost", "cost_misses", "cost_false_alarms", "cost_errors"),
+    *("cost_person", "cost_computing", "cost_waiting"),
+)
+MONEY = {"measure": (*COSTS, "imlm_money")}
+
+
+class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[prices]`: what errors, people, computing and waiting cost, in one currency.
+
+    What has no price is left out of `total_cost`, and what has one has to be measured: no amount
+    that nobody measured counts as 0.
+    """
+
+    __table__: ClassVar[str] = "prices"
+    __entry_of__: ClassVar[str] = "price"
+
+    miss: Annotated[float | None, Option("Price of a missed target.", ge=0, needs=MONEY)] = None
+    false_alarm: Annotated[float | None, Option("Price of a false alarm.", ge=0, needs=MONEY)] = (
+        None
+    )
+    error: Annotated[
+        float | None,
+        Option(
+            "Price of a wrong class (times its entry in the cost matrix, where there is one), of a "
+            "wrong word, of an error of a number as large as the tolerance.",
+            ge=0,
+            needs=MONEY,
+        ),
+    ] = None
+    person: Annotated[
+        float | None, Option("Price of an hour of the person.", ge=0, needs=MONEY)
+    ] = None
+    cpu: Annotated[float | None, Option("Price of an hour of CPU.", ge=0, needs=MONEY)] = None
+    gpu: Annotated[float | None, Option("Price of an hour of GPU.", ge=0, needs=MONEY)] = None
+    memory: Annotated[
+        float | None,
+        Option("Price of a GB of memory for an hour (peak memory, 1e9 bytes).", ge=0, needs=MONEY),
+    ] = None
+    waiting: Annotated[
+        float | None,
+        Option("Price of an hour until an answer reaches who waits for it.", ge=0, needs=MONEY),
+    ] = None
+    currency: Annotated[
+        str | None, Option("Name of the currency, shown beside figures.", needs=MONEY)
+    ] = None
+
+    @property
+    def amounts(self) -> dict[str, float]:
+        """The prices that were given, by key."""
+        return {key: value for key, value in self.given().items() if key != "currency"}
+
+
+def _entries(text: str, flag: str) -> tuple[tuple[str, str], ...]:
+    """`KEY=VALUE`, or several separated by commas; UsageError of anything else."""
+    found = []
+    for part in text.split(","):
+        key, mark, value = (word.strip() for word in part.partition("="))
+        if not (key and mark and value):
+            raise UsageError(f"{flag} {text!r} is not understood: write KEY=VALUE, such as miss=5")
+        found.append((key, value))
+    return tuple(found)
+
+
+PRICE = Declared(
+    key="prices",
+    table="prices",
+    owner=Prices,
+    kind=dict[str, Any],
+    option=Option(
+        f"KEY=VALUE; may be repeated. Keys: {', '.join(Prices.__struct_fields__)}.",
+        flag="price",
+        group="Prices",
+        read=_entries,
+        repeat=True,
+    ),
+)
+
+
+def prices_of(
+    given: Mapping[str, Any] | Iterable[tuple[str, Any]], keys: Collection[str], task: str
+) -> Prices:
+    """Prices by key, numbers perhaps as texts, for a task that has some of the keys.
+
+    Raises
+    ------
+    UsageError
+        When a key is not known or goes with other tasks, or a price is no finite number from 0.
+    """
+    entries = [*(given.items() if isinstance(given, Mapping) else given)]
+    has = [key for key in Prices.__struct_fields__ if key in (*keys, "currency")]
+    for key, value in entries:
+        if not keys:
+            raise UsageError(f"--price {key}={value} does not go with {task}: leave it out")
+        if key not in has:
+            known = key in Prices.__struct_fields__
+            said = f"does not go with {task}" if known else f"is not known{near(key, has)}"
+            raise UsageError(f"--price {key}={value} {said}: {task} has {', '.join(has)}")
+    made = Prices(**{key: _value(key, value) for key, value in entries})
+    check(made)
+    return made
+
+
+def _value(key: str, value: Any) -> Any:
+    """A price as a number, the currency as it is."""
+    if key == "currency" and isinstance(value, str):
+        return value
+    number = None if key == "currency" or isinstance(value, bool) else _number(value)
+    if number is None:
+        what = "a name" if key == "currency" else "a number from 0"
+        raise UsageError(f"--price {key}={value} is not understood: give {what}")
+    return number
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
