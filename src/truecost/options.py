@@ -167,7 +167,7 @@ class Declared:
 
     @property
     def flag(self) -> str:
-        """As the command line has it: `--block-length`; `--price miss=...` of an entry of a flag."""
+        """As the command line has it: `--block-length`, or `--price miss=...` of an entry."""
         entry = getattr(self.owner, "__entry_of__", "")
         return f"--{entry} {self.key}=..." if entry else f"--{self.name.replace('_', '-')}"
 

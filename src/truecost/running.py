@@ -137,10 +137,9 @@ def compare_systems(
     rows = [score(t, s, masks, dims) for t, s in zip(same, scorings, strict=True)]
     pairs = [[*_side_by_side(other, rows[0])] for other in rows[1:]]
     found = [[compare(a, b) for a, b in of if a.measure not in SHARED] for of in pairs]
-    for other, of in zip(rows[1:], pairs, strict=True):
-        other[:] = [row for row in other if row.measure not in BREAK_EVEN]
-        other += break_evens(of)
-    return rows, found
+    kept = [[row for row in of if row.measure not in BREAK_EVEN] for of in rows[1:]]
+    turning = [[*own, *break_evens(of)] for own, of in zip(kept, pairs, strict=True)]
+    return [rows[0], *turning], found
 
 
 def _side_by_side(

@@ -20,6 +20,7 @@ from truecost.core.scoring import Scoring
 from truecost.core.subsets import empty_cells
 from truecost.errors import InputError, UsageError, checked, counted
 from truecost.formats import Table
+from truecost.options import PartialTable
 from truecost.running import compare_systems, pair, score, work_of
 from truecost.study.checking import check_task, refuse_idle
 from truecost.study.config import Study

@@ -241,17 +241,15 @@ def _defaults(online: Online, scoring: Scoring) -> tuple[str, ...]:
 
 def lacking(online: Online, how: StreamScoring) -> dict[str, str]:
     """What has no measurement in the logs, by key of its price, and how to get one."""
-    asked, before = online.questions, online.before
-    untimed = asked["seconds"].null_count() + before["count"].sum() - before["timed"].sum()
-    known = how.item_seconds is not None or untimed < asked.height + before["count"].sum()
-    found = (
-        {}
-        if known or not untimed
-        else {
-            "person": "no annotation was timed: log active_seconds with answer events, or state the "
-            "seconds of an item (--item-seconds)"
-        }
-    )
+    asked, before = online.questions, online.before.select("count", "timed").sum()
+    made = asked.height + int(before["count"][0])
+    timed = len(asked["seconds"].drop_nulls()) + int(before["timed"][0])
+    found = {}
+    if how.item_seconds is None and made and not timed:
+        found["person"] = (
+            "no annotation was timed: log active_seconds with answer events, or state the seconds "
+            "of an item (--item-seconds)"
+        )
     if not online.cpu_seconds:
         found["cpu"] = (
             "no CPU was recorded, so that it would cost nothing: log cpu_seconds with predict and "
@@ -311,7 +309,7 @@ class Rows:
             yield self._batch(Evidence(parts, outer=self.count.outer), gaps, "", places)
 
     @property
-    def took(self) -> dict[str, Tally]:
+    def took(self) -> dict[str, Part]:
         """What a run took that no event tells; CPU is counted with that of the events."""
         online = self.count.online
         runs = {k: v / len(online.seeds) for k, v in online.took.items() if k != "cpu"}
