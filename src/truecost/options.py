@@ -169,7 +169,9 @@ class Declared:
     def flag(self) -> str:
         """As the command line has it: `--block-length`, or `--price miss=...` of an entry."""
         entry = getattr(self.owner, "__entry_of__", "")
-        return f"--{entry} {self.key}=..." if entry else f"--{self.name.replace('_', '-')}"
+        if entry and not self.option.flag:
+            return f"--{entry} {self.key}=..."
+        return f"--{self.name.replace('_', '-')}"
 
     @property
     def place(self) -> str:

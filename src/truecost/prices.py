@@ -14,7 +14,11 @@ COSTS = (  # the measures that take prices, what all costs first
     *("total_cost", "cost_misses", "cost_false_alarms", "cost_errors"),
     *("cost_person", "cost_computing", "cost_waiting"),
 )
-MONEY = {"measure": (*COSTS, "imlm_money")}
+
+
+def _price(of: str, *measures: str) -> Option:
+    """The price of something, which enters what all costs and further measures."""
+    return Option(f"Price of {of}.", ge=0, needs={"measure": ("total_cost", *measures)})
 
 
 class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -27,34 +31,33 @@ class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     __table__: ClassVar[str] = "prices"
     __entry_of__: ClassVar[str] = "price"
 
-    miss: Annotated[float | None, Option("Price of a missed target.", ge=0, needs=MONEY)] = None
-    false_alarm: Annotated[float | None, Option("Price of a false alarm.", ge=0, needs=MONEY)] = (
-        None
-    )
+    miss: Annotated[float | None, _price("a missed target", "cost_misses")] = None
+    false_alarm: Annotated[float | None, _price("a false alarm", "cost_false_alarms")] = None
     error: Annotated[
         float | None,
-        Option(
-            "Price of a wrong class (times its entry in the cost matrix, where there is one), of a "
-            "wrong word, of an error of a number as large as the tolerance.",
-            ge=0,
-            needs=MONEY,
+        _price(
+            "a wrong class (times its entry in the cost matrix, where there is one), of a wrong "
+            "word, of an error of a number as large as the tolerance",
+            "cost_errors",
         ),
     ] = None
     person: Annotated[
-        float | None, Option("Price of an hour of the person.", ge=0, needs=MONEY)
+        float | None, _price("an hour of the person", "cost_person", "imlm_money")
     ] = None
-    cpu: Annotated[float | None, Option("Price of an hour of CPU.", ge=0, needs=MONEY)] = None
-    gpu: Annotated[float | None, Option("Price of an hour of GPU.", ge=0, needs=MONEY)] = None
+    cpu: Annotated[float | None, _price("an hour of CPU", "cost_computing", "imlm_money")] = None
+    gpu: Annotated[float | None, _price("an hour of GPU", "cost_computing")] = None
     memory: Annotated[
-        float | None,
-        Option("Price of a GB of memory for an hour (peak memory, 1e9 bytes).", ge=0, needs=MONEY),
+        float | None, _price("a GB of memory (peak, 1e9 bytes) for an hour", "cost_computing")
     ] = None
     waiting: Annotated[
-        float | None,
-        Option("Price of an hour until an answer reaches who waits for it.", ge=0, needs=MONEY),
+        float | None, _price("an hour until an answer reaches who waits for it", "cost_waiting")
     ] = None
     currency: Annotated[
-        str | None, Option("Name of the currency, shown beside figures.", needs=MONEY)
+        str | None,
+        Option(
+            "Name of the currency, shown beside figures.",
+            needs={"measure": (*COSTS, "imlm_money")},
+        ),
     ] = None
 
     @property

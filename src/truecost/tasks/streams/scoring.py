@@ -305,8 +305,8 @@ class Rows:
         if gaps:
             trend = any("trend" in m.name for m in gaps)
             places = range(len(alone) * len(phases), len(alone) * len(phases) + len(gaps))
-            parts = parts_of_phases(self.count, windows=trend)
-            yield self._batch(Evidence(parts, outer=self.count.outer), gaps, "", places)
+            both = parts_of_phases(self.count, windows=trend)
+            yield self._batch(Evidence(both, outer=self.count.outer), gaps, "", places)
 
     @property
     def took(self) -> dict[str, Part]:
@@ -338,7 +338,7 @@ class Rows:
         chosen = choices(row.measure, phase, self.count)
         label, _, rest = row.signature.partition("|")
         # That exactly as many questions are asked of every batch is nothing odd.
-        planned = row.measure in ("n_annotations", "n_items")
+        planned = row.measure in ("n_annotations", "n_items", *COSTS[4:])
         return structs.replace(
             row,
             signature="|".join([label, *chosen, rest]),

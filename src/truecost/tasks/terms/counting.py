@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from truecost.core.application import Application
+from truecost.core.costs import TOOK
 from truecost.core.evidence import Evidence, Part
 from truecost.core.factors import Factor
 from truecost.core.measure import Array, Measure
@@ -23,6 +24,7 @@ from truecost.core.tally import Tally
 from truecost.core.unit_index import Sides
 from truecost.core.weights import Plan
 from truecost.errors import InputError, UsageError, counted
+from truecost.prices import COSTS
 from truecost.tasks.terms.entropy import DERIVATIVES, Fit, derivatives
 from truecost.tasks.terms.options import TermsScoring
 from truecost.tasks.terms.pooling import Averaging
@@ -172,6 +174,8 @@ def evidence_of(count: Counted, measures: Sequence[Measure]) -> Evidence:
         parts["term_trials"] = count.ranking
     for variant in sorted(variants):
         parts |= _fit(count, variant)
+    if (spent := count.search.took) and not names.isdisjoint(COSTS):
+        parts[TOOK] = _numbers(spent)
     return Evidence(parts, outer=(count.queries,))
 
 

@@ -3,6 +3,7 @@ and what is odd about scores (`problems_of`).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
 from truecost.names import POSTERIORS, ScoreType
+from truecost.resources import phase_of
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
@@ -118,7 +120,10 @@ def read_trials(reader: Reader, source: "Source") -> Trials:
     options = options_of(data, table)
     found = load(table, options, source.name, *reader.joined(data, source.collection))
     reader.learn(data, **_facts(table, options, found))
-    return found
+    for path in source.table.resources:
+        reader.note(path, source.name, source.collection)
+    records = source.table.resources
+    return replace(found, took=phase_of(records, "scoring").hours) if records else found
 
 
 def _facts(table: Table, options: Options, trials: Trials) -> dict[str, tuple[str, ...]]:
