@@ -37,7 +37,8 @@ class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         float | None,
         _price(
             "a wrong class (times its entry in the cost matrix, where there is one), of a wrong "
-            "word, of an error of a number as large as the tolerance",
+            "word or edit, of a second of wrong speech, of an error of a number as large as the "
+            "tolerance",
             "cost_errors",
         ),
     ] = None

@@ -62,6 +62,7 @@ AN = {  # how a price is called in messages
     "memory": "a GB of memory for an hour",
     "waiting": "an hour of waiting",
 }
+STEADY = ("cost_person", "cost_computing", "cost_waiting")  # planned, or measured once
 UNPRICED = "nothing has a price (--price KEY=VALUE)"
 FOR_TWO = "it compares two systems: truecost compare"
 Amounts = Mapping[str, Array | float]
@@ -168,6 +169,7 @@ def cost_measures(
             undefined=FOR_TWO if name in BREAK_EVEN else UNPRICED,
             task=task,
             total=True,
+            steady=name in STEADY,
             interval=(intervals or {}).get(name, SMOOTH),
         )
         for name, function in functions.items()

@@ -237,7 +237,9 @@ class Setting:
             icc=self.icc,
             resampling=self.resampling,
         )
-        odd = raised(no_spread=made.narrow and not constant, outside=made.outside)
+        odd = raised(
+            no_spread=made.narrow and not (constant or measure.steady), outside=made.outside
+        )
         return msgspec.structs.replace(made, flags=(*made.flags, *odd))
 
     def _ends(

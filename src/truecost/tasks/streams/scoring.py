@@ -337,13 +337,10 @@ class Rows:
         """A row with its choices behind the label in the signature, paired with none of others."""
         chosen = choices(row.measure, phase, self.count)
         label, _, rest = row.signature.partition("|")
-        # That exactly as many questions are asked of every batch is nothing odd.
-        planned = row.measure in ("n_annotations", "n_items", *COSTS[4:])
         return structs.replace(
             row,
             signature="|".join([label, *chosen, rest]),
             resampling=f"{row.resampling}|{'|'.join(chosen)}",
-            flags=tuple(f for f in row.flags if not (planned and f == "no_spread")),
             reason=row.reason if row.value is not None else _reason(row, self.count),
         )
 
