@@ -22,7 +22,8 @@ from truecost.tasks.abba.options import AbbaTable
 from truecost.tasks.lifelong.kinds import PenalisedDiarization
 from truecost.tasks.lifelong.options import LifelongTable, PolicyTable
 from truecost.tasks.lifelong.settings import Policy
-from truecost.tasks.streams.options import Prices, StreamScoring, StreamTable
+from truecost.prices import Prices
+from truecost.tasks.streams.options import StreamScoring, StreamTable
 from truecost.tasks.terms.aligning import SearchOptions
 from truecost.tasks.terms.options import TermsScoring, TermsTable
 from truecost.tasks.terms.reference import ReferenceOptions

@@ -12,7 +12,8 @@ from test_stream_scoring import PLAN, rows_of, values_of
 from truecost.errors import InputError, UsageError
 from truecost.formats.events import Labels
 from truecost.tasks.streams.describing import describe
-from truecost.tasks.streams.options import Prices, StreamScoring
+from truecost.prices import Prices
+from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.reading import read_online
 
 ITEMS = [("a", 1, 1, 1), ("b", 0, 1, 0), ("c", 0, 0, 0), ("d", 1, 0, 1)]

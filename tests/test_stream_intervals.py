@@ -7,7 +7,8 @@ import truecost as tc
 from streamed import at_random, batch_of, by_hand, log_of
 from truecost.errors import UsageError
 from truecost.tasks.measures import registry
-from truecost.tasks.streams.options import Prices, StreamScoring
+from truecost.prices import Prices
+from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.reading import read_online
 
 NAMES = tuple(m.name for m in registry().values() if m.task == "streams")

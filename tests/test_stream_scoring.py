@@ -11,7 +11,8 @@ from streamed import at_random, batch_of, before, by_hand, log_of, slowly
 from truecost.errors import InputError, UsageError
 from truecost.formats.events import Labels
 from truecost.tasks.streams.describing import describe
-from truecost.tasks.streams.options import Prices, StreamScoring
+from truecost.prices import Prices
+from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.reading import read_online
 
 PLAN = tc.Plan(50, seed=1)

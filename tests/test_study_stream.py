@@ -13,7 +13,8 @@ from truecost.formats.events import files_of, read_events
 from truecost.study import Study
 from truecost.study.settings import scoring_of
 from truecost.study.tables import DataTable
-from truecost.tasks.streams.options import Prices, StreamScoring, StreamTable
+from truecost.prices import Prices
+from truecost.tasks.streams.options import StreamScoring, StreamTable
 from truecost.tasks.streams.reading import without_open_end
 from truecost.tasks.streams.records import Online
 from truecost.tasks.streams.work import stream_options

@@ -89,6 +89,7 @@ PRICE = Declared(
         group="Prices",
         read=_entries,
         repeat=True,
+        verbs=("score", "compare", "plan", "leaderboard"),
     ),
 )
 

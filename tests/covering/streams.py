@@ -8,7 +8,8 @@ import numpy as np
 import truecost as tc
 from covering.cells import Cell
 from test_stream_coverage import SIZE, log_of_stream, outputs, value
-from truecost.tasks.streams.options import Prices, StreamScoring
+from truecost.prices import Prices
+from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.reading import read_online
 
 HOUR, SECONDS, OPERATING = 30.0, 6.0, 0.05  # of the person, for an item, of a batch
