@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import UsageError, counted, near
+from truecost.options import check
 from truecost.prices import Prices
 
 Floats = npt.NDArray[np.float64]
@@ -45,6 +46,7 @@ class Application:
     prices: Prices = field(default_factory=Prices)
 
     def __post_init__(self) -> None:
+        check(self.prices, place="prices")
         if self.costs is not None:  # numbers of any kind become plain ones
             costs = tuple(tuple(float(c) for c in row) for row in self.costs)
             object.__setattr__(self, "costs", costs)

@@ -94,6 +94,8 @@ Spending = Callable[
 def cost_of(prices: Prices, amounts: Amounts, keys: Sequence[str] = ()) -> Any:
     """Sum of price times amount over the prices that were given, or over some of them."""
     given = prices.amounts
+    if given.keys().isdisjoint(keys or given):
+        return np.float64(np.nan)  # nothing of it has a price
     chosen = [key for key in given if key in amounts and (not keys or key in keys)]
     return sum((given[key] * np.asarray(amounts[key], np.float64) for key in chosen), np.float64(0))
 
@@ -205,7 +207,7 @@ def refuse_unpriced(
     given = prices.amounts
     if lost := [key for key in errors if key not in given]:
         said = " and ".join(AN[key] for key in lost)
-        do = " ".join(f"--price {key}=NUMBER" for key in lost)
+        do = " and ".join(f"--price {key}=NUMBER" for key in lost)
         raise UsageError(
             f"{name}: total_cost adds up errors too, and {said} {_have(lost)} no price: {do} (0 "
             f"where nothing is lost by it)"
