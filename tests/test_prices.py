@@ -144,7 +144,7 @@ def test_a_life_cycle_by_hand(tmp_path):
     assert found["total_cost"].counts["reject_all"] == pytest.approx(12)  # the first, frozen
 
 
-ABBA = """id,collected_by,accept_a,accept_b,label,seconds
+ABBA = """id,collected_by,accept_a,accept_b,label,active_seconds
 1,A,1,1,1,3
 2,A,1,0,0,4
 3,A,1,1,0,5

@@ -5,14 +5,13 @@ import pytest
 
 import truecost as tc
 from streamed import at_random, batch_of, by_hand, log_of
-from truecost.core.costs import BREAK_EVEN
 from truecost.errors import UsageError
 from truecost.prices import Prices
 from truecost.tasks.measures import registry
 from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.reading import read_online
 
-APART = ("cost_errors", "cost_computing", "cost_waiting", *BREAK_EVEN)  # of no price, or of two
+APART = ("cost_errors", "cost_computing", "cost_waiting")  # of no price
 NAMES = tuple(m.name for m in registry().values() if m.task == "streams" and m.name not in APART)
 PLANNED = ("n_annotations", "n_items", "cost_person")  # alike in every run and stream
 WAYS = ("batch", "stream", "seed", "both")

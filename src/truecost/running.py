@@ -13,7 +13,7 @@ from truecost.task import Record, Work
 from truecost.tasks import find
 
 OF_SYSTEM = ("system", "strategy", "budget")  # dims that say whose a row is
-# What systems of one reference have in common: there is no difference.
+# What systems of one reference have in common, or is of two systems: there is no difference.
 SHARED = ("n_targets", "n_items", *BREAK_EVEN)
 
 
@@ -137,8 +137,7 @@ def compare_systems(
     rows = [score(t, s, masks, dims) for t, s in zip(same, scorings, strict=True)]
     pairs = [[*_side_by_side(other, rows[0])] for other in rows[1:]]
     found = [[compare(a, b) for a, b in of if a.measure not in SHARED] for of in pairs]
-    kept = [[row for row in of if row.measure not in BREAK_EVEN] for of in rows[1:]]
-    turning = [[*own, *break_evens(of)] for own, of in zip(kept, pairs, strict=True)]
+    turning = [[*own, *break_evens(of)] for own, of in zip(rows[1:], pairs, strict=True)]
     return [rows[0], *turning], found
 
 

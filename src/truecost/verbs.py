@@ -104,6 +104,9 @@ def _task_option(option: Declared, face: Face) -> Declared:
         keys = ", ".join(face.map_keys)
         said = f"Columns, as KEY=COLUMN,...; the keys are {keys} (truecost list map {face.name})."
         option = replace(option, option=replace(option.option, help=said))
+    if option is PRICE:
+        said = f"KEY=VALUE; may be repeated. The keys are {', '.join(face.prices)}, currency."
+        option = replace(option, option=replace(option.option, help=said))
     if option.key not in face.shown:
         return option
     return replace(option, option=replace(option.option, shown=face.shown[option.key]))

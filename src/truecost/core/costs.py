@@ -1,15 +1,15 @@
 """What a system costs in one currency: prices times measured amounts, and the sum of it all.
 
 A task says once how much of everything there is (`Spent`); `cost_measures` makes its measures of
-that: `total_cost`, what each kind of amount costs (`PARTS_OF`), and the break-even prices, which
-`break_evens` finds for two systems. Amounts are totals by unit, so that intervals come from the
-replicates as those of any other measure do; what was measured once for a whole run (memory, say) is
-a tally without units (`Tally.constant`).
+that: `total_cost`, and what each kind of amount costs (`PARTS_OF`). Of two systems `break_evens`
+finds the prices at which they cost the same. Amounts are totals by unit, so that intervals come
+from the replicates as those of any other measure do; what was measured once for a whole run
+(memory, say) is a tally without units (`Tally.constant`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from typing import Any
 
 import msgspec
@@ -48,9 +48,6 @@ TITLES = {
     "cost_person": "Cost of the person's time",
     "cost_computing": "Cost of computing",
     "cost_waiting": "Cost of waiting",
-    "break_even_miss": "Price of a miss at which two systems cost the same",
-    "break_even_error": "Price of a wrong output at which two systems cost the same",
-    "break_even_person": "Price of an hour of the person at which two systems cost the same",
 }
 AN = {  # how a price is called in messages
     "miss": "a miss",
@@ -64,7 +61,6 @@ AN = {  # how a price is called in messages
 }
 STEADY = ("cost_person", "cost_computing", "cost_waiting")  # planned, or measured once
 UNPRICED = "nothing has a price (--price KEY=VALUE)"
-FOR_TWO = "it compares two systems: truecost compare"
 Amounts = Mapping[str, Array | float]
 
 
@@ -86,9 +82,7 @@ class Spent:
     by_hand: Amounts | None = None
 
 
-Spending = Callable[
-    ..., Spent
-]  # from totals and application, and what else measures of a task take
+Spending = Callable[..., Spent]  # from totals, application, and what else measures of a task take
 
 
 def cost_of(prices: Prices, amounts: Amounts, keys: Sequence[str] = ()) -> Any:
@@ -126,10 +120,24 @@ def _part(
     return np.broadcast_to(found, (totals.block.count,)), NONE
 
 
-def _of_two(totals: Totals, _: Application, **how: Any) -> Result:
-    """No value of one system: undefined."""
-    del how
-    return np.full(totals.block.count, np.nan), NONE
+def _told(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    """A function with a docstring of its own."""
+
+    @wraps(function, assigned=())
+    def told(*args: Any, **how: Any) -> Any:
+        return function(*args, **how)
+
+    told.__doc__ = doc
+    return told
+
+
+_SAID = (  # of the whole, of a part
+    "Sum of price times measured amount over the prices that are given. Range [0, inf), "
+    "lower is better; the naive baseline is the cheaper of two: nobody asks and everything is "
+    "rejected (or stays as it was), and a person does everything.",
+    "Its price times its measured amount. Range [0, inf), lower is better; there is no "
+    "naive baseline. Undefined where it has no price.",
+)
 
 
 def cost_measures(
@@ -138,7 +146,7 @@ def cost_measures(
     parts: tuple[str, ...],
     prices: Sequence[str],
     *,
-    source: str = "",
+    source: str = "prices of the user",
     intervals: Mapping[str, Rule] | None = None,
 ) -> tuple[Measure, ...]:
     """The measures of a task in a currency.
@@ -154,21 +162,20 @@ def cost_measures(
     intervals : mapping of str to Rule, optional
         Rules of single measures; that of a positive smooth figure otherwise.
     """
-    functions: dict[str, Callable[..., Any]] = {"total_cost": partial(_total, spending=spending)}
+    functions: dict[str, Any] = {"total_cost": partial(_total, spending=spending)}
     for name, keys in PARTS_OF.items():
         if {*keys} & {*prices}:
             functions[name] = partial(_part, spending=spending, keys=keys)
-    functions |= {name: _of_two for name, (key, _) in BREAK_EVEN.items() if key in prices}
     return tuple(
         Measure(
             name,
-            function,
+            _told(function, f"{TITLES[name]}.\n\n    {_SAID[name != 'total_cost']}\n    "),
             parts,
             TITLES[name],
             "lower",
             source,
             uses=("prices",),
-            undefined=FOR_TWO if name in BREAK_EVEN else UNPRICED,
+            undefined=UNPRICED,
             task=task,
             total=True,
             steady=name in STEADY,
@@ -221,6 +228,19 @@ def refuse_unpriced(
 
 def _have(keys: Sequence[str]) -> str:
     return "has" if len(keys) == 1 else "have"
+
+
+def no_record(key: str, where: str) -> str:
+    """Why nothing is known of a resource (`gpu`, say), and how to get a record of it."""
+    if key == "gpu":
+        return (
+            f"no record tells of it: add gpu_s (seconds of GPU) to a record of truecost resources, "
+            f"and name that ({where})"
+        )
+    return (
+        f"there is no record of it: measure with truecost resources -o FILE -- COMMAND, and name "
+        f"the file ({where})"
+    )
 
 
 def refuse_unmeasured(

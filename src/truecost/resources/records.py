@@ -121,19 +121,6 @@ class Resources(
         return msgspec.json.format(msgspec.json.encode(shown), indent=2).decode() + "\n"
 
 
-def no_record(key: str, where: str) -> str:
-    """Why nothing is known of a resource (`gpu`, say), and how to get a record of it."""
-    if key == "gpu":
-        return (
-            f"no record tells of it: add gpu_s (seconds of GPU) to a record of truecost resources, "
-            f"and name that ({where})"
-        )
-    return (
-        f"there is no record of it: measure with truecost resources -o FILE -- COMMAND, and name "
-        f"the file ({where})"
-    )
-
-
 def ending(status: int) -> str:
     """How a program ended, in words: `exit status 3`, `signal 9, SIGKILL`."""
     if status >= 0:

@@ -33,7 +33,7 @@ MAP_KEYS: dict[str, str] = {
     "machine": "probability of label 1 that a machine gives",
     "inclusion": "probability with which the item was chosen for a label",
     "stratum": "stratum in which items were chosen, or are to be chosen, for labels",
-    "seconds": "seconds that a person took for the label, where they were measured",
+    "active_seconds": "seconds that a person took for the label, where they were measured",
     "unit": "who uttered it (user, device): items of one are resampled together",
 }
 

@@ -224,8 +224,8 @@ def join_labels(log: Table, labels: Table, options: LogOptions) -> Joined:
     Items that are not in the file keep what the log says of them, but for the inclusion
     probabilities of those without a label: the log's own say nothing of the choice in the file. The
     file has a column `id`, or as it is called in the log; `label` (0, 1 or empty); where items were
-    chosen with known probabilities `inclusion_probability` or `inclusion`; `seconds` or
-    `active_seconds` where the labels were timed; and `state`, where not
+    chosen with known probabilities `inclusion_probability` or `inclusion`; `active_seconds`
+    where the labels were timed; and `state`, where not
     all items were `chosen` for a label, as `to_fill_in` writes it.
     """
     own = Log(log, options)
@@ -280,12 +280,11 @@ def _filled(labels: Table, log: Table, known: pl.Series, options: LogOptions) ->
 
 def _with_seconds(log: Table, labels: Table, filled: Filled, options: LogOptions) -> Table:
     """The log with the seconds that the file has of its labels."""
-    name = options.columns.get("seconds", "seconds")
-    column = next((c for c in (name, "active_seconds") if c in labels.columns), None)
-    if column is None:
+    name = options.columns.get("active_seconds", "active_seconds")
+    if name not in labels.columns:
         return log
-    own = log.numbers(name, "seconds") if name in log.columns else np.full(len(log), np.nan)
-    own[filled.places] = labels.numbers(column, "seconds")
+    own = log.numbers(name, "active_seconds") if name in log.columns else np.full(len(log), np.nan)
+    own[filled.places] = labels.numbers(name, "active_seconds")
     return replace(log, frame=log.frame.with_columns(pl.Series(name, own).fill_nan(None)))
 
 

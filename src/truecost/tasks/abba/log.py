@@ -239,10 +239,10 @@ class Log:
     @cached_property
     def seconds(self) -> Floats | None:
         """Seconds that a person took for each label; NaN where a cell is empty."""
-        column = self.options.column("seconds", self.table)
+        column = self.options.column("active_seconds", self.table)
         if column is None:
             return None
-        found = self.table.numbers(column, "seconds")
+        found = self.table.numbers(column, "active_seconds")
         wrong = ~np.isnan(found) & ~((found >= 0) & np.isfinite(found))
         self.rows.refuse(wrong, ("time", "are", "below 0 or infinite"), "seconds are meant", found)
         return found

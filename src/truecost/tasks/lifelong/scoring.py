@@ -9,7 +9,13 @@ from functools import cached_property, partial
 import numpy as np
 from msgspec import structs
 
-from truecost.core.costs import BREAK_EVEN, ERRORS, asked_costs, refuse_unmeasured, refuse_unpriced
+from truecost.core.costs import (
+    ERRORS,
+    asked_costs,
+    no_record,
+    refuse_unmeasured,
+    refuse_unpriced,
+)
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence
 from truecost.core.flags import raised
@@ -19,7 +25,6 @@ from truecost.core.scoring import Batch, Scoring, estimated
 from truecost.errors import UsageError
 from truecost.outputs.event_logs import refuse_bca
 from truecost.prices import COSTS
-from truecost.resources.records import no_record
 from truecost.task import Dims
 from truecost.tasks.lifelong.cells import refuse_without_direction
 from truecost.tasks.lifelong.kind_whole import SCORES
@@ -207,7 +212,7 @@ def batches(lifelong: Lifelong, scoring: Scoring, dims: Dims, _whole: object) ->
     refuse_without_direction(lifelong)
     refuse_bca(scoring.method, DRAWN_APART)
     if "subset" in dims:
-        whole = ("lifelong_score", *OFFLINES, *COSTS, *BREAK_EVEN)
+        whole = ("lifelong_score", *OFFLINES, *COSTS)
         measures = [m for m in measures if m.name not in whole]
     yield from Rows(lifelong, scoring, dims).batches(measures)
 

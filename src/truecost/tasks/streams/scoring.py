@@ -15,6 +15,7 @@ from msgspec import structs
 from truecost.core.costs import (
     TOOK,
     asked_costs,
+    no_record,
     refuse_unmeasured,
     refuse_unpriced,
     without_shared,
@@ -29,7 +30,6 @@ from truecost.core.tally import Tally
 from truecost.errors import UsageError
 from truecost.outputs.event_logs import refuse_bca
 from truecost.prices import COSTS
-from truecost.resources.records import no_record
 from truecost.task import Dims
 from truecost.tasks.measures import suiting
 from truecost.tasks.streams.counting import Counted, before

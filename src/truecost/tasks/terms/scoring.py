@@ -13,6 +13,7 @@ from truecost.core.costs import (
     ERRORS,
     ONCE,
     asked_costs,
+    no_record,
     refuse_unmeasured,
     refuse_unpriced,
     without_shared,
@@ -26,7 +27,6 @@ from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats.kwslist import DetectionList
-from truecost.resources.records import no_record
 from truecost.task import Dims
 from truecost.tasks.measures import suiting
 from truecost.tasks.terms.counting import Counted, evidence_of

@@ -16,6 +16,7 @@ from truecost.core.costs import (
     ERRORS,
     ONCE,
     asked_costs,
+    no_record,
     refuse_unmeasured,
     refuse_unpriced,
     without_shared,
@@ -27,7 +28,6 @@ from truecost.core.measure import Measure, Result
 from truecost.core.scoring import Batch, Scoring
 from truecost.errors import InputError, UsageError, first_five
 from truecost.names import POSTERIORS, SCORE_TYPES
-from truecost.resources.records import no_record
 from truecost.task import Dims
 from truecost.tasks.measures import find, registry
 from truecost.tasks.trials import counting

@@ -16,7 +16,6 @@ from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
 from truecost.names import POSTERIORS, ScoreType
-from truecost.resources import phase_of
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
@@ -120,10 +119,13 @@ def read_trials(reader: Reader, source: "Source") -> Trials:
     options = options_of(data, table)
     found = load(table, options, source.name, *reader.joined(data, source.collection))
     reader.learn(data, **_facts(table, options, found))
-    for path in source.table.resources:
+    if not (records := source.table.resources):
+        return found
+    from truecost.resources import phase_of
+
+    for path in records:
         reader.note(path, source.name, source.collection)
-    records = source.table.resources
-    return replace(found, took=phase_of(records, "scoring").hours) if records else found
+    return replace(found, took=phase_of(records, "scoring").hours)
 
 
 def _facts(table: Table, options: Options, trials: Trials) -> dict[str, tuple[str, ...]]:
