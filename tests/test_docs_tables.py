@@ -30,6 +30,7 @@ from truecost.learning.source import NAMES as SOURCES
 from truecost.learning.strategies.mixtures import kinds as strategies
 from truecost.names import FORMATS, NORMALISATIONS, PolicyKind
 from truecost.outputs.options import DiarizationTable, TranscriptsTable, TranslationTable
+from truecost.prices import Prices
 from truecost.protocol.options import MethodsTable, TrainingTable
 from truecost.study import Study
 from truecost.study.config import table_types
@@ -103,9 +104,10 @@ def keys_of(table: type) -> set[str]:
         ("`[help]`, how", "`[learner]`, `[strategy]`", keys_of(HelpTable)),
         (
             "`[learner]`, `[strategy]`",
-            "`[interval]`:",
+            "`[prices]`, what",
             set().union(*map(keys_of, (LearnerTable, StrategyTable, ExpertTable, SweepTable))),
         ),
+        ("`[prices]`, what", "`[interval]`:", keys_of(Prices)),
         ("`[interval]`:", "`[subsets]` has", keys_of(IntervalTable)),
     ],
 )
@@ -169,9 +171,7 @@ def test_every_choice_of_streams_is_explained():
     told = {word.lstrip("-") for word in re.findall(r"--[a-z-]+", page_of)}
     assert flags - {"jobs", "seed", "level", "replicates", "map", "input-format"} <= told
     assert {"--q", "--queried", "--annotations", "--pooling"} <= first_cells(table)
-    assert {"--person-price", "--cpu-price", "--operating-price"} == first_cells(prices) - {
-        "option"
-    }
+    assert "--price" in prices
 
 
 def test_every_choice_of_life_cycles_is_explained():

@@ -12,11 +12,12 @@ from truecost import cli, learning, protocol
 from truecost.errors import phrased
 from truecost.formats import Table, write
 from truecost.learning.live.studies import run_live
+from truecost.prices import Prices
 from truecost.study import Study
 from truecost.study import run as run_study
 from truecost.tasks.abba import Choice, LogOptions
 from truecost.tasks.lifelong import LifelongScoring, Policy
-from truecost.tasks.streams import Prices, StreamScoring
+from truecost.tasks.streams import StreamScoring
 from truecost.tasks.terms import ReferenceOptions, SearchOptions
 
 NETWORK = str(files("truecost") / "data" / "demo" / "network.csv")
@@ -87,7 +88,7 @@ CALLED = {  # a call that is wrong, and how its message begins or what stands in
     "ReferenceOptions": (lambda: ReferenceOptions(max_gap=-1), "max_gap is -1: give a number"),
     "SearchOptions": (lambda: SearchOptions(compat=("x",)), "compat 'x' is not known"),
     "StreamScoring": (lambda: StreamScoring(q=-1), "q is -1: give a number at least 0"),
-    "Prices": (lambda: Prices(cpu=7), "cpu_price=7 without person_price"),
+    "Prices": (lambda: tc.Application(prices=Prices(cpu=-7)), "prices cpu is -7: give a number"),
     "Policy": (lambda: Policy("recent", half_life=0), "half_life is 0: give a number above 0"),
     "LifelongScoring": (lambda: LifelongScoring(policies="recent"), "policy is the text 'rec"),
     "life cycles": (

@@ -23,7 +23,7 @@ TIERS = (
     ("calibration",),
     ("core",),
     ("kernels",),
-    ("options",),
+    ("options", "prices"),
     ("advice", "errors", "lazy", "names", "version"),
 )
 # The table of tasks is light, and everybody's: their insides are not.

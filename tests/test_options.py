@@ -15,6 +15,7 @@ from truecost.outputs.diarization import DiarizationOptions
 from truecost.outputs.options import DiarizationTable, TranslationTable
 from truecost.outputs.translation import TranslationOptions
 from truecost.outputs.utterances import TextOptions
+from truecost.prices import Prices
 from truecost.study.tables import DataTable, IntervalTable
 from truecost.tasks import find, names
 from truecost.tasks.abba.columns import LogOptions
@@ -22,7 +23,7 @@ from truecost.tasks.abba.options import AbbaTable
 from truecost.tasks.lifelong.kinds import PenalisedDiarization
 from truecost.tasks.lifelong.options import LifelongTable, PolicyTable
 from truecost.tasks.lifelong.settings import Policy
-from truecost.tasks.streams.options import Prices, StreamScoring, StreamTable
+from truecost.tasks.streams.options import StreamScoring, StreamTable
 from truecost.tasks.terms.aligning import SearchOptions
 from truecost.tasks.terms.options import TermsScoring, TermsTable
 from truecost.tasks.terms.reference import ReferenceOptions
@@ -57,6 +58,10 @@ def test_defaults_are_those_that_are_declared(kind):
     assert all(one == other for one, other in same.values()), same
 
 
+def priced(**prices):
+    return tc.Application(prices=Prices(**prices))
+
+
 RANGES = {
     "collar": (DiarizationOptions, "collar", 250, "at least 0 and at most 10; did you mean 0.25?"),
     "tolerance": (SearchOptions, "tolerance", 500, "at least 0 and at most 60; did you mean 0.5?"),
@@ -65,7 +70,7 @@ RANGES = {
     "text": (ReferenceOptions, "trials_per_second", "1", "is '1': give a number above 0"),
     "truth": (ReferenceOptions, "trials_per_second", True, "is True: give a number above 0"),
     "q": (StreamScoring, "q", -1, "q is -1: give a number at least 0"),
-    "price": (Prices, "person", 0, "person_price is 0: then nothing is worth automating"),
+    "price": (priced, "person", -1, "prices person is -1: give a number at least 0"),
     "word": (StreamScoring, "queried", "rigth", "is 'rigth' (did you mean 'right'?): choose one"),
     "words": (StreamScoring, "annotations", ("query",), "did you mean 'queries'?"),
     "letters": (TextOptions, "normalise", "lower", "is the text 'lower', not several: write ("),
@@ -225,12 +230,6 @@ IDLE = {  # data, options that cannot apply to them, and what is said
         "e.jsonl",
         {"pooling": "macro"},
         "pooling goes with several streams",
-    ),
-    "price of no money": (
-        "streams score",
-        "e.jsonl",
-        {"person_price": 3, "measure": "act_dcf"},
-        "person-price goes with measure imlm_money or total_price",
     ),
     "seconds of decisions": (
         "streams score",

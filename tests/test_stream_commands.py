@@ -147,12 +147,13 @@ def test_every_choice_of_what_counts(result, options, before, after):
 
 
 def test_prices_and_seconds(result):
-    money = "--item-seconds 60 --person-price 60 --cpu-price 2 --operating-price 0.5"
+    money = "--item-seconds 60 --price miss=4,false_alarm=1 --price person=60,cpu=2"
     found = values(result(f"streams score hand.jsonl --labels hand.csv {money}"))
-    # Two questions of 30 s and an error of 60 s; an hour of CPU; two batches.
+    # Two questions of 30 s, an error, an hour of CPU.
     assert found["imlm_seconds", "post"] == pytest.approx((60 + 60) / (8 * 60))
-    assert found["total_price", "post"] == pytest.approx(2 + 2 + 1)
-    assert found["imlm_money", "post"] == pytest.approx((2 + 2 + 1) / 8)
+    assert found["total_cost", "post"] == pytest.approx(1 + 1 + 2)
+    parts = ("cost_misses", "cost_false_alarms", "cost_person", "cost_computing")
+    assert [found[name, "post"] for name in parts] == pytest.approx([0, 1, 1, 2])
 
 
 def test_costs_and_prior_weigh_the_errors(result):
@@ -629,7 +630,7 @@ def test_columns_of_labels_that_events_have_are_left_out_and_said(run, folder):
         ),
         ("--window 0", "window is 0: give a number at least 1"),
         ("--tolerance -1", "tolerance is -1: give a number above 0"),
-        ("--person-price 0", "--person-price is 0: then nothing is worth automating"),
+        ("--price person=-1", "--price person=... is -1: give a number at least 0"),
         ("--resample seed", "events has 1 seed: resampling seeds needs at least two"),
         ("--measure eer", "measure 'eer' is not for event logs"),
         ("--measure imln", "did you mean 'imlm'"),

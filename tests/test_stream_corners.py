@@ -1,6 +1,7 @@
 """Corners of event logs: spellings, what stands before a stream, subsets, signatures, curves."""
 
 import dataclasses
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -11,8 +12,9 @@ from streamed import at_random, batch_of, before, by_hand, log_of
 from test_stream_scoring import PLAN, rows_of, values_of
 from truecost.errors import InputError, UsageError
 from truecost.formats.events import Labels
+from truecost.prices import Prices
 from truecost.tasks.streams.describing import describe
-from truecost.tasks.streams.options import Prices, StreamScoring
+from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.reading import read_online
 
 ITEMS = [("a", 1, 1, 1), ("b", 0, 1, 0), ("c", 0, 0, 0), ("d", 1, 0, 1)]
@@ -69,12 +71,10 @@ def test_cpu_before_a_stream_costs():
         *batch_of(0, ITEMS),
         *batch_of(1, [("e", 1, 1, 1)]),
     ]
-    how = StreamScoring(item_seconds=1.0, prices=Prices(person=1.0, cpu=2.0))
-    bare = StreamScoring(item_seconds=1.0, prices=Prices(person=1.0))
-    log = log_of(events)
+    prices = tc.Application(prices=Prices(cpu=2.0))
+    found = values_of(log_of(events), None, ("cost_computing",), application=prices)
     for phase, seconds in (("pre", 3600.5), ("post", 3601.0)):
-        dear = values_of(log, how)["total_price", phase]
-        assert dear - values_of(log, bare)["total_price", phase] == pytest.approx(seconds / 1800)
+        assert found["cost_computing", phase] == pytest.approx(seconds / 1800)
 
 
 def test_two_questions_about_parts_of_an_item_are_two():
@@ -193,19 +193,23 @@ CHOICES = [
     StreamScoring(item_seconds=3.0),
     StreamScoring(item_seconds=3.0000001),
     *(StreamScoring(window=w) for w in (2, 3)),
-    *(StreamScoring(item_seconds=3.0, prices=Prices(person=p, cpu=c, operating=o))
-      for p, c, o in ((10, 0, 0), (11, 0, 0), (10, 1, 0), (10, 0, 1))),
 ]  # fmt: skip
+ERRORS = {"miss": 2.0, "false_alarm": 1.0}
+PRICED = [
+    tc.Application(prices=Prices(**ERRORS, person=p, cpu=c))
+    for p, c in ((10, 0), (11, 0), (10, 1), (10, 2))
+]
 
 
 def test_signatures_tell_values_apart():
     """Two values of one measure have two signatures; one value by two choices may have one."""
     log = at_random(21, streams=("a", "b"), batches=9, size=6, asked=2)
     found = {}
-    names = ("imlm", "imlm_seconds", "imlm_money", "total_price", "act_dcf", "p_miss", "n_items",
+    names = ("imlm", "imlm_seconds", "imlm_money", "total_cost", "act_dcf", "p_miss", "n_items",
              "n_annotations", "imlm_gap", "imlm_gap_trend", "mean_loss")  # fmt: skip
-    for how in CHOICES:
-        for row in rows_of(log, how, names, plan=tc.Plan(20)).values():
+    timed = [dataclasses.replace(how, item_seconds=how.item_seconds or 2.0) for how in CHOICES]
+    for how, prices in [*product(timed, PRICED[:1]), *product(timed[-1:], PRICED[1:])]:
+        for row in rows_of(log, how, names, plan=tc.Plan(20), application=prices).values():
             key = (row.signature, row.dims.get("phase"))
             known = found.setdefault(key, (row.value, row.lower))
             assert known == (row.value, row.lower), row.signature
@@ -323,16 +327,10 @@ def test_choices_that_do_not_go_with_classes(how, message):
         rows_of(log_of(batch_of(0, items)), how)
 
 
-@pytest.mark.parametrize(
-    ("how", "message"),
-    [
-        (StreamScoring(item_seconds=1.0), "--person-price"),
-        (StreamScoring(prices=Prices(person=3)), "--item-seconds"),
-    ],
-)
-def test_what_a_price_lacks_is_named(how, message):
-    row = rows_of(log_of([before(1), *batch_of(0, ITEMS)]), how, ("total_price",))
-    assert message in row["total_price", "post"].reason
+def test_what_a_price_lacks_is_named():
+    log = log_of([before(1), *batch_of(0, ITEMS)])
+    row = rows_of(log, StreamScoring(item_seconds=1.0), ("imlm_money",))
+    assert "--price person=NUMBER" in row["imlm_money", "post"].reason
 
 
 def test_one_phase_of_one_stream_of_one_batch():

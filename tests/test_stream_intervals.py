@@ -6,12 +6,14 @@ import pytest
 import truecost as tc
 from streamed import at_random, batch_of, by_hand, log_of
 from truecost.errors import UsageError
+from truecost.prices import Prices
 from truecost.tasks.measures import registry
-from truecost.tasks.streams.options import Prices, StreamScoring
+from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.reading import read_online
 
-NAMES = tuple(m.name for m in registry().values() if m.task == "streams")
-PLANNED = ("n_annotations", "n_items")  # alike in every run and stream
+APART = ("cost_errors", "cost_computing", "cost_waiting")  # of no price
+NAMES = tuple(m.name for m in registry().values() if m.task == "streams" and m.name not in APART)
+PLANNED = ("n_annotations", "n_items", "cost_person")  # alike in every run and stream
 WAYS = ("batch", "stream", "seed", "both")
 
 
@@ -23,10 +25,11 @@ def log(right=0.75, batches=10):
 
 
 def rows_of(online, names=NAMES, replicates=100, method="auto", level=0.95, **how):
-    stream = StreamScoring(prices=Prices(person=30.0), **how)
-    plan = tc.Plan(replicates, seed=1)
+    application = tc.Application(prices=Prices(person=30.0, miss=0.5, false_alarm=0.1))
+    plan, choices = tc.Plan(replicates, seed=1), StreamScoring(**how)
     return tc.score_system(
-        online, tc.Scoring(measures=names, plan=plan, method=method, level=level, choices=stream)
+        online,
+        tc.Scoring(application, names, plan=plan, method=method, level=level, choices=choices),
     )
 
 

@@ -10,8 +10,9 @@ import truecost as tc
 from streamed import at_random, batch_of, before, by_hand, log_of, slowly
 from truecost.errors import InputError, UsageError
 from truecost.formats.events import Labels
+from truecost.prices import Prices
 from truecost.tasks.streams.describing import describe
-from truecost.tasks.streams.options import Prices, StreamScoring
+from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.reading import read_online
 
 PLAN = tc.Plan(50, seed=1)
@@ -28,6 +29,10 @@ def rows_of(log, how=None, measures=(), plan=PLAN, application=None, method="aut
         choices=how or StreamScoring(),
     )
     return {(r.measure, r.dims.get("phase", "")): r for r in tc.score_system(online, scoring)}
+
+
+def priced(**prices):
+    return tc.Application(prices=Prices(**prices))
 
 
 def values_of(*args, **kwargs):
@@ -280,24 +285,21 @@ def test_stated_seconds_by_hand():
 def test_money_by_hand():
     items = [("a", 1, 0, 1), ("b", 0, 1, 1), ("c", 0, 0, 0), ("d", 1, 1, 1)]
     log = log_of([before(2), *batch_of(0, items, ["a"], seconds=12.0)])
-    prices = Prices(person=36.0, cpu=7.2, operating=0.02)
-    how = StreamScoring(item_seconds=4.0, prices=prices)
-    found = rows_of(log, how)
-    # 24 s of the person at 1 cent, half a second of CPU at .2 cents, one batch
-    total = 24 * 0.01 + 0.5 * 0.002 + 0.02
-    assert found["total_price", "post"].point == pytest.approx(total)
-    assert found["total_price", "post"].naive == pytest.approx(16 * 0.01)
-    assert found["imlm_money", "post"].point == pytest.approx(total / 0.16)
-    free = values_of(log, StreamScoring(item_seconds=4.0, prices=Prices(person=36.0)))
+    how = StreamScoring(item_seconds=4.0)
+    names = ("imlm_money", "imlm_seconds")
+    found = rows_of(log, how, names, application=priced(person=36.0, cpu=7.2))
+    # 24 s of the person at 1 cent, half a second of CPU at .2 cents
+    assert found["imlm_money", "post"].point == pytest.approx((24 * 0.01 + 0.5 * 0.002) / 0.16)
+    free = values_of(log, how, names, application=priced(person=36.0))
     assert free["imlm_money", "post"] == pytest.approx(free["imlm_seconds", "post"])
 
 
 def test_the_cpu_of_the_last_adaptation_never_reaches_a_prequential_score():
     log = log_of([*batch_of(0, [("a", 1, 1, 1)]), *batch_of(1, [("b", 0, 0, 0)])])
-    how = StreamScoring(item_seconds=1.0, prices=Prices(person=3600.0, cpu=3600.0))
-    found = values_of(log, how, plan=tc.Plan(2))
-    assert found["total_price", "pre"] == pytest.approx(0.5)
-    assert found["total_price", "post"] == pytest.approx(1.0)
+    prices = priced(cpu=3600.0)
+    found = values_of(log, None, ("cost_computing",), plan=tc.Plan(2), application=prices)
+    assert found["cost_computing", "pre"] == pytest.approx(0.5)
+    assert found["cost_computing", "post"] == pytest.approx(1.0)
 
 
 def test_blocks_of_batches_stay_in_their_streams():
@@ -501,30 +503,16 @@ def test_choices_that_are_none(choice, message):
         StreamScoring(**choice)
 
 
-def test_prices_that_are_none():
-    with pytest.raises(UsageError, match="nothing is worth automating"):
-        Prices(person=0)
-    with pytest.raises(UsageError, match="give a number at least 0"):
-        Prices(person=1, cpu=-1)
-
-
-def test_a_price_of_the_machine_needs_one_of_the_person():
-    with pytest.raises(UsageError, match="cpu_price=7 without person_price"):
-        Prices(cpu=7.0)
-    with pytest.raises(UsageError, match="operating_price=2 without person_price"):
-        Prices(operating=2.0)
-
-
 def test_a_price_of_cpu_that_nobody_recorded_is_refused():
     items = [("a", 1, 0, 1), ("b", 0, 1, 1)]
     events = [event | {"cpu_seconds": None} for event in batch_of(0, items)]
-    how = StreamScoring(item_seconds=4.0, prices=Prices(person=36.0, cpu=500.0))
-    said = "an hour of CPU has the price 500, and no CPU was recorded.*leave out cpu_price"
+    how = {"measures": ("cost_computing",), "application": priced(cpu=500.0)}
+    said = "an hour of CPU has the price 500 .*, and no CPU was recorded.*leave out this price"
     with pytest.raises(UsageError, match=said):
-        rows_of(log_of(events), how)
-    rows_of(log_of(batch_of(0, items)), how)  # the adaptation took half a second
-    rows_of(log_of([*events, before(2) | {"cpu_seconds": 1.0}]), how)
-    rows_of(log_of(events), how, cpu_s=2.0)
+        rows_of(log_of(events), **how)
+    rows_of(log_of(batch_of(0, items)), **how)  # the adaptation took half a second
+    rows_of(log_of([*events, before(2) | {"cpu_seconds": 1.0}]), **how)
+    rows_of(log_of(events), **how, took={"cpu": 2.0})
 
 
 def test_intervals_are_the_same_for_any_number_of_threads():

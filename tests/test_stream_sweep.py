@@ -448,31 +448,32 @@ def test_options_go_to_the_strategy_they_are_named_for(tmp_path):
 PRICED = {
     "loop": {"passive": True, "seeds": 2, "budget": None},
     "source": {"pool": 20},
-    "streams": {"item_seconds": 3.0, "person_price": 30.0},
+    "streams": {"item_seconds": 3.0},
+    "prices": {"person": 30.0, "miss": 0.2, "false_alarm": 0.05, "currency": "EUR"},
     "sweep": {"budgets": [0, 1, 3]},
 }
 
 
 def test_with_prices_the_advice_and_the_curve_are_about_money(tmp_path, run):
-    study = write_study(tmp_path, **PRICED, measures=["total_price", "imlm"])
+    study = write_study(tmp_path, **PRICED, measures=["total_cost", "imlm"])
     code, _, err = run("run", study, "-o", tmp_path / "run")
     assert code == 0
     result = result_of(tmp_path / "run")
     [advice] = result.described_as(SweepAdvice)
-    assert advice.measure == "total_price"
+    assert advice.measure == "total_cost"
     assert "no objective was named" in advice.objective
     said = (
-        "budgets are judged by total_price (the person's hour has a price, and no objective was "
+        "budgets are judged by total_cost (the person's hour has a price, and no objective was "
         "named); --objective can name imlm"
     )
     assert said in result.remarks
     assert said in " ".join(err.split())
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "Which budget pays off by total_price" in page
-    assert "<caption>total_price</caption>" in page
+    assert "Which budget pays off by total_cost" in page
+    assert "<caption>total_cost</caption>" in page
 
 
-@pytest.mark.parametrize("objective", ["imlm", "imlm_seconds", "total_price", "act_dcf"])
+@pytest.mark.parametrize("objective", ["imlm", "imlm_seconds", "total_cost", "act_dcf"])
 def test_the_objective_that_is_named_is_advised_on(tmp_path, run, objective):
     study = write_study(tmp_path, **PRICED)
     given = ("--objective", objective, "-o", tmp_path / "run")
@@ -499,8 +500,8 @@ def test_the_objective_that_is_named_is_advised_on(tmp_path, run, objective):
             "objective 'act_dcf' is none of the measures scored (imlm): add it to measures",
         ),
         (
-            {"sweep": {"objective": "total_price"}},
-            "objective 'total_price' needs the price of the person's hour: give person_price",
+            {"sweep": {"objective": "total_cost"}},
+            "objective 'total_cost' needs the price of the person's hour: give person under",
         ),
         ({"sweep": {"objective": "imlm_seconds"}}, "none of the measures scored (imlm, act_dcf)"),
         ({"sweep": {"objective": "f1"}}, "sweep.objective"),
@@ -516,8 +517,8 @@ def test_an_objective_that_is_not_scored_is_refused(tmp_path, run, tables, said)
 
 def test_an_objective_without_a_value_is_refused():
     rows = [row(b, v, [v]) for b, v in ((1, 0.1), (2, 0.2))]
-    with pytest.raises(UsageError, match="objective 'total_price' is not scored: add it"):
-        advice_of(rows, "total_price")
+    with pytest.raises(UsageError, match="objective 'total_cost' is not scored: add it"):
+        advice_of(rows, "total_cost")
 
 
 def test_what_counts_no_questions_is_no_objective_unless_named():
@@ -526,7 +527,7 @@ def test_what_counts_no_questions_is_no_objective_unless_named():
     assert advice.objective == ""
     [said] = judged_by((advice,), rows)
     assert said == (
-        "no budget is advised: total_price, imlm_money, imlm, imlm_seconds are not scored; "
+        "no budget is advised: total_cost, imlm_money, imlm, imlm_seconds are not scored; "
         "--objective can name act_dcf"
     )
     [advice] = advice_of(rows, "act_dcf")

@@ -13,7 +13,7 @@ from truecost.formats.events import files_of, read_events
 from truecost.study import Study
 from truecost.study.settings import scoring_of
 from truecost.study.tables import DataTable
-from truecost.tasks.streams.options import Prices, StreamScoring, StreamTable
+from truecost.tasks.streams.options import StreamScoring, StreamTable
 from truecost.tasks.streams.reading import without_open_end
 from truecost.tasks.streams.records import Online
 from truecost.tasks.streams.work import stream_options
@@ -142,13 +142,10 @@ def test_every_key_of_the_table_is_an_option_of_scoring():
         "window": 4,
         "item_seconds": 5.0,
     }
-    prices = {"person_price": 6.0, "cpu_price": 7.0, "operating_price": 8.0}
-    table = StreamTable(**given, **prices, before={"training": 9})
+    table = StreamTable(**given, before={"training": 9})
     assert set(table.given()) == set(StreamTable.__struct_fields__)
     found = stream_options(table, DataTable(type="posterior"))
-    assert found == StreamScoring(
-        **given, before=(("training", 9),), posterior=True, prices=Prices(6.0, 7.0, 8.0)
-    )
+    assert found == StreamScoring(**given, before=(("training", 9),), posterior=True)
     assert stream_options(StreamTable(), DataTable()) == StreamScoring()
     assert stream_options(StreamTable(q="prevalence"), DataTable()).q is None
 
@@ -263,12 +260,12 @@ def test_records_of_what_the_runs_took_are_paid_for(folder, tmp_path):
     assert cli.run(["resources", "-o", record, "--", "true"]) == 0
     told = json.loads((tmp_path / "took.json").read_text())
     (tmp_path / "took.json").write_text(json.dumps(told | {"user_s": 7200.0, "system_s": 0.0}))
-    prices = {"item_seconds": 3600.0, "person_price": 1.0, "cpu_price": 1.0}
+    prices = {"miss": 1.0, "false_alarm": 1.0, "cpu": 1.0}
     costs = {}
     for name, further in (("without", {}), ("with", {"resources": [record]})):
         outcome = run(
-            measures=["total_price"],
-            streams=prices,
+            measures=["total_cost"],
+            prices=prices,
             systems={"s": {"file": "events.jsonl", **further}},
         )
         costs[name] = outcome.estimates[1].value

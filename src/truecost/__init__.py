@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from truecost.outputs.arrays import count_transcripts as count_transcripts
     from truecost.outputs.arrays import count_translations as count_translations
     from truecost.outputs.items import Items as Items
+    from truecost.prices import Prices as Prices
     from truecost.running import compare_systems as compare_systems
     from truecost.study import Outcome as Outcome
     from truecost.study import Study as Study

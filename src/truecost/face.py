@@ -49,6 +49,8 @@ class Face:
         SYSTEM=FILE where there are several systems.
     application, interval : tuple of str
         The keys of `[application]` and `[interval]` that go with it.
+    prices : tuple of str
+        The keys of `[prices]` of what it measures.
     words : mapping of str to tuple of str
         The words that it takes of shared options, by key.
     shown : mapping of str to str
@@ -93,6 +95,7 @@ class Face:
     tables: Mapping[str, str] = field(default_factory=dict)
     options: tuple[str, ...] = ()
     application: tuple[str, ...] = ()
+    prices: tuple[str, ...] = ()
     interval: tuple[str, ...] = ("level", "replicates", "seed", "method", "icc", "jobs")
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shown: Mapping[str, str] = field(default_factory=dict)

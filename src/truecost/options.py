@@ -167,7 +167,10 @@ class Declared:
 
     @property
     def flag(self) -> str:
-        """As the command line has it: `--block-length`."""
+        """As the command line has it: `--block-length`, or `--price miss=...` of an entry."""
+        entry = getattr(self.owner, "__entry_of__", "")
+        if entry and not self.option.flag:
+            return f"--{entry} {self.key}=..."
         return f"--{self.name.replace('_', '-')}"
 
     @property
@@ -344,10 +347,13 @@ class PartialTable(
         Its name in a study.
     __group__ : str
         The heading of its options in help; its name when empty.
+    __entry_of__ : str
+        The flag whose entries its keys are, `KEY=VALUE`; each is a flag of its own when empty.
     """
 
     __table__: ClassVar[str] = ""
     __group__: ClassVar[str] = ""
+    __entry_of__: ClassVar[str] = ""
 
     def given(self) -> dict[str, Any]:
         """The keys that were given."""

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from truecost.core.comparison import compare
+from truecost.core.costs import BREAK_EVEN, break_evens
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
 from truecost.core.subsets import Masks
@@ -12,8 +13,8 @@ from truecost.task import Record, Work
 from truecost.tasks import find
 
 OF_SYSTEM = ("system", "strategy", "budget")  # dims that say whose a row is
-# What systems of one reference have in common: there is no difference.
-SHARED = ("n_targets", "n_items")
+# What systems of one reference have in common, or is of two systems: there is no difference.
+SHARED = ("n_targets", "n_items", *BREAK_EVEN)
 
 
 def score(
@@ -134,10 +135,10 @@ def compare_systems(
     # The first system says which trials a subset holds: they are the same for all.
     masks = [mask for subset in scorings[0].subsets for mask in same[0].masks(subset)]
     rows = [score(t, s, masks, dims) for t, s in zip(same, scorings, strict=True)]
-    return rows, [
-        [compare(a, b) for a, b in _side_by_side(other, rows[0]) if a.measure not in SHARED]
-        for other in rows[1:]
-    ]
+    pairs = [[*_side_by_side(other, rows[0])] for other in rows[1:]]
+    found = [[compare(a, b) for a, b in of if a.measure not in SHARED] for of in pairs]
+    turning = [[*own, *break_evens(of)] for own, of in zip(rows[1:], pairs, strict=True)]
+    return [rows[0], *turning], found
 
 
 def _side_by_side(

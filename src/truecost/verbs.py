@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from truecost.errors import UsageError, near
 from truecost.face import Face, at
 from truecost.options import Declared, Option, declared, picked
+from truecost.prices import PRICE, prices_of
 from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
 from truecost.tasks import TABLE, find
 
@@ -54,6 +55,7 @@ def options_of(face: Face, verb: str = "score") -> tuple[Declared, ...]:
         *(option for table in own for option in table),
         *picked(SystemTable, *(face.systems if "systems" in face.options else ())),
         *picked(ApplicationTable, *face.application),
+        *((PRICE,) if face.prices else ()),
         *picked(IntervalTable, *face.interval),
     )
     shown = (_task_option(option, face) for option in (*every, *_columns(face, every)))
@@ -101,6 +103,9 @@ def _task_option(option: Declared, face: Face) -> Declared:
     if option.key == "map" and face.map_keys:
         keys = ", ".join(face.map_keys)
         said = f"Columns, as KEY=COLUMN,...; the keys are {keys} (truecost list map {face.name})."
+        option = replace(option, option=replace(option.option, help=said))
+    if option is PRICE:
+        said = f"KEY=VALUE; may be repeated. The keys are {', '.join(face.prices)}, currency."
         option = replace(option, option=replace(option.option, help=said))
     if option.key not in face.shown:
         return option
@@ -163,6 +168,7 @@ def study_of(
     if references:
         tables.setdefault("data", {})["reference"] = tuple(references)
     kinds = face.table_types()
+    prices = dict(tables.pop("prices", {}).get("prices", ()))
     study = Study(
         task=None if face.unnamed else face.name,
         measures=tuple(m for text in measures for m in text.split(",")),
@@ -173,6 +179,7 @@ def study_of(
             for name, path in systems.items()
         },
         application=ApplicationTable(**tables.pop("application", {})),
+        prices=prices_of(prices, face.prices, face.name),
         interval=IntervalTable(**tables.pop("interval", {})),
         subsets=dict(subsets) if isinstance(subsets, Mapping) else {e: e for e in subsets},
         own={name: kinds[name](**keys) for name, keys in tables.items()},
@@ -280,8 +287,8 @@ def rephrased(text: str, known: Mapping[str, Declared], way: Way = argument) -> 
             return given if way is argument else found[0]
         option = known[flag]
         name = option.name if way is argument else option.key
-        if option.key == "map" and "=" in word:
-            return _as_entry(word, known, way)
+        if option.key in ("map", "prices") and "=" in word:
+            return _as_entry(option.key, word, known, way)
         if value := _as_code(option, word):
             return way(name, value)
         if option.kind is bool and not word:
@@ -296,15 +303,16 @@ def rephrased(text: str, known: Mapping[str, Declared], way: Way = argument) -> 
     return FLAG.sub(said, text)
 
 
-def _as_entry(word: str, known: Mapping[str, Declared], way: Way) -> str:
-    """`KEY=COLUMN` of the map as an argument of its own, or as an entry of the map."""
-    name, _, column = word.partition("=")
-    shown = column if column.isupper() or column == "..." else f'"{column}"'
+def _as_entry(table: str, word: str, known: Mapping[str, Declared], way: Way) -> str:
+    """`KEY=VALUE` of the map as an argument of its own, or as an entry of a mapping."""
+    name, _, value = word.partition("=")
+    plain = value.isupper() or value == "..." or VALUE.fullmatch(value)
+    shown = value if plain else f'"{value}"'
     if way is key:
-        return f"map = {{ {name} = {shown} }}"
-    if name in known and known[name].table == "map":
+        return f"{table} = {{ {name} = {shown} }}"
+    if name in known and known[name].table == table == "map":
         return f"{name}={shown}"
-    return f"map={{{name if name.isupper() else repr(name)}: {shown}}}"
+    return f"{table}={{{name if name.isupper() else repr(name)}: {shown}}}"
 
 
 def _as_code(option: Declared, word: str) -> str:

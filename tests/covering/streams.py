@@ -8,14 +8,14 @@ import numpy as np
 import truecost as tc
 from covering.cells import Cell
 from test_stream_coverage import SIZE, log_of_stream, outputs, value
-from truecost.tasks.streams.options import Prices, StreamScoring
+from truecost.prices import Prices
+from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.reading import read_online
 
-HOUR, SECONDS, OPERATING = 30.0, 6.0, 0.05  # of the person, for an item, of a batch
-HOW = StreamScoring(
-    queried="model", item_seconds=SECONDS, prices=Prices(person=HOUR, operating=OPERATING)
-)
-MEASURES = ("imlm", "imlm_money", "total_price")
+HOUR, SECONDS, ERROR = 30.0, 6.0, 0.1  # of the person, for an item, of an error
+HOW = StreamScoring(queried="model", item_seconds=SECONDS)
+PRICES = Prices(person=HOUR, miss=ERROR, false_alarm=ERROR)
+MEASURES = ("imlm", "imlm_money", "total_cost")
 
 
 def cells():
@@ -32,15 +32,23 @@ def per_item(rho):
     return float(value(*outputs(np.random.default_rng(99), 100_000, rho)))
 
 
+@cache
+def errors_per_item(rho):
+    """The share of wrong outputs of a very long stream."""
+    label, decision = outputs(np.random.default_rng(99), 100_000, rho)
+    return float((label != decision).mean())
+
+
 def truth(batches, rho):
     """What a stream of so many batches needs and costs in the mean."""
-    by_hand = SIZE * SECONDS / 3600 * HOUR  # a batch
-    money = per_item(rho) + OPERATING / by_hand
-    return {"imlm": per_item(rho), "imlm_money": money, "total_price": batches * by_hand * money}
+    asked = 2 * SECONDS / 3600 * HOUR  # a batch
+    money = batches * (asked + ERROR * SIZE * errors_per_item(rho))
+    return {"imlm": per_item(rho), "imlm_money": per_item(rho), "total_cost": money}
 
 
 def drawn(rng, plan, batches, rho):
     """The state after each batch of one stream."""
-    scoring = tc.Scoring(plan=plan, measures=MEASURES, choices=HOW, jobs=1)
+    priced = tc.Application(prices=PRICES)
+    scoring = tc.Scoring(priced, plan=plan, measures=MEASURES, choices=HOW, jobs=1)
     rows = tc.score_system(read_online([log_of_stream(*outputs(rng, batches, rho))]), scoring)
     return [row for row in rows if row.dims["phase"] == "post"]

@@ -9,13 +9,15 @@ replicate. Sources: paper 002, sections 2.3-2.6 and Eq. 6-24; paper 003, section
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from truecost.errors import UsageError, counted, near
+from truecost.options import check
+from truecost.prices import Prices
 
 Floats = npt.NDArray[np.float64]
 
@@ -33,13 +35,18 @@ class Application:
         Prior of each class, summing to 1; the shares in the data when left out.
     name : str
         Name of a preset, for signatures.
+    prices : Prices
+        What errors, people, computing and waiting cost in a currency: costs and priors weigh
+        rates, prices weigh amounts.
     """
 
     costs: tuple[tuple[float, ...], ...] | None = None
     priors: tuple[float, ...] | None = None
     name: str = ""
+    prices: Prices = field(default_factory=Prices)
 
     def __post_init__(self) -> None:
+        check(self.prices, place="prices")
         if self.costs is not None:  # numbers of any kind become plain ones
             costs = tuple(tuple(float(c) for c in row) for row in self.costs)
             object.__setattr__(self, "costs", costs)
@@ -216,14 +223,19 @@ class Application:
         """
         if self.priors is not None:
             return self
-        return Application(self.costs, tuple(float(p) for p in priors), self.name)
+        return replace(self, priors=tuple(float(p) for p in priors))
+
+    @property
+    def unweighed(self) -> bool:
+        """Whether neither costs nor priors were given."""
+        return self.costs is None and self.priors is None
 
     def describe(self) -> dict[str, Any]:
         """What a result row says of the application.
 
         `preset`: its name, if it has one. `costs`: "0/1", {"miss": Cm, "fa": Cf}, or the rows of
         the matrix. `prior`: that of the target, or "empirical" when left to the data; `priors` in
-        its place for more than two classes.
+        its place for more than two classes. `prices`: those that were given, by key.
         """
         said: dict[str, Any] = {"preset": self.name} if self.name else {}
         costs = self.costs
@@ -239,7 +251,7 @@ class Application:
             said["prior"] = self.priors[1]
         else:
             said["priors"] = list(self.priors)
-        return said
+        return said | ({"prices": prices} if (prices := self.prices.given()) else {})
 
 
 def check_priors(priors: Sequence[float]) -> None:

@@ -188,6 +188,10 @@ def assumed(rows: "Sequence[Row]") -> str:
         words.append(f"prior {prior:g}" if prior != "empirical" else _share(rows))
     if "preset" in parameters:
         words.append(f"preset {parameters['preset']}")
+    if isinstance(prices := parameters.get("prices"), Mapping):
+        said = (f"{k.replace('_', ' ')} {v:g}" for k, v in prices.items() if k != "currency")
+        currency = f" in {prices['currency']}" if "currency" in prices else ""
+        words.append(f"prices{currency}: {', '.join(said)}")
     return "; ".join(words)
 
 

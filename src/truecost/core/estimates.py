@@ -237,7 +237,9 @@ class Setting:
             icc=self.icc,
             resampling=self.resampling,
         )
-        odd = raised(no_spread=made.narrow and not constant, outside=made.outside)
+        odd = raised(
+            no_spread=made.narrow and not (constant or measure.steady), outside=made.outside
+        )
         return msgspec.structs.replace(made, flags=(*made.flags, *odd))
 
     def _ends(
@@ -290,6 +292,7 @@ def _extras(point: Values, drawn: Values) -> dict[str, float]:
     return {
         key: value
         for name, values in point.extras.items()
+        if not np.isnan(values[0])
         for key, value in (
             (name, float(values[0])),
             (f"{name}_mean", float(np.mean(drawn.extras[name]))),
@@ -300,9 +303,10 @@ def _extras(point: Values, drawn: Values) -> dict[str, float]:
 def _parameters(measure: Measure, application: Application) -> dict[str, Any]:
     """What of the application enters this measure, and its own parameter."""
     said = application.describe()
-    keep = {"preset"} if measure.uses else set()
+    keep = {"preset"} if {"costs", "prior"} & {*measure.uses} else set()
     keep |= {"costs"} if "costs" in measure.uses else set()
     keep |= {"prior", "priors"} if "prior" in measure.uses else set()
+    keep |= {"prices"} if "prices" in measure.uses else set()
     chosen = {key: value for key, value in said.items() if key in keep}
     if measure.parameter is not None:
         chosen["variant"] = measure.parameter

@@ -180,8 +180,8 @@ class Measure:
     detection : bool
         Whether it needs two classes of which one is the target.
     uses : tuple of str
-        What of the application enters the value: "costs", "prior". Parameters and signature of a
-        row say these only.
+        What of the application enters the value: "costs", "prior", "prices". Parameters and
+        signature of a row say these only.
     errors : {"misses", "false_alarms", ""}
         The errors that it counts, where it reads decisions; every kind when left out.
     minimum_of : str
@@ -196,6 +196,9 @@ class Measure:
         as `TASK/NAME`, or as NAME within its task.
     total : bool
         Whether it is a sum that more units make larger: they narrow no interval of it.
+    steady : bool
+        Whether it may be the same in every replicate and nothing be odd: what is planned, or was
+        measured once.
     shown_in : {"", "percent"}
         How readers see it: a share in percent, say (values stay shares).
     open : bool
@@ -225,6 +228,7 @@ class Measure:
     shown_in: ShownIn = ""
     task: str = ""
     total: bool = False
+    steady: bool = False
     open: bool = False
     follows: bool = False
     interval: Rule = SMOOTH

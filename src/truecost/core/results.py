@@ -50,7 +50,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         against.
     parameters : dict
         What enters the value: `preset`, `costs`, `prior` or `priors` as `Application.describe`
-        gives them, where the measure uses them, and `variant`.
+        gives them, and `prices`, where the measure uses them, and `variant`.
     dims : dict of str to str
         What the row is about: `system`; `collection` and `application` where there are several;
         `estimator` (run, mean) of a method; `subset` where it is one.

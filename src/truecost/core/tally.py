@@ -146,6 +146,15 @@ class Tally:
             squares,
         )
 
+    @staticmethod
+    def constant(
+        values: npt.ArrayLike, names: Sequence[str], axes: Mapping[str, tuple[str, ...]]
+    ) -> "Tally":
+        """Sums that no resampling changes, of shape (*cells, statistics)."""
+        found = np.asarray(values)
+        none, empty = Slots((), np.zeros((0, 1), np.int32)), np.zeros((0, len(names)), found.dtype)
+        return Tally(none, np.zeros(0, np.int64), empty, axes, tuple(names), found)
+
     def __add__(self, other: "Tally") -> "Tally":
         """The tally of both sets of records together (units are joined by label)."""
         if dict(self.axes) != dict(other.axes) or self.statistics != other.statistics:

@@ -311,7 +311,7 @@ class SweepTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Objective | None,
         Option(
             "Measure by which budgets are judged, one of those that are scored.",
-            shown="total_price or imlm_money with a price of the person's hour, imlm without one",
+            shown="total_cost with a price of the person's hour, imlm without one",
         ),
     ] = None
 

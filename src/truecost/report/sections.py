@@ -13,14 +13,15 @@ from truecost.core.results import Row
 from truecost.errors import plural
 from truecost.gates import Verdict
 from truecost.names import PARTS
-from truecost.pictures import boards, rows
+from truecost.pictures import boards, costs, rows
 from truecost.pictures.boards import is_difference
 from truecost.pictures.picture import Picture
 from truecost.pictures.rows import WEAK
 from truecost.pictures.tables import of_pairs, slot_of, without_empty_columns
+from truecost.prices import COSTS
 from truecost.report.items import worst_of
 from truecost.report.section import MOST_LINES, Section, joined
-from truecost.report.story import Page, Story, goodness, mean_rows, part_of, without_dims
+from truecost.report.story import Page, Part, Story, goodness, mean_rows, part_of, without_dims
 from truecost.report.sums import size_words
 from truecost.report.words import listed, measure_of
 
@@ -101,6 +102,31 @@ def chosen_slots(rows: Sequence[Row], most: int = MOST_LINES) -> tuple[list[Row]
     shown = [r for r in rows if slot_of(r) in kept]
     which = f"The {len(bad)} worst and the largest others" if bad else "The largest"
     return shown, f"{which}, {len(kept & set(some))} of {counted(len(some), 'subset')}"
+
+
+def spending(story: Story) -> Section | None:
+    """What systems, or budgets, cost in one currency, stacked by what it is made of."""
+    found = {
+        part.name: own
+        for part in story.parts
+        if any(r.measure == "total_cost" for r in story.whole)
+        if len(own := _in_currency(story, part)) > 1
+    }
+    if not found:
+        return None
+    text = "Prices times measured amounts, errors included."
+    if any("budget" in r.dims for own in found.values() for r in own):
+        text += " Where the whole is least, one question more costs what it saves."
+    return Section("What it all costs", text, of_each(costs.spending, found))
+
+
+def _in_currency(story: Story, part: Part) -> list[Row]:
+    """The total costs of a part of the page and what they are made of, in the phase of the verdict;
+    nothing without parts of a cost.
+    """
+    own = [r for r in story.whole if r.measure in COSTS and part_of(r) == part]
+    shown = [r for r in own if story.in_phase(r)]
+    return shown if any(r.measure in costs.NAMES and r.value is not None for r in shown) else []
 
 
 def runs(story: Story) -> Section | None:

@@ -4,7 +4,7 @@ import math
 import signal
 from collections.abc import Iterable, Sequence
 from itertools import combinations
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 
@@ -73,6 +73,9 @@ class Resources(
         Seconds that passed; of the longest one where several nodes were merged.
     peak_bytes : int
         Largest resident memory of any single process.
+    gpu_s : float or None
+        Seconds of GPU, where they are known: `truecost resources` does not measure them; add what
+        a driver or a queue says.
     running : int
         Processes that went on when the program had ended: what they took later does not count.
     nodes : tuple of Machine
@@ -88,6 +91,7 @@ class Resources(
     system_s: Amount
     wall_s: Amount
     peak_bytes: Bytes
+    gpu_s: Amount | None = None
     running: Bytes = 0
     nodes: Annotated[tuple[Machine, ...], msgspec.Meta(min_length=1)]
 
@@ -100,6 +104,15 @@ class Resources(
     def peak_gb(self) -> float:
         """Largest resident memory of any single process in GB (1e9 bytes)."""
         return self.peak_bytes / 1e9
+
+    @property
+    def hours(self) -> dict[str, float]:
+        """Hours of `cpu` and, where they are known, `gpu`, GB-hours of `memory`, and hours of
+        `waiting` until it ended.
+        """
+        seconds = {"cpu": self.cpu_s, "memory": self.peak_gb * self.wall_s, "waiting": self.wall_s}
+        seconds |= {} if self.gpu_s is None else {"gpu": self.gpu_s}
+        return {key: value / 3600 for key, value in seconds.items()}
 
     def to_json(self) -> str:
         """The file as text, indented, with a line break at its end."""
@@ -195,6 +208,7 @@ def merge(records: Iterable[Resources]) -> Resources:
         said = f"records of {', '.join(p or 'no phase' for p in phases)}" if given else "no records"
         raise UsageError(f"{said} cannot be merged: give those of one phase")
     commands = {record.command for record in given}
+    gpus: list[Any] = [record.gpu_s for record in given]
     return Resources(
         truecost=", ".join(sorted({record.truecost for record in given})),
         phase=phases[0],
@@ -204,6 +218,7 @@ def merge(records: Iterable[Resources]) -> Resources:
         system_s=math.fsum(record.system_s for record in given),
         wall_s=max(record.wall_s for record in given),
         peak_bytes=max(record.peak_bytes for record in given),
+        gpu_s=None if None in gpus else math.fsum(gpus),
         running=sum(record.running for record in given),
         nodes=_counted(machine for record in given for machine in record.nodes),
     )

@@ -15,6 +15,7 @@ from truecost.errors import UsageError, first_five, near, shown_as
 from truecost.face import Face, at
 from truecost.names import COLUMNS, ITEM_MAP_KEYS, STANDARD_INPUT
 from truecost.options import KINDS, Declared, PartialTable, certain, check, declared
+from truecost.prices import prices_of
 from truecost.study.paths import files_of_study
 from truecost.study.tables import DataTable, SystemTable
 from truecost.tasks import find, names
@@ -251,6 +252,8 @@ def check_task(study: "Study") -> None:
     for table in (study.data, *study.collections.values(), *study.systems.values()):
         _check_data(table, face)
     _refuse_beside(study, face)
+    if study.prices.given():
+        prices_of(study.prices.given(), face.prices, face.name)
     if not face.worst and study.worst is not None:
         *others, last = (name for name in names() if find(name).worst)
         raise UsageError(f"worst goes with {', '.join(others)} and {last}")

@@ -41,6 +41,7 @@ from truecost.errors import UsageError
 from truecost.gates import Gate
 from truecost.learning import options as learning
 from truecost.options import Option, PartialTable
+from truecost.prices import Prices
 from truecost.protocol.options import LedgerTable, TrainingTable
 from truecost.study import checking
 from truecost.study.paths import path_beside, plain
@@ -74,6 +75,8 @@ class Study(
         Costs and priors.
     applications : dict of str to ApplicationTable
         Several applications by name, in place of `application`.
+    prices : Prices
+        What errors, people, computing and waiting cost.
     interval : IntervalTable
         How intervals are made.
     subsets : dict of str to str
@@ -134,6 +137,7 @@ class Study(
     collections: dict[str, DataTable] = {}
     application: ApplicationTable = ApplicationTable()
     applications: dict[str, ApplicationTable] = {}
+    prices: Prices = Prices()
     interval: IntervalTable = IntervalTable()
     subsets: Annotated[
         dict[str, str],

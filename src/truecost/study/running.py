@@ -20,7 +20,8 @@ from truecost.core.scoring import Scoring
 from truecost.core.subsets import empty_cells
 from truecost.errors import InputError, UsageError, checked, counted
 from truecost.formats import Table
-from truecost.running import compare_systems, pair, score, work_of
+from truecost.options import PartialTable
+from truecost.running import SHARED, compare_systems, pair, score, work_of
 from truecost.study.checking import check_task, refuse_idle
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
@@ -260,7 +261,9 @@ def refuse_unused(
     face = find_task(study.task)
     if not study.collections:
         refuse_idle(reader.facts)
-    if own := [study.own[name] for name in face.options if name in study.own]:
+    own: list[PartialTable] = [study.own[name] for name in face.options if name in study.own]
+    own += [study.prices] if study.prices.given() else []
+    if own:
         work = face.load()
         measures = {find(name, face.name).name for name in study.measures} or {
             measure.name for s in systems for measure in work.measures(s, scoring[s.name])
@@ -374,7 +377,8 @@ def plan_rows(outcome: Outcome, half_width: float | None) -> list[dict[str, obje
     """
     rows: list[dict[str, object]] = []
     for e in outcome.estimates:
-        if not e.n_replicates or find_of_any_task(e.label, e.task).total:
+        alone = e.n_replicates and e.measure not in SHARED
+        if not alone or find_of_any_task(e.label, e.task).total:
             continue
         known = math.isfinite(e.half_width) and e.half_width > 0
         wanted = e.half_width / 2 if half_width is None else half_width

@@ -1,7 +1,7 @@
 """From a study to the library's own objects: where its systems come from, and who reads them."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -195,7 +195,7 @@ def scoring_of(
     face, interval = find(study.task), study.interval
     work = face.load()
     return Scoring(
-        application_of(work.application(application)),
+        replace(application_of(work.application(application)), prices=study.prices),
         study.measures,
         plan_of(interval, always=face.blocks),
         interval.settled("level"),

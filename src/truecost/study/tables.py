@@ -240,7 +240,9 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
     resources: Annotated[
         tuple[str, ...],
         Option(
-            "Records of what the runs took, where their logs do not say it; one for each.",
+            "Records of truecost resources: what the runs took, where their logs do not say it; "
+            "FILE, or SYSTEM=FILE where there are several; one for each run or node.",
+            group="Prices",
             file=True,
         ),
     ] = ()

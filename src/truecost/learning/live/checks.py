@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from truecost.core.costs import asked_costs
 from truecost.errors import UsageError, first_five, named
 from truecost.learning.options import OF_LIFE, OF_STREAM, SIMULATED
 from truecost.task import Live
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from truecost.study.config import Study
 
 
-MONEY = ("total_price", "imlm_money")  # objectives that need the price of the person's hour
+MONEY = ("total_cost", "imlm_money")  # objectives that need prices
 MAY_ASK = ("program", "callable")  # learners that may ask themselves: it has to be said who asks
 RESERVED = ("passive", "streams")  # folders of the logs
 OF_LOGS = ("labels", "map", "target", "classes", "input_format")  # of [data]: said by the source
@@ -142,15 +143,14 @@ def _check_objective(study: "Study") -> None:
     objective, stream = study.sweep.objective, study.table(StreamTable)
     if objective is None:
         return
-    priced = stream.person_price is not None
-    if objective in MONEY and not priced:
+    if objective in MONEY and study.prices.person is None:
         raise UsageError(
-            f"objective {objective!r} needs the price of the person's hour: give person_price "
-            f"under [streams], or take imlm"
+            f"objective {objective!r} needs the price of the person's hour: give person under "
+            f"[prices], or take imlm"
         )
     scored = study.measures or (
         "imlm",
-        *(MONEY if priced else ()),
+        *asked_costs(study.prices)[:1],
         *(("imlm_seconds",) if stream.item_seconds is not None else ()),
         *(("act_dcf",) if study.source.kind in (None, "detection") else ()),
     )

@@ -33,6 +33,7 @@ MAP_KEYS: dict[str, str] = {
     "machine": "probability of label 1 that a machine gives",
     "inclusion": "probability with which the item was chosen for a label",
     "stratum": "stratum in which items were chosen, or are to be chosen, for labels",
+    "active_seconds": "seconds that a person took for the label, where they were measured",
     "unit": "who uttered it (user, device): items of one are resampled together",
 }
 
@@ -51,6 +52,7 @@ FACE = Face(
     ),
     tables={"abba": "truecost.tasks.abba.options:AbbaTable"},
     options=("abba",),
+    prices=("false_alarm", "person"),
     interval=("level", "replicates", "seed", "resample", "jobs"),
     words={"resample": ("multinomial", "poisson")},
     shown={"resample": "multinomial where all users are known, poisson otherwise"},

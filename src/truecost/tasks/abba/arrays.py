@@ -224,7 +224,8 @@ def join_labels(log: Table, labels: Table, options: LogOptions) -> Joined:
     Items that are not in the file keep what the log says of them, but for the inclusion
     probabilities of those without a label: the log's own say nothing of the choice in the file. The
     file has a column `id`, or as it is called in the log; `label` (0, 1 or empty); where items were
-    chosen with known probabilities `inclusion_probability` or `inclusion`; and `state`, where not
+    chosen with known probabilities `inclusion_probability` or `inclusion`; `active_seconds`
+    where the labels were timed; and `state`, where not
     all items were `chosen` for a label, as `to_fill_in` writes it.
     """
     own = Log(log, options)
@@ -253,6 +254,7 @@ def join_labels(log: Table, labels: Table, options: LogOptions) -> Joined:
     found, changed = replace(log, frame=frame), 0
     if not np.isnan(filled.inclusion).all():
         found, changed = _with_inclusion(found, filled, known, options, own.ids)
+    found = _with_seconds(found, labels, filled, options)
     said = f"{counted(int((~np.isnan(filled.label)).sum()), 'label')} from {labels.source}"
     return Joined(found, said, tuple(_problems(labels, filled, known, waiting, changed)))
 
@@ -274,6 +276,16 @@ def _filled(labels: Table, log: Table, known: pl.Series, options: LogOptions) ->
     if column is not None:
         inclusion = rows.chances(column)
     return Filled(rows, places.to_numpy(), codes, inclusion, asked)
+
+
+def _with_seconds(log: Table, labels: Table, filled: Filled, options: LogOptions) -> Table:
+    """The log with the seconds that the file has of its labels."""
+    name = options.columns.get("active_seconds", "active_seconds")
+    if name not in labels.columns:
+        return log
+    own = log.numbers(name, "active_seconds") if name in log.columns else np.full(len(log), np.nan)
+    own[filled.places] = labels.numbers(name, "active_seconds")
+    return replace(log, frame=log.frame.with_columns(pl.Series(name, own).fill_nan(None)))
 
 
 def _with_inclusion(

@@ -281,6 +281,7 @@ def load(
         label=log.label,
         machine=log.machine,
         inclusion=log.inclusion,
+        seconds=log.seconds,
         score_a=log.a.scores,
         score_b=log.b.scores,
         threshold_a=log.a.threshold,

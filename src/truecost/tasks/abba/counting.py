@@ -53,12 +53,18 @@ def plan_of(deployment: Deployment, plan: Plan) -> Plan:
 
 
 def evidence_of(
-    deployment: Deployment, plan: Plan, accepts: Axes | None = None, *, machine: bool = True
+    deployment: Deployment,
+    plan: Plan,
+    accepts: Axes | None = None,
+    *,
+    machine: bool = True,
+    timed: bool = False,
 ) -> Evidence:
     """The parts `collected`, `machine` and `traffic`, as far as the deployment has them.
 
     The plan is as `plan_of` gives it. `accepts` are axes, labels with the code of each item, in
-    place of the axis other; `machine` says whether machine scores are counted.
+    place of the axis other; `machine` says whether machine scores are counted, `timed` whether the
+    seconds of the labels are (`labelling`).
     """
     d = deployment
     known, weights = d.labelled, d.label_weights
@@ -82,6 +88,11 @@ def evidence_of(
     if machine and d.machine is not None:
         parts["machine"] = {"all": d.machine, "known": labelled * d.machine}
     fine = [x for x in (weights, d.machine) if x is not None]
+    if timed and d.seconds is not None:
+        measured = known & np.isfinite(d.seconds)
+        seconds = np.where(measured, d.seconds, 0.0)
+        parts["labelling"] = {"seconds": seconds, "timed": measured.astype(np.float64)}
+        fine.append(np.where(measured, seconds, -1.0))
     state = np.where(known, d.label, 2).astype(np.int64)
     evidence = _counted(d, plan, parts, _axes(d, accepts), state, fine)
     [factor] = evidence.factors.values()

@@ -33,7 +33,18 @@ NO_SCORE = (
 )
 KINDS = ("score", "accept")  # what the two models say: columns score_a and score_b, or accept_...
 PARTS = (  # everything that may be at fault, in the order in which it is looked at
-    *("ids", "arm", "a", "b", "rejected_a", "rejected_b", "label", "machine", "inclusion"),
+    *(
+        "ids",
+        "arm",
+        "a",
+        "b",
+        "rejected_a",
+        "rejected_b",
+        "label",
+        "machine",
+        "inclusion",
+        "seconds",
+    ),
     *("judged", "units", "strata", "traffic"),
 )
 
@@ -223,6 +234,17 @@ class Log:
         hint = "write 1 where all items were labelled"
         self.rows.refuse(lacking, ("item", "have", NO_CHANCE), hint)
         return chances
+
+    @cached_property
+    def seconds(self) -> Floats | None:
+        """Seconds that a person took for each label; NaN where a cell is empty."""
+        column = self.options.column("active_seconds", self.table)
+        if column is None:
+            return None
+        found = self.table.numbers(column, "active_seconds")
+        wrong = ~np.isnan(found) & ~((found >= 0) & np.isfinite(found))
+        self.rows.refuse(wrong, ("time", "are", "below 0 or infinite"), "seconds are meant", found)
+        return found
 
     @cached_property
     def judged(self) -> bool:

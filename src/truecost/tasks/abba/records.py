@@ -30,6 +30,7 @@ CELLS = ("11A", "10A", "11B", "01B")
 FEW = 5  # items of a label in a cell, below which intervals are those of the delta method
 BY_ITEM = (  # fields of a deployment that have an entry for each item
     *("ids", "arm", "other", "label", "machine", "inclusion", "score_a", "score_b", "strata"),
+    "seconds",
 )
 CELL_WORDS = {
     "11A": "collected by A, accepted by both",
@@ -85,6 +86,8 @@ class Deployment(Rows):
         As `collected_items` takes them; all but the labels may be None.
     threshold_a, threshold_b : float, optional
         Deployed thresholds: a model accepts a score at or above its own.
+    seconds : ndarray, shape (N,), optional
+        That a person took for the label; NaN where nobody measured them.
     units : mapping of str to tuple of ndarray, shape (N,)
         By name of the factor the user or device of each item; each item on its own when empty.
     traffic : Traffic
@@ -109,6 +112,7 @@ class Deployment(Rows):
     threshold_a: float | None = None
     threshold_b: float | None = None
     strata: Array | None = None
+    seconds: Floats | None = None
     units: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
     traffic: Traffic = field(default_factory=Traffic)
     frame: pl.DataFrame = field(default_factory=pl.DataFrame)

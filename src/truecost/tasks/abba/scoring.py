@@ -21,6 +21,7 @@ import numpy as np
 from msgspec import structs
 
 from truecost.core.application import Application
+from truecost.core.costs import asked_costs, refuse_unmeasured
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.flags import raised
@@ -31,6 +32,7 @@ from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring
 from truecost.core.tally import Tally
 from truecost.errors import UsageError, counted, first_five
+from truecost.prices import COSTS, Prices
 from truecost.task import Dims
 from truecost.tasks.abba.checks import mix_differs
 from truecost.tasks.abba.counting import (
@@ -57,9 +59,9 @@ NEEDS = {  # parts of the evidence that a log need not have
 }
 
 
-def measures_of(asked: Sequence[str]) -> list[Measure]:
-    """The measures asked for, or rRecall and rFPR."""
-    names = asked or RATIOS
+def measures_of(asked: Sequence[str], prices: Prices | None = None) -> list[Measure]:
+    """The measures asked for, or rRecall and rFPR, and what all costs where there are prices."""
+    names = asked or (*RATIOS, *asked_costs(prices or Prices()))
     found = suiting(names, "abba", "AB/BA", lambda m: "collected" in m.parts)
     for name in names:
         ratio_name, _, estimator = name.partition(":")
@@ -100,7 +102,9 @@ def batches(
     """A batch for each ratio of means of a column, and one for all other ratios."""
     if scoring.method == "bca":
         raise UsageError("bca intervals are not defined for AB/BA: use the percentile method")
-    measures = measures_of(scoring.measures)
+    prices = scoring.application.prices
+    measures = measures_of(scoring.measures, prices)
+    refuse_unmeasured(measures, prices, deployment.name, untimed(deployment))
     if whole is None:
         estimators = estimators_of(deployment, scoring.chosen(AbbaScoring).estimators)
         _check_parts(deployment, measures)
@@ -111,14 +115,24 @@ def batches(
     chosen = [m for m in chosen if "traffic" not in m.parts or deployment.traffic.exposures]
     plan = plan_of(deployment, scoring.plan)
     batch = partial(Batch, plan=plan, context=context_of(deployment, dims))
+    priced = [place for place, measure in enumerate(chosen) if measure.name in COSTS]
     rest = [place for place, measure in enumerate(chosen) if "columns" not in measure.parts]
+    rest = [place for place in rest if place not in priced]
     for place, measure in enumerate(chosen):
-        if place not in rest:
+        if place not in (*rest, *priced):
             evidence = evidence_of_column(deployment, plan, str(measure.parameter))
             column = evidence.parts["columns"]
             below = isinstance(column, Tally) and bool((column.values < 0).any())
             own = [replace(measure, interval=DIFFERENT_SIGNS) if below else measure]
             yield batch(evidence=evidence, measures=own, places=[place], finish=_collected_rows)
+    if priced:
+        yield batch(
+            evidence=evidence_of(deployment, plan, machine=False, timed=True),
+            measures=[chosen[place] for place in priced],
+            application=scoring.application,
+            places=priced,
+            finish=_priced_rows,
+        )
     if rest:
         own = [chosen[place] for place in rest]
         evidence = evidence_of(deployment, plan, machine=any("machine" in m.parts for m in own))
@@ -128,6 +142,22 @@ def batches(
             places=rest,
             finish=partial(Trust(deployment, evidence, scoring.level).rows, own),
         )
+
+
+def untimed(deployment: Deployment) -> dict[str, str]:
+    """That the labels took no measured time, where that is so, by the key of the price."""
+    d = deployment
+    if d.seconds is not None and (d.labelled & np.isfinite(d.seconds)).any():
+        return {}
+    return {
+        "person": "no label was timed: give the seconds of the labels (--map active_seconds=COLUMN, or "
+        "a column active_seconds in the file of labels)"
+    }
+
+
+def _priced_rows(rows: Sequence[Estimate]) -> list[Estimate]:
+    """Rows of what labels and false accepts cost, by human labels."""
+    return [structs.replace(row, dims=placed(row.dims, "direct")) for row in rows]
 
 
 def _check_parts(deployment: Deployment, measures: Sequence[Measure]) -> None:

@@ -57,6 +57,7 @@ FACE = Face(
     },
     options=("lifelong",),
     application=("cost_matrix",),
+    prices=("error", "person", "cpu", "gpu", "memory"),
     words={"method": ("auto", "percentile")},
     commands=(
         (

@@ -18,7 +18,14 @@ from truecost.formats.events import Labels
 from truecost.outputs.event_logs import Given, opened, without_faults
 from truecost.tasks.lifelong.cells import Axis, interleaved
 from truecost.tasks.lifelong.kinds import Kind, kind_of
-from truecost.tasks.lifelong.log_events import ANSWER, SAID, experts_of, findings_of, offline_of
+from truecost.tasks.lifelong.log_events import (
+    ANSWER,
+    SAID,
+    experts_of,
+    findings_of,
+    offline_of,
+    spent_of,
+)
 from truecost.tasks.lifelong.log_runs import (
     Distinct,
     Items,
@@ -315,6 +322,7 @@ def read_lifelong(
         signatures={part: of_kind.signature(chosen, part) for part in counter.parts},
         problems=tuple(dict.fromkeys((*told.problems, *_problems(told, sets)))),
         no_penalty=_no_penalty(test[2]),
+        spent=spent_of(told.events, told.versions[-1]),
     )
 
 

@@ -172,6 +172,7 @@ CLASSES = Kind(
     },
     prepared=prepared,
     swap=swap_decisions,
+    errors=("classified", ("cost",)),
 )
 SCORED = "scored"  # the part of ready-made scores
 
@@ -253,6 +254,7 @@ TRANSCRIPTS = Kind(
     signature=signature_of_words,
     options=TextOptions,
     swap=swap_words,
+    errors=("words", ERRORS),
 )
 
 
@@ -316,4 +318,5 @@ TRANSLATION = Kind(
     signature=signature,
     options=TranslationOptions,
     swap=swap_sentences,
+    errors=("edits", ("edits",)),
 )

@@ -71,6 +71,9 @@ class Kind:
         outputs that are scored together (which classes there are).
     swap : callable, optional
         `swap(statistics, part)`: those of rows made strictly wrong, and put in place, as a whole.
+    errors : (str, tuple of str)
+        The part, and the statistics of it that add up to the number of errors (of seconds, where
+        they are timed); none where outputs have no errors that could be counted.
     own_exchange : callable, optional
         `own_exchange(outputs, references, corrected, options, part)`: the same with the corrected
         parts of each row ("" is the whole of it), where there are parts.
@@ -87,6 +90,7 @@ class Kind:
     prepared: Callable[[Any, Sequence[str], References], Any] = lambda options, *_: options
     swap: Swap | None = None
     own_exchange: Exchange | None = None
+    errors: tuple[str, tuple[str, ...]] = ("", ())
 
     def exchange(
         self,
@@ -320,6 +324,7 @@ DIARIZATION = Kind(
     own_exchange=exchange,
     signature=signature,
     options=PenalisedDiarization,
+    errors=("speech", ("missed", "false_alarm", "confusion")),
     refused={
         "jer": "its mapping of speakers is that of the whole recording, so that it is no sum over "
         "regions",

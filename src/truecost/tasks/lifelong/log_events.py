@@ -19,6 +19,7 @@ SAID = {"stream": "of the lifelong set", "test": "of the test set"}
 COLUMNS = (
     *("row", "run", "where", "version", "batch", "t", "id", "event", "phase", "decision"),
     *("label", "part", "expert", "active_seconds", "words", "actions", "verdict", "count"),
+    "cpu_seconds",
 )
 PREDICT, ANSWER = pl.col("event") == "predict", pl.col("event") == "answer"
 _HELP = pl.col("event").is_in(["query", "answer"])
@@ -44,7 +45,7 @@ def events_of(log: EventLog, run: str | None = None) -> pl.DataFrame:
         *(pl.col(name).cast(pl.String) for name in ("decision", "label", "part", "expert")),
         pl.col("active_seconds", "words", "actions"),
         pl.col("verdict").cast(pl.String),
-        pl.col("count"),
+        pl.col("count", "cpu_seconds"),
     )
 
 
@@ -253,6 +254,26 @@ def experts_of(events: pl.DataFrame) -> tuple[str, ...]:
     """Names of who helped, sorted; labels of the initialisation data are data, and no help."""
     helped = events.filter(ANSWER & (pl.col("where") != "before"))
     return tuple(sorted(helped["expert"].drop_nulls().unique().to_list()))
+
+
+def spent_of(events: pl.DataFrame, last: int) -> pl.DataFrame:
+    """What each run took, by `seed`: `seconds` that people were busy away from the test set (null
+    where one answer was not timed), and of `cpu` (null where none was recorded).
+
+    What earlier versions than the last took on the test set was for scoring alone.
+    """
+    tested = pl.col("where") == "test"
+    kept = events.filter(~tested.fill_null(value=False) | (pl.col("version") == last))
+    away = ANSWER & ~tested.fill_null(value=False)
+    busy, cpu = pl.col("active_seconds").filter(away), pl.col("cpu_seconds")
+    return (
+        kept.group_by("seed")
+        .agg(
+            seconds=pl.when(busy.null_count() == 0).then(busy.sum()),
+            cpu=pl.when(cpu.count() > 0).then(cpu.sum()),
+        )
+        .sort("seed")
+    )
 
 
 def offline_of(events: pl.DataFrame, versions: Sequence[int], kind: str) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from truecost.outputs.described import MOST_SYSTEMS, left_out_of, of_part, plain
 from truecost.pictures.picture import Picture
 from truecost.pictures.tables import Table, without_empty_columns
 from truecost.report.section import Section, joined
-from truecost.report.sections import comparison, gates, of_each, subsets
+from truecost.report.sections import comparison, gates, of_each, spending, subsets
 from truecost.report.story import Naive, Page, Part, Story, without_dims
 from truecost.report.words import isolated, resampled_of
 from truecost.tasks.lifelong import pictures, verdict
@@ -215,7 +215,7 @@ def against_cost(story: Story) -> Section:
 
 PAGE = Page(
     sections=(
-        *(under_policies, across_time, with_penalty, against_cost, forgetting),
+        *(under_policies, across_time, with_penalty, against_cost, spending, forgetting),
         *(comparison, subsets, gates, from_version_to_version, weighed_times, lifelong_set),
     ),
     main=lambda story: verdict.main_of(story.whole or story.rows),

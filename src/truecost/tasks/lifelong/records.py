@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.costs import HOUR, TOOK
 from truecost.core.evidence import Evidence
 from truecost.core.factors import Factor
 from truecost.core.measure import Array, Floats
@@ -118,6 +119,12 @@ class Lifelong(Rows):
         For each factor the unit of each item; each item its own unit when empty.
     signatures : mapping of str to str
         Choices made while reading and counting each part, separated by bars.
+    spent : polars.DataFrame
+        What each run took in all: `seed`, `seconds` of people away from the test set (null where
+        one answer was not timed) and of `cpu` (null where none was recorded), earlier versions on
+        the test set left out. Empty where no log tells it.
+    took : mapping of str to float
+        The same of all runs, of records: hours of `cpu` and `gpu`, GB-hours of `memory`.
     no_penalty : str
         Why nothing can be penalised (the person said only "wrong", say); empty when it can.
     """
@@ -137,6 +144,8 @@ class Lifelong(Rows):
     signatures: Mapping[str, str] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
     no_penalty: str = ""
+    spent: pl.DataFrame = field(default_factory=pl.DataFrame)
+    took: Mapping[str, float] = field(default_factory=dict)
     task: ClassVar[str] = "lifelong"
 
     def __len__(self) -> int:
@@ -367,6 +376,18 @@ class Laid:
             columns = {name: column[base] for name, column in scored.statistics[part].items()}
             found[f"{CURVE}{part}"] = Tally.count(sides, columns, axes)
         return Evidence(found, outer=(self.seeds,) if len(self.lifelong.seeds) > 1 else ())
+
+    def spending(self, parts: Sequence[str]) -> Evidence:
+        """The errors and the help on the test set, and what each run took beside (`TOOK`)."""
+        spent, runs = self.lifelong.spent, len(self.lifelong.seeds)
+        found = {key: np.full(runs, hours / runs) for key, hours in self.lifelong.took.items()}
+        for name in ("seconds", "cpu") if spent.height else ():
+            hours = spent[name].fill_null(0.0).to_numpy() / HOUR
+            found[name] = found.get(name, np.zeros(runs)) + hours
+        found.setdefault("seconds", np.zeros(runs))
+        codes = np.arange(runs, dtype=np.int32)
+        took = Tally.count([(self.seeds, codes)], found)
+        return Evidence({**self.test(parts).parts, TOOK: took})
 
     def offline(self) -> Evidence:
         """What people did away from the test set, up to each version."""

@@ -9,6 +9,13 @@ from functools import cached_property, partial
 import numpy as np
 from msgspec import structs
 
+from truecost.core.costs import (
+    ERRORS,
+    asked_costs,
+    no_record,
+    refuse_unmeasured,
+    refuse_unpriced,
+)
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence
 from truecost.core.flags import raised
@@ -17,6 +24,7 @@ from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring, estimated
 from truecost.errors import UsageError
 from truecost.outputs.event_logs import refuse_bca
+from truecost.prices import COSTS
 from truecost.task import Dims
 from truecost.tasks.lifelong.cells import refuse_without_direction
 from truecost.tasks.lifelong.kind_whole import SCORES
@@ -25,7 +33,15 @@ from truecost.tasks.lifelong.measures import inner_of, rule_of
 from truecost.tasks.lifelong.options import OF_POLICY, LifelongScoring
 from truecost.tasks.lifelong.records import Laid, Lifelong
 from truecost.tasks.lifelong.settings import DRAWN_APART, Policy
-from truecost.tasks.lifelong.supervision import OF_EFFORT, OFFLINE, TASK, Across
+from truecost.tasks.lifelong.supervision import (
+    ADAPTED,
+    BASE,
+    OF_EFFORT,
+    OFFLINE,
+    TASK,
+    Across,
+    Errors,
+)
 from truecost.tasks.measures import suiting
 
 PLAIN = LifelongScoring()
@@ -73,13 +89,16 @@ def score_of(lifelong: Lifelong, how: LifelongScoring) -> str:
 
 
 def measures_of(
-    asked: Sequence[str], lifelong: Lifelong, how: LifelongScoring = PLAIN
+    asked: Sequence[str],
+    lifelong: Lifelong,
+    how: LifelongScoring = PLAIN,
+    more: Sequence[str] = (),
 ) -> list[Measure]:
-    """The measures asked for, or those that suit what is there, each with the score in it.
+    """The measures asked for, or those that suit what is there (and `more`), each with the score.
 
     They are asked for as `NAME`, or `NAME:SCORE` for another score than that of the options.
     """
-    names = dict.fromkeys(asked or defaults(lifelong))
+    names = dict.fromkeys(asked or (*defaults(lifelong), *more))
     found = []
     for text, measure in zip(names, suiting(names, TASK, "life cycles"), strict=True):
         _refuse_without(measure.name, lifelong)
@@ -156,8 +175,35 @@ def defaults(lifelong: Lifelong | None) -> tuple[str, ...]:
 
 
 def asked_of(lifelong: Lifelong, scoring: Scoring) -> list[Measure]:
-    """The measures asked for, or those that suit a life cycle."""
-    return measures_of(scoring.measures, lifelong, scoring.chosen(LifelongScoring))
+    """The measures asked for, or those that suit a life cycle and the prices."""
+    how, prices = scoring.chosen(LifelongScoring), scoring.application.prices
+    found = measures_of(scoring.measures, lifelong, how, asked_costs(prices))
+    if any(m.name in COSTS for m in found) and not lifelong.kind.errors[0]:
+        raise UsageError(
+            f"{lifelong.name}: the table holds scores, and no outputs whose errors could be "
+            f"counted and have a price: give event logs of the outputs, or leave out --price"
+        )
+    refuse_unpriced(found, prices, lifelong.name, ERRORS[2:])
+    refuse_unmeasured(found, prices, lifelong.name, lacking(lifelong))
+    return found
+
+
+def lacking(lifelong: Lifelong) -> dict[str, str]:
+    """What has no measurement in the logs, by key of its price, and how to get one."""
+    spent, effort = lifelong.spent, lifelong.test.effort
+    found = {}
+    if effort["seconds"].null_count() or (spent.height and spent["seconds"].null_count()):
+        found["person"] = "some answers were not timed: log active_seconds with answer events"
+    if "cpu" not in lifelong.took and not (spent.height and spent["cpu"].count()):
+        found["cpu"] = (
+            "no CPU was recorded: log cpu_seconds with predict and adapt events (record_cpu = true "
+            "in a live run), or name records of truecost resources (resources of the system in a "
+            "study)"
+        )
+    for key in ("gpu", "memory"):
+        if key not in lifelong.took:
+            found[key] = no_record(key, "resources of the system in a study")
+    return found
 
 
 def batches(lifelong: Lifelong, scoring: Scoring, dims: Dims, _whole: object) -> Iterator[Batch]:
@@ -166,7 +212,8 @@ def batches(lifelong: Lifelong, scoring: Scoring, dims: Dims, _whole: object) ->
     refuse_without_direction(lifelong)
     refuse_bca(scoring.method, DRAWN_APART)
     if "subset" in dims:
-        measures = [m for m in measures if m.name not in ("lifelong_score", *OFFLINES)]
+        whole = ("lifelong_score", *OFFLINES, *COSTS)
+        measures = [m for m in measures if m.name not in whole]
     yield from Rows(lifelong, scoring, dims).batches(measures)
 
 
@@ -209,9 +256,10 @@ class Rows:
             for policy in (*self.how.policies, None)
             for measure in measures
             if (measure.name in OF_POLICY) == (policy is not None)
+            if measure.name not in COSTS or version == self.versions[-1]  # logs tell the whole life
         ]
-        for read in dict.fromkeys(_reads(measure) for measure, _, _ in wanted):
-            places = [k for k, (measure, _, _) in enumerate(wanted) if _reads(measure) == read]
+        for read in dict.fromkeys(self._reads(measure) for measure, _, _ in wanted):
+            places = [k for k, (m, _, _) in enumerate(wanted) if self._reads(m) == read]
             yield self._batch(self._evidence(*read), [wanted[k] for k in places], places)
 
     def across(self, version: int, policy: Policy) -> Across:
@@ -237,7 +285,16 @@ class Rows:
             runs=len(lifelong.seeds),
             costs=costs,
             maximum=how.max_cost or float(np.nanmax(costs, initial=0.0)),
+            errors=self.errors,
         )
+
+    @property
+    def errors(self) -> Errors | None:
+        """How the errors that users get are counted; None of scores that came ready-made."""
+        kind = self.lifelong.kind
+        part, statistics = kind.errors
+        state = ADAPTED if self.lifelong.test.has("adapted") else BASE
+        return Errors(part, statistics, kind.parts[part], state) if part else None
 
     def _named(
         self, row: Estimate, measure: Measure, version: int, policy: Policy | None
@@ -268,10 +325,20 @@ class Rows:
             said.append(f"max-cost:{how.max_cost:g}")
         return said
 
+    def _reads(self, measure: Measure) -> tuple[str, tuple[str, ...]]:
+        """The evidence that a measure reads, and the parts of its score."""
+        if measure.name in OFFLINES:
+            return OFFLINE, ()
+        if measure.name in COSTS:
+            return "spending", self.lifelong.kind.errors[:1]
+        kind = {"lifelong_score": "stream", "area_under_curve": "curve"}.get(measure.name, "test")
+        return kind, () if measure.parameter is None else inner_of(measure.parameter).parts
+
     def _evidence(self, kind: str, parts: tuple[str, ...]) -> Evidence:
         """The evidence of one set, laid out once."""
         laid = self.laid
         made = {"test": laid.test, "stream": laid.stream, "curve": laid.curve}
+        made["spending"] = laid.spending
         return laid.offline() if kind == OFFLINE else made[kind](parts)
 
     def _batch(self, evidence: Evidence, wanted: Sequence[Wanted], places: Sequence[int]) -> Batch:
@@ -308,17 +375,11 @@ class Rows:
         )
 
 
-def _reads(measure: Measure) -> tuple[str, tuple[str, ...]]:
-    """The evidence that a measure reads, and the parts of its score."""
-    if measure.name in OFFLINES:
-        return OFFLINE, ()
-    kind = {"lifelong_score": "stream", "area_under_curve": "curve"}.get(measure.name, "test")
-    return kind, () if measure.parameter is None else inner_of(measure.parameter).parts
-
-
 def finished(measure: Measure, across: Across) -> Measure:
     """A measure with its choices, in the direction and the unit of its score."""
     function = partial(measure.function, how=across)
+    if measure.name in COSTS and across.errors is not None:
+        return replace(measure, function=function, parts=(across.errors.part, *measure.parts))
     if measure.parameter is None:
         return replace(measure, function=function)
     inner = inner_of(measure.parameter)

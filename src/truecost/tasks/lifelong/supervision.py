@@ -21,12 +21,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
-from typing import cast
+from typing import NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from truecost.core.application import Application
+from truecost.core.costs import HOUR, TOOK, Spent, cost_measures, took
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.measure import (
     NONE,
@@ -59,6 +60,17 @@ OF_EFFORT: tuple[tuple[str, str, str, str], ...] = (  # on the test set; offline
 )
 
 
+class Errors(NamedTuple):
+    """The statistics of a part that add up to errors, what a unit of them is worth, and the state
+    of the output that a user gets.
+    """
+
+    part: str
+    statistics: tuple[str, ...]
+    unit: float
+    state: int
+
+
 @dataclass(frozen=True, eq=False)
 class Across:
     """Which cells make a figure of one version, by their places.
@@ -83,6 +95,8 @@ class Across:
         Number of seeds.
     costs : ndarray of float64, shape (seeds, versions)
         Cost of the help up to each version, for the learning curve, which ends at `maximum`.
+    errors : Errors, optional
+        How the errors of an output are counted, for what they cost.
     """
 
     version: int
@@ -97,6 +111,7 @@ class Across:
     runs: int = 1
     costs: Floats = field(default_factory=lambda: np.zeros((1, 0)))
     maximum: float = np.inf
+    errors: "Errors | None" = None
 
     @cached_property
     def window(self) -> npt.NDArray[np.int64]:
@@ -261,6 +276,33 @@ def _costly(totals: Totals, _: Application) -> list[Rate]:
     return [Rate("classified", ones / most, ones, most, names, "error", "item")]
 
 
+def spending(totals: Totals, _: Application, how: Across) -> Spent:
+    """Errors of the version in what users get of the whole test set, hours of help up to it, and of
+    computing; mean over runs.
+
+    Where nobody helps, the initial version stays as it is. A person who does everything takes, of
+    classes, the mean time of a correction for every item.
+    """
+    assert how.errors is not None
+    part, statistics, unit, state = how.errors
+
+    def errors(version: int, of: int) -> Floats:
+        sums = (totals.sums(part, name)[:, version, :, of].sum(axis=1) for name in statistics)
+        return np.asarray(sum(sums) * unit / how.runs, np.float64)
+
+    run = {key: value / how.runs for key, value in took(totals).items()}
+    here, helped = (totals.sums(EFFORT, n)[:, how.version] for n in ("seconds", "corrections"))
+    person = here / how.runs / HOUR + run.pop("seconds")
+    frozen = {"error": errors(how.initial, BASE)} if how.initial >= 0 else None
+    hand = None
+    if part == "classified":
+        items = totals.sums(part, "n")[:, how.version, :, state].sum(axis=1) / how.runs
+        each = share(here, helped) if how.item_seconds is None else how.item_seconds
+        hand = {"person": items * each / HOUR}
+    return Spent({**run, "error": errors(how.version, state), "person": person}, frozen, hand)
+
+
+PRICES = ("error", "person", "cpu", "gpu", "memory")
 CLASSIFICATION_COST = Measure(
     "classification_cost",
     classification_cost,
@@ -301,4 +343,5 @@ OF_HELP = (
         )
         for name, title, part, statistic in OF_EFFORT
     ),
+    *cost_measures(TASK, spending, (EFFORT, TOOK), PRICES, source="paper 004, section 2.2"),
 )

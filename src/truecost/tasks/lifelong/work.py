@@ -20,6 +20,7 @@ from truecost.formats.opening import first_line
 from truecost.names import STANDARD_INPUT, LifelongKind
 from truecost.options import check_keys
 from truecost.outputs.event_logs import checks_of_logs, read_logs, units_planned, without_paths
+from truecost.resources import phase_of
 from truecost.study.columns import join_metadata
 from truecost.study.config import Study
 from truecost.study.outcome import Part
@@ -127,6 +128,9 @@ def _from_logs(source: Source, reader: Reader, study: Study) -> Lifelong:
         asked = {score.partition(":")[0] for score in scores_of(study, kind)}
         reader.learn(study.own[kind.name], outputs=(), measure=asked)
     found = replace(found, problems=(*left, *without_paths(found.problems, logs)))
+    if records := source.table.resources:
+        hours = phase_of(records, "lifelong").hours
+        found = replace(found, took={k: v for k, v in hours.items() if k != "waiting"})
     return _joined(found, source, reader)
 
 
@@ -194,6 +198,7 @@ def parts_of(study: Study, kind: Kind) -> list[str]:
     for score in scores_of(study, kind):
         with suppress(TruecostError, ValueError):  # scoring says what is wrong with it
             wanted |= {*inner_of(score).parts}
+    wanted |= {kind.errors[0]} if study.prices.amounts else set()
     return [part for part in kind.parts if part in wanted] or list(kind.parts)
 
 

@@ -8,7 +8,7 @@
 
 - `read` makes a record, `Online`, of the event logs of a system, one for each run, and the labels;
 - `tc.score` gives IMLM, detection cost, error rates and annotations of both phases with their
-  intervals; `StreamScoring` says everything that the paper leaves open, `Prices` what time costs;
+  intervals; `StreamScoring` says everything that the paper leaves open;
 - `describe` makes what reports draw.
 
 Logs are written by `tc.learning`, or by any program.
@@ -39,6 +39,7 @@ FACE = Face(
     tables={"streams": "truecost.tasks.streams.options:StreamTable"},
     options=("streams",),
     application=("cost_miss", "cost_fa", "prior", "preset", "cost_matrix"),
+    prices=("miss", "false_alarm", "error", "person", "cpu", "gpu", "memory", "waiting"),
     interval=("block_length", "level", "replicates", "seed", "method", "icc", "jobs"),
     words={
         "type": ("llr", "posterior", "score", "decision", "number"),
@@ -86,7 +87,6 @@ if TYPE_CHECKING:
     from truecost.formats.events import read_events as read_events
     from truecost.tasks.streams.describing import OnlineDescription as OnlineDescription
     from truecost.tasks.streams.describing import describe as describe
-    from truecost.tasks.streams.options import Prices as Prices
     from truecost.tasks.streams.options import StreamScoring as StreamScoring
     from truecost.tasks.streams.records import Online as Online
     from truecost.tasks.streams.work import read as read

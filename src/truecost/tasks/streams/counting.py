@@ -8,6 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.core.application import Application
+from truecost.core.costs import HOUR
 from truecost.core.factors import Factor, cube_root_up
 from truecost.core.measure import Array
 from truecost.core.scoring import Scoring
@@ -192,15 +193,15 @@ class Counted:
 
 def application_of(application: Application, online: Online) -> Application:
     """The application of a system: that of the paper unless one is given."""
-    if online.kind == "numbers" and application != Application():
+    if online.kind == "numbers" and not application.unweighed:
         raise UsageError(
             f"costs and prior are those of decisions, and {online.name} puts out numbers: leave "
             f"them out"
         )
     if online.kind != "detection":
         return application
-    if application == Application():
-        return DCF
+    if application.unweighed:
+        return replace(DCF, prices=application.prices)
     application.require_detection()
     return application if application.priors else application.with_priors((0.5, 0.5))
 
@@ -287,6 +288,7 @@ def _effort(count: Counted, phase: str) -> dict[str, Array]:
         "timed": np.bincount(unit[timed], minlength=rows),
         "seconds": np.bincount(unit[timed], seconds[timed], rows),
         "cpu": batches["cpu_rest"].to_numpy().copy(),
+        "waited": np.bincount(unit, questions["waited"].fill_null(0.0).to_numpy(), rows),
     }
     if "queries" not in count.how.annotations:
         found |= {name: np.zeros_like(found[name]) for name in ("annotations", "timed", "seconds")}
@@ -320,8 +322,8 @@ def before(count: Counted) -> dict[str, Array]:
     for name, number in count.how.before:
         if name in count.how.annotations:
             found["annotations"] += number * present
-    if online.cpu_s:
-        found["cpu"] += online.cpu_s / max(1, present.sum()) * present
+    if cpu := online.took.get("cpu"):
+        found["cpu"] += HOUR * cpu / max(1, present.sum()) * present
     return found
 
 

@@ -18,6 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from truecost.core.application import Application
+from truecost.core.costs import HOUR, Spent, cost_measures, took
 from truecost.core.evidence import Totals
 from truecost.core.measure import NONE, Floats, Measure, Rate, Result, Rule, share
 from truecost.tasks.streams.pooling import (
@@ -25,6 +26,7 @@ from truecost.tasks.streams.pooling import (
     VALUES,
     Effort,
     Sums,
+    annotation_seconds,
     by_hand,
     by_window,
     dcf_value,
@@ -32,7 +34,6 @@ from truecost.tasks.streams.pooling import (
     item_seconds,
     joined_value,
     person_seconds,
-    price,
     rates_of,
     weights_of,
 )
@@ -71,23 +72,42 @@ def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     return joined_value(totals, how, value), 1.0
 
 
-def imlm_money(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """Person, computing and operation over labelling everything by hand, in one currency.
+def imlm_money(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
+    """Person and computing over labelling everything by hand, in one currency.
 
-    (hours of the person x price + hours of CPU x price + batches x price) / (hours of labelling all
-    x price). Range [0, inf), lower is better; 1 is labelling everything by hand. Undefined without
-    the price of the person's hour, or the seconds of an item. Paper 000, section V.
+    (hours of the person x price + hours of CPU x price) / (hours of labelling all x price): errors
+    cost the person's time, as in `imlm_seconds`. Range [0, inf), lower is better; 1 is labelling
+    everything by hand. Undefined without the price of the person's hour, or the seconds of an item.
+    Paper 000, section V.
     """
-    return joined_value(totals, how, lambda s: share(price(s, how), by_hand(s, how))), 1.0
+    given = application.prices.amounts
+    person, cpu = given.get("person") or np.nan, given.get("cpu", 0.0)
+
+    def value(sums: Sums) -> Floats:
+        spent = person_seconds(sums, how) * person + sums["cpu"] * cpu
+        return share(spent / HOUR, by_hand(sums, how) * person)
+
+    return joined_value(totals, how, value), 1.0
 
 
-def total_price(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """What errors, annotations and computing cost together, in the currency of the prices.
-
-    Mean over runs, summed over streams. Range [0, inf), lower is better; the reference is labelling
-    everything by hand. Undefined without prices. Paper 000, section V.
+def spending(totals: Totals, _: Application, how: Effort = PLAIN) -> Spent:
+    """Errors, hours of the person, of computing and of waiting; summed over streams, mean over
+    runs.
     """
-    return _summed(totals, lambda s: price(s, how)), _summed(totals, lambda s: by_hand(s, how))
+    each = {
+        "person": lambda s: annotation_seconds(s, how) / HOUR,
+        "cpu": lambda s: s["cpu"] / HOUR,
+        "waiting": lambda s: s["waited"] / HOUR,
+        **(
+            {"miss": lambda s: s["fn"], "false_alarm": lambda s: s["fp"]}
+            if how.missing
+            else {"error": lambda s: s["loss"]}
+        ),
+    }
+    made = {key: _summed(totals, value) for key, value in each.items()}
+    hand = {"person": _summed(totals, lambda s: by_hand(s, how))}
+    reject = {"miss": _summed(totals, lambda s: s["targets"])} if how.missing else None
+    return Spent({**took(totals), **made}, reject, hand)
 
 
 def p_miss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
@@ -187,14 +207,15 @@ def _priced(totals: Totals, application: Application) -> list[Rate]:
     return [_missing(totals, miss), _alarming(totals, fa)]
 
 
-def _numbered(errors: str, trials: str) -> Callable[..., list[Rate]]:
-    """Errors of a run as a number, where there are any."""
+def _numbered(errors: str, trials: str, price: str = "") -> Callable[..., list[Rate]]:
+    """Errors of a run as a number, where there are any; what they cost where they have a price."""
 
-    def rates(totals: Totals, _: Application) -> list[Rate]:
-        if not _total(totals, errors):
+    def rates(totals: Totals, application: Application) -> list[Rate]:
+        worth = application.prices.amounts.get(price, 0.0) if price else 1.0
+        if not _total(totals, errors) or not worth:
             return []
         runs = totals.sums("online", "n").shape[1]
-        return [_rate(totals, errors, trials, _total(totals, trials) / runs)]
+        return [_rate(totals, errors, trials, worth * _total(totals, trials) / runs)]
 
     return rates
 
@@ -282,7 +303,12 @@ GAPS: tuple[tuple[str, Any, str, Direction, tuple[str, ...], str], ...] = (
     ),
 )
 SECTION_V = "paper 000, section V"
-UNPRICED = "no price of the person's hour (--person-price), or no time of an item"
+IN_MONEY = {
+    "cost_misses": _at_zero(_numbered("fn", "targets", "miss"), np.inf),
+    "cost_false_alarms": _at_zero(_numbered("fp", "n", "false_alarm"), np.inf),
+}
+UNPRICED = "no price of the person's hour (--price person=NUMBER), or no time of an item"
+PRICES = ("miss", "false_alarm", "error", "person", "cpu", "gpu", "memory", "waiting")
 MEASURES = (
     _measure(imlm, "Person's time over that of doing all by hand", "paper 000, Eq. 3-5"),
     _measure(
@@ -295,9 +321,10 @@ MEASURES = (
         imlm_money,
         "Cost of person and machine over that of doing all by hand",
         SECTION_V,
+        uses=("prices",),
         undefined=UNPRICED,
     ),
-    _measure(total_price, "Cost of person and machine", SECTION_V, undefined=UNPRICED, total=True),
+    *cost_measures(TASK, spending, PARTS, PRICES, source=SECTION_V, intervals=IN_MONEY),
     _measure(
         act_dcf,
         "Detection cost of the decisions",
@@ -321,8 +348,9 @@ MEASURES = (
         )
     ),
     _measure(mean_loss, "Mean loss in annotations", SECTION_V),
-    _measure(n_annotations, "Annotations", "paper 000, Eq. 2", total=True),
-    _measure(_sum_of("n"), "Items", "paper 000, Eq. 1", name="n_items", total=True),
+    # That exactly as many questions are asked of every batch is nothing odd.
+    _measure(n_annotations, "Annotations", "paper 000, Eq. 2", total=True, steady=True),
+    _measure(_sum_of("n"), "Items", "paper 000, Eq. 1", name="n_items", total=True, steady=True),
     *(
         _measure(
             _sum_of(errors),

@@ -17,10 +17,9 @@ from truecost.names import (
     numbers,
     pairs,
 )
-from truecost.options import Option, PartialTable, check, check_fields
+from truecost.options import Option, PartialTable, check_fields
 
-PRICES = {name: f"{name}_price" for name in ("person", "cpu", "operating")}  # and their keys
-MONEY = {"measure": ("imlm_money", "total_price")}
+OF_TIME = ("imlm_seconds", "imlm_money", "total_cost", "cost_person")  # the person's time counts
 SETS: tuple[str, ...] = get_args(AnnotationSet)  # which annotations may count
 PREVALENCE, NONE = "prevalence", "none"
 
@@ -145,24 +144,7 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             shown="the mean measured annotation time",
             group="Prices",
             gt=0,
-            needs={"measure": ("imlm_seconds", "imlm_money", "total_price")},
-        ),
-    ] = None
-    person_price: Annotated[
-        float | None, Option("Price of an hour of the person.", group="Prices", ge=0, needs=MONEY)
-    ] = None
-    cpu_price: Annotated[
-        float | None,
-        Option("Price of an hour of CPU.", shown="0", group="Prices", ge=0, needs=MONEY),
-    ] = None
-    operating_price: Annotated[
-        float | None,
-        Option(
-            "Price of running the system for one batch.",
-            shown="0",
-            group="Prices",
-            ge=0,
-            needs=MONEY,
+            needs={"measure": OF_TIME},
         ),
     ] = None
 
@@ -170,45 +152,6 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         """The keys that were given; no annotations at all are a choice too."""
         found = super().given()
         return found if self.annotations is None else {**found, "annotations": self.annotations}
-
-
-@dataclass(frozen=True)
-class Prices:
-    """What time costs, in one currency.
-
-    Parameters
-    ----------
-    person : float, optional
-        Of an hour of the person's time.
-    cpu : float
-        Of an hour of CPU.
-    operating : float
-        Of running the system for one batch.
-
-    Raises
-    ------
-    UsageError
-        When a price is below 0, or the person's hour costs nothing, or has no price while others
-        have.
-    """
-
-    person: float | None = None
-    cpu: float = 0.0
-    operating: float = 0.0
-
-    def __post_init__(self) -> None:
-        prices = {PRICES[name]: price for name, price in vars(self).items()}
-        check(StreamTable(**prices))
-        if self.person == 0:
-            raise UsageError(
-                "--person-price is 0: then nothing is worth automating; give what an hour costs"
-            )
-        if self.person is None and (self.cpu or self.operating):
-            given = ", ".join(f"--{k}-price {price:g}" for k, price in vars(self).items() if price)
-            raise UsageError(
-                f"{given} without --person-price: money is compared with labelling everything by "
-                f"hand; give the price of the person's hour too, or leave the others out"
-            )
 
 
 @dataclass(frozen=True)
@@ -265,7 +208,6 @@ class StreamScoring:
     window: int | None = None
     item_seconds: float | None = None
     before: tuple[tuple[AnnotationSet, int], ...] = ()
-    prices: Prices = Prices()
 
     def __post_init__(self) -> None:
         check_fields(self, StreamTable)

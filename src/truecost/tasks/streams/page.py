@@ -8,7 +8,7 @@ from truecost.names import PARTS
 from truecost.outputs.described import MOST_SYSTEMS, left_out_of
 from truecost.pictures.tables import without_empty_columns
 from truecost.report.section import Line, Section, joined
-from truecost.report.sections import comparison, gates, subsets
+from truecost.report.sections import comparison, gates, spending, subsets
 from truecost.report.story import Naive, Page, Part, Story, part_of
 from truecost.report.words import isolated, listed, resampled_of, value
 from truecost.tasks.streams import verdict
@@ -198,7 +198,7 @@ def _compared(story: Story, part: Part, names: Sequence[str]) -> list[tuple[str,
 
 PAGE = Page(
     sections=(
-        *(by_budget, over_the_stream, streams, passive_and_active),
+        *(by_budget, spending, over_the_stream, streams, passive_and_active),
         *(subsets, comparison, gates),
     ),
     main=verdict.main_of,

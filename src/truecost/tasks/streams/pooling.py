@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from truecost.core.application import Application
+from truecost.core.costs import HOUR
 from truecost.core.evidence import Totals
 from truecost.core.measure import Array, Floats, share
 from truecost.tasks.streams.options import StreamScoring
 
 COUNTS = ("n", "items", "targets", "fp", "fn", "wrong", "annotations", "timed", "batches")
-SUMS = ("loss", "seconds", "cpu")
-HOUR = 3600.0
+SUMS = ("loss", "seconds", "cpu", "waited")
 Sums = Mapping[str, Array]
 Value = Callable[[Sums], Array]
 
@@ -159,18 +159,16 @@ def person_seconds(sums: Sums, how: Effort) -> Array:
     return np.asarray(sums["seconds"] + item_seconds(sums, how) * (untimed + errors(sums, how)))
 
 
-def price(sums: Sums, how: Effort) -> Array:
-    """What it all costs in a currency: person, CPU and operation."""
-    prices = how.scoring.prices
-    person = person_seconds(sums, how) / HOUR * (prices.person or np.nan)
-    machine = sums["cpu"] / HOUR * prices.cpu + sums["batches"] * prices.operating
-    return np.asarray(person + machine)
+def annotation_seconds(sums: Sums, how: Effort) -> Array:
+    """Seconds of the annotations alone: as measured, the others at those of an item."""
+    untimed = sums["annotations"] - sums["timed"]
+    others = np.where(untimed == 0, 0.0, item_seconds(sums, how) * untimed)
+    return np.asarray(sums["seconds"] + others)
 
 
 def by_hand(sums: Sums, how: Effort) -> Array:
-    """What labelling everything by hand costs, in the same currency."""
-    person = how.scoring.prices.person or np.nan
-    return np.asarray(item_seconds(sums, how) * sums["n"] / HOUR * person)
+    """Hours of labelling everything by hand."""
+    return np.asarray(item_seconds(sums, how) * sums["n"] / HOUR)
 
 
 def by_window(

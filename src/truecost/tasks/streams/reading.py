@@ -72,7 +72,7 @@ def read_online(
     classes: Sequence[str] = (),
     numbers: bool = False,
     about: Mapping[str, str] | None = None,
-    cpu_s: float = 0.0,
+    took: Mapping[str, float] | None = None,
 ) -> Online:
     """The record of one system; what is given is as `truecost.tasks.streams.work.read` says.
 
@@ -105,7 +105,7 @@ def read_online(
         about=dict(about or {}),
         signature=naming.signature,
         problems=(*(p for log in logs for p in log.problems), *notes),
-        cpu_s=cpu_s,
+        took=dict(took or {}),
     )
 
 
@@ -233,13 +233,15 @@ def _answers(
 def _questions(
     rows: pl.DataFrame, places: pl.DataFrame, frame: pl.DataFrame, source: str
 ) -> pl.DataFrame:
-    """The questions with their batch, their item and the seconds that they took the person."""
+    """The questions with their batch, their item, the seconds that they took the person, and how
+    long the system waited for the answer.
+    """
     keys = ["seed", "stream", "id", "part"]
-    columns = frame.select(*keys, "batch", "event", "active_seconds")
+    columns = frame.select(*keys, "batch", "event", "active_seconds", "t")
     known = pl.col("batch").is_not_null()
     asked = columns.filter((pl.col("event") == "query") & known).drop("event")
     told = columns.filter((pl.col("event") == "answer") & known).select(
-        *keys, told="active_seconds"
+        *keys, told="active_seconds", came="t", answered=pl.lit(True)
     )
     both = asked.join(told, on=keys, how="left", nulls_equal=True, maintain_order="left")
     units = places.with_row_index("unit").with_columns(pl.col("unit").cast(pl.Int32))
@@ -253,7 +255,9 @@ def _questions(
             f"first about item {lost['id'][0]} in batch {lost['batch'][0]}: ask in the batch of "
             f"the item"
         )
-    return placed.select("unit", "item", seconds=pl.coalesce("told", "active_seconds")).sort("unit")
+    waited = pl.when(pl.col("answered")).then(pl.col("came") - pl.col("t")).otherwise(0.0)
+    seconds = pl.coalesce("told", "active_seconds")
+    return placed.select("unit", "item", seconds=seconds, waited=waited).sort("unit")
 
 
 def _batches(places: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.costs import HOUR
 from truecost.core.factors import Factor
 from truecost.core.measure import Array
 from truecost.errors import InputError, UsageError, counted, first_five, near
@@ -49,8 +50,9 @@ class Online(Rows):
         further columns of the labels.
     questions : polars.DataFrame
         `unit` (row of `batches`) in which it was asked, `item` (row of `items`; null where the
-        item was never predicted) and the `seconds` that the person was active (null where
-        unmeasured).
+        item was never predicted), the `seconds` that the person was active (null where
+        unmeasured) and `waited`, those until the answer came (0 without one, null where the log
+        does not time it).
     before : polars.DataFrame
         What was done before the streams: `seed`, `stream`, `set`, the `count` of its annotations,
         their `seconds`, how many of them are `timed`, and seconds of `cpu`.
@@ -60,8 +62,9 @@ class Online(Rows):
         Further dims of the rows: `strategy`, `budget`.
     signature : str
         Choices made while reading, separated by bars.
-    cpu_s : float
-        Seconds of CPU of the whole run that no event tells (records of `truecost resources`).
+    took : mapping of str to float
+        What all runs took and no event tells (records of `truecost resources`): hours of `cpu` and
+        `gpu`, GB-hours of `memory`.
     """
 
     name: str
@@ -77,7 +80,7 @@ class Online(Rows):
     about: Mapping[str, str] = field(default_factory=dict)
     signature: str = ""
     problems: tuple[str, ...] = ()
-    cpu_s: float = 0.0
+    took: Mapping[str, float] = field(default_factory=dict)
     item: ClassVar[str] = "item"
     task: ClassVar[str] = "streams"
 
@@ -115,7 +118,7 @@ class Online(Rows):
     def cpu_seconds(self) -> float:
         """Seconds of CPU that were recorded: in the events, before the streams, of whole runs."""
         told = self.batches.select(pl.col("cpu_pre").sum() + pl.col("cpu_rest").sum()).item()
-        return float(told + self.before["cpu"].sum() + self.cpu_s)
+        return float(told + self.before["cpu"].sum() + HOUR * self.took.get("cpu", 0.0))
 
     @cached_property
     def sizes(self) -> Array:

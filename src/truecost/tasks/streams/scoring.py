@@ -4,7 +4,7 @@ Batches stand on the side of the tallies where they are resampled; where only st
 all counts are fixed and a replicate costs next to nothing.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -12,21 +12,29 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
+from truecost.core.costs import (
+    TOOK,
+    asked_costs,
+    no_record,
+    refuse_unmeasured,
+    refuse_unpriced,
+    without_shared,
+)
 from truecost.core.estimates import Context
-from truecost.core.evidence import Evidence
+from truecost.core.evidence import Evidence, Part
 from truecost.core.flags import raised
 from truecost.core.measure import Array, Measure
 from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring
 from truecost.core.tally import Tally
-from truecost.core.unit_index import Slots
 from truecost.errors import UsageError
 from truecost.outputs.event_logs import refuse_bca
+from truecost.prices import COSTS
 from truecost.task import Dims
 from truecost.tasks.measures import suiting
 from truecost.tasks.streams.counting import Counted, before
 from truecost.tasks.streams.measures import TASK
-from truecost.tasks.streams.options import SETS, StreamScoring
+from truecost.tasks.streams.options import OF_TIME, SETS, StreamScoring
 from truecost.tasks.streams.pooling import COUNTS, SUMS
 from truecost.tasks.streams.records import Online
 
@@ -84,14 +92,7 @@ def _tally(
     places = tuple(codes for _, codes in axes.values())
     np.add.at(whole, places, np.stack([*statistics.values()], axis=-1))
     labels = {name: tuple(labels) for name, (labels, _) in axes.items()}
-    return _fixed(whole + always, labels, statistics)
-
-
-def _fixed(values: Array, axes: Mapping[str, tuple[str, ...]], names: Iterable[str]) -> Tally:
-    """A tally of what no resampling of batches changes."""
-    none = Slots((), np.zeros((0, 1), np.int32))
-    empty = np.zeros((0, values.shape[-1]), values.dtype)
-    return Tally(none, np.zeros(0, np.int64), empty, axes, tuple(names), values)
+    return Tally.constant(whole + always, tuple(statistics), labels)
 
 
 def before_parts(count: Counted, part: str) -> dict[str, Tally]:
@@ -99,7 +100,7 @@ def before_parts(count: Counted, part: str) -> dict[str, Tally]:
     fixed = before(count)
     axes = {"seed": count.online.seeds, "stream": count.online.streams}
     return {
-        f"{part}{end}": _fixed(np.stack([fixed[n] for n in names], axis=-1), axes, names)
+        f"{part}{end}": Tally.constant(np.stack([fixed[n] for n in names], axis=-1), names, axes)
         for end, names in NAMED
     }
 
@@ -121,10 +122,11 @@ def parts_of_phases(
 
 
 ERRORS = ("p_miss", "p_fa", "act_dcf", "error_rate", "mean_loss", "n_missed", "n_false_alarms")
-COSTLY = ("imlm", "imlm_seconds", "imlm_money", "total_price", "mean_loss")  # of q, losses, prices
-SECONDS = ("imlm_seconds", "imlm_money", "total_price")
-PRICED = ("imlm_money", "total_price")
-ADDED = ("total_price", "n_annotations", "n_items", "n_missed", "n_false_alarms")  # nothing pooled
+COSTLY = ("imlm", "imlm_seconds", "imlm_money", "mean_loss")  # of q, losses
+PRICED = ("total_cost", "cost_errors")  # errors count by number, each with its loss
+SECONDS = OF_TIME
+ADDED = (*COSTS, "n_annotations", "n_items", "n_missed", "n_false_alarms")  # nothing is pooled
+ASKED = (*COSTLY[:3], "total_cost", "cost_person", "cost_waiting", "n_annotations")
 
 
 def choices(name: str, phase: str, count: Counted) -> list[str]:
@@ -134,20 +136,17 @@ def choices(name: str, phase: str, count: Counted) -> list[str]:
     if base != "n_annotations":
         said += [f"last:{how.last}"]
         said += [f"queried:{how.queried}"] if phase != "pre" else []
-    if base in (*ERRORS, *COSTLY):
+    if base in (*ERRORS, *COSTLY, *PRICED, "cost_misses", "cost_false_alarms"):
         said += _decisions(count)
-    if base in COSTLY:
+    if base in COSTLY or (base in PRICED and count.online.kind != "detection"):
         said += _losses(count, base)
     if base not in ADDED:
         said.append(f"pooling:{how.pooling}")
-    if base in (*COSTLY, "n_annotations") and base != "mean_loss":
+    if base in ASKED:
         said += _annotations(count, phase)
     if base in SECONDS:
         stated = how.item_seconds
         said.append(f"item-seconds:{'measured' if stated is None else _exact(stated)}")
-    if base in PRICED:
-        prices = (how.prices.person, how.prices.cpu, how.prices.operating)
-        said.append(f"prices:{'/'.join('none' if p is None else _exact(p) for p in prices)}")
     if name.endswith("_trend"):
         said.append(f"window:{count.window}")
     return said
@@ -202,6 +201,7 @@ DEFAULTS = {
     "classes": ("imlm", "error_rate", "n_annotations", "imlm_gap", "imlm_gap_trend"),
     "numbers": ("imlm", "mean_loss", "n_annotations", "imlm_gap", "imlm_gap_trend"),
 }
+ERRORS_OF = {"detection": ("miss", "false_alarm"), "classes": ("error",), "numbers": ("error",)}
 DEPENDENT = "streams (moving blocks of batches are not exchangeable)"
 OF_DETECTION = ("act_dcf", "p_miss", "p_fa", "n_missed", "n_false_alarms", *GAPS[2:])
 
@@ -211,8 +211,10 @@ def asked_of(online: Online, scoring: Scoring) -> list[Measure]:
 
     With prices, and the seconds of an item, their measures are among the default ones.
     """
-    names = scoring.measures or _defaults(online, scoring.chosen(StreamScoring))
+    names = scoring.measures or _defaults(online, scoring)
     found = suiting(names, TASK, "event logs")
+    prices = scoring.application.prices
+    refuse_unpriced(found, prices, online.name, ERRORS_OF[online.kind])
     for measure in found:
         if online.kind != "detection" and measure.name in OF_DETECTION:
             raise UsageError(
@@ -228,14 +230,40 @@ def asked_of(online: Online, scoring: Scoring) -> list[Measure]:
     return found
 
 
-def _defaults(online: Online, how: StreamScoring) -> tuple[str, ...]:
+def _defaults(online: Online, scoring: Scoring) -> tuple[str, ...]:
     """What is shown unless something is asked for."""
     names = [n for n in DEFAULTS[online.kind] if n not in GAPS or len(online.phases) == 2]
-    if how.item_seconds is not None:  # with the mean of the annotations it is the imlm itself
+    if scoring.chosen(StreamScoring).item_seconds is not None:  # else it is the imlm itself
         names.insert(1, "imlm_seconds")
-    if how.prices.person is not None:
-        names[1:1] = ["imlm_money", "total_price"]
+    names[1:1] = asked_costs(scoring.application.prices)
     return tuple(names)
+
+
+def lacking(online: Online, how: StreamScoring) -> dict[str, str]:
+    """What has no measurement in the logs, by key of its price, and how to get one."""
+    asked, before = online.questions, online.before.select("count", "timed").sum()
+    made = asked.height + int(before["count"][0])
+    timed = len(asked["seconds"].drop_nulls()) + int(before["timed"][0])
+    found = {}
+    if how.item_seconds is None and made and not timed:
+        found["person"] = (
+            "no annotation was timed: log active_seconds with answer events, or state the seconds "
+            "of an item (--item-seconds)"
+        )
+    if not online.cpu_seconds:
+        found["cpu"] = (
+            "no CPU was recorded, so that it would cost nothing: log cpu_seconds with predict and "
+            "adapt events (record_cpu = true in a live run), or name records of truecost resources "
+            "(resources of the system in a study)"
+        )
+    for key in ("gpu", "memory"):
+        if key not in online.took:
+            found[key] = no_record(key, "resources of the system in a study")
+    if asked["waited"].null_count():
+        found["waiting"] = (
+            "the logs do not say how long answers took: log t with query and answer events"
+        )
+    return found
 
 
 def batches(online: Online, scoring: Scoring, dims: Dims, _whole: object) -> Iterator[Batch]:
@@ -243,13 +271,10 @@ def batches(online: Online, scoring: Scoring, dims: Dims, _whole: object) -> Ite
     how = scoring.chosen(StreamScoring)
     measures = asked_of(online, scoring)
     refuse_bca(scoring.method, DEPENDENT)
-    if how.prices.cpu and not online.cpu_seconds:
-        raise UsageError(
-            f"{online.name}: an hour of CPU has the price {how.prices.cpu:g}, and no CPU was "
-            f"recorded, so that it would cost nothing: log cpu_seconds with predict and adapt "
-            f"events (record_cpu = true in a live run), name records of truecost resources "
-            f"(resources of the system in a study), or leave out --cpu-price"
-        )
+    prices = scoring.application.prices
+    refuse_unmeasured(measures, prices, online.name, lacking(online, how))
+    if "subset" in dims:
+        measures = without_shared(measures, prices)
     count = Counted.of(online, scoring)
     if scoring.plan.block_length is not None and not count.by_batch:
         raise UsageError(
@@ -274,13 +299,21 @@ class Rows:
         phases = self.count.online.phases if alone else ()
         for k, phase in enumerate(phases):
             places = range(k, len(alone) * len(phases), len(phases))
-            evidence = Evidence(parts_of(self.count, phase, "online"), outer=self.count.outer)
+            parts: dict[str, Part] = {**parts_of(self.count, phase, "online"), **self.took}
+            evidence = Evidence(parts, outer=self.count.outer)
             yield self._batch(evidence, alone, phase, places)
         if gaps:
             trend = any("trend" in m.name for m in gaps)
             places = range(len(alone) * len(phases), len(alone) * len(phases) + len(gaps))
-            parts = parts_of_phases(self.count, windows=trend)
-            yield self._batch(Evidence(parts, outer=self.count.outer), gaps, "", places)
+            both = parts_of_phases(self.count, windows=trend)
+            yield self._batch(Evidence(both, outer=self.count.outer), gaps, "", places)
+
+    @property
+    def took(self) -> dict[str, Part]:
+        """What a run took that no event tells; CPU is counted with that of the events."""
+        online = self.count.online
+        runs = {k: v / len(online.seeds) for k, v in online.took.items() if k != "cpu"}
+        return {TOOK: Tally.constant([*runs.values()], tuple(runs), {})} if runs else {}
 
     def _batch(
         self,
@@ -304,13 +337,10 @@ class Rows:
         """A row with its choices behind the label in the signature, paired with none of others."""
         chosen = choices(row.measure, phase, self.count)
         label, _, rest = row.signature.partition("|")
-        # That exactly as many questions are asked of every batch is nothing odd.
-        planned = row.measure in ("n_annotations", "n_items")
         return structs.replace(
             row,
             signature="|".join([label, *chosen, rest]),
             resampling=f"{row.resampling}|{'|'.join(chosen)}",
-            flags=tuple(f for f in row.flags if not (planned and f == "no_spread")),
             reason=row.reason if row.value is not None else _reason(row, self.count),
         )
 
@@ -346,6 +376,6 @@ def _reason(row: Estimate, count: Counted) -> str | None:
     """Why a row has no value: of a price, what is lacking."""
     if row.measure not in SECONDS:
         return row.reason
-    if row.measure in PRICED and count.how.prices.person is None:
-        return "undefined: no price of the person's hour is known (--person-price)"
+    if row.measure == "imlm_money" and not count.application.prices.person:
+        return "undefined: no price of the person's hour is known (--price person=NUMBER)"
     return "undefined: no annotation was timed: state the seconds of an item (--item-seconds)"

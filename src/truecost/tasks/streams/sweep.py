@@ -102,7 +102,7 @@ def is_swept(rows: Sequence[Row]) -> bool:
 
 
 BESIDE = "act_dcf"  # told beside the objective, as it leaves out what questions cost
-MONEY = ("total_price", "imlm_money")  # defined only where the person's hour has a price
+MONEY = ("total_cost", "imlm_money")  # defined only where the person's hour has a price
 OBJECTIVES = (*MONEY, "imlm", "imlm_seconds")  # unless one is named the first with a value
 NAMED = "the objective that was named"
 PRICED = "the person's hour has a price, and no objective was named"
@@ -196,7 +196,8 @@ def advice_of(
         do = f"add it to measures in the study{f', or {take}' if known else ''}"
         why = f"is not scored: {do}" if row is None else f"has no value ({row.reason}): {take}"
         raise UsageError(f"objective {objective!r} {why}")
-    first: str = objective or next((name for name in OBJECTIVES if name in known), "")
+    asks = [name for name in OBJECTIVES if name in known and _prices_questions(name, rows)]
+    first: str = objective or next(iter(asks), "")
     why = NAMED if objective else PRICED if first in MONEY else UNNAMED
     return tuple(
         advice
@@ -206,6 +207,14 @@ def advice_of(
             _chosen(rows, measure, application), application, why if measure == first else ""
         )
     )
+
+
+def _prices_questions(measure: str, rows: Sequence[Estimate]) -> bool:
+    """Whether what questions cost enters a measure: without a price of the person's hour a total
+    cost leaves it out.
+    """
+    given = (row.parameters.get("prices", {}) for row in rows if row.measure == measure)
+    return measure != "total_cost" or any("person" in prices for prices in given)
 
 
 def _valued(rows: Sequence[Estimate]) -> list[str]:

@@ -39,7 +39,7 @@ from truecost.study.validation import Check
 from truecost.task import Work
 from truecost.tasks.streams import MAP_KEYS
 from truecost.tasks.streams.describing import describe
-from truecost.tasks.streams.options import PRICES, Prices, StreamScoring, StreamTable
+from truecost.tasks.streams.options import StreamScoring, StreamTable
 from truecost.tasks.streams.reading import pair_online, read_online, without_open_end
 from truecost.tasks.streams.records import OWN, Online
 from truecost.tasks.streams.scoring import DEFAULTS, DEPENDENT, asked_of, batches
@@ -57,7 +57,7 @@ def read(
     classes: Sequence[str] = (),
     numbers: bool = False,
     about: Mapping[str, str] | None = None,
-    cpu_s: float = 0.0,
+    resources: Sequence[str | Path] = (),
 ) -> Online:
     r"""What one system did on its streams.
 
@@ -78,8 +78,8 @@ def read(
         Whether numbers are predicted.
     about : mapping of str to str, optional
         Further dims of its rows: `strategy`, `budget`.
-    cpu_s : float
-        Seconds of CPU that no event tells.
+    resources : sequence of path
+        Records of `truecost resources` of what the runs took and no event tells.
 
     Raises
     ------
@@ -122,8 +122,13 @@ def read(
         classes=classes,
         numbers=numbers,
         about=about,
-        cpu_s=cpu_s,
+        took=_took([*map(str, resources)]),
     )
+
+
+def _took(paths: Sequence[str]) -> Mapping[str, float]:
+    """What the runs took by records of it."""
+    return phase_of(paths, "stream").hours if paths else {}
 
 
 def checked(log: EventLog) -> EventLog:
@@ -148,9 +153,7 @@ def stream_options(table: StreamTable, data: DataTable) -> StreamScoring:
     """How logs are scored, as `[streams]` says, and the type of the data whether scores are
     probabilities.
     """
-    other = (*PRICES.values(), "q", "before")
-    given = {k: v for k, v in table.given().items() if k not in other}
-    prices = {name: v for name, key in PRICES.items() if (v := getattr(table, key)) is not None}
+    given = {k: v for k, v in table.given().items() if k not in ("q", "before")}
     if table.decision == "bayes" and data.type not in ("llr", "posterior"):
         raise UsageError(
             f"decision bayes takes scores as {'they are' if data.type is None else data.type}: say "
@@ -161,7 +164,6 @@ def stream_options(table: StreamTable, data: DataTable) -> StreamScoring:
         q=table.q if isinstance(table.q, float | int) else None,
         before=tuple(table.before.items()),
         posterior=data.type == "posterior",
-        prices=Prices(**prices),
     )
 
 
@@ -181,7 +183,6 @@ def record_of(logs: Sequence[EventLog], labels: Labels | None, source: Source) -
     data = source.data
     budget = {} if source.table.budget is None else {"budget": f"{source.table.budget:g}"}
     strategy = {} if source.table.strategy is None else {"strategy": source.table.strategy}
-    took = phase_of(source.table.resources, "stream").cpu_s if source.table.resources else 0.0
     return read_online(
         logs,
         labels,
@@ -190,7 +191,7 @@ def record_of(logs: Sequence[EventLog], labels: Labels | None, source: Source) -
         classes=data.classes,
         numbers=data.type == "number",
         about=strategy | budget,
-        cpu_s=took,
+        took=_took(source.table.resources),
     )
 
 

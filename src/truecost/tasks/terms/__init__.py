@@ -53,6 +53,7 @@ FACE = Face(
     options=("terms", "systems"),
     outputs="truecost.tasks.terms.options:Tables",
     application=("cost_miss", "cost_fa", "prior", "preset"),
+    prices=("miss", "false_alarm", "cpu", "gpu", "memory", "waiting"),
     words={"type": ("llr", "score")},
     folders=True,
     about={

@@ -15,14 +15,16 @@ from functools import cached_property
 import numpy as np
 
 from truecost.core.application import Application
+from truecost.core.costs import TOOK
 from truecost.core.evidence import Evidence, Part
 from truecost.core.factors import Factor
 from truecost.core.measure import Array, Measure
 from truecost.core.ranking import Ranking
 from truecost.core.tally import Tally
-from truecost.core.unit_index import Sides, Slots
+from truecost.core.unit_index import Sides
 from truecost.core.weights import Plan
 from truecost.errors import InputError, UsageError, counted
+from truecost.prices import COSTS
 from truecost.tasks.terms.entropy import DERIVATIVES, Fit, derivatives
 from truecost.tasks.terms.options import TermsScoring
 from truecost.tasks.terms.pooling import Averaging
@@ -172,6 +174,8 @@ def evidence_of(count: Counted, measures: Sequence[Measure]) -> Evidence:
         parts["term_trials"] = count.ranking
     for variant in sorted(variants):
         parts |= _fit(count, variant)
+    if (spent := count.search.took) and not names.isdisjoint(COSTS):
+        parts[TOOK] = _numbers(spent)
     return Evidence(parts, outer=(count.queries,))
 
 
@@ -277,7 +281,7 @@ def _tally(count: Counted, query: Array, place: Array, statistics: Mapping[str, 
     if count.by_document:
         return Tally.count(count.documents(place), statistics, {"query": (labels, query)})
     sums = [_by_query(query, column, len(labels)) for column in statistics.values()]
-    return _fixed(np.stack(sums, axis=1), {"query": labels}, tuple(statistics))
+    return Tally.constant(np.stack(sums, axis=1), tuple(statistics), {"query": labels})
 
 
 def _by_query(query: Array, column: Array, queries: int) -> Array:
@@ -286,13 +290,6 @@ def _by_query(query: Array, column: Array, queries: int) -> Array:
     return np.rint(found).astype(np.int64) if column.dtype.kind in "iu" else found
 
 
-def _fixed(values: Array, axes: Mapping[str, tuple[str, ...]], names: tuple[str, ...]) -> Tally:
-    """A tally of what no resampling changes."""
-    none = Slots((), np.zeros((0, 1), np.int32))
-    empty = np.zeros((0, len(names)), values.dtype)
-    return Tally(none, np.zeros(0, np.int64), empty, axes, names, values)
-
-
 def _numbers(values: Mapping[str, float]) -> Tally:
     """A tally of single numbers that no resampling changes."""
-    return _fixed(np.array([*values.values()], np.float64), {}, tuple(values))
+    return Tally.constant(np.array([*values.values()], np.float64), tuple(values), {})

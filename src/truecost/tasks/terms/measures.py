@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from truecost.core.application import Application
+from truecost.core.costs import Spent, cost_measures, took
 from truecost.core.evidence import Totals
 from truecost.core.measure import NONE, Floats, Measure, Result, Rule, Told, share
 from truecost.tasks.terms.pooling import (
@@ -188,6 +189,17 @@ def _number(totals: Totals, part: str, statistic: str, how: Averaging) -> Floats
     return np.asarray((weights * totals.sums(part, statistic)).sum(axis=1))
 
 
+def spending(totals: Totals, application: Application, how: Averaging = MEAN) -> Spent:
+    """Errors of the queries that count by number, computing by its records.
+
+    The naive baseline rejects everything, and takes nothing.
+    """
+    about = totals, application, how
+    made = {"miss": n_missed(*about)[0], "false_alarm": n_false_alarms(*about)[0]}
+    return Spent({**took(totals), **made}, {"miss": n_targets(*about)[0]})
+
+
+PRICES = ("miss", "false_alarm", "cpu", "gpu", "memory", "waiting")
 _NO_TARGETS = "no query has a target, or the prior from the data is not below 1"
 _COSTS: dict[str, Any] = {"uses": ("costs", "prior")}
 _SWEEP: dict[str, Any] = {"parts": SWEPT, "rule": "threshold-on-evaluation-data", **_COSTS}
@@ -271,4 +283,5 @@ MEASURES = (
         rule="threshold-swept",
         interval=_found_rule(),
     ),
+    *cost_measures("terms", spending, COUNTS, PRICES, source="paper 002, 2.1 and 4.3"),
 )

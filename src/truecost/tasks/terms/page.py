@@ -10,7 +10,7 @@ from typing import Any
 from truecost.core.digits import counted, figure
 from truecost.core.results import Row
 from truecost.report.section import Line, Section, joined
-from truecost.report.sections import comparison, gates, of_each, subsets
+from truecost.report.sections import comparison, gates, of_each, spending, subsets
 from truecost.report.story import Naive, Page, Story, part_of
 from truecost.report.sums import clock
 from truecost.report.verdict import line_of
@@ -177,7 +177,7 @@ def machine_words(machine: Machine) -> str:
 
 PAGE = Page(
     sections=(
-        *(side_by_side, det_of_terms, value_by_threshold, scores),
+        *(side_by_side, det_of_terms, value_by_threshold, scores, spending),
         *(subsets, comparison, gates, all_queries, worst_queries, resources),
     ),
     lead=lead,

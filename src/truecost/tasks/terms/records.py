@@ -134,6 +134,9 @@ class Reference:
         return Factor.of("document", self.documents["document"].to_numpy())
 
 
+PHASES = ("indexing", "searching")
+
+
 @dataclass(frozen=True, eq=False)
 class Search:
     """What one system found, aligned with the reference: one row for each submitted trial.
@@ -164,6 +167,11 @@ class Search:
         Choices made while reading and aligning, separated by bars.
     problems : tuple of str
         What a reader should know.
+    took : mapping of str to float
+        What indexing and searching took by their records: hours of `cpu` and `gpu`, GB-hours of
+        `memory`, and hours of `waiting` for the answers, which is searching alone.
+    unrecorded : tuple of str
+        Phases of which there is no record.
     """
 
     name: str
@@ -183,6 +191,8 @@ class Search:
     header: Mapping[str, str] = field(default_factory=dict)
     signature: str = ""
     problems: tuple[str, ...] = ()
+    took: Mapping[str, float] = field(default_factory=dict)
+    unrecorded: tuple[str, ...] = PHASES
     about: ClassVar[Mapping[str, str]] = {}
     item: ClassVar[str] = "item"
     task: ClassVar[str] = "terms"

@@ -9,6 +9,15 @@ import numpy as np
 from msgspec import structs
 
 from truecost.core.application import Application
+from truecost.core.costs import (
+    ERRORS,
+    ONCE,
+    asked_costs,
+    no_record,
+    refuse_unmeasured,
+    refuse_unpriced,
+    without_shared,
+)
 from truecost.core.digits import figure
 from truecost.core.estimates import Context
 from truecost.core.flags import raised
@@ -24,7 +33,7 @@ from truecost.tasks.terms.counting import Counted, evidence_of
 from truecost.tasks.terms.entropy import prior_entropy
 from truecost.tasks.terms.measures import COUNTS
 from truecost.tasks.terms.options import TermsScoring
-from truecost.tasks.terms.records import Floats, Search
+from truecost.tasks.terms.records import PHASES, Floats, Search
 
 REFUSED = "refuse-inconsistent"
 
@@ -186,6 +195,8 @@ def frozen(search: Search, scoring: Scoring) -> Counted:
 def batches(search: Search, scoring: Scoring, dims: Dims, whole: Counted | None) -> Iterator[Batch]:
     """Two batches: entropies take a prior that replicates do not change."""
     measures = asked_of(search, scoring)
+    if "subset" in dims:
+        measures = without_shared(measures, scoring.application.prices)
     _require_application(scoring.application, measures)
     if scoring.method == "bca" and scoring.chosen(TermsScoring).resample != "query":
         raise UsageError(
@@ -214,14 +225,31 @@ def batches(search: Search, scoring: Scoring, dims: Dims, whole: Counted | None)
             )
 
 
-def asked_of(_: Search, scoring: Scoring) -> list[Measure]:
-    """The measures asked for, or those that suit the scores."""
-    return measures_of(scoring.measures, llr=scoring.chosen(TermsScoring).llr)
+def asked_of(search: Search, scoring: Scoring) -> list[Measure]:
+    """The measures asked for, or those that suit the scores and the prices."""
+    prices = scoring.application.prices
+    found = measures_of(scoring.measures, llr=scoring.chosen(TermsScoring).llr)
+    if prices.amounts and not scoring.measures:
+        found += measures_of(asked_costs(prices))
+    refuse_unpriced(found, prices, search.name, ERRORS[:2])
+    refuse_unmeasured(found, prices, search.name, lacking(search))
+    return found
+
+
+def lacking(search: Search) -> dict[str, str]:
+    """What has no measurement, by key of its price, and how to get one."""
+    found = {}
+    for key in ONCE:
+        phases = [p for p in search.unrecorded if key != "waiting" or p == "searching"]
+        where = " and ".join(f"--{phase} FILE" for phase in phases or PHASES)
+        if phases or key not in search.took:
+            found[key] = no_record(key, where)
+    return found
 
 
 def _require_application(application: Application, measures: Sequence[Measure]) -> None:
     """Refuse to weigh misses and false alarms that nobody gave a price."""
-    if any(m.uses for m in measures):
+    if any({"costs", "prior"} & {*m.uses} for m in measures):
         application.require_detection()
         if application.costs is None:
             raise UsageError(

@@ -1,6 +1,6 @@
 """What searches for terms take to be read, checked, counted and scored."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from msgspec import structs
 
+from truecost.core.costs import ONCE
 from truecost.core.results import Estimate
 from truecost.errors import InputError, TruecostError, UsageError
 from truecost.formats.kwslist import DetectionList
@@ -16,6 +17,7 @@ from truecost.formats.searches import read_detections
 from truecost.formats.terms import Listing
 from truecost.options import check_keys
 from truecost.resources import Load, load_of, phase_of, rows_of
+from truecost.resources.records import Resources
 from truecost.study.config import Study
 from truecost.study.outcome import Part
 from truecost.study.settings import Reader, Source
@@ -26,7 +28,7 @@ from truecost.tasks.terms import files as lists
 from truecost.tasks.terms.aligning import load_search
 from truecost.tasks.terms.describing import describe
 from truecost.tasks.terms.options import ReferenceOptions, SearchOptions, TermsScoring, TermsTable
-from truecost.tasks.terms.records import Reference, Search, pair_searches
+from truecost.tasks.terms.records import PHASES, Reference, Search, pair_searches
 from truecost.tasks.terms.reference import load_reference
 from truecost.tasks.terms.scoring import DEFAULT_MEASURES, asked_of, batches, frozen
 from truecost.tasks.terms.tables import searches_in
@@ -100,7 +102,28 @@ def read_search(source: Source, reader: Reader, study: Study) -> Search:
     for path in (source.file, *source.table.indexing, *source.table.searching):
         reader.note(path, source.name, source.collection)
     found = load_search(detections, reference, search_options(study.table(TermsTable)))
-    return replace(found, name=source.name, problems=(*reference.problems, *found.problems))
+    return replace(
+        found,
+        name=source.name,
+        problems=(*reference.problems, *found.problems),
+        **_taken(_phases(source.table)),
+    )
+
+
+def _phases(table: SystemTable) -> dict[str, Resources]:
+    """The records of the phases of a search, as far as there are any."""
+    files = {"indexing": table.indexing, "searching": table.searching}
+    return {name: phase_of(paths, name) for name, paths in files.items() if paths}
+
+
+def _taken(phases: Mapping[str, Resources]) -> dict[str, Any]:
+    """What a search took in all, and the phases that have no record."""
+    hours = [record.hours for record in phases.values()]
+    keys = [key for key in ONCE if hours and all(key in of for of in hours)]
+    took = {key: sum(of[key] for of in hours) for key in keys if key != "waiting"}
+    if "searching" in phases:  # who searches does not wait for the index
+        took["waiting"] = phases["searching"].hours["waiting"]
+    return {"took": took, "unrecorded": tuple(name for name in PHASES if name not in phases)}
 
 
 def described(part: Part, study: Study) -> Part:
@@ -140,12 +163,14 @@ def _certain(row: Estimate) -> Estimate:
 
 def _load(search: Search, study: Study) -> Iterator[Load]:
     """What a search took, where there are records of it."""
-    table = study.systems[search.name]
-    files = {"indexing": table.indexing, "searching": table.searching}
-    phases: dict[str, Any] = {n: phase_of(paths, n) for n, paths in files.items() if paths}
-    if phases:
+    if phases := _phases(study.systems[search.name]):
         query_s = study.table(TermsTable).query_seconds
-        yield load_of(search.reference.seconds, **phases, query_s=query_s)
+        yield load_of(
+            search.reference.seconds,
+            indexing=phases.get("indexing"),
+            searching=phases.get("searching"),
+            query_s=query_s,
+        )
 
 
 NOTHING = {  # a list of occurrences that holds none

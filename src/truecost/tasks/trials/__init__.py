@@ -38,11 +38,14 @@ FACE = Face(
         *("missing", "llr_base", "training_prior", "threshold", "clip", "allow_reversed"),
         *("input_format", "key_format"),
     ),
+    systems=("resources",),
+    options=("systems",),
     tables={
         "methods": "truecost.protocol.options:MethodsTable",
         "spurious": "truecost.protocol.options:SpuriousTable",
     },
     application=("cost_miss", "cost_fa", "prior", "preset", "priors", "cost_matrix"),
+    prices=("miss", "false_alarm", "error", "cpu", "gpu", "memory", "waiting"),
     interval=(
         *("level", "replicates", "seed", "method", "icc"),
         *("resample", "block_length", "hold", "jobs"),

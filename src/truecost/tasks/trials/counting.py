@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from truecost.core.application import bayes_decisions, log_normalise, move_posteriors
+from truecost.core.costs import TOOK
 from truecost.core.evidence import Evidence, Part, Totals, totals
 from truecost.core.factors import Factor
 from truecost.core.measure import Measure
@@ -22,6 +23,7 @@ from truecost.core.tally import Tally
 from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.names import POSTERIORS
+from truecost.prices import COSTS
 from truecost.tasks.trials.labels import Annotation
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Mask, Trials
@@ -210,7 +212,10 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
         "truths": _truth_ranking,
     }
     wanted = dict.fromkeys(part for m in measures for part in m.parts)
-    return Evidence({part: makers[part](trials, scoring, sides) for part in wanted})
+    parts: dict[str, Part] = {part: makers[part](trials, scoring, sides) for part in wanted}
+    if trials.took and not {*COSTS}.isdisjoint(m.name for m in measures):
+        parts[TOOK] = Tally.constant([*trials.took.values()], tuple(trials.took), {})
+    return Evidence(parts)
 
 
 def tally_of(

@@ -11,7 +11,7 @@ from truecost.core.digits import percent
 from truecost.core.results import Row
 from truecost.core.variance import Variance
 from truecost.report.section import Line, Section
-from truecost.report.sections import comparison, gates, of_each, runs, subsets
+from truecost.report.sections import comparison, gates, of_each, runs, spending, subsets
 from truecost.report.story import Naive, Page, Story, mean_rows, part_of, without_dims
 from truecost.report.verdict import difference_line
 from truecost.report.verdict import line_of as verdict_line_of
@@ -198,7 +198,7 @@ def variance(story: Story) -> Section:
 
 PAGE = Page(
     sections=(
-        *(bars, claims, spurious, runs, variance, trade_off),
+        *(bars, spending, claims, spurious, runs, variance, trade_off),
         *(subsets, calibration, comparison, gates),
     ),
     main=main_of,

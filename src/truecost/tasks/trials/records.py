@@ -62,6 +62,9 @@ class Trials(Rows):
     annotation : Annotation, optional
         What several annotators said of the trials. When any label that they gave is right
         (`several_right`), `labels` is the one of most votes, the first of those that tie.
+    took : mapping of str to float
+        What deciding took by its records: hours of `cpu`, `gpu` and `waiting`, GB-hours of
+        `memory`.
     """
 
     name: str
@@ -79,6 +82,7 @@ class Trials(Rows):
     problems: tuple[str, ...] = ()
     origin: Ints | None = None
     annotation: Annotation | None = None
+    took: Mapping[str, float] = field(default_factory=dict)
     about: ClassVar[Mapping[str, str]] = {}
     item: ClassVar[str] = "trial"
     task: ClassVar[str] = "trials"

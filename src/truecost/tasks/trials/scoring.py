@@ -12,6 +12,15 @@ from typing import Any
 import numpy as np
 
 from truecost.core.application import Application
+from truecost.core.costs import (
+    ERRORS,
+    ONCE,
+    asked_costs,
+    no_record,
+    refuse_unmeasured,
+    refuse_unpriced,
+    without_shared,
+)
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.flags import raised
@@ -228,11 +237,16 @@ def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
         if trials.several_right
         else _distinct_measures(kind, scoring.application)
     )
-    available = counting.parts_of(trials, scoring)
-    return [
+    available, prices = counting.parts_of(trials, scoring), scoring.application.prices
+    found = [
         _allowed(find(name, TASK), trials, available)
-        for name in dict.fromkeys(scoring.measures or usual)
+        for name in dict.fromkeys(scoring.measures or (*usual, *asked_costs(prices)))
     ]
+    plain = trials.detection and scoring.application.plain_detection
+    refuse_unpriced(found, prices, trials.name, ERRORS[:2] if plain else ERRORS[2:])
+    lost = {key: no_record(key, "--resources FILE") for key in ONCE if key not in trials.took}
+    refuse_unmeasured(found, prices, trials.name, lost)
+    return found
 
 
 def _distinct_measures(kind: str, application: Application) -> list[str]:
@@ -295,6 +309,8 @@ def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None)
     measures = measures_for(trials, scoring)
     if whole is None:
         _refuse_unsuited(trials, scoring)
+    if "subset" in dims:
+        measures = without_shared(measures, scoring.application.prices)
     scoring = whole or scoring
     chosen = scoring.chosen(TrialsScoring).whole_thresholds
     own = [k for k, m in enumerate(measures) if m.label not in chosen]

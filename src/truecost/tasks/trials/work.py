@@ -3,6 +3,7 @@ and what is odd about scores (`problems_of`).
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -118,7 +119,13 @@ def read_trials(reader: Reader, source: "Source") -> Trials:
     options = options_of(data, table)
     found = load(table, options, source.name, *reader.joined(data, source.collection))
     reader.learn(data, **_facts(table, options, found))
-    return found
+    if not (records := source.table.resources):
+        return found
+    from truecost.resources import phase_of
+
+    for path in records:
+        reader.note(path, source.name, source.collection)
+    return replace(found, took=phase_of(records, "scoring").hours)
 
 
 def _facts(table: Table, options: Options, trials: Trials) -> dict[str, tuple[str, ...]]:

@@ -1,0 +1,346 @@
+"""What a system costs in one currency: prices times measured amounts, and the sum of it all.
+
+A task says once how much of everything there is (`Spent`); `cost_measures` makes its measures of
+that: `total_cost`, and what each kind of amount costs (`PARTS_OF`). Of two systems `break_evens`
+finds the prices at which they cost the same. Amounts are totals by unit, so that intervals come
+from the replicates as those of any other measure do; what was measured once for a whole run
+(memory, say) is a tally without units (`Tally.constant`).
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial, wraps
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.intervals.smooth import finite
+from truecost.core.measure import NONE, SMOOTH, Array, Measure, Result, Rule, Told
+from truecost.core.results import Estimate
+from truecost.errors import UsageError
+from truecost.prices import COSTS, Prices
+
+TOOK = "took"  # part of the evidence: what was measured once for a whole run
+HOUR = 3600.0  # seconds
+PARTS_OF = {  # the prices that each part of the whole adds up
+    "cost_misses": ("miss",),
+    "cost_false_alarms": ("false_alarm",),
+    "cost_errors": ("error",),
+    "cost_person": ("person",),
+    "cost_computing": ("cpu", "gpu", "memory"),
+    "cost_waiting": ("waiting",),
+}
+ERRORS = ("miss", "false_alarm", "error")
+ONCE = ("cpu", "gpu", "memory", "waiting")  # known of a whole run, where no log tells them apart
+BREAK_EVEN = {  # the price at which a decision turns, and the cost that it makes larger
+    "break_even_miss": ("miss", "cost_misses"),
+    "break_even_error": ("error", "cost_errors"),
+    "break_even_person": ("person", "cost_person"),
+}
+TITLES = {
+    "total_cost": "Cost of errors, people, computing and waiting",
+    "cost_misses": "Cost of misses",
+    "cost_false_alarms": "Cost of false alarms",
+    "cost_errors": "Cost of wrong outputs",
+    "cost_person": "Cost of the person's time",
+    "cost_computing": "Cost of computing",
+    "cost_waiting": "Cost of waiting",
+}
+AN = {  # how a price is called in messages
+    "miss": "a miss",
+    "false_alarm": "a false alarm",
+    "error": "a wrong output",
+    "person": "an hour of the person",
+    "cpu": "an hour of CPU",
+    "gpu": "an hour of GPU",
+    "memory": "a GB of memory for an hour",
+    "waiting": "an hour of waiting",
+}
+STEADY = ("cost_person", "cost_computing", "cost_waiting")  # planned, or measured once
+UNPRICED = "nothing has a price (--price KEY=VALUE)"
+Amounts = Mapping[str, Array | float]
+
+
+@dataclass(frozen=True)
+class Spent:
+    """How much there is of what has a price: errors by number, time in hours, memory in GB-hours.
+
+    Attributes
+    ----------
+    made : mapping of str to ndarray of float64, shape (replicates,)
+        Of the system, by key of the price.
+    reject_all, by_hand : mapping of str to ndarray, optional
+        Of the two naive baselines: nobody asks and everything is rejected (or left as it was
+        before anybody helped), and a person does everything; None where it is not known.
+    """
+
+    made: Amounts
+    reject_all: Amounts | None = None
+    by_hand: Amounts | None = None
+
+
+Spending = Callable[..., Spent]  # from totals, application, and what else measures of a task take
+
+
+def cost_of(prices: Prices, amounts: Amounts, keys: Sequence[str] = ()) -> Any:
+    """Sum of price times amount over the prices that were given, or over some of them."""
+    given = prices.amounts
+    if given.keys().isdisjoint(keys or given):
+        return np.float64(np.nan)  # nothing of it has a price
+    chosen = [key for key in given if key in amounts and (not keys or key in keys)]
+    return sum((given[key] * np.asarray(amounts[key], np.float64) for key in chosen), np.float64(0))
+
+
+def _total(totals: Totals, application: Application, *, spending: Spending, **how: Any) -> Told:
+    """The cost of everything, and the cheaper of the naive baselines; both stand beside it."""
+    spent, prices = spending(totals, application, **how), application.prices
+    named = {"reject_all": spent.reject_all, "by_hand": spent.by_hand}
+    if "person" not in prices.amounts:
+        del named["by_hand"]
+    value = np.broadcast_to(cost_of(prices, spent.made), (totals.block.count,))
+    beside = {
+        name: np.broadcast_to(cost_of(prices, amounts), value.shape)
+        for name, amounts in named.items()
+        if amounts is not None
+    }
+    naive = np.full(value.shape, np.nan)
+    for other in beside.values():
+        naive = np.fmin(naive, other)
+    return value, naive, beside
+
+
+def _part(
+    totals: Totals, application: Application, *, spending: Spending, keys: Sequence[str], **how: Any
+) -> Result:
+    """What one part of it costs."""
+    found = cost_of(application.prices, spending(totals, application, **how).made, keys)
+    return np.broadcast_to(found, (totals.block.count,)), NONE
+
+
+def _told(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
+    """A function with a docstring of its own."""
+
+    @wraps(function, assigned=())
+    def told(*args: Any, **how: Any) -> Any:
+        return function(*args, **how)
+
+    told.__doc__ = doc
+    return told
+
+
+_SAID = (  # of the whole, of a part
+    "Sum of price times measured amount over the prices that are given. Range [0, inf), "
+    "lower is better; the naive baseline is the cheaper of two: nobody asks and everything is "
+    "rejected (or stays as it was), and a person does everything.",
+    "Its price times its measured amount. Range [0, inf), lower is better; there is no "
+    "naive baseline. Undefined where it has no price.",
+)
+
+
+def cost_measures(
+    task: str,
+    spending: Spending,
+    parts: tuple[str, ...],
+    prices: Sequence[str],
+    *,
+    source: str = "prices of the user",
+    intervals: Mapping[str, Rule] | None = None,
+) -> tuple[Measure, ...]:
+    """The measures of a task in a currency.
+
+    Parameters
+    ----------
+    spending : callable
+        From totals, application and what else the measures of the task take to `Spent`.
+    parts : tuple of str
+        Evidence that it reads.
+    prices : sequence of str
+        The prices that the task has.
+    intervals : mapping of str to Rule, optional
+        Rules of single measures; that of a positive smooth figure otherwise.
+    """
+    functions: dict[str, Any] = {"total_cost": partial(_total, spending=spending)}
+    for name, keys in PARTS_OF.items():
+        if {*keys} & {*prices}:
+            functions[name] = partial(_part, spending=spending, keys=keys)
+    return tuple(
+        Measure(
+            name,
+            _told(function, f"{TITLES[name]}.\n\n    {_SAID[name != 'total_cost']}\n    "),
+            parts,
+            TITLES[name],
+            "lower",
+            source,
+            uses=("prices",),
+            undefined=UNPRICED,
+            task=task,
+            total=True,
+            steady=name in STEADY,
+            interval=(intervals or {}).get(name, SMOOTH),
+        )
+        for name, function in functions.items()
+    )
+
+
+def took(totals: Totals) -> dict[str, Array]:
+    """What was measured once for a whole run, of the tally `TOOK`: hours, and GB-hours."""
+    if TOOK not in totals.evidence.parts:
+        return {}
+    tally: Any = totals.evidence.parts[TOOK]
+    return {name: totals.sums(TOOK, name) for name in tally.statistics}
+
+
+def asked_costs(prices: Prices) -> tuple[str, ...]:
+    """The measures that are shown where prices are given and nothing is asked for: the whole, and
+    what it is made of where that is several things.
+    """
+    given = prices.amounts
+    some = [name for name, keys in PARTS_OF.items() if any(given.get(key) for key in keys)]
+    return () if not given else ("total_cost", *(some if len(some) > 1 else ()))
+
+
+def refuse_unpriced(
+    measures: Sequence[Measure], prices: Prices, name: str, errors: Sequence[str]
+) -> None:
+    """Refuse a total cost that leaves out the errors there are: UsageError.
+
+    `errors`: the prices that those of a system have, `miss` and `false_alarm` or `error`.
+    """
+    if not any(m.name == "total_cost" for m in measures):
+        return
+    given = prices.amounts
+    if lost := [key for key in errors if key not in given]:
+        said = " and ".join(AN[key] for key in lost)
+        do = " and ".join(f"--price {key}=NUMBER" for key in lost)
+        raise UsageError(
+            f"{name}: total_cost adds up errors too, and {said} {_have(lost)} no price: {do} (0 "
+            f"where nothing is lost by it)"
+        )
+    if odd := [key for key in ERRORS if key in given and key not in errors]:
+        raise UsageError(
+            f"{name}: --price {odd[0]}={given[odd[0]]:g} is of errors that it does not make: its "
+            f"errors have the price {' and '.join(errors)}; leave it out"
+        )
+
+
+def _have(keys: Sequence[str]) -> str:
+    return "has" if len(keys) == 1 else "have"
+
+
+def no_record(key: str, where: str) -> str:
+    """Why nothing is known of a resource (`gpu`, say), and how to get a record of it."""
+    if key == "gpu":
+        return (
+            f"no record tells of it: add gpu_s (seconds of GPU) to a record of truecost resources, "
+            f"and name that ({where})"
+        )
+    return (
+        f"there is no record of it: measure with truecost resources -o FILE -- COMMAND, and name "
+        f"the file ({where})"
+    )
+
+
+def refuse_unmeasured(
+    measures: Sequence[Measure], prices: Prices, name: str, lacking: Mapping[str, str]
+) -> None:
+    """Refuse a price of what was not measured, which would cost nothing: UsageError.
+
+    `lacking`: by key of a price, what lacks it and how to get it.
+    """
+    if not any(m.name in COSTS or m.name == "imlm_money" for m in measures):
+        return
+    for key, price in prices.amounts.items():
+        if key in lacking:
+            raise UsageError(
+                f"{name}: {AN[key]} has the price {price:g} (--price {key}={price:g}), and "
+                f"{lacking[key]}; or leave out this price"
+            )
+
+
+def without_shared(
+    measures: Sequence[Measure], prices: Prices, once: Sequence[str] = ONCE
+) -> list[Measure]:
+    """The measures of a subset: nobody knows its share of what was measured once for the whole."""
+    shared = {key for key in once if key in prices.amounts}
+    lost = {name for name, keys in PARTS_OF.items() if shared & {*keys}}
+    return [m for m in measures if m.name not in lost and not (shared and m.name == "total_cost")]
+
+
+def break_evens(pairs: Iterable[tuple[Estimate, Estimate]]) -> Iterator[Estimate]:
+    """The prices at which a system and a baseline cost the same, from their rows side by side.
+
+    One for each total cost and each price that is told apart (`BREAK_EVEN`).
+    """
+    known = {(a.measure, *sorted(a.dims.items() & b.dims.items())): (a, b) for a, b in pairs}
+    for (measure, *dims), wholes in known.items():
+        for name, (key, part) in BREAK_EVEN.items() if measure == "total_cost" else ():
+            price = wholes[0].parameters.get("prices", {}).get(key)
+            if price and (parts := known.get((part, *dims))) is not None:
+                yield _break_even(name, price, wholes, parts)
+
+
+Pair = tuple[Estimate, Estimate]  # of a system and its baseline
+
+
+def _break_even(name: str, price: float, wholes: Pair, parts: Pair) -> Estimate:
+    """The price p at which the difference of the wholes, rest + p amount, is 0.
+
+    A replicate in which the other system has more of it turns the other way: it counts as beyond
+    both ends, so that they hold the prices at which the replicates decide nothing.
+    """
+    row, baseline = wholes
+    amount = parts[0].replicates - parts[1].replicates
+    drawn = _turning(price, row.replicates - baseline.replicates, amount)
+    away = np.sign(amount) != np.sign(parts[0].point - parts[1].point)
+    point = float(_turning(price, row.point - baseline.point, parts[0].point - parts[1].point))
+    reason, lower, upper = _never(name, point, wholes, parts), None, None
+    if reason is None and len(drawn):
+        tail = (1 - row.level) / 2
+        low, high = (np.where(away, end, drawn) for end in (-np.inf, np.inf))
+        lower = max(0.0, float(np.quantile(low, tail, method="lower")))
+        upper = finite(float(np.quantile(high, 1 - tail, method="higher")))
+        reason = "the upper end is infinite" if upper is None else None
+    value = None if lower is None and reason else point
+    return msgspec.structs.replace(
+        row,
+        measure=name,
+        baseline=baseline.dims.get("system", "baseline"),
+        point=np.nan if value is None else value,
+        value=value,
+        lower=lower,
+        upper=upper,
+        method="percentile",
+        naive=None,
+        counts={},
+        rates=(),
+        n_undefined=int(away.sum()),
+        reason=reason,
+        flags=(),
+        signature=f"break-even|{row.signature}",
+        replicates=np.where(away, np.nan, drawn),
+        left_out=(),
+        support=None,
+        counted="",
+    )
+
+
+def _turning(price: float, whole: Any, part: Any) -> Any:
+    """The price at which a difference is 0 that is `whole` at a price of which it has `part`."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(price * (1 - np.divide(whole, part)), np.float64)[()]
+
+
+def _never(name: str, point: float, wholes: Pair, parts: Pair) -> str | None:
+    """Why there is no price at which the decision turns; None where there is one."""
+    of = AN[BREAK_EVEN[name][0]]
+    if parts[0].point == parts[1].point:
+        return f"undefined: both have as much of it, whatever {of} costs"
+    if not np.isfinite(point):
+        return "undefined: one of the two costs is"
+    if point < 0:
+        names = [one.dims.get("system", "one") for one in sorted(wholes, key=lambda r: r.point)]
+        return f"undefined: {names[1]} costs more than {names[0]} whatever {of} costs"
+    return None

@@ -1,0 +1,136 @@
+"""`[prices]`: what errors, people, computing and waiting cost, in one currency.
+
+The one table of prices: a study has it, `--price KEY=VALUE` and `prices={...}` fill it in, and an
+`Application` carries it to the measures (`truecost.core.costs`).
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Annotated, Any, ClassVar
+
+from truecost.errors import UsageError, near
+from truecost.options import Declared, Option, PartialTable, check
+
+COSTS = (  # the measures that take prices, what all costs first
+    *("total_cost", "cost_misses", "cost_false_alarms", "cost_errors"),
+    *("cost_person", "cost_computing", "cost_waiting"),
+)
+
+
+def _price(of: str, *measures: str) -> Option:
+    """The price of something, which enters what all costs and further measures."""
+    return Option(f"Price of {of}.", ge=0, needs={"measure": ("total_cost", *measures)})
+
+
+class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[prices]`: what errors, people, computing and waiting cost, in one currency.
+
+    What has no price is left out of `total_cost`, and what has one has to be measured: no amount
+    that nobody measured counts as 0.
+    """
+
+    __table__: ClassVar[str] = "prices"
+    __entry_of__: ClassVar[str] = "price"
+
+    miss: Annotated[float | None, _price("a missed target", "cost_misses")] = None
+    false_alarm: Annotated[float | None, _price("a false alarm", "cost_false_alarms")] = None
+    error: Annotated[
+        float | None,
+        _price(
+            "a wrong class (times its entry in the cost matrix, where there is one), of a wrong "
+            "word or edit, of a second of wrong speech, of an error of a number as large as the "
+            "tolerance",
+            "cost_errors",
+        ),
+    ] = None
+    person: Annotated[
+        float | None, _price("an hour of the person", "cost_person", "imlm_money")
+    ] = None
+    cpu: Annotated[float | None, _price("an hour of CPU", "cost_computing", "imlm_money")] = None
+    gpu: Annotated[float | None, _price("an hour of GPU", "cost_computing")] = None
+    memory: Annotated[
+        float | None, _price("a GB of memory (peak, 1e9 bytes) for an hour", "cost_computing")
+    ] = None
+    waiting: Annotated[
+        float | None, _price("an hour until an answer reaches who waits for it", "cost_waiting")
+    ] = None
+    currency: Annotated[
+        str | None,
+        Option(
+            "Name of the currency, shown beside figures.",
+            needs={"measure": (*COSTS, "imlm_money")},
+        ),
+    ] = None
+
+    @property
+    def amounts(self) -> dict[str, float]:
+        """The prices that were given, by key."""
+        return {key: value for key, value in self.given().items() if key != "currency"}
+
+
+def _entries(text: str, flag: str) -> tuple[tuple[str, str], ...]:
+    """`KEY=VALUE`, or several separated by commas; UsageError of anything else."""
+    found = []
+    for part in text.split(","):
+        key, mark, value = (word.strip() for word in part.partition("="))
+        if not (key and mark and value):
+            raise UsageError(f"{flag} {text!r} is not understood: write KEY=VALUE, such as miss=5")
+        found.append((key, value))
+    return tuple(found)
+
+
+PRICE = Declared(
+    key="prices",
+    table="prices",
+    owner=Prices,
+    kind=dict[str, Any],
+    option=Option(
+        "KEY=VALUE: what an error, or an hour, costs; may be repeated.",
+        flag="price",
+        group="Prices",
+        read=_entries,
+        repeat=True,
+        verbs=("score", "compare", "plan", "leaderboard"),
+    ),
+)
+
+
+def prices_of(
+    given: Mapping[str, Any] | Iterable[tuple[str, Any]], keys: Collection[str], task: str
+) -> Prices:
+    """Prices by key, numbers perhaps as texts, for a task that has some of the keys.
+
+    Raises
+    ------
+    UsageError
+        When a key is not known or goes with other tasks, or a price is no finite number from 0.
+    """
+    entries = [*(given.items() if isinstance(given, Mapping) else given)]
+    has = [key for key in Prices.__struct_fields__ if key in (*keys, "currency")]
+    for key, value in entries:
+        if not keys:
+            raise UsageError(f"--price {key}={value} does not go with {task}: leave it out")
+        if key not in has:
+            known = key in Prices.__struct_fields__
+            said = f"does not go with {task}" if known else f"is not known{near(key, has)}"
+            raise UsageError(f"--price {key}={value} {said}: {task} has {', '.join(has)}")
+    made = Prices(**{key: _value(key, value) for key, value in entries})
+    check(made)
+    return made
+
+
+def _value(key: str, value: Any) -> Any:
+    """A price as a number, the currency as it is."""
+    if key == "currency" and isinstance(value, str):
+        return value
+    number = None if key == "currency" or isinstance(value, bool) else _number(value)
+    if number is None:
+        what = "a name" if key == "currency" else "a number from 0"
+        raise UsageError(f"--price {key}={value} is not understood: give {what}")
+    return number
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
