@@ -145,6 +145,7 @@ def test_stop_on_the_page_ends_the_run_and_resume_goes_on(items, running):
     assert len([e for e in log(items / "out") if e["event"] == "answer"]) == 13
 
 
+@pytest.mark.long
 def test_another_seed_is_answered_from_what_was_answered(items, running):
     Path("study.toml").write_text(STUDY.replace("bootstrap = 4", "bootstrap = 4\nseeds = 2"))
     run = running("run", "study.toml", "-o", "out")
@@ -156,6 +157,7 @@ def test_another_seed_is_answered_from_what_was_answered(items, running):
     assert len(keys) <= 26
 
 
+@pytest.mark.long
 def test_people_who_disagree_are_joined_by_another(items, running):
     people = STUDY + 'people = ["ann", "bob", "cid"]\noverlap = 2\n'
     Path("study.toml").write_text(people)
@@ -173,6 +175,7 @@ def test_people_who_disagree_are_joined_by_another(items, running):
     assert all("+" in e["expert"] for e in answers)
 
 
+@pytest.mark.long
 def test_who_refuses_gives_no_label(items, running):
     run = running("run", "study.toml", "-o", "out")
     box = listener(run.links()["me"])
@@ -254,7 +257,9 @@ def life(folder):
         return [json.loads(line) for line in file]
 
 
-@pytest.mark.parametrize("helped", ["questions = 1", "corrections = 1"])
+@pytest.mark.parametrize(
+    "helped", ["corrections = 1", pytest.param("questions = 1", marks=pytest.mark.long)]
+)
 def test_sentences_are_corrected_with_the_output_in_view(texts, running, helped):
     Path("study.toml").write_text(TEXTS.format(help=helped))
     run = running("run", "study.toml", "-o", "out")

@@ -173,7 +173,7 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
         )
     if kept.report:
         from truecost.formats.publishing import publish
-        from truecost.person.page import render
+        from truecost.cli.annotated import render
 
         publish({folder / "report.html": render(store, timing)})
     told = [
