@@ -226,6 +226,7 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """`[expert]`: who answers: the labels, a recorded log, or a person on a page."""
 
     __table__: ClassVar[str] = "expert"
+    __group__: ClassVar[str] = "People"
 
     name: Annotated[
         Literal["reference", "person"] | None,
