@@ -4,9 +4,12 @@ Every rule is tested with the same requests that a browser, a page of another si
 a shell on another machine would send.
 """
 
+import http.client
 import json
 import re
+import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import threading
@@ -453,6 +456,25 @@ def test_without_a_certificate_nobody_listens_beyond_this_machine(path):
         serve(path, SETTINGS, proxy="answer.example.org")
     with pytest.raises(InputError, match=r"none\.pem: cannot be used"):
         serve(path, SETTINGS, tls_cert="none.pem", tls_key="none.key")
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+def test_with_a_certificate_the_page_is_encrypted(tmp_path, path):
+    cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost"]
+    made += ["-addext", "subjectAltName=DNS:localhost", "-keyout", key, "-out", cert]
+    subprocess.run(made, check=True, capture_output=True)
+    more = {"host": "localhost", "tls_cert": str(cert), "tls_key": str(key)}
+    with serve(path, SETTINGS, **more) as page:
+        assert page.links["me"].startswith("https://localhost:")
+        place, query = page.address.split("/")[2].split(":"), page.links["me"].partition("?")[2]
+        trusted = ssl.create_default_context(cafile=cert)
+        robot = Robot.outside(page.links["me"])
+        robot.connection = http.client.HTTPSConnection(*place, context=trusted)
+        headers = {"content-type": FORM, "connection": "close"}
+        code, _, cookie = robot.call("POST", "/start", query, headers)
+        robot.connection.close()
+        assert (code, "Secure" in cookie) == (303, True)
 
 
 def test_behind_a_proxy_only_its_name_is_right(path):

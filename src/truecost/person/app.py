@@ -116,7 +116,8 @@ class Site:
         token = "".join(c for c in request.query_params.get("token", "") if c.isalnum())[:64]
         form = (
             '<form id="enter" method="post" action="/start">'
-            f'<input type="hidden" name="token" value="{token}"><button>Begin</button></form>'
+            f'<input type="hidden" name="token" value="{token}">'
+            '<button class="main">Begin</button></form>'
             '<script src="/static/enter.js"></script>'
         )
         return _notice("truecost", "This opens the page on which you answer.", form)
