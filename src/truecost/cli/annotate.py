@@ -172,8 +172,8 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
             Table(kept.export, frame), kept.export, format_for(kept.export, None), force=True
         )
     if kept.report:
-        from truecost.formats.publishing import publish
         from truecost.cli.annotated import render
+        from truecost.formats.publishing import publish
 
         publish({folder / "report.html": render(store, timing)})
     told = [

@@ -35,6 +35,7 @@ from truecost.person.records import (
     Seen,
 )
 from truecost.person.tables import (
+    ANSWERS,
     FREE,
     LEASED,
     WAITING,
@@ -59,9 +60,6 @@ __all__ = [
     "Store",
 ]
 LEASE = 600.0  # seconds that a question is kept for whom it is shown to
-ANSWERS = """
-SELECT q.key, q.qid, person, pid, revision, label, verdict, refusal, words, actions, gold, t
-FROM answer JOIN question q USING (qid) WHERE current = 1"""
 
 
 class Store:

@@ -60,6 +60,9 @@ SELECT 1 FROM question q INDEXED BY question_open
 WHERE state = 'open' AND (given < overlap OR gold IS NOT NULL)
 AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = q.qid AND a.person = ? AND a.current = 1)
 LIMIT 1"""
+ANSWERS = """
+SELECT q.key, q.qid, person, pid, revision, label, verdict, refusal, words, actions, gold, t
+FROM answer JOIN question q USING (qid) WHERE current = 1"""
 ADVICE = {  # what to do, by the code of the fault
     sqlite3.SQLITE_FULL: "the disk is full: make room and go on; every acknowledged answer is kept",
     sqlite3.SQLITE_IOERR: "the disk cannot be written or read: make room, or mend it, and go on; "
