@@ -10,6 +10,7 @@ from benchmarks import (
     intervals,
     lifelong,
     pages,
+    person_seconds,
     points,
     protocol,
     sequences,
@@ -26,6 +27,7 @@ PARTS = {  # that can be run alone
     "lifelong": lifelong.report,
     "protocol": protocol.report,
     "pages": pages.report,
+    "person_seconds": person_seconds.report,
 }
 FIRST = {"nec": "NEC", "eer": "EER, convex hull", "points": "ROC + 4 measures"}
 
