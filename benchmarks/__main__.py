@@ -11,6 +11,7 @@ from benchmarks import (
     lifelong,
     pages,
     person,
+    person_seconds,
     points,
     protocol,
     sequences,
@@ -28,6 +29,7 @@ PARTS = {  # that can be run alone
     "protocol": protocol.report,
     "pages": pages.report,
     "person": person.report,
+    "person_seconds": person_seconds.report,
 }
 FIRST = {"nec": "NEC", "eer": "EER, convex hull", "points": "ROC + 4 measures"}
 

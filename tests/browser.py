@@ -10,7 +10,10 @@ it and downloads none. `scripts/_browser` installs what is missing.
 
 import os
 import shutil
+import signal
+import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -85,6 +88,34 @@ def started() -> Iterator[Any]:
         browser = playwright.chromium.launch(executable_path=chromium())
         yield browser
         browser.close()
+
+
+@contextmanager
+def alone(profile: Path) -> Iterator[tuple[Any, int]]:
+    """The first tab of a browser that playwright only drives, and the group of its processes: in
+    one that playwright starts every tab is visible and has the focus.
+    """
+    from playwright.sync_api import sync_playwright
+
+    words = ("--headless=new", "--no-sandbox", "--no-first-run", "--remote-debugging-port=0")
+    process = subprocess.Popen(
+        [str(chromium()), *words, f"--user-data-dir={profile}", "about:blank"],
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    place, end = profile / "DevToolsActivePort", time.monotonic() + 30
+    try:
+        while not (place.is_file() and place.read_text()) and time.monotonic() < end:
+            time.sleep(0.02)
+        address = f"http://127.0.0.1:{place.read_text().split()[0]}"
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.connect_over_cdp(address, no_defaults=True)
+            page = browser.contexts[0].pages[0]
+            page.bring_to_front()
+            yield page, process.pid
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
 
 
 @contextmanager

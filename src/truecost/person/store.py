@@ -7,7 +7,6 @@ questions by their keys, and an answer is known by the `aid` that the page made 
 """
 
 import hashlib
-import hmac
 import os
 import random
 import sqlite3
@@ -39,11 +38,13 @@ from truecost.person.tables import (
     FREE,
     LEASED,
     WAITING,
+    columns_of,
     connected,
     count_answers,
     end_leases,
     faults,
     keep_events,
+    presented,
     tally,
 )
 
@@ -112,7 +113,7 @@ class Store:
         if order == "shuffled":
             random.Random(0).shuffle(sorted_)
         secret = bytes.fromhex(self.meta("secret"))
-        rows = [_columns(question, secret) for question in sorted_]
+        rows = [columns_of(question, secret) for question in sorted_]
         with self._writing() as db:
             (first,) = db.execute("SELECT COALESCE(MAX(rank), -1) + 1 FROM question").fetchone()
             new = sum(
@@ -207,7 +208,7 @@ class Store:
             if qid is None:
                 return None
             pid = self._show(db, qid, person, session, now)
-            return _presented(db, pid, qid, ahead)
+            return presented(db, pid, qid, ahead)
 
     def ready(self, person: str) -> bool:
         """Whether `next` has a question; nothing is leased."""
@@ -392,36 +393,6 @@ class Store:
         row = (pid, qid, person, session, now, now + LEASE)
         db.execute("INSERT INTO shown VALUES(?, ?, ?, ?, ?, ?)", row)
         return pid
-
-
-def _presented(db: sqlite3.Connection, pid: str, qid: int, ahead: int | None) -> Presented:
-    """What the page is told of a question."""
-    sql = "SELECT key, kind, payload, address, media, image, span FROM question WHERE qid = ?"
-    key, kind, payload, address, media, image, span = db.execute(sql, (qid,)).fetchone()
-    coming = "SELECT address FROM question WHERE qid = ? AND media IS NOT NULL"
-    start = msgspec.json.decode(span, type=tuple[float, float] | None)
-    return Presented(
-        pid=pid,
-        qid=qid,
-        key=key,
-        kind=kind,
-        seen=msgspec.json.decode(payload, type=Seen),
-        sound=address if media else None,
-        image=address if image else None,
-        start=start[0] if start else 0.0,
-        ahead=next((found[0] for found in db.execute(coming, (ahead,))), None),
-    )
-
-
-def _columns(asked: Asked, secret: bytes) -> tuple[Any, ...]:
-    """A question as columns. Its address tells nothing of it, and cannot be guessed."""
-    parts = (msgspec.to_builtins(asked.seen), asked.hidden, asked.span)
-    payload, hidden, span = (msgspec.json.encode(part).decode() for part in parts)
-    address = hmac.new(secret, asked.key.encode(), "sha256").hexdigest()[:32]
-    return (
-        *(asked.key, asked.kind, payload, hidden, address, asked.media, asked.image, span),
-        *(asked.overlap, asked.gold, asked.batch),
-    )
 
 
 def _hash(token: str) -> str:

@@ -7,14 +7,18 @@ the lock of the writer was forty times slower. Rows of `tally` count what would 
 every answer.
 """
 
+import hmac
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from truecost.errors import InputError
-from truecost.person.records import Event
+from truecost.person.records import Asked, Event, Presented, Seen
 
 APPLICATION, VERSION = 0x74727563, 1  # "truc", and the format of the tables
 BUSY = 10.0  # seconds that a writer waits for another
@@ -189,3 +193,33 @@ def keep_events(
     rows = [(session, e.seq, person, e.pid, e.kind, e.mono, e.wall, now, e.at) for e in events]
     sql = "INSERT INTO event VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
     db.executemany(sql, rows)
+
+
+def presented(db: sqlite3.Connection, pid: str, qid: int, ahead: int | None) -> Presented:
+    """What the page is told of a question."""
+    sql = "SELECT key, kind, payload, address, media, image, span FROM question WHERE qid = ?"
+    key, kind, payload, address, media, image, span = db.execute(sql, (qid,)).fetchone()
+    coming = "SELECT address FROM question WHERE qid = ? AND media IS NOT NULL"
+    start = msgspec.json.decode(span, type=tuple[float, float] | None)
+    return Presented(
+        pid=pid,
+        qid=qid,
+        key=key,
+        kind=kind,
+        seen=msgspec.json.decode(payload, type=Seen),
+        sound=address if media else None,
+        image=address if image else None,
+        start=start[0] if start else 0.0,
+        ahead=next((found[0] for found in db.execute(coming, (ahead,))), None),
+    )
+
+
+def columns_of(asked: Asked, secret: bytes) -> tuple[Any, ...]:
+    """A question as columns. Its address tells nothing of it, and cannot be guessed."""
+    parts = (msgspec.to_builtins(asked.seen), asked.hidden, asked.span)
+    payload, hidden, span = (msgspec.json.encode(part).decode() for part in parts)
+    address = hmac.new(secret, asked.key.encode(), "sha256").hexdigest()[:32]
+    return (
+        *(asked.key, asked.kind, payload, hidden, address, asked.media, asked.image, span),
+        *(asked.overlap, asked.gold, asked.batch),
+    )
