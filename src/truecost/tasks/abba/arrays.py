@@ -46,6 +46,7 @@ def collected_items(
     machine: npt.ArrayLike | None = None,
     inclusion: npt.ArrayLike | None = None,
     stratum: npt.ArrayLike | None = None,
+    active_seconds: npt.ArrayLike | None = None,
     unit: npt.ArrayLike | None = None,
     ids: npt.ArrayLike | None = None,
     threshold_a: float | None = None,
@@ -79,6 +80,8 @@ def collected_items(
     stratum : array_like, shape (N,), optional
         Stratum in which items were chosen, or are to be chosen, for labels; the cells when left
         out.
+    active_seconds : array_like of float, shape (N,), optional
+        Seconds that a person took for the label, NaN where nobody measured them.
     unit : array_like, shape (N,), optional
         User or device, whose items are resampled together.
     ids : array_like, shape (N,), optional

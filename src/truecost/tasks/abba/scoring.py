@@ -150,8 +150,8 @@ def untimed(deployment: Deployment) -> dict[str, str]:
     if d.seconds is not None and (d.labelled & np.isfinite(d.seconds)).any():
         return {}
     return {
-        "person": "no label was timed: give the seconds of the labels (--map active_seconds=COLUMN, or "
-        "a column active_seconds in the file of labels)"
+        "person": "no label was timed: give the seconds of the labels (--map "
+        "active_seconds=COLUMN, or a column active_seconds in the file of labels)"
     }
 
 

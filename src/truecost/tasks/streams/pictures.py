@@ -106,8 +106,8 @@ def _naive(found: Swept, up: tuple[float, float]) -> list[Mark]:
     first, values = found.asking[0], {row.naive for row in found.asking}
     if len(values) > 1 or first.naive is None or not up[0] <= first.naive <= up[1]:
         return []
-    by_hand = first.measure != "act_dcf"  # its naive baseline accepts or rejects all
-    return [Mark(kind="rule", y=first.naive, text=BY_HAND if by_hand else NAIVE)]
+    other = first.measure in ("act_dcf", "total_cost")  # one may be to reject everything
+    return [Mark(kind="rule", y=first.naive, text=NAIVE if other else BY_HAND)]
 
 
 def _across(

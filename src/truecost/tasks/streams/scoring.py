@@ -13,6 +13,7 @@ import numpy as np
 from msgspec import structs
 
 from truecost.core.costs import (
+    ONCE,
     TOOK,
     asked_costs,
     no_record,
@@ -274,7 +275,7 @@ def batches(online: Online, scoring: Scoring, dims: Dims, _whole: object) -> Ite
     prices = scoring.application.prices
     refuse_unmeasured(measures, prices, online.name, lacking(online, how))
     if "subset" in dims:
-        measures = without_shared(measures, prices)
+        measures = without_shared(measures, prices, ONCE[:3])  # waiting is timed by question
     count = Counted.of(online, scoring)
     if scoring.plan.block_length is not None and not count.by_batch:
         raise UsageError(
