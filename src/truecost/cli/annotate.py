@@ -85,7 +85,6 @@ def annotate(items: str, /, *, given: Given, kept: Kept = KEPT) -> None:
 def _serve(place: Path, items: "Items") -> None:
     """The page, until all is answered or everybody stopped."""
     from truecost.person.lists import settle
-    from truecost.person.live import show_links
     from truecost.person.store import Store
     from truecost.person.web import Settings, serve
 
@@ -95,7 +94,7 @@ def _serve(place: Path, items: "Items") -> None:
     host = how["host"] or "127.0.0.1"
     with Store(place) as store:
         page = serve(place, settings, how["port"] or 0, host, items.people, **where)
-        show_links(page)
+        page.announce()
         try:
             while store.meta("state") == "open":
                 if settle(store, items.people, how["overlap"]):

@@ -20,8 +20,6 @@ from truecost.formats import Table, read
 from truecost.formats.table import filled
 from truecost.learning.options import ExpertTable
 from truecost.options import defaults_of
-from truecost.person.agreement import agreement, majority
-from truecost.person.expert import said_of, seconds_by
 from truecost.person.options import AnnotateTable
 from truecost.person.seconds import Timing
 from truecost.person.store import Asked, Row, Store
@@ -159,6 +157,9 @@ def begin(items: Items, folder: Path, *, resume: bool) -> Path:
 
 def settle(store: Store, people: Sequence[str], overlap: int) -> bool:
     """Ask one more person where people are divided; whether all questions have their answers."""
+    from truecost.person.agreement import majority  # after the links are shown
+    from truecost.person.expert import said_of
+
     given: dict[str, list[Row]] = {}
     for row in store.answers():
         given.setdefault(row.key, []).append(row)
@@ -174,6 +175,8 @@ def labels(store: Store, timing: Timing) -> pl.DataFrame:
     """A row for each answer with all columns of the list, in its order; items without one are not
     there.
     """
+    from truecost.person.expert import seconds_by
+
     seconds = seconds_by(store, timing)
     listed = {key: hidden for key, hidden in store.hidden().items() if "row" in hidden}
     rows = sorted(store.answers(), key=lambda row: (listed[row.key]["row"], row.person))
@@ -202,4 +205,6 @@ def labels(store: Store, timing: Timing) -> pl.DataFrame:
 
 def agreed(rows: Sequence[Row]) -> list[Any]:
     """Alpha and kappas of all answers that were no refusals."""
+    from truecost.person.agreement import agreement
+
     return agreement([(row.key, row.person, row.label) for row in rows if row.label is not None])

@@ -1,6 +1,5 @@
 """The page of a live run: open while its jobs run, so that they find people to ask."""
 
-import logging
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,10 +9,9 @@ from msgspec import structs
 
 from truecost.person.expert import LivePerson
 from truecost.person.store import Store
-from truecost.person.web import Page, Settings, serve
+from truecost.person.web import Settings, serve
 
 STORE = "answers.sqlite"
-LOG = logging.getLogger("truecost.person")
 FAREWELL = 1.0  # seconds in which open pages learn how the run ended
 
 
@@ -28,7 +26,7 @@ def answering(live: LivePerson, folder: Path, settings: Settings) -> Iterator[Li
     """
     place = folder / STORE
     page = serve(str(place), settings, port=live.port or 0, people=live.people)
-    show_links(page)
+    page.announce()
     state = "failed"
     try:
         yield structs.replace(live, store=str(place.absolute()))
@@ -42,9 +40,3 @@ def answering(live: LivePerson, folder: Path, settings: Settings) -> Iterator[Li
                 store.set_meta(state=state)
         time.sleep(FAREWELL)
         page.stop()
-
-
-def show_links(page: Page) -> None:
-    """Say where each person answers: on standard error, unless logging is set up otherwise."""
-    for person, link in page.links.items():
-        LOG.warning("truecost: %s answers at %s", person, link)

@@ -5,6 +5,7 @@ one is named by its address. One server at a time serves a store. The port is ke
 page that is open goes on when the command runs again.
 """
 
+import logging
 import os
 import socket
 import ssl
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     import uvicorn
 
 __all__ = ["Page", "Settings", "serve"]
+LOG = logging.getLogger("truecost.person")
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 EVERYWHERE = ("", "0.0.0.0", "::")
 BACKLOG = 256
@@ -56,6 +58,11 @@ class Page:
     def alive(self) -> bool:
         """Whether it answers."""
         return self._thread.is_alive()
+
+    def announce(self) -> None:
+        """Say where each person answers: on standard error, unless logging is set up otherwise."""
+        for person, link in self.links.items():
+            LOG.warning("truecost: %s answers at %s", person, link)
 
     def stop(self) -> None:
         """Stop serving; pages that are open keep what they could not send."""
