@@ -366,8 +366,8 @@ def test_every_option_has_a_place_in_the_study(run, folder):
         f"--type llr --floor -5 --count-all-queries --pooled --resample both --unit document "
         f"--trials-per-second 2 --tolerance 0.25 --max-gap 0.4 --normalise none "
         f"--split-characters --compat f4de --query-seconds 9 --indexing i.json --searching q.json "
-        f"--level 0.9 --replicates 100 --seed 3 --jobs 1 --method auto --icc 0.2 "
-        f"--measure atwv --subset source "
+        f"--level 0.9 --replicates 100 --seed 3 --jobs 1 --method auto --icc 0.2 --price miss=2 "
+        f"--measure atwv,total_cost --subset source "
         f"--query-unit words --map query=kw --reference-map query=kw --input-format csv "
         f"--print-config"
     )

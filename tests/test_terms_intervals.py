@@ -11,12 +11,15 @@ from scipy.stats import beta as beta_distribution
 import truecost as tc
 from searches import random_search, reference_of, search_of
 from truecost.errors import UsageError
+from truecost.prices import COSTS
 from truecost.running import score
 from truecost.tasks.measures import registry
 from truecost.tasks.terms.options import TermsScoring
 
 APPLICATION = tc.Application.detection(1, 1, 0.05)
-NAMES = tuple(m.name for m in registry().values() if "term_targets" in m.parts)
+NAMES = tuple(
+    m.name for m in registry().values() if "term_targets" in m.parts and m.name not in COSTS
+)
 WAYS = ({}, {"resample": "document"}, {"resample": "both"}, {"query_unit": "length"})
 
 
