@@ -13,15 +13,17 @@ from truecost.core.estimates import estimate
 from truecost.core.intervals.rates import Errors, rate_limits
 from truecost.core.subsets import LeftOut
 from truecost.errors import UsageError
+from truecost.prices import COSTS
 from truecost.tasks.lifelong.kinds import kind_of
 from truecost.tasks.lifelong.measures import MEASURES
 from truecost.tasks.lifelong.options import LifelongScoring
 from truecost.tasks.lifelong.penalising import penalise
 from truecost.tasks.lifelong.records import Lifelong, Scored, no_effort
-from truecost.tasks.lifelong.supervision import OF_HELP
+from truecost.tasks.lifelong.supervision import OF_HELP as EVERY_OF_HELP
 from truecost.tasks.measures import find
 
 OF_SCORES = [measure for measure in MEASURES if measure.parameter]
+OF_HELP = [measure for measure in EVERY_OF_HELP if measure.name not in COSTS]
 WAYS = ({"resample": "item"}, {"resample": "seed"}, {"resample": "both"}, {"unit": "speaker"})
 NAMES = ["item", "seed", "both", "speaker"]
 

@@ -37,11 +37,11 @@ TABLE = {
 RESERVED = frozenset(
     (
         *("run", "gate", "report", "convert", "list", "schema", "resources", "demo"),
-        *("methods", "protocol", "calibrate", "threshold"),
+        *("methods", "protocol", "calibrate", "threshold", "annotate"),
         *("score", "compare", "plan", "validate", "leaderboard"),
         *("task", "measures", "baseline", "data", "systems", "collections", "application"),
         *("applications", "interval", "subsets", "own", "source", "loop", "learner", "strategy"),
-        *("expert", "sweep", "help", "training", "ledger", "worst"),
+        *("expert", "sweep", "help", "training", "ledger", "worst", "prices"),
     )
 )
 
