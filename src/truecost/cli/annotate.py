@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from truecost.cli.options import PLAIN, Given, Quiet, Switch, keys_of, parsed
-from truecost.errors import UsageError, counted
+from truecost.errors import UsageError, counted, need
 from truecost.person.options import options
 
 if TYPE_CHECKING:
@@ -76,6 +76,7 @@ def annotate(items: str, /, *, given: Given, kept: Kept = KEPT) -> None:
     if kept.export is not None:
         _check_export(kept.export)
     found = items_of(items, how)
+    need("uvicorn", "person")  # before anything is made
     store = begin(found, Path(kept.output), resume=kept.resume)
     _serve(store, found)
     with Store(store) as answers:
