@@ -117,3 +117,19 @@ def swept(request, monkeypatch) -> tuple[Sweep, list[Scan]]:
     if sides == 2:
         weights *= np.where(places[0] == places[1], 1, rows[:, places[1]])
     return Sweep(ranking, block), [Scan(scores, codes, w) for w in weights]
+
+
+@pytest.fixture
+def running():
+    """Starts commands that print links; what is left of them ends with the test."""
+    from robot import Running
+
+    started = []
+
+    def start(*arguments):
+        started.append(Running(*arguments))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+import wave
 
 TRUECOST = (sys.executable, "-m", "truecost")
 LINK = re.compile(r"truecost: (\S+) answers at (http://\S+)")
@@ -146,3 +147,12 @@ class Running:
         if self.process.poll() is None:
             self.process.kill()
         self.process.communicate()
+
+
+def write_sound(path, value, number=800):
+    """A wav file, 8 kHz, all of whose samples have one value."""
+    with wave.open(str(path), "wb") as sound:
+        sound.setnchannels(1)
+        sound.setsampwidth(2)
+        sound.setframerate(8000)
+        sound.writeframes(int(value).to_bytes(2, "little") * number)

@@ -3,13 +3,12 @@
 import csv
 import re
 import struct
-import wave
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from robot import Robot, Running
+from robot import Robot, write_sound
 from truecost import cli
 from truecost.person.store import Store
 
@@ -22,28 +21,10 @@ def clips(tmp_path, monkeypatch):
         rows = csv.writer(file)
         rows.writerow(["id", "path", "cell", "known", "said"])
         for k in range(12):
-            with wave.open(f"{k}.wav", "wb") as sound:
-                sound.setnchannels(1)
-                sound.setsampwidth(2)
-                sound.setframerate(8000)
-                sound.writeframes(struct.pack("<800h", *([k * 100] * 800)))
+            write_sound(f"{k}.wav", 100 * k)
             kind = "yes" if k % 3 == 0 else "no"
             rows.writerow([f"c{k:02}", f"{k}.wav", "secret-10A", kind if k < 4 else "", "no"])
     return tmp_path
-
-
-@pytest.fixture
-def running():
-    """Starts commands that print links; what is left of them ends with the test."""
-    started = []
-
-    def start(*arguments):
-        started.append(Running(*arguments))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.close()
 
 
 ASKED = ("--classes", "yes,no", "--audio", "path")

@@ -4,13 +4,12 @@ import gzip
 import json
 import re
 import time
-import wave
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from robot import Robot, Running
+from robot import Robot, write_sound
 from truecost import cli
 from truecost.person.store import Store
 
@@ -47,27 +46,10 @@ def items(tmp_path, monkeypatch):
         label = "7" if k % 3 == 0 else "1"
         x, y = draws.normal(size=2) + (2 if label == "7" else 0)
         lines.append(f"clip{k:02},{label},{x:.4f},{y:.4f}")
-        with wave.open(f"sounds/clip{k:02}.wav", "wb") as sound:
-            sound.setnchannels(1)
-            sound.setsampwidth(2)
-            sound.setframerate(8000)
-            sound.writeframes(np.full(80, int(label), "<i2").tobytes())
+        write_sound(f"sounds/clip{k:02}.wav", label, 80)
     Path("items.csv").write_text("\n".join(lines) + "\n")
     Path("study.toml").write_text(STUDY)
     return tmp_path
-
-
-@pytest.fixture
-def running():
-    started = []
-
-    def start(*arguments):
-        started.append(Running(*arguments))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.close()
 
 
 def listener(link, **more):
@@ -314,11 +296,7 @@ def test_regions_of_recordings_are_corrected(tmp_path, monkeypatch, running):
         turn = "SPEAKER {} 1 0 {} <NA> <NA> x <NA> <NA>\n"
         Path(f"{side}.rttm").write_text("".join(turn.format(name, end) for name in "abcd"))
     for name in "abcd":
-        with wave.open(f"{name}.wav", "wb") as sound:
-            sound.setnchannels(1)
-            sound.setsampwidth(2)
-            sound.setframerate(8000)
-            sound.writeframes(bytes(2 * 8000 * 6))
+        write_sound(f"{name}.wav", 0, 8000 * 6)
     Path("study.toml").write_text(MEETINGS)
     run = running("run", "study.toml", "-o", "out")
     lengths = []

@@ -13,24 +13,11 @@ import polars as pl
 import pytest
 
 import accepted
-from robot import Robot, Running
+from robot import Robot
 from truecost import cli
 
 MAP = f"{accepted.MAP}"
 AT = "--threshold-a 0.5 --threshold-b 0.6"
-
-
-@pytest.fixture
-def running():
-    started = []
-
-    def start(*arguments):
-        started.append(Running(*arguments))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.close()
 
 
 def test_items_of_a_deployment_are_labelled_blind(tmp_path, monkeypatch, running, capsys):

@@ -341,14 +341,8 @@ class PartialTable(
 ):
     """A table whose keys may all be left out.
 
-    Attributes
-    ----------
-    __table__ : str
-        Its name in a study.
-    __group__ : str
-        The heading of its options in help; its name when empty.
-    __entry_of__ : str
-        The flag whose entries its keys are, `KEY=VALUE`; each is a flag of its own when empty.
+    `__table__`: its name in a study; `__group__`: the heading of its options in help, its name when
+    empty.
     """
 
     __table__: ClassVar[str] = ""

@@ -97,9 +97,12 @@ def _serve(place: Path, items: "Items") -> None:
         page = serve(place, settings, how["port"] or 0, host, items.people, **where)
         page.announce()
         try:
+            before: object = None
             while store.meta("state") == "open":
-                if settle(store, items.people, how["overlap"]):
+                now = store.progress()  # all answers are read where one came only
+                if now != before and settle(store, items.people, how["overlap"]):
                     store.set_meta(state="done")
+                before = now
                 time.sleep(LOOK)
             time.sleep(4 * LOOK)  # open pages learn how it ended
         except KeyboardInterrupt:
@@ -147,7 +150,7 @@ def _of_folder(place: Path, how: dict[str, Any], kept: Kept) -> None:
 
 
 def _check_export(path: str) -> None:
-    """Refuse a file that exists or cannot be written in its format, before anybody answers."""
+    """Refuse a file of no known format before anybody answers."""
     from truecost.cli.writing import format_for
 
     format_for(path, None)

@@ -161,10 +161,10 @@ def settle(store: Store, people: Sequence[str], overlap: int) -> bool:
     from truecost.person.expert import said_of
 
     given: dict[str, list[Row]] = {}
-    for row in store.answers():
+    for row in store.answers() if overlap > 1 else ():
         given.setdefault(row.key, []).append(row)
     for key, rows in given.items():
-        divided = overlap > 1 and majority([said_of(row) for row in rows]) is None
+        divided = majority([said_of(row) for row in rows]) is None
         if divided and overlap <= len(rows) < len(people):
             store.widen(key, len(rows) + 1)
     progress = store.progress()

@@ -1,4 +1,5 @@
-"""What a deployment of two models collected; rows of its log and of its users.
+"""What a deployment of two models collected, and what every figure says of it; rows of its log and
+of its users.
 
 Two models run on random shares of the traffic, A (deployed) and B (candidate). Only what a model
 accepts is collected; the other model decodes it offline. Every item lies in one of four *cells*,
@@ -15,7 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.estimates import Context
 from truecost.core.factors import encode
+from truecost.core.flags import raised
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.table import filled
@@ -355,3 +358,39 @@ def named_column(table: Table, key: str, mapped: str | None, holds: str) -> str:
             return name
     said = " or ".join(map(repr, names))
     raise UsageError(f"{table.source}: there is no column {said}; {table.listed}: {holds}")
+
+
+def context_of(deployment: Deployment, dims: Mapping[str, str]) -> Context:
+    """What the rows of a deployment say besides their values."""
+    labels = int(deployment.labelled.sum())
+    counts = {"items_a": int((deployment.arm == 0).sum()), "items_b": int(deployment.arm.sum())}
+    alone = not deployment.units and deployment.traffic.units is None
+    return Context(
+        dict(dims),
+        len(deployment),
+        counts={**counts, "labels": labels},
+        signature=deployment.signature,
+        flags=raised(items_as_units=alone),
+        item="item",
+        part_signatures={"collected": _weighing(deployment)},
+    )
+
+
+def _weighing(deployment: Deployment) -> str:
+    """How labels stand for the items that have none, for signatures."""
+    if deployment.inclusion is not None:
+        return "weighted"
+    if deployment.labelled.all() or not deployment.labelled.any():
+        return ""
+    return f"labels-of:{'cells' if deployment.strata is None else 'strata'}"
+
+
+def untimed(deployment: Deployment) -> dict[str, str]:
+    """That the labels took no measured time, where that is so, by the key of the price."""
+    d = deployment
+    if d.seconds is not None and (d.labelled & np.isfinite(d.seconds)).any():
+        return {}
+    return {
+        "person": "no label was timed: give the seconds of the labels (--map "
+        "active_seconds=COLUMN, or a column active_seconds in the file of labels)"
+    }

@@ -22,7 +22,6 @@ from msgspec import structs
 
 from truecost.core.application import Application
 from truecost.core.costs import asked_costs, refuse_unmeasured
-from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.flags import raised
 from truecost.core.intervals.smooth import ends as ends_of
@@ -47,7 +46,7 @@ from truecost.tasks.abba.counting import (
 )
 from truecost.tasks.abba.measures import DIFFERENT_SIGNS, ESTIMATORS, WHOLE, Lean, ratio
 from truecost.tasks.abba.options import RATIOS, AbbaScoring
-from truecost.tasks.abba.records import ARMS, CELLS, FEW, Array, Deployment
+from truecost.tasks.abba.records import ARMS, CELLS, FEW, Array, Deployment, context_of, untimed
 from truecost.tasks.measures import suiting
 
 LABELS = {"rrecall": 1, "rfpr": 0}  # the label that each ratio is about
@@ -144,17 +143,6 @@ def batches(
         )
 
 
-def untimed(deployment: Deployment) -> dict[str, str]:
-    """That the labels took no measured time, where that is so, by the key of the price."""
-    d = deployment
-    if d.seconds is not None and (d.labelled & np.isfinite(d.seconds)).any():
-        return {}
-    return {
-        "person": "no label was timed: give the seconds of the labels (--map "
-        "active_seconds=COLUMN, or a column active_seconds in the file of labels)"
-    }
-
-
 def _priced_rows(rows: Sequence[Estimate]) -> list[Estimate]:
     """Rows of what labels and false accepts cost, by human labels."""
     return [structs.replace(row, dims=placed(row.dims, "direct")) for row in rows]
@@ -204,31 +192,6 @@ def _widened(measure: Measure, deployment: Deployment) -> list[Measure]:
 
 def _leaning(totals: Totals, _: Application, label: int, lean: Lean) -> tuple[Array, float]:
     return ratio(totals.sums, "corrected", label, lean), 1.0
-
-
-def context_of(deployment: Deployment, dims: Mapping[str, str]) -> Context:
-    """What the rows of a deployment say besides their values."""
-    labels = int(deployment.labelled.sum())
-    counts = {"items_a": int((deployment.arm == 0).sum()), "items_b": int(deployment.arm.sum())}
-    alone = not deployment.units and deployment.traffic.units is None
-    return Context(
-        dict(dims),
-        len(deployment),
-        counts={**counts, "labels": labels},
-        signature=deployment.signature,
-        flags=raised(items_as_units=alone),
-        item="item",
-        part_signatures={"collected": _weighing(deployment)},
-    )
-
-
-def _weighing(deployment: Deployment) -> str:
-    """How labels stand for the items that have none, for signatures."""
-    if deployment.inclusion is not None:
-        return "weighted"
-    if deployment.labelled.all() or not deployment.labelled.any():
-        return ""
-    return f"labels-of:{'cells' if deployment.strata is None else 'strata'}"
 
 
 @dataclass(frozen=True, eq=False)

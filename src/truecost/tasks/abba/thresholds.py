@@ -31,12 +31,11 @@ from truecost.tasks.abba.counting import ENOUGH, OTHER, evidence_of, leans, leas
 from truecost.tasks.abba.describing import Plane, Rule
 from truecost.tasks.abba.measures import ESTIMATORS, ratio
 from truecost.tasks.abba.options import AbbaScoring, AbbaTable
-from truecost.tasks.abba.records import FEW, Array, Deployment, Floats
+from truecost.tasks.abba.records import FEW, Array, Deployment, Floats, context_of
 from truecost.tasks.abba.scoring import (
     LABELS,
     MOST_BROKEN,
     Trust,
-    context_of,
     estimators_of,
     placed,
 )

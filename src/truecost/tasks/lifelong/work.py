@@ -35,7 +35,8 @@ from truecost.tasks.lifelong.kinds import Kind, kind_of
 from truecost.tasks.lifelong.log_events import findings_of
 from truecost.tasks.lifelong.measures import inner_of
 from truecost.tasks.lifelong.options import LOGS, SCORES, LifelongScoring, LifelongTable
-from truecost.tasks.lifelong.records import OWN, Lifelong, no_units, pair_lifelong
+from truecost.tasks.lifelong.pairing import pair_lifelong
+from truecost.tasks.lifelong.records import OWN, Lifelong, no_units
 from truecost.tasks.lifelong.scoring import asked_of, batches, defaults, unhelped
 from truecost.tasks.lifelong.settings import check_lifelong, halved, lifelong_options, options_of
 from truecost.tasks.lifelong.tables import TableOptions, is_log, read_scores
