@@ -277,6 +277,7 @@ def test_nothing_is_lost_or_asked_twice(browser, tmp_path):
         two.keyboard.press("2")
         says(two, "No connection")
         with serve(store.path, settings) as again:
+            assert again.address == running.address  # or the page could not find it
             until(two, "document.getElementById('ask').innerText === 'No. 4?'")
             # a page that was killed left an answer and events behind
             pid = shown(two)
@@ -295,7 +296,6 @@ def test_nothing_is_lost_or_asked_twice(browser, tmp_path):
             assert "killed-1" in {events[0].session for events in store.history()}
             left = two.evaluate("Object.keys(localStorage).filter((k) => k.includes('killed'))")
             assert left == []
-            assert again.address == running.address
             rows = store.answers()
             assert [row.key for row in rows] == ["0", "1", "2", "3", "4"]
             assert store.progress().done == 5
