@@ -109,8 +109,7 @@ SCHEMA: dict[str, tuple[pl.DataType, str]] = {
     ),
     "timing": (
         pl.String(),
-        "of answers on a page: what counted as active time, such as idle:30s|tail:0s|audio:active|"
-        "unfocused:idle",
+        "of answers on a page: what counted as active time, as signatures write it",
     ),
     "asked": (
         pl.String(),
