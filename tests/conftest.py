@@ -133,3 +133,20 @@ def running():
     yield start
     for one in started:
         one.close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Headless Chromium; without it tests are skipped, or fail when TRUECOST_BROWSER=required."""
+    from browser import missing, started
+
+    wish = os.environ.get("TRUECOST_BROWSER")
+    lacking = [name for name in missing() if not name.startswith("axe")]
+    if wish == "skip":
+        pytest.skip("TRUECOST_BROWSER=skip")
+    if lacking and wish == "required":
+        pytest.fail(f"TRUECOST_BROWSER=required, but missing: {'; '.join(lacking)}")
+    if lacking:
+        pytest.skip(f"no browser tests: missing {'; '.join(lacking)}")
+    with started() as running:
+        yield running

@@ -123,6 +123,8 @@ def test_two_people_and_a_third_who_adjudicates(clips, running):
     (["clips.csv", "-o", "out", "--classes", "a,b", "--gold", "known"], 3, "none of the classes"),
     (["clips.csv", "-o", "out", *ASKED, "--link", "me"], 2, "folder of answers"),
     (["clips.csv", *ASKED], 2, "--output"),
+    (["nix.csv", "-o", "out", *ASKED], 3, "nix.csv"),
+    (["clips.csv", "-o", "out/of/here", *ASKED, "--guess", "nix"], 2, "nix"),
     (["twice.csv", "-o", "out", *ASKED], 3, "more than once"),
     (["empty.csv", "-o", "out", *ASKED], 3, "no item|no rows|empty"),
     (["clips.csv", "-o", "there", *ASKED], 2, "choose another --output"),

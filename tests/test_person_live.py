@@ -191,7 +191,6 @@ def test_who_refuses_gives_no_label(items, running):
     ('ask = "Is it a seven?"', 'text = "nix"', "no column 'nix'"),
     ("{id}.wav", "{id}.mp3", "no such file"),
     ('ask = "Is it a seven?"', 'guess = "maybe"', "maybe"),
-    ('target = "7"', 'kind = "numbers"', "classes and texts"),
 ])  # fmt: skip
 def test_bad_settings_are_refused(items, capsys, old, new, said):
     Path("study.toml").write_text(STUDY.replace(old, new))

@@ -508,6 +508,15 @@ def test_a_port_that_is_taken_is_named(path):
             assert Robot(page.links["me"]).ask()["question"]
 
 
+def test_the_last_port_is_waited_for(path):
+    with socket.create_server(("127.0.0.1", 0)) as taken, Store(path) as store:
+        port = taken.getsockname()[1]
+        store.set_meta(port=port)
+        threading.Timer(0.3, taken.close).start()
+        with serve(path, SETTINGS) as page:
+            assert str(port) in page.address
+
+
 @pytest.mark.parametrize("people", [(), ("ann", "ann"), (" ",)])
 def test_people_have_names(path, people):
     with pytest.raises(UsageError, match="people are"):
@@ -535,7 +544,8 @@ def test_a_missing_package_says_what_to_install(path, monkeypatch):
 
 def test_the_page_is_known_without_the_packages_that_serve_it():
     heavy = {"starlette", "uvicorn", "polars", "numpy"}
-    code = f"import sys, truecost.person.web; print(*{heavy} & {{*sys.modules}})"
+    page = "truecost.cli.annotate, truecost.person.places, truecost.person.web"
+    code = f"import sys, {page}; print(*{heavy} & {{*sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
 

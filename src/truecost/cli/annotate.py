@@ -10,10 +10,10 @@ from cyclopts import Parameter
 
 from truecost.cli.options import PLAIN, Given, Quiet, Switch, keys_of, parsed
 from truecost.errors import UsageError, counted, need
+from truecost.names import STANDARD_INPUT
 from truecost.person.options import options
 
 if TYPE_CHECKING:
-    from truecost.person.lists import Items
     from truecost.person.seconds import Timing
     from truecost.person.store import Store
 
@@ -70,50 +70,60 @@ def annotate(items: str, /, *, given: Given, kept: Kept = KEPT) -> None:
         raise UsageError(f"{other[0]} goes with a folder of answers, and {items} is a list")
     if kept.output is None:
         raise UsageError("name a folder for the answers: --output FOLDER")
-    from truecost.person.lists import begin, items_of
+    from truecost.formats.opening import blocks
+    from truecost.person.places import folder_of, settled
+    from truecost.person.seconds import Timing
     from truecost.person.store import Store
 
     if kept.export is not None:
         _check_export(kept.export)
-    found = items_of(items, how)
+    how = settled(how)
+    if items not in STANDARD_INPUT:
+        next(blocks(items), b"")  # there is such a file
     need("uvicorn", "person")  # before anything is made
-    store = begin(found, Path(kept.output), resume=kept.resume)
-    _serve(store, found)
+    with folder_of(kept.output, resume=kept.resume) as store:
+        _serve(store, items, how)
     with Store(store) as answers:
-        _show(answers, found.timing, kept, Path(kept.output))
+        _show(answers, Timing(how["idle"], how["tail"]), kept, Path(kept.output))
 
 
-def _serve(place: Path, items: "Items") -> None:
-    """The page, until all is answered or everybody stopped."""
-    from truecost.person.lists import settle
-    from truecost.person.store import Store
+def _serve(place: Path, items: str, how: dict[str, Any]) -> None:
+    """The page, then its questions, until all is answered or everybody stopped."""
     from truecost.person.web import Settings, serve
 
-    how = items.how
     settings = Settings(title="truecost annotate", classes=how["classes"], ask=how["ask"] or "")
     where = {key: how[key] for key in ("tls_cert", "tls_key", "proxy")}
     host = how["host"] or "127.0.0.1"
-    with Store(place) as store:
-        page = serve(place, settings, how["port"] or 0, host, items.people, **where)
+    with serve(place, settings, how["port"] or 0, host, how["people"], **where) as page:
         page.announce()
+        from truecost.person.lists import begin, items_of  # which imports much
+
+        begin(items_of(items, how), place)
         try:
-            seen = -1
-            while store.meta("state") == "open":
-                latest = store.latest()  # all answers are read where one came only
-                if latest != seen and settle(store, items.people, how["overlap"]):
-                    store.set_meta(state="done")
-                seen = latest
-                time.sleep(LOOK)
-            time.sleep(4 * LOOK)  # open pages learn how it ended
+            _wait(place, how)
         except KeyboardInterrupt:
             print("truecost: stopped; --resume goes on", file=sys.stderr)
-        finally:
-            page.stop()
+
+
+def _wait(place: Path, how: dict[str, Any]) -> None:
+    """Until all is answered or everybody stopped."""
+    from truecost.person.lists import settle
+    from truecost.person.store import Store
+
+    with Store(place) as store:
+        seen = -1
+        while store.meta("state") == "open":
+            latest = store.latest()  # all answers are read where one came only
+            if latest != seen and settle(store, how["people"], how["overlap"]):
+                store.set_meta(state="done")
+            seen = latest
+            time.sleep(LOOK)
+    time.sleep(4 * LOOK)  # open pages learn how it ended
 
 
 def _of_folder(place: Path, how: dict[str, Any], kept: Kept) -> None:
     """What is asked of answers that there are."""
-    from truecost.person.records import STORE
+    from truecost.person.places import STORE
     from truecost.person.seconds import Timing
     from truecost.person.store import Store
 

@@ -58,6 +58,12 @@ def sorted_classes(labels: Sequence[str]) -> tuple[str, ...]:
 
 def goals_of(source: Source, items: Items) -> list[Goal]:
     """The streams that a source asks for."""
+    if not items.labels:
+        return _goals_without_labels(source, items.source)
+    if source.classes:
+        raise UsageError(
+            f"[source] classes: {items.source} has labels, whose classes these are: leave it out"
+        )
     if source.kind == "numbers":
         _check_numbers(items)
         return [Goal("", "numbers")]
@@ -72,6 +78,29 @@ def goals_of(source: Source, items: Items) -> list[Goal]:
         return [Goal("", "classes", classes)]
     several = bool(source.targets)
     return [Goal(t if several else "", "detection", BINARY, t) for t in targets]
+
+
+def _goals_without_labels(source: Source, where: str) -> list[Goal]:
+    """The streams of items of which people alone say what is right."""
+    needs = {
+        "order = 'dirichlet'": source.order == "dirichlet",
+        "prevalence": source.prevalence is not None,
+        "pool": source.pool is not None,
+    }
+    for key, asked in needs.items():
+        if asked:
+            raise UsageError(f"[source] {key} needs labels, and {where} has none: leave it out")
+    several = bool(source.targets)
+    if source.asked:
+        return [Goal(t if several else "", "detection", BINARY, t) for t in source.asked]
+    kind = "classes" if source.classes else source.kind
+    if kind is None or (kind == "classes" and not source.classes):
+        raise UsageError(
+            f"{where}: there is no column of labels (label, labels or y): name it under [source], "
+            f'label = "NAME", or say what people answer: kind = "detection" (no or yes), kind = '
+            f'"numbers", or classes = ["NAME", "NAME"]'
+        )
+    return [Goal("", kind, {"detection": BINARY}.get(kind, source.classes))]
 
 
 def _targets(source: Source, classes: tuple[str, ...], where: str) -> tuple[str, ...]:
@@ -127,9 +156,11 @@ def check_pool(where: str, source: Source, wanted: int, there: int) -> None:
 def check_bootstrap(
     where: str, goal: Goal, chosen: Rows, codes: Array, size: int, in_time: bool
 ) -> None:
-    """Refuse a bootstrap set for which there are not enough items, or not of both classes."""
+    """Refuse a bootstrap set for which there are not enough items, or not of both classes, as far
+    as their labels are known.
+    """
     needed = [("item", len(chosen), size)]
-    if goal.kind == "detection":
+    if goal.kind == "detection" and len(codes):
         targets = int((codes[chosen] == "1").sum())
         needed = [
             (f"target {goal.target!r}", targets, (size + 1) // 2),

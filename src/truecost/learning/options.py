@@ -75,6 +75,10 @@ class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     text: Annotated[
         str | None, Option("Column of what the learner reads, in place of features (life cycles).")
     ] = None
+    classes: Annotated[
+        tuple[str, ...],
+        Option("Classes that people tell apart, where no column says what is right (tables)."),
+    ] = ()
     target: Annotated[str | int | None, Option("Label to detect.")] = None
     targets: Annotated[
         tuple[str | int, ...], Option("Labels to detect, each in a stream of its own.")

@@ -196,9 +196,9 @@ def _recorded(file: str) -> Expert:
 
 
 @lru_cache(maxsize=1)
-def _items(source: bytes, seed: int) -> Items:
+def _items(source: bytes, seed: int, labelled: bool) -> Items:
     """The items of a source, read once in a process."""
-    return read_items(msgspec.json.decode(source, type=Source), seed)
+    return read_items(msgspec.json.decode(source, type=Source), seed, labelled=labelled)
 
 
 def _helper(person: DomainPerson, course: Course, seed: int) -> Expert:
@@ -242,9 +242,10 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
     drop_last: bool = False
 
     def see(self, seed: int) -> list[Stream]:
-        """The streams of a seed."""
+        """The streams of a seed; people and what they said before need no labels."""
+        labelled = self.person.live is None and self.person.file is None
         drawn = seed if self.source.name == "drift" else 0  # a generator makes new items each time
-        items = _items(msgspec.json.encode(self.source), drawn)
+        items = _items(msgspec.json.encode(self.source), drawn, labelled)
         return divided(items, self.source, self.batch, seed, self.bootstrap, self.drop_last)
 
     def noted(self, seen: list[Stream]) -> list[dict[str, Any]]:
@@ -258,6 +259,7 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
                 "batches": len(stream.batches),
                 "items": sum(map(len, stream.batches)),
                 "digest": stream.digest,
+                **({} if stream.labels else {"labelled": False}),
             }
             for stream in seen
         ]

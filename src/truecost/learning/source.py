@@ -31,7 +31,7 @@ _EVERY = (  # settings that every source reads
     *("items", "pool", "prevalence"),
 )
 _TAKES = {  # which other settings each source reads
-    "table": "file id label time stream features context allow_lookahead",
+    "table": "file id label classes time stream features context allow_lookahead",
     "digits": "",
     "fsdd": "folder file extractor",
     "common-voice": "folder tsv extractor label",
@@ -83,6 +83,14 @@ def checked(source: Source) -> Source:
         raise UsageError(
             f"[source] kind = {source.kind!r} has no targets: leave target and targets out, or say "
             f"kind = 'detection'"
+        )
+    if source.classes and (source.asked or source.kind not in (None, "classes")):
+        raise UsageError(
+            "[source] classes goes with kind = 'classes' and without target: leave out one of these"
+        )
+    if source.classes and len({*source.classes}) < max(2, len(source.classes)):
+        raise UsageError(
+            f"[source] classes = {list(source.classes)}: name two different classes or more"
         )
     return _check_order(_check_lookahead(_filled(source)))
 
@@ -179,7 +187,8 @@ class Items:
     """Everything that is known of the items of a source, in the order of the source.
 
     `source`: name for messages; `ids`: each once in its part; `features` (shape (items, features)):
-    finite; `labels`: classes as the source has them, or numbers as text; `times` (shape (items,)):
+    finite; `labels`: classes as the source has them, or numbers as text; empty where nobody knows
+    them; `times` (shape (items,)):
     seconds; for instants since 1970; `parts`: the stream that each item belongs to, where the
     source says so; else empty; `said`: what the signature says of the source.
     """
@@ -211,16 +220,19 @@ LABELS = ("label", "labels", "y")
 MATRICES = ("X", "features")
 
 
-def read_table(source: Source) -> Items:
+def read_table(source: Source, *, labelled: bool = True) -> Items:
     """The items of a table.
 
-    `source`: checked; `file`, columns and features of it.
+    `source`: checked; `file`, columns and features of it. `labelled`: whether it needs a column of
+    labels; one that is there is read.
     """
     table = replace(read(str(source.file)), mapped_by="[source]")
     key = source.id or first_of(table, IDS)
     ids = ids_of(table, key)
-    label = label_of(table, source.label, key)
-    labels = tuple(filled(table, label, "label"))
+    others = tuple(name for name in LABELS if name not in source.features)
+    known = labelled or source.label or first_of(table, others)
+    label = label_of(table, source.label, key) if known else None
+    labels = () if label is None else tuple(filled(table, label, "label"))
     parts = tuple(filled(table, source.stream, "stream")) if source.stream else ()
     used = {key, label, source.time, source.stream}
     names = dict.fromkeys([*feature_names(table, source.features, used), *source.context])

@@ -124,7 +124,7 @@ class Divider:
 
     def _reach(self, rows: Rows, goal: Goal) -> int:
         """The fewest items from the start that hold the bootstrap set of a goal."""
-        if goal.kind != "detection" or not self.bootstrap:
+        if goal.kind != "detection" or not (self.bootstrap and self.items.labels):
             return self.bootstrap
         targets, others = (self.bootstrap + 1) // 2, self.bootstrap // 2
         return self._until(rows, goal, targets, others) or len(rows)
@@ -208,7 +208,7 @@ class Divider:
         draws = self._draws("bootstrap", goal.name)
         if not self.bootstrap:
             return rows[:0]
-        if goal.kind == "numbers":
+        if goal.kind == "numbers" or not self.items.labels:
             chosen = np.sort(draws.permutation(rows)[: self.bootstrap])
         else:
             names = (
@@ -236,7 +236,8 @@ class Divider:
                 f"{self.where}: no items are left for the stream after the bootstrap set and the "
                 f"pool"
             )
-        if goal.kind == "detection" and not (self._codes(goal)[division.stream] == "1").any():
+        known = goal.kind == "detection" and self.items.labels
+        if known and not (self._codes(goal)[division.stream] == "1").any():
             raise InputError(
                 f"{self.where}: no target {goal.target!r} among the "
                 f"{counted(len(division.stream), 'item')} of the stream; there is nothing to detect"
@@ -248,8 +249,10 @@ class Divider:
 
     @property
     def _classes(self) -> Array:
-        """What draws are stratified by: the classes of the source; nothing for numbers."""
-        if self.goals[0].kind == "numbers":
+        """What draws are stratified by: the classes of the source; nothing for numbers, or where
+        nobody knows the labels.
+        """
+        if self.goals[0].kind == "numbers" or not self.items.labels:
             return np.zeros(len(self.items), np.int64)
         return np.asarray(self.items.labels)
 
@@ -283,8 +286,9 @@ def _stream(
     bootstrap = _batch(divider, division.bootstrap, -1, name) if len(division.bootstrap) else None
     pool = _batch(divider, division.pool, -1, name) if len(division.pool) else None
     rows = np.concatenate([division.stream[:end], division.bootstrap, division.pool])
-    right = goal.labels([items.labels[row] for row in rows])
-    labels = dict(zip((items.ids[row] for row in rows), right, strict=True))
+    known = rows if items.labels else rows[:0]
+    right = goal.labels([items.labels[row] for row in known])
+    labels = dict(zip((items.ids[row] for row in known), right, strict=True))
     said = "|".join(_signature_parts(divider, goal, batch, drop_last))
     made = (name, goal.kind, goal.classes, batches, labels, bootstrap, pool)
     stream = Stream(*made, signature=said)
@@ -328,7 +332,7 @@ def _digest(stream: Stream) -> str:
         if part is None:
             digest.update(b"none")
             continue
-        texts = (str(part.index), *part.ids, *(stream.labels[key] for key in part.ids))
+        texts = (str(part.index), *part.ids, *(stream.labels.get(key, "") for key in part.ids))
         digest.update("\0".join((*texts, str(part.features.shape))).encode())
         digest.update(np.ascontiguousarray(part.features, "<f8").tobytes())
         if part.times is not None:
@@ -359,11 +363,13 @@ def streams_of(
     return divided(read_items(source, seed), source, batch, seed, bootstrap, drop_last)
 
 
-def read_items(source: Source, seed: int = 0) -> Items:
-    """The items of a source in its own order; the seed is one of generators only."""
+def read_items(source: Source, seed: int = 0, *, labelled: bool = True) -> Items:
+    """The items of a source in its own order; the seed is one of generators only, and `labelled`
+    says whether a table needs labels.
+    """
     source = checked(source)
     if source.name == "table":
-        return read_table(source)
+        return read_table(source, labelled=labelled)
     if source.name == "drift":
         return corpora.generated(source, seed)
     if source.name == "digits":

@@ -259,7 +259,8 @@ class Stream:
     batches : tuple of Batch
         Numbered from 0, none empty; ids occur once.
     labels : mapping of str to str
-        The right label of every item by id, those of the bootstrap set and of the pool included.
+        The right label of every item by id, those of the bootstrap set and of the pool included;
+        empty where nobody knows them but the people who are asked.
     bootstrap : Batch, optional
         Items whose labels are given before the stream starts.
     pool : Batch, optional

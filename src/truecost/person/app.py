@@ -59,8 +59,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Questions come as a run goes on: while there is none the page waits.
     autoplay : bool
         Sounds start by themselves.
-    budget_seconds : float, optional
-        In view, beside the seconds that are noted in the store as `spent`.
     keys : tuple of str
         Of the classes, in their order; by default digits, then letters.
     """
@@ -72,7 +70,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     guess: Literal["hidden", "shown"] = "shown"
     live: bool = False
     autoplay: bool = False
-    budget_seconds: float | None = None
     keys: tuple[str, ...] = ()
 
 
@@ -277,7 +274,7 @@ class Site:
             "total": progress.total,
             "done": progress.done,
             "mine": self.store.answered_by(person),
-            **{key: self.store.meta(key) for key in ("state", "note", "spent")},
+            **{key: self.store.meta(key) for key in ("state", "note")},
         }
 
     def _shown(self, found: Presented) -> dict[str, Any]:

@@ -4,32 +4,40 @@ A question is known by its stream, item and part, and by the output where that i
 strategy or seed that asks the same is told what was answered, and nobody is asked twice. Answers
 are taken when all questions of a batch have theirs; until then they can be taken back. Where
 several people answer a question, what most of them say holds; people who are divided equally are
-joined by one more. The seconds of all of them count.
+joined by one more; of numbers the median holds. The seconds of all of them count.
+
+In a life cycle whose people may volunteer corrections, a question about a region of a recording can
+be answered with more than was asked: what was changed outside it is volunteered, region by region.
 """
 
 import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from truecost.corrections import corrector
-from truecost.corrections.kinds import joined, put_in_place
-from truecost.corrections.texts import Turn, region_of, text_of, turns_of
+from truecost.corrections.texts import region_name, region_of, text_of, turns_of
 from truecost.errors import InputError
 from truecost.learning.system import Answer, Batch, Outputs, Question
 from truecost.person.agreement import majority
 from truecost.person.records import Kind
+from truecost.person.regions import changed, inside, put_in
 from truecost.person.seconds import Event, Seconds, Timing, seconds_of
 from truecost.person.store import Asked, Row, Store
 from truecost.person.views import View, Views
 from truecost.speech.spans import MICRO
 
+if TYPE_CHECKING:
+    from truecost.learning.lifelong.helping import Help
+
 YES_NO = {"0": "no", "1": "yes"}  # classes of a detection, as people read them
 CODES = {name: code for code, name in YES_NO.items()}
 POLL = 0.05  # seconds between two looks at the store
+AROUND = 5 * MICRO  # on both sides of a region, what people hear of it and may correct
 STOPPED = (
     "the person has stopped: what was answered is kept, and --resume goes on with the next question"
 )
@@ -66,7 +74,7 @@ class LiveExpert:
     live : LivePerson
         Who answers, and where the store is.
     kind : str
-        Of the outputs: "detection", "classes", or what `truecost.corrections` corrects.
+        Of the outputs: "detection", "classes", "numbers", or what `truecost.corrections` corrects.
     classes : tuple of str
         Of the first two.
     view : callable
@@ -91,6 +99,8 @@ class LiveExpert:
         self._waited: list[str] = []  # keys that are answered before any is taken
         self._taken: dict[str, Answer] = {}
         self._passed: set[str] = set()  # what was looked at, and is left or was corrected
+        self._spent, self._volunteers = 0.0, False  # seconds on this batch
+        self._limit: float | None = None  # seconds after which help with it ends
 
     def close(self) -> None:
         """Let go of the store."""
@@ -99,11 +109,20 @@ class LiveExpert:
     def expect(
         self, questions: Sequence[Question], batch: Batch, outputs: Sequence[str | None]
     ) -> None:
-        """All questions of a batch at once, so that people see them and may take them back."""
+        """All questions of a batch at once, so that people see them and may take them back; where
+        help ends after some seconds one after the other, as nobody may come to the last of them.
+        """
+        if self._limit is not None:
+            return
         every = zip(questions, outputs, strict=True)
         asked = [self._asked(one, batch, output) for one, output in every]
         self.store.put(asked)
         self._waited = [one.key for one in asked]
+
+    def note_help(self, how: "Help", given: Sequence[Answer]) -> None:
+        """How much people may help with a batch, and what they did."""
+        self._limit, self._volunteers = how.seconds, how.corrections > 0
+        self._spent = sum(answer.seconds for answer in given)
 
     def answer(self, question: Question, batch: Batch) -> Answer:
         """What people say of an item without seeing an output of it; waits for it."""
@@ -118,26 +137,53 @@ class LiveExpert:
         return self._answer(question, said, output or "")
 
     def volunteer(self, batch: Batch, outputs: Outputs, given: Sequence[Answer]) -> Answer | None:
-        """The next correction: people look at the outputs in their order, and say that one is right
-        or correct it. The time of those that are right counts to the correction after them.
+        """The next correction: what was changed outside a region that was asked about; then people
+        look at the outputs in their order, and say that one is right or correct it. The time of
+        those that are right counts to the correction after them.
 
-        None when no output is left, or InputError when somebody stops the run on the page.
+        None when no output or no time is left, or InputError when somebody stops the run on the
+        page.
         """
+        for answer in given:
+            if more := self._beyond(answer, batch, outputs, given):
+                return more
         told, spent = {answer.id for answer in given}, 0.0
         looked_at = list[str]()  # since the last correction
         for item, output in zip(batch.ids, outputs.decisions, strict=True):
             if item in told:
                 continue
+            if self._limit is not None and self._spent >= self._limit:
+                return None
             asked = self._asked(Question(item), batch, output, volunteered=True)
             fresh = asked.key not in self._passed
             said = self._heard(asked)
             if fresh:
                 spent += said.seconds
+                self._spent += said.seconds
                 looked_at.append(said.asked)
             self._passed.add(asked.key)
             if said.label is not None and fresh:
                 found = self._answer(Question(item), said, output)
                 return replace(found, seconds=round(spent, 3), asked="+".join(looked_at))
+        return None
+
+    def _beyond(
+        self, answer: Answer, batch: Batch, outputs: Outputs, given: Sequence[Answer]
+    ) -> Answer | None:
+        """The first change outside a region that was asked about of which nothing was told yet."""
+        if self.kind != "diarization" or not answer.part or answer.id not in batch.ids:
+            return None
+        output = outputs.decisions[batch.ids.index(answer.id)]
+        asked = self._asked(Question(answer.id, answer.part), batch, output)
+        if "wide" not in asked.payload or not self.store.answers(asked.key):
+            return None
+        if asked.key not in self._taken:  # before the run went on
+            self._read([asked.key])
+        said = self._taken[asked.key]
+        told = [region_of(one.part) for one in given if one.id == answer.id and one.part]
+        for start, end in changed(output, said.label, asked.payload["wide"], told):
+            part = Question(answer.id, region_name(start, end))
+            return replace(self._answer(part, said, output), seconds=0.0)  # measured with the other
         return None
 
     def _heard(self, asked: Asked) -> Answer:
@@ -168,6 +214,8 @@ class LiveExpert:
         span = None
         if in_view is not None:
             payload["output"] = YES_NO.get(in_view) if self.kind == "detection" else in_view
+        if self._limit is not None:
+            payload["budget"] = round(self._spent, 1), self._limit
         if self.classes:
             names = YES_NO.values() if self.kind == "detection" else self.classes
             payload["classes"] = [*names]
@@ -193,6 +241,8 @@ class LiveExpert:
             return "verdict"
         if self.kind == "diarization":
             return "region"
+        if self.kind == "numbers":
+            return "number"
         return "classes" if self.classes else "text"
 
     def _shows(self, output: str | None) -> bool:
@@ -217,7 +267,11 @@ class LiveExpert:
         start, end = region_of(question.part) if question.part else (0, max(ends, default=0))
         payload["speakers"] = sorted({turn.speaker for turn in turns})
         payload["base"], payload["length"] = start / MICRO, (end - start) / MICRO
-        payload["output"] = text_of(_inside(output, start, end))
+        if "output" in payload and question.part and self._volunteers:
+            start, end = max(0, start - AROUND), end + AROUND
+            payload["wide"] = start / MICRO, end / MICRO
+        if "output" in payload:
+            payload["output"] = text_of(inside(output, start, end))
         return (start / MICRO, end / MICRO) if end else None
 
     def _wait(self) -> None:
@@ -236,28 +290,35 @@ class LiveExpert:
     def _decided(self, key: str) -> bool:
         """Whether a question has its answer; one more person is asked where people are divided."""
         given = self.store.answers(key)
-        divided = majority([said_of(row) for row in given]) is None
+        divided = self._agreed(given) is None
         if divided and self.live.overlap <= len(given) < len(self.live.people):
             self.store.widen(key, len(given) + 1)
         return len(given) >= self.live.overlap and not (
             divided and len(given) < len(self.live.people)
         )
 
+    def _agreed(self, given: Sequence[Row]) -> tuple[str | None, str] | None:
+        """What people said together, a label or a verdict; None where they are divided."""
+        if self.kind != "numbers":
+            most: tuple[str | None, str] | None = majority([said_of(row) for row in given])
+            return most
+        numbers = [float(row.label) for row in given if row.label is not None]
+        return (repr(median(numbers)).removesuffix(".0") if numbers else None), ""
+
     def _read(self, keys: Iterable[str]) -> None:
         """The answers of a batch, which were taken."""
         seconds = seconds_by(self.store, self.live.timing)
         for key in keys:
             given = self.store.answers(key)
-            most = majority([said_of(row) for row in given]) or said_of(given[0])
-            said = next(row for row in given if said_of(row) == most)
+            label, verdict = self._agreed(given) or said_of(given[0])
             self._taken[key] = Answer(
                 id="",
-                label=self._code(said.label),
+                label=self._code(label),
                 seconds=round(sum(seconds(key, row.person).active for row in given), 3),
                 expert="+".join(sorted(row.person for row in given)),
-                verdict=said.verdict,
+                verdict=verdict,
                 timing=self.live.timing.signature,
-                asked=str(said.qid),
+                asked=str(given[0].qid),
             )
 
     def _code(self, label: str | None) -> str | None:
@@ -273,7 +334,7 @@ class LiveExpert:
             return said
         label = said.label
         if self.kind == "diarization":
-            label, words, actions = _turns_put_in(output, label, question.part)
+            label, words, actions = put_in(output, label, question.part)
         else:
             parts = corrector(self.kind).parts(output, label)
             words, actions = (sum(getattr(p, n) for p in parts) for n in ("words", "actions"))
@@ -295,20 +356,3 @@ def seconds_by(store: Store, timing: Timing) -> Callable[[str, str], Seconds]:
 def said_of(row: Row) -> tuple[str | None, str]:
     """What somebody answered; nothing where it was refused."""
     return row.label, row.verdict
-
-
-def _inside(text: str, start: int, end: int) -> list[Turn]:
-    """The turns of a region, cut to it."""
-    cut = ((max(t.start, start), min(t.end, end), t.speaker) for t in turns_of(text))
-    return [Turn(*one) for one in cut if one[0] < one[1]]
-
-
-def _turns_put_in(output: str, label: str, part: str) -> tuple[str, int, int]:
-    """Who speaks in a region, as told; turns that were put in and changed there."""
-    from truecost.learning.lifelong.person import all_of, turns_changed
-
-    region = part or all_of(output, label)
-    start, end = region_of(region)
-    told = _inside(label, start, end)
-    right = text_of(put_in_place(turns_of(output), told, start, end))
-    return text_of(joined(told)), *turns_changed(output, right, region)

@@ -18,15 +18,12 @@ import polars as pl
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import Table, read
 from truecost.formats.table import filled
-from truecost.learning.options import ExpertTable
-from truecost.options import defaults_of
-from truecost.person.options import AnnotateTable
-from truecost.person.records import STORE
+from truecost.person.places import LIST
 from truecost.person.seconds import Timing
 from truecost.person.store import Asked, Row, Store
 from truecost.person.views import Views, viewed
 
-KEPT = ("idle", "tail", "overlap")  # what the store notes for reports made later
+KEPT = ("idle", "tail", "overlap", "people")  # what the store notes for reports made later
 
 
 @dataclass(frozen=True)
@@ -36,16 +33,6 @@ class Items:
     table: Table
     ids: tuple[str, ...]
     how: Mapping[str, Any]
-
-    @property
-    def people(self) -> tuple[str, ...]:
-        """Who answers."""
-        return self.how["people"] or ("me",)
-
-    @property
-    def timing(self) -> Timing:
-        """What counts as work."""
-        return Timing(self.how["idle"], self.how["tail"])
 
     @property
     def digest(self) -> str:
@@ -91,26 +78,16 @@ class Items:
         return found
 
 
-def items_of(file: str, given: Mapping[str, Any]) -> Items:
-    """A list with what was given about it.
+def items_of(file: str, how: Mapping[str, Any]) -> Items:
+    """A list, and how it is asked about.
 
     Raises
     ------
     UsageError
-        When options contradict each other, or there is no such column.
+        When there is no such column.
     InputError
         When an id is missing or stands twice, or a gold answer is no class.
     """
-    fields = (*AnnotateTable.__struct_fields__, *ExpertTable.__struct_fields__)
-    how: dict[str, Any] = dict.fromkeys(fields, None) | {"classes": (), "people": ()}
-    how |= {**defaults_of(ExpertTable), **defaults_of(AnnotateTable), **given}
-    classes, people = how["classes"], how["people"] or ("me",)
-    if len(classes) == 1 or len({*classes}) < len(classes):
-        raise UsageError(f"--classes {','.join(classes)}: give two different classes or more")
-    if how["overlap"] > len(people):
-        raise UsageError(
-            f"--overlap {how['overlap']}: there are fewer people ({', '.join(people)}): name more"
-        )
     table = read(file)
     if not len(table):
         raise InputError(f"{file}: there is no item in it; expected a row for each")
@@ -122,37 +99,18 @@ def items_of(file: str, given: Mapping[str, Any]) -> Items:
     return Items(table, ids, how)
 
 
-def begin(items: Items, folder: Path, *, resume: bool) -> Path:
-    """The store of a list, with its questions; made, or with `resume` the one that is there.
-
-    Raises
-    ------
-    UsageError
-        When there is one already, none to resume, or that of another list.
-    """
-    place = folder / STORE
-    if folder.exists() and not folder.is_dir():
-        raise UsageError(f"{folder}: this is a file; choose another --output")
-    there = place.exists()
-    if there and not resume:
-        raise UsageError(
-            f"{folder}: answers are there already: go on with them (--resume), or "
-            "choose another --output"
-        )
-    if not there and folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"{folder}: exists and is no folder of answers; choose another --output")
-    questions = items.questions()  # before anything is made
-    folder.mkdir(parents=True, exist_ok=True)
+def begin(items: Items, place: Path) -> None:
+    """Put the questions of a list into its store; UsageError where that is of another list."""
+    questions = items.questions()
     with Store(place) as store:
-        if store.meta("list", items.digest) != items.digest:
+        if store.meta(LIST, items.digest) != items.digest:
             raise UsageError(
-                f"{folder}: its answers are to another list, or were asked with other classes or "
-                f"columns: give those, or choose another --output"
+                f"{place.parent}: its answers are to another list, or were asked with other "
+                f"classes or columns: give those, or choose another --output"
             )
         how = {key: items.how[key] for key in KEPT}
-        store.set_meta(list=items.digest, **how, people=[*items.people])
         store.put(questions, items.how["order"])
-    return place
+        store.set_meta(**{LIST: items.digest}, **how)
 
 
 def settle(store: Store, people: Sequence[str], overlap: int) -> bool:

@@ -27,6 +27,8 @@ def answering(live: LivePerson, folder: Path, settings: Settings) -> Iterator[Li
     place = folder / STORE
     page = serve(str(place), settings, port=live.port or 0, people=live.people)
     page.announce()
+    with Store(str(place)) as store:  # for reports and links made later
+        store.set_meta(people=live.people, idle=live.idle, tail=live.tail)
     state = "failed"
     try:
         yield structs.replace(live, store=str(place.absolute()))

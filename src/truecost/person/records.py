@@ -4,8 +4,10 @@ A question of the kind
 
 - `classes` is answered by one of its classes, or of those of the page (yes and no are two classes);
 - `text` by a text: `output`, where it is given, is corrected;
+- `number` by a finite number;
 - `region` by the turns of speakers in a part of a recording, from `base` over `length` seconds, as
-  `START END SPEAKER|...` in seconds of the recording (`truecost.corrections.texts`);
+  `START END SPEAKER|...` in seconds of the recording (`truecost.corrections.texts`); where it is
+  `wide`, by all turns between these two times, what lies outside the part as it was or corrected;
 - `verdict` by "right" or "wrong" about `output`, or by a correction of the kind `correct`.
 
 Every question can be refused with a reason instead.
@@ -17,8 +19,7 @@ import msgspec
 
 from truecost.errors import UsageError
 
-STORE = "answers.sqlite"  # in the folder of a run, or of a list
-Kind = Literal["classes", "text", "region", "verdict"]
+Kind = Literal["classes", "text", "number", "region", "verdict"]
 Order = Literal["given", "shuffled"]
 
 
@@ -28,8 +29,9 @@ class Seen(
     """What of a question may reach the page; everything else belongs to `Asked.hidden`.
 
     `base`, `length`: the part that is asked about, in seconds of the recording. `speakers` can be
-    chosen, others be named. `classes`: of this question only. `correct`: how a verdict may be
-    replaced by a correction.
+    chosen, others be named. `wide`: between which times more may be corrected; `output` is given
+    between these. `classes`: of this question only. `correct`: how a verdict may be replaced by a
+    correction. `budget`: seconds that were spent before, and how many there are.
     """
 
     ask: str = ""
@@ -37,14 +39,16 @@ class Seen(
     output: str | None = None
     base: float = 0.0
     length: float | None = None
+    wide: tuple[float, float] | None = None
     speakers: list[str] = []
     classes: list[str] = []
     correct: Literal["classes", "text", "region"] | None = None
+    budget: tuple[float, float] | None = None
 
     @property
-    def region(self) -> tuple[float, float] | None:
-        """The part that is asked about; None where all of it is."""
-        return None if self.length is None else (self.base, self.base + self.length)
+    def answered(self) -> tuple[float, float]:
+        """From when to when an answer says who speaks: the part that is asked about, or more."""
+        return self.wide or (self.base, self.base + (self.length or 0.0))
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,6 +2,8 @@
 words and actions counted as corrections are everywhere.
 """
 
+import math
+import re
 from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -17,6 +19,7 @@ MICRO = 1_000_000  # microseconds, in which turns are kept
 LONGEST = 20_000  # characters of an answer
 WAIT = 20.0  # seconds that the page may wait for a question
 SLACK = MICRO // 1000  # by which a boundary may be off the asked part: the page rounds
+NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 Session = Annotated[str, msgspec.Meta(min_length=8, max_length=64)]
 
 
@@ -103,6 +106,8 @@ def _counted(kind: str, label: str, seen: Seen, classes: tuple[str, ...]) -> tup
         if label not in classes:
             raise InputError(f"{label[:40]!r} is none of the classes")
         return label, 1, 1
+    if kind == "number":
+        return _number(label), 1, 1
     if kind == "region":
         return _counted_turns(label, seen)
     from truecost.corrections import corrector  # which imports much: the page is there before
@@ -112,15 +117,23 @@ def _counted(kind: str, label: str, seen: Seen, classes: tuple[str, ...]) -> tup
     return text, sum(part.words for part in parts), sum(part.actions for part in parts)
 
 
+def _number(label: str) -> str:
+    """A finite number as text; NaN and what only Python reads as a number are none."""
+    number = float(label) if NUMBER.fullmatch(label) else math.nan
+    if not math.isfinite(number):
+        raise InputError(f"{label[:40]!r} is no finite number: expected one such as 3.5 or -2e3")
+    return repr(number).removesuffix(".0")
+
+
 def _counted_turns(label: str, seen: Seen) -> tuple[str, int, int]:
-    """Turns within the part that is asked about, under the names that the person gave them.
+    """Turns within the part that can be answered, under the names that the person gave them.
 
     Turns that are put in, and the larger one of turns added and taken away: as corrections of
     regions are counted, but names are never exchanged for others.
     """
     from truecost.corrections.texts import text_of, turns_of
 
-    first, last = (round(edge * MICRO) for edge in seen.region or (0.0, 0.0))
+    first, last = (round(edge * MICRO) for edge in seen.answered)
     after = [_within(turn, first, last) for turn in turns_of(label)]
     before = [_cut(turn, first, last) for turn in turns_of(seen.output or "")]
     kept, there = {*after}, {turn for turn in before if turn is not None}
@@ -143,6 +156,6 @@ def _within(turn: "Turn", first: int, last: int) -> "Turn":
     if cut is None or max(abs(cut.start - turn.start), abs(cut.end - turn.end)) > SLACK:
         raise InputError(
             f"the turn {seconds(turn.start)}-{seconds(turn.end)} lies outside "
-            f"{seconds(first)}-{seconds(last)}, which is asked about"
+            f"{seconds(first)}-{seconds(last)}, which can be answered"
         )
     return cut

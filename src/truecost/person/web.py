@@ -12,7 +12,7 @@ import ssl
 import threading
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -33,6 +33,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 EVERYWHERE = ("", "0.0.0.0", "::")
 BACKLOG = 256
 LEAVE = 2  # seconds that open requests have when the server stops
+AGAIN = 1.0  # seconds in which the last port may become free: a page that is open knows no other
 
 
 @dataclass(eq=False)
@@ -231,19 +232,23 @@ def _hold(store: Path, held: ExitStack) -> None:
 
 
 def _bound(host: str, port: int, last: int) -> socket.socket:
-    """A socket that listens: on the port that is wanted, else on that of the last time, else on
-    any.
+    """A socket that listens: on the port that is wanted, else on that of the last time, which is
+    tried for `AGAIN` seconds, else on any.
     """
-    try:
-        return _listening(host, port or last)
-    except OSError as error:
-        if last and not port:  # something else has taken it since
-            with suppress(OSError):
-                return _listening(host, 0)
-        where = f"--port {port}" if port else f"--host {host}"
-        raise UsageError(
-            f"{where}: cannot be listened on ({error.strerror}): choose another, or leave it out"
-        ) from error
+    for wanted in dict.fromkeys([port or last, port]):
+        end = time.monotonic() + (AGAIN if wanted and not port else 0)
+        while True:
+            try:
+                return _listening(host, wanted)
+            except OSError as error:
+                fault = error
+            if time.monotonic() >= end:
+                break
+            time.sleep(0.02)
+    where = f"--port {port}" if port else f"--host {host}"
+    raise UsageError(
+        f"{where}: cannot be listened on ({fault.strerror}): choose another, or leave it out"
+    ) from fault
 
 
 def _listening(host: str, port: int) -> socket.socket:

@@ -58,10 +58,16 @@ class Acting(Learning):
         place = {None: "on the lifelong set", "test": "on the test set", "offline": "offline"}
         self.who = f"{self._plain} (version {version}, {place[where]})"
 
-    def visit(self) -> None:
-        """Tell the person, who may want to know, which version is helped now, and where."""
+    def visit(self, how: "Help | None" = None) -> None:
+        """Tell the person, who may want to know, which version is helped now, where, and `how`."""
         if hasattr(self.expert, "visit"):
             self.expert.visit(self.version, self.where)
+        self.note_help(how or NO_HELP, ())
+
+    def note_help(self, how: "Help", given: Sequence[Answer]) -> None:
+        """Tell the person, who may want to know, how much help there may be, and what was given."""
+        if hasattr(self.expert, "note_help"):
+            self.expert.note_help(how, given)
 
     def refuse_change(self, batch: Batch, before: Outputs, why: str) -> None:
         """Refuse a system that no longer says of a batch what it said; `why` is what follows."""
@@ -196,7 +202,7 @@ class Session:
     _documents: Counter[str] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
-        self.acting.visit()
+        self.acting.visit(self.how)
 
     def round(self, number: int, outputs: Outputs) -> tuple[Batch, Answered]:
         """One round, from 0: the items that the system could ask about, and what it is told.
@@ -327,7 +333,8 @@ class Session:
     # both
 
     def _tired(self) -> bool:
-        """Whether the person has no more time for this batch."""
+        """Whether the person has no more time for this batch; called after each answer."""
+        self.acting.note_help(self.how, self.given)
         if self.how.seconds is not None:
             self.stopped = sum(answer.seconds for answer in self.given) >= self.how.seconds
         return self.stopped

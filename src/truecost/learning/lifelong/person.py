@@ -5,7 +5,9 @@ Beside `answer(question, batch)`, as experts of streams have it, a person in a l
 - `correct(question, batch, output)`: the answer with the output in view, None to stop;
 - `volunteer(batch, outputs, given)`: the correction that helps most, None when there is nothing
   left that is worth one; `given` is what was told about this batch before;
-- `visit(version, where)`: called before help begins: which version asks, and on which set.
+- `visit(version, where)`: called before help begins: which version asks, and on which set;
+- `note_help(how, given)`: called then and after each answer: the `Help` that there may be with the
+  batch, and what was given of it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -69,8 +69,6 @@ def _check_person(study: "Study") -> None:
         raise UsageError(
             f"[expert] overlap = {table.overlap}: {len(people)} people answer ({', '.join(people)})"
         )
-    if study.source.kind == "numbers":
-        raise UsageError("[source] kind = 'numbers': people answer classes and texts on the page")
 
 
 def check_streams_live(study: "Study") -> None:

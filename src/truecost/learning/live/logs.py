@@ -58,6 +58,11 @@ from truecost.tasks.streams.options import StreamTable
 WITH_FOLDER = ("callable", "sklearn", "river", "program")  # learners that look for something
 COUNTED: tuple[AnnotationSet, ...] = ("queries", "bootstrap", "training")  # with a passive baseline
 QUESTIONS = 4  # that a system may ask about a batch, where no help is said
+UNLABELLED = (
+    "the run is complete, and its items have no labels: what people did can be scored, truecost "
+    "annotate OUTPUT --report; errors and costs need a table with id and label (of a detection 1 "
+    "for the target, else 0), truecost streams score OUTPUT/logs/STRATEGY/BUDGET --labels FILE"
+)
 HELP_KEYS = ("questions", "corrections", "document", "seconds", "rounds", "offline", "test")
 
 
@@ -195,8 +200,10 @@ def _streams_decisive(study: Study, recipe: StreamRecipe) -> dict[str, Any]:
 
 
 def _streams_scored(study: Study, seen: list[dict[str, Any]]) -> Study:
-    """The study of the logs of such streams."""
+    """The study of the logs of such streams; InputError where nothing says what is right."""
     data, stream, first = study.data, study.table(StreamTable), seen[0]
+    if not first.get("labelled", True):
+        raise InputError(UNLABELLED)
     if first["kind"] == "numbers" and data.type is None:
         data = structs.replace(data, type="number")
     if first["kind"] == "classes":

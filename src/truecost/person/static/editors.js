@@ -135,6 +135,29 @@ function text(question, page) {
   return { element, key, focus };
 }
 
+const NUMBER = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i; // as the server has it
+
+function number(question, page) {
+  const field = make("input", { type: "text", id: "number", inputMode: "decimal", maxLength: 40, autocomplete: "off" });
+  const save = button("Save", "Enter", () => {
+    const said = field.value.trim();
+    if (NUMBER.test(said) && Number.isFinite(+said)) return page.give({ label: said });
+    field.setAttribute("aria-invalid", "true");
+    page.say("Write a number with a point, such as 3.5 or -2e3.");
+    field.focus();
+  }, { className: "main" });
+  field.oninput = () => field.removeAttribute("aria-invalid");
+  field.onkeydown = (e) => {
+    if (e.key === "Enter") { e.preventDefault(); save.click(); }
+    else if (e.key === "Escape") document.getElementById("ask").focus();
+  };
+  const label = make("label", { htmlFor: "number" }, "Number");
+  const element = make("div", { className: "row" }, label, field, save);
+  const focus = () => { field.focus({ preventScroll: true }); return true; };
+  const key = (e) => e.key === "Enter" && focus();
+  return { element, key, focus };
+}
+
 /** Turns of a line `START END SPEAKER|...` within a part, in seconds of the recording. */
 export function turnsOf(line, [first, last]) {
   return line.split("|").filter((turn) => turn.trim()).map((turn) => {
@@ -143,12 +166,24 @@ export function turnsOf(line, [first, last]) {
   }).filter((turn) => turn.start < turn.end);
 }
 
-const lineOf = (turns) => turns.map((t) => `${t.start.toFixed(3)} ${t.end.toFixed(3)} ${t.speaker}`).join("|");
+const lineOf = (turns) => turns.map((t) => `${t.start.toFixed(6)} ${t.end.toFixed(6)} ${t.speaker}`).join("|");
+
+/** Turns in their order, those of a speaker that touch as one. */
+const joined = (turns) => [...turns].sort((a, b) => a.start - b.start).reduce((found, turn) => {
+  const last = found.find((one) => one.speaker && one.speaker === turn.speaker && one.end >= turn.start);
+  if (last) last.end = Math.max(last.end, turn.end);
+  else found.push(turn);
+  return found;
+}, []);
 
 function region(question, page) {
-  const base = question.base ?? 0, part = [base, base + question.length];
+  const base = question.base ?? 0;
+  let part = [base, base + question.length]; // within which boundaries stay
+  let outside = question.wide // what of the output stays as it is
+    ? [[question.wide[0], part[0]], [part[1], question.wide[1]]].flatMap((side) => turnsOf(question.output ?? "", side))
+    : [];
   const whole = { start: part[0], end: part[1], speaker: null };
-  const turns = question.output === undefined ? [whole] : turnsOf(question.output, part);
+  let turns = question.output === undefined ? [whole] : turnsOf(question.output, part);
   const speakers = [...new Set([...(question.speakers ?? []), ...turns.map((t) => t.speaker).filter(Boolean)])];
   let chosen = 0;
   let clipped = [false, false];
@@ -157,17 +192,35 @@ function region(question, page) {
   const people = group("Speaker");
   const newcomer = make("input", { type: "text", id: "newcomer", maxLength: 40, size: 12, autocomplete: "off" });
   const done = make("button", { type: "button", className: "main" });
+  const wider = button("Wider", "W", widen, { hidden: !question.wide });
   const shown = (time) => `${time.toFixed(2)} s`;
 
   function move(side, to) {
     const turn = turns[chosen];
     if (!turn) return;
-    const inside = Math.min(Math.max(to, part[0]), part[1]);
+    const inside = Math.min(Math.max(Math.round(to * 1000) / 1000, part[0]), part[1]);
     clipped = [false, false];
-    clipped[side] = Math.abs(inside - to) > 1e-6;
+    clipped[side] = Math.abs(inside - to) > 1e-3;
     if (side) turn.end = Math.max(inside, turn.start + SHORTEST);
     else turn.start = Math.min(inside, turn.end - SHORTEST);
-    if (clipped[side]) page.say(`The question is about ${shown(part[0])} to ${shown(part[1])}: the boundary stays inside.`);
+    if (clipped[side]) {
+      const more = wider.hidden ? "" : " Choose “Wider” to correct more.";
+      page.say(`The question is about ${shown(part[0])} to ${shown(part[1])}: the boundary stays inside.${more}`);
+    }
+    update();
+  }
+  /** From here on boundaries may leave the part that is asked about: what changes there is volunteered. */
+  function widen() {
+    if (wider.hidden) return;
+    const kept = turns[chosen], end = question.start + page.duration();
+    part = [question.wide[0], Math.max(part[1], page.duration() ? Math.min(question.wide[1], end) : question.wide[1])];
+    turns = joined([...turns, ...outside]);
+    outside = [];
+    chosen = Math.max(0, turns.findIndex((t) => kept && t.speaker === kept.speaker && t.start <= kept.start && t.end >= kept.end));
+    clipped = [false, false];
+    if (document.activeElement === wider) done.focus();
+    wider.hidden = true;
+    page.say(`You may correct ${shown(part[0])} to ${shown(part[1])} now.`);
     update();
   }
   function name(speaker) {
@@ -194,7 +247,7 @@ function region(question, page) {
   }
   function finish() {
     const unnamed = turns.findIndex((turn) => !turn.speaker);
-    if (unnamed < 0) return page.give({ label: lineOf(turns) });
+    if (unnamed < 0) return page.give({ label: lineOf([...turns, ...outside]) });
     chosen = unnamed;
     update();
     page.say(`Choose a speaker for turn ${unnamed + 1} first.`);
@@ -241,7 +294,7 @@ function region(question, page) {
   const element = make(
     "div", {}, list, bounds, people,
     make("div", { className: "row" }, make("label", { htmlFor: "newcomer" }, "New speaker ", make("kbd", { textContent: "N" })), newcomer, button("Add", "", introduce)),
-    make("div", { className: "row" }, done, button("Another turn", "A", add), button("Remove the turn", "Del", remove)),
+    make("div", { className: "row" }, done, button("Another turn", "A", add), button("Remove the turn", "Del", remove), wider),
   );
   const key = (e) => {
     if (e.key === "ArrowLeft" || e.key === "ArrowRight") {
@@ -252,6 +305,7 @@ function region(question, page) {
     else if (e.key.toLowerCase() === "a") add();
     else if (e.key === "Delete") remove();
     else if (e.key.toLowerCase() === "n") newcomer.focus();
+    else if (e.key.toLowerCase() === "w") widen();
     else return false;
     return true;
   };
@@ -302,4 +356,4 @@ function verdict(question, page) {
   };
 }
 
-export const EDITORS = { classes, text, region, verdict };
+export const EDITORS = { classes, text, number, region, verdict };

@@ -29,7 +29,6 @@ let busy = false;
 let own = false; // whether answers are taken in this tab
 let stopped = false;
 let asking = 0; // the latest loop that asks for a question; others end
-let spent = 0;
 let shownAt = 0;
 let waited = false; // for the system, which was learning
 
@@ -97,6 +96,7 @@ async function ask(telling = false) {
 
 function waitingFor(told) {
   if (told.state !== "open") return ENDED[told.state] ?? told.state;
+  if (!told.total) return "The first question comes in a moment.";
   if (told.waits) return "Others are answering the last questions. What they leave comes here by itself.";
   if (settings.live) return "The system is learning. The next question comes by itself.";
   return "You have answered everything. Thank you.";
@@ -106,7 +106,6 @@ function waitingFor(told) {
 function show(told, telling = false) {
   question = told.question;
   activity.of(question?.pid ?? null);
-  spent = told.spent ?? 0;
   shownAt = performance.now();
   budget();
   const count = settings.live ? `${told.mine} answered` : `${told.done} of ${told.total} answered`;
@@ -138,7 +137,7 @@ function present() {
   $("image").hidden = !now.image;
   if (now.image) $("image").src = now.image;
   else $("image").removeAttribute("src");
-  const guess = ["classes", "verdict"].includes(now.kind) && now.output !== undefined;
+  const guess = ["classes", "number", "verdict"].includes(now.kind) && now.output !== undefined;
   $("guess").hidden = !guess;
   if (guess) $("output").textContent = now.correct === "region" ? lines(now) : now.output || "(nothing)";
   $("reasons").hidden = true;
@@ -147,7 +146,7 @@ function present() {
   editor = EDITORS[now.kind](now, page);
   $("editor").replaceChildren(editor.element);
   editor.begin?.();
-  $("play").querySelector("kbd").textContent = now.kind === "text" ? "Ctrl Space" : "Space";
+  $("play").querySelector("kbd").textContent = ["text", "number"].includes(now.kind) ? "Ctrl Space" : "Space";
   $("play-all").hidden = !editor.drag;
   $("sound").hidden = !now.sound;
   if (now.sound) listen(now);
@@ -370,14 +369,14 @@ async function begin() {
   claim(false);
 }
 
-/** Seconds that were measured, and those on this question: for the eye, they are not the ones that
- *  count. */
+/** Seconds that were measured of this batch, and those on this question: for the eye, they are not
+ *  the ones that count. */
 function budget() {
-  if (!settings.budget_seconds) return;
-  const here = question && document.visibilityState === "visible" ? (performance.now() - shownAt) / 1000 : 0;
-  const used = Math.round(spent + here);
-  $("budget").hidden = false;
-  $("budget").textContent = `${used} of ${Math.round(settings.budget_seconds)} s used`;
+  $("budget").hidden = !question?.budget;
+  if (!question?.budget) return;
+  const [spent, most] = question.budget;
+  const here = document.visibilityState === "visible" ? (performance.now() - shownAt) / 1000 : 0;
+  $("budget").textContent = `${Math.round(spent + here)} of ${Math.round(most)} s used on this batch`;
 }
 
 begin();
