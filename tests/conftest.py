@@ -122,14 +122,14 @@ def swept(request, monkeypatch) -> tuple[Sweep, list[Scan]]:
 @pytest.fixture
 def running():
     """Starts commands that print links; what is left of them ends with the test."""
-    from robot import Running
+    from robots import Running
 
     started = []
 
-    def start(*arguments):
-        started.append(Running(*arguments))
+    def start(*words, **more):
+        started.append(Running(*words, **more))
         return started[-1]
 
     yield start
     for one in started:
-        one.close()
+        one.kill()
