@@ -12,7 +12,7 @@ from functools import partial
 
 import pytest
 
-from browser import chromium, missing
+from browser import chromium, require
 from robots import Robot, questions
 from truecost.person.store import Store
 from truecost.person.web import Settings, serve
@@ -109,8 +109,7 @@ def test_kills_of_server_and_run_lose_nothing(tmp_path, running, kills, batches)
 
 @pytest.mark.long
 def test_kills_of_the_browser_lose_nothing(tmp_path):
-    if [name for name in missing() if not name.startswith("axe")]:
-        pytest.skip("no browser tests: " + "; ".join(missing()))
+    require()
     from playwright.sync_api import sync_playwright
 
     path, told = tmp_path / "answers.sqlite", 0

@@ -5,19 +5,16 @@ Without Chromium or playwright the tests are skipped, or fail when TRUECOST_BROW
 """
 
 import json
-import os
-import time
 from contextlib import contextmanager
 from itertools import pairwise
 
 import pytest
 
-from browser import AXE, missing, opened, started
+from browser import AXE, PAINTED, opened, require, shown, started, until
 from robots import clip
 from truecost.person.store import Asked, Store
 from truecost.person.web import Settings, serve
 
-PAINTED = "performance.getEntriesByName('painted').at(-1)?.detail"
 LANGUAGES = [f"language {k}" for k in range(100)]
 LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
 CONTROLS = ("button", "checkbox", "textbox", "searchbox", "slider", "image", "progressbar")
@@ -25,14 +22,7 @@ CONTROLS = ("button", "checkbox", "textbox", "searchbox", "slider", "image", "pr
 
 @pytest.fixture(scope="module")
 def browser():
-    wish = os.environ.get("TRUECOST_BROWSER")
-    lacking = [name for name in missing() if not name.startswith("axe")]
-    if wish == "skip":
-        pytest.skip("TRUECOST_BROWSER=skip")
-    if lacking and wish == "required":
-        pytest.fail(f"TRUECOST_BROWSER=required, but missing: {'; '.join(lacking)}")
-    if lacking:
-        pytest.skip(f"no browser tests: missing {'; '.join(lacking)}")
+    require()
     with started() as running:
         yield running
 
@@ -76,22 +66,6 @@ def asked(folder, *names):
         Asked(key=name, kind=made[name][0], payload=made[name][1], **made[name][2])
         for name in names or made
     ]
-
-
-def until(page, expression, value=None, seconds=20):
-    """What an expression gives once it is true; with a value, once it differs from it."""
-    end = time.monotonic() + seconds
-    while True:
-        found = page.evaluate(expression)
-        if found if value is None else (found != value):
-            return found
-        assert time.monotonic() < end, (expression, page.inner_text("body"))
-        time.sleep(0.01)
-
-
-def shown(page):
-    """The presentation on the screen."""
-    return until(page, PAINTED)
 
 
 def press(page, *keys):
