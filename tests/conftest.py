@@ -133,3 +133,14 @@ def running():
     yield start
     for one in started:
         one.kill()
+
+
+@pytest.fixture
+def tab(tmp_path, monkeypatch):
+    """A tab of a browser of its own, which is visible and has the focus."""
+    from browser import alone, require
+
+    require()
+    monkeypatch.chdir(tmp_path)
+    with alone(tmp_path / "profile") as (page, _):
+        yield page
