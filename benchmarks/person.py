@@ -9,7 +9,6 @@ import json
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from pathlib import Path
 from statistics import median, quantiles
@@ -88,14 +87,12 @@ def _load(people: int, seconds: float) -> list[str]:
         tempfile.TemporaryDirectory() as folder,
         _Served(folder, people, int(2000 * seconds)) as served,
     ):
-        robots = [Robot(link, k) for k, link in enumerate(served.links)]
+        robots = [Robot(link, seed=k) for k, link in enumerate(served.links)]
         start = time.monotonic()
-        how = {"until": start + seconds}
-        threads = [threading.Thread(target=robot.work, kwargs=how) for robot in robots]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
+        for robot in robots:
+            robot.start(until=start + seconds)
+        for robot in robots:
+            robot.thread.join()
         taken = time.monotonic() - start
     latencies = [one for robot in robots for one in robot.latencies]
     return [str(people), f"{len(latencies) / taken:.0f}", *_spread(latencies)]

@@ -23,8 +23,7 @@ from truecost.person.store import Store
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
 from browser import alone  # type: ignore[import-not-found]
-from robot import Running  # type: ignore[import-not-found]
-from robots import clip  # type: ignore[import-not-found]
+from robots import Running, clip  # type: ignore[import-not-found]
 
 IDLES = (4.0, 30.0)  # seconds
 STEP = 0.8  # seconds between two keys of somebody who works
@@ -52,7 +51,7 @@ class Person:
     def serve(self, *more: str) -> str:
         """Start the command; its link."""
         self.server = Running(*self.command, *more)
-        self.ending.callback(self.server.close)
+        self.ending.callback(self.server.kill)
         return str(self.server.links()["me"])
 
     def work(self, happens: "Scenario") -> float:

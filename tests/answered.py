@@ -1,32 +1,14 @@
 """The page on which a person answers, as a test drives it in a browser."""
 
 import json
-import time
 from contextlib import contextmanager
 
-from browser import AXE, opened
+from browser import AXE, PAINTED, opened, shown, until
 from truecost.person.store import Store
 from truecost.person.web import Settings, serve
 
-PAINTED = "performance.getEntriesByName('painted').at(-1)?.detail"
 LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
 CONTROLS = ("button", "checkbox", "textbox", "searchbox", "slider", "image", "progressbar")
-
-
-def until(page, expression, value=None, seconds=20):
-    """What an expression gives once it is true; with a value, once it differs from it."""
-    end = time.monotonic() + seconds
-    while True:
-        found = page.evaluate(expression)
-        if found if value is None else (found != value):
-            return found
-        assert time.monotonic() < end, (expression, page.inner_text("body"))
-        time.sleep(0.01)
-
-
-def shown(page):
-    """The presentation on the screen."""
-    return until(page, PAINTED)
 
 
 def press(page, *keys):

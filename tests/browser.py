@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parents[1]
 AXE = ROOT / ".venv" / "browser" / "node_modules" / "axe-core" / "axe.min.js"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 WIDTHS = {"wide": 1280, "middle": 768, "narrow": 390}  # CSS pixels
+PAINTED = "performance.getEntriesByName('painted').at(-1)?.detail"  # of a page of questions
 
 
 def chromium() -> str | None:
@@ -42,6 +43,20 @@ def missing() -> list[str]:
         "axe-core (npm; scripts/_browser installs it)": AXE.is_file(),
     }
     return [name for name, there in wanted.items() if not there]
+
+
+def require(*, axe: bool = False) -> None:
+    """Skip a test without a browser, or fail when TRUECOST_BROWSER=required."""
+    import pytest
+
+    wish = os.environ.get("TRUECOST_BROWSER")
+    lacking = [name for name in missing() if axe or not name.startswith("axe")]
+    if wish == "skip":
+        pytest.skip("TRUECOST_BROWSER=skip")
+    if lacking and wish == "required":
+        pytest.fail(f"TRUECOST_BROWSER=required, but missing: {'; '.join(lacking)}")
+    if lacking:
+        pytest.skip(f"no browser tests: missing {'; '.join(lacking)}")
 
 
 @cache
@@ -116,6 +131,22 @@ def alone(profile: Path) -> Iterator[tuple[Any, int]]:
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
+
+
+def until(page: Any, expression: str, value: Any = None, seconds: float = 20) -> Any:
+    """What an expression gives once it is true; with a value, once it differs from it."""
+    end = time.monotonic() + seconds
+    while True:
+        found = page.evaluate(expression)
+        if found if value is None else (found != value):
+            return found
+        assert time.monotonic() < end, (expression, page.inner_text("body"))
+        time.sleep(0.01)
+
+
+def shown(page: Any) -> str:
+    """The presentation on the screen of a page of questions."""
+    return str(until(page, PAINTED))
 
 
 @contextmanager

@@ -122,31 +122,35 @@ def swept(request, monkeypatch) -> tuple[Sweep, list[Scan]]:
 @pytest.fixture
 def running():
     """Starts commands that print links; what is left of them ends with the test."""
-    from robot import Running
+    from robots import Running
 
     started = []
 
-    def start(*arguments):
-        started.append(Running(*arguments))
+    def start(*words, **more):
+        started.append(Running(*words, **more))
         return started[-1]
 
     yield start
     for one in started:
-        one.close()
+        one.kill()
 
 
 @pytest.fixture(scope="module")
 def browser():
     """Headless Chromium; without it tests are skipped, or fail when TRUECOST_BROWSER=required."""
-    from browser import missing, started
+    from browser import require, started
 
-    wish = os.environ.get("TRUECOST_BROWSER")
-    lacking = [name for name in missing() if not name.startswith("axe")]
-    if wish == "skip":
-        pytest.skip("TRUECOST_BROWSER=skip")
-    if lacking and wish == "required":
-        pytest.fail(f"TRUECOST_BROWSER=required, but missing: {'; '.join(lacking)}")
-    if lacking:
-        pytest.skip(f"no browser tests: missing {'; '.join(lacking)}")
+    require()
     with started() as running:
         yield running
+
+
+@pytest.fixture
+def tab(tmp_path, monkeypatch):
+    """A tab of a browser of its own, which is visible and has the focus."""
+    from browser import alone, require
+
+    require()
+    monkeypatch.chdir(tmp_path)
+    with alone(tmp_path / "profile") as (page, _):
+        yield page

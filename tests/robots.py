@@ -1,14 +1,19 @@
-"""Robots who answer on the page's server as a browser does, and questions for them."""
+"""People made of threads, who answer on the page's server as a browser does; the commands that they
+answer to, and questions and sounds for them.
+"""
 
 import http.client
 import itertools
 import json
+import math
 import random
+import re
 import subprocess
 import sys
+import threading
 import time
 import wave
-from contextlib import contextmanager
+from functools import partial
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -17,6 +22,8 @@ from truecost.person.store import Asked
 
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
+CLASSES = ("seven", "other")
+LINK = re.compile(r"truecost: (.+) answers at (http://\S+)")
 
 
 def questions(number, **more):
@@ -27,42 +34,41 @@ def questions(number, **more):
     ]
 
 
-def clip(path, seconds=1.0, rate=8000, pitch=440):
-    """A wav file with a tone that grows."""
-    times = np.arange(int(seconds * rate)) / rate
-    tone = np.sin(2 * np.pi * pitch * times * (1 + times / 2)) * times / seconds
+def write_sound(path, samples):
+    """A wav file of 8 kHz."""
     with wave.open(str(path), "wb") as file:
-        file.setnchannels(1)
-        file.setsampwidth(2)
-        file.setframerate(rate)
-        file.writeframes((tone * 20000).astype("<i2").tobytes())
+        file.setparams((1, 2, 8000, 0, "NONE", None))
+        file.writeframes(np.asarray(samples, "<i2").tobytes())
     return str(path)
+
+
+def clip(path, seconds=1.0):
+    """A wav file with a tone that grows and rises."""
+    times = np.arange(int(seconds * 8000)) / 8000
+    tone = np.sin(880 * np.pi * times * (1 + times / 2)) * times / seconds
+    return write_sound(path, tone * 20000)
 
 
 class Robot:
     """A browser of one person, without a screen: it enters with a link and sends what a page does.
 
-    An answer is sent again until the server has acknowledged it, whoever kills the server.
+    An answer is sent again until the server has acknowledged it, whoever kills the server; then it
+    is in `given`: aid -> presentation and label. `decide(question, hear)` gives a dict with label,
+    verdict or refusal, None to stop; `hear()` is the sound. Thinking takes `think` seconds or up to
+    twice as many.
     """
 
-    def __init__(self, link, seed=0):
-        self.connection = None
-        self.address = urlsplit(link)
-        self.rng = random.Random(seed)
-        self.session = f"{self.rng.getrandbits(72):018x}"
+    def __init__(self, link, decide=None, think=0.0, seed=0, inside=True):
+        self.connection, self.cookie = None, ""
+        self.address, self.rng = urlsplit(link), random.Random(seed)
+        self.decide = decide or (lambda *_: {"label": self.rng.choice(CLASSES)})
+        self.think, self.session = think, f"{self.rng.getrandbits(72):018x}"
         self.seq = itertools.count()
-        self.acknowledged = {}  # aid -> pid, label
-        self.latencies = []
-        self.again = 0  # answers that were sent more than once
-        _, _, cookie = self.call("POST", "/start", self.address.query, {"content-type": FORM})
-        self.cookie = cookie and cookie.split(";")[0]
-
-    @classmethod
-    def outside(cls, link):
-        """A browser that has not entered."""
-        robot = cls.__new__(cls)
-        robot.address, robot.connection, robot.cookie = urlsplit(link), None, ""
-        return robot
+        self.given, self.questions, self.latencies = {}, [], []
+        self.thread = self.failure = None
+        if inside:
+            _, _, cookie = self.call("POST", "/start", self.address.query, {"content-type": FORM})
+            self.cookie = cookie and cookie.split(";")[0]
 
     def __del__(self):
         if self.connection is not None:
@@ -103,114 +109,102 @@ class Robot:
 
     def ask(self, wait=0.0):
         """How things stand, with the next question."""
-        return self.patient("/api/next", wait=wait)[1]
+        return patient(self.send, "/api/next", wait=wait)[1]
 
     def answer(self, pid, label=None, **more):
         """Answer; status and what was said."""
         body = {"aid": f"{self.rng.getrandbits(128):032x}", "pid": pid, "label": label, **more}
         body = {"mono": time.monotonic(), "wall": time.time(), "next": True, **body}
         start = time.perf_counter()
-        status, said = self.patient("/api/answer", **body)
+        status, said = patient(self.send, "/api/answer", **body)
         self.latencies.append(time.perf_counter() - start)
         if status == 200:
-            self.acknowledged[body["aid"]] = pid, label
+            self.given[body["aid"]] = pid, label
         return status, said
 
-    def patient(self, path, seconds=60, **body):
-        """As `send`, until a server is there that answers."""
-        end = time.monotonic() + seconds
-        for attempt in itertools.count():
-            try:
-                status, said = self.send(path, **body)
-                if status < 500:
-                    self.again += bool(attempt)
-                    return status, said
-            except (OSError, http.client.HTTPException, ValueError):
-                pass
-            assert time.monotonic() < end
-            time.sleep(0.02)
-        raise AssertionError
-
-    def work(self, think=0.0, until=None):
-        """Answer until the run has ended, or some time is over."""
+    def work(self, until=math.inf):
+        """Answer until the run has ended, somebody stops it, or some time is over."""
         said = self.ask()
-        while said["state"] == "open" and (until is None or time.monotonic() < until):
+        while said["state"] == "open" and time.monotonic() < until:
             question = said["question"]
-            if question is None:
-                said = self.ask(wait=1)
-                continue
-            pid = question["pid"]
-            events = [self.event(kind, pid) for kind in ("visible", "focus", "shown")]
-            time.sleep(think * 2 * self.rng.random())
-            events += [self.event("key", pid), self.event("answer", pid)]
-            label = self.rng.choice(CLASSES)
-            _, found = self.answer(pid, label, events=events)
-            said = found.get("next") or self.ask()
+            said = self.ask(wait=5) if question is None else self._answered(question)
+
+    def _answered(self, question):
+        """Answer a question, or stop; how things stand then."""
+        self.questions.append(question)
+        pid = question["pid"]
+        events = [self.event(kind, pid) for kind in ("visible", "focus", "shown")]
+        told = self.decide(question, lambda: patient(self.get, question["sound"])[1])
+        if told is None:
+            patient(self.send, "/api/stop")
+            return {"state": "stopped"}
+        time.sleep(self.think * (1 + self.rng.random()))
+        events += [self.event("key", pid), self.event("answer", pid)]
+        status, said = self.answer(pid, events=events, **told)
+        assert status in (200, 404, 409), (status, said)
+        return said.get("next") or self.ask()
+
+    def start(self, **how):
+        """Work in a thread of its own; what goes wrong there is its `failure`."""
+
+        def work():
+            try:
+                self.work(**how)
+            except Exception as error:
+                self.failure = error
+
+        self.thread = threading.Thread(target=work, daemon=True)
+        self.thread.start()
+        return self
+
+    def wait_for(self, number):
+        """Until so many answers are acknowledged."""
+        while len(self.given) < number:
+            assert self.failure is None, self.failure
+            self.thread.join(0.01)
 
 
-CLASSES = ("seven", "other")
-RUN = """
-import json, os, sys, time
-from truecost.person.store import Asked, Store
-from truecost.person.web import Settings, serve
-path, log, people, batches, size = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
-names = [f"person {k}" for k in range(people)]
-settings = Settings(classes=("seven", "other"), live=True)
-with Store(path) as store, serve(path, settings, people=names) as page, open(log, "a+") as file:
-    print(json.dumps(page.links), flush=True)
-    file.seek(0)
-    lines = file.read().splitlines(keepends=True)
-    learnt = {json.loads(line)[0] for line in lines if line.endswith("\\n")}
-    for batch in range(batches):
-        keys = [f"{batch} {k}" for k in range(size)]
-        store.put([Asked(key=key, kind="classes", batch=batch) for key in keys])
-        while store.open_in(batch):
-            time.sleep(0.01)
-        for key in keys:
-            store.take(key)
-            if key not in learnt:
-                (row,) = store.answers(key)
-                file.write(json.dumps([key, row.person, row.label]) + "\\n")
-                file.flush()
-                os.fsync(file.fileno())
-    store.set_meta(state="done")
-    time.sleep(3)
-"""
+def patient(request, *words, **more):
+    """Status and content of a request, once a server is there that answers."""
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        try:
+            status, said = request(*words, **more)
+            if status < 500:
+                return status, said
+        except (OSError, http.client.HTTPException, ValueError):
+            pass
+        time.sleep(0.02)
+    raise TimeoutError(words)
 
 
-class Run:
-    """A run with its page in a process of its own, which can be killed: it puts batches of
-    questions and learns from the answers, which it logs.
-    """
+class Running:
+    """A process that prints links, and what it says in the end; by default a truecost command."""
 
-    def __init__(self, folder, people, batches, size):
-        self.store, self.log = folder / "answers.sqlite", folder / "log.jsonl"
-        self.words = [self.store, self.log, people, batches, size]
-        self.process = None
+    def __init__(self, *words, program=("-m", "truecost")):
+        started = partial(subprocess.Popen, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.process = started([sys.executable, *program, *map(str, words)], text=True)
+        self.said = ""
 
-    def start(self):
-        """Start it, or go on; the links."""
-        command = [sys.executable, "-c", RUN, *map(str, self.words)]
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-        return json.loads(self.process.stdout.readline())
+    def links(self, number=1):
+        """The links of so many people, by name."""
+        found = {}
+        while len(found) < number:
+            line = self.process.stderr.readline()
+            if not line:
+                raise AssertionError(self.said + self.process.stderr.read())
+            self.said += line
+            if match := LINK.match(line):
+                found[match[1]] = match[2]
+        return found
+
+    def end(self, timeout=60):
+        """Exit code, what it printed, and what it said of itself."""
+        out, err = self.process.communicate(timeout=timeout)
+        return self.process.returncode, out, self.said + err
 
     def kill(self):
-        """End it without a chance to do anything."""
-        self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()
-
-    def logged(self):
-        """Key, person and label of what was learnt from."""
-        return [tuple(json.loads(line)) for line in self.log.read_text().splitlines()]
-
-
-@contextmanager
-def running(folder, people, batches, size):
-    """A run that is over afterwards."""
-    run = Run(folder, people, batches, size)
-    try:
-        yield run
-    finally:
-        if run.process is not None and run.process.poll() is None:
-            run.kill()
+        """As `kill -9` does; nothing where it is over."""
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.communicate()

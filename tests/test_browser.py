@@ -11,7 +11,6 @@ import html
 import io
 import itertools
 import json
-import os
 import re
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +23,7 @@ import accepted
 import searched
 import spoken
 import streaming
-from browser import WIDTHS, Visit, missing, screenshots, started, visit
+from browser import WIDTHS, Visit, require, screenshots, started, visit
 from truecost import study
 from truecost.cli import run
 from truecost.core import digits
@@ -393,13 +392,7 @@ def reports(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    wish, lacking = os.environ.get("TRUECOST_BROWSER"), missing()
-    if wish == "skip":
-        pytest.skip("TRUECOST_BROWSER=skip")
-    if lacking and wish == "required":
-        pytest.fail(f"TRUECOST_BROWSER=required, but missing: {'; '.join(lacking)}")
-    if lacking:
-        pytest.skip(f"no browser tests: missing {'; '.join(lacking)}")
+    require(axe=True)
     with started() as running:
         yield running
 

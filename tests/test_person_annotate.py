@@ -1,14 +1,16 @@
 """`truecost annotate`: a list, people on the page, labels with their seconds."""
 
 import csv
+import json
 import re
-import struct
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
-from robot import Robot, write_sound
+import accepted
+from robots import Robot, write_sound
 from truecost import cli
 from truecost.person.store import Store
 
@@ -21,7 +23,7 @@ def clips(tmp_path, monkeypatch):
         rows = csv.writer(file)
         rows.writerow(["id", "path", "cell", "known", "said"])
         for k in range(12):
-            write_sound(f"{k}.wav", 100 * k)
+            write_sound(f"{k}.wav", np.full(800, 100 * k))
             kind = "yes" if k % 3 == 0 else "no"
             rows.writerow([f"c{k:02}", f"{k}.wav", "secret-10A", kind if k < 4 else "", "no"])
     return tmp_path
@@ -30,29 +32,16 @@ def clips(tmp_path, monkeypatch):
 ASKED = ("--classes", "yes,no", "--audio", "path")
 
 
-def hearing(robot_box):
-    """A decision from the sound itself."""
-
-    def decide(question):
-        robot = robot_box[0]
-        status, sound, _ = robot.call("GET", question["sound"])
-        assert status == 200
-        value = struct.unpack("<h", sound[-2:])[0] // 100
-        return {"label": "yes" if value % 3 == 0 else "no"}
-
-    return decide
-
-
-def hear(link, **more):
-    box = []
-    box.append(Robot(link, hearing(box), **more))
-    return box[0].start()
+def listener(_, hear):
+    """Somebody who hears what the sound is."""
+    value = np.frombuffer(hear()[-2:], "<i2")[0] // 100
+    return {"label": "yes" if value % 3 == 0 else "no"}
 
 
 def test_a_list_becomes_labels_with_seconds(clips, running):
     run = running("annotate", "clips.csv", "-o", "out", *ASKED, "--gold", "known",
                   "--export", "labels.csv")  # fmt: skip
-    robot = hear(run.links()["me"], think=0.02)
+    robot = Robot(run.links()["me"], listener, think=0.02).start()
     code, out, err = run.end()
     assert code == 0, err
     assert robot.failure is None
@@ -79,9 +68,8 @@ def report(folder):
 
 def test_a_killed_command_goes_on_and_asks_nothing_twice(clips, running):
     run = running("annotate", "clips.csv", "-o", "out", *ASKED)
-    robot = hear(run.links()["me"], think=0.05)
-    while len(robot.given) < 4:
-        pass
+    robot = Robot(run.links()["me"], listener, think=0.05).start()
+    robot.wait_for(4)
     run.kill()
     run = running("annotate", "clips.csv", "-o", "out", *ASKED, "--resume", "--export", "l.csv")
     run.links()
@@ -98,11 +86,11 @@ def test_two_people_and_a_third_who_adjudicates(clips, running):
     run = running("annotate", "clips.csv", "-o", "out", *ASKED, "--people", "ann,bob,cid",
                   "--overlap", "2", "--export", "l.csv")  # fmt: skip
     links = run.links(3)
-    ann = hear(links["ann"])
-    bob = Robot(links["bob"], lambda _: {"label": "yes"}).start()
+    ann = Robot(links["ann"], listener).start()
+    bob = Robot(links["bob"], lambda *_: {"label": "yes"}).start()
     for robot in (ann, bob):
         robot.thread.join(0.5)
-    hear(links["cid"])
+    Robot(links["cid"], listener).start()
     code, out, err = run.end()
     assert code == 0, err
     found = pl.read_csv("l.csv")
@@ -144,7 +132,7 @@ def test_bad_input_is_refused_and_nothing_is_made(clips, capsys, arguments, code
 @pytest.fixture
 def begun(clips, running):
     run = running("annotate", "clips.csv", "-o", "out", *ASKED)
-    Robot(run.links()["me"], lambda q: {"refusal": "cannot tell"}).start()
+    Robot(run.links()["me"], lambda *_: {"refusal": "cannot tell"}).start()
     assert run.end()[0] == 0
     return clips
 
@@ -170,3 +158,46 @@ def test_links_and_forgetting(begun, capsys):
         assert len(store.answers()) == 12
     assert cli.run(["annotate", "out", "--export", "l.csv", "--quiet"]) == 0
     assert pl.read_csv("l.csv")["active_seconds"].sum() == 0
+
+
+AT = "--threshold-a 0.5 --threshold-b 0.6"
+
+
+def test_items_of_a_deployment_are_labelled_blind(tmp_path, monkeypatch, running, capsys):
+    monkeypatch.chdir(tmp_path)
+    accepted.written(tmp_path, "whole.csv")
+    whole = pl.read_csv("whole.csv")
+    bare = whole.drop("y").with_columns(heard=pl.format("what was said: {}", whole["y"]))
+    bare.write_csv("log.csv")
+    how = ["--map", accepted.MAP.replace(",label=y", "").replace("label=y,", ""), *AT.split()]
+    select = ["abba", "select", "log.csv", *how, "--budget", "60", "-o", "to_label.csv", "--force"]
+    assert cli.run([*select, "--keep", "nix"]) == 2
+    assert "nix" in capsys.readouterr().err
+    assert cli.run([*select, "--keep", "heard"]) == 0
+    chosen = pl.read_csv("to_label.csv", infer_schema_length=None)
+    assert chosen.columns[:2] == ["id", "heard"]
+    asked = ("annotate", "to_label.csv", "-o", "labels", "--classes", "no,yes", "--text", "heard")
+    run = running(*asked, "--export", "labels.csv")
+
+    def listen(question, _):
+        assert not {"cell", "inclusion_probability"} & {*str(question)}
+        return {"label": "yes" if question["source"].endswith("1") else "no"}
+
+    robot = Robot(run.links()["me"], listen).start()
+    code, _, err = run.end()
+    assert code == 0, err
+    assert robot.failure is None
+    cells = {"11A", "10A", "11B", "01B"}
+    assert not any(cell in str(q["source"]) for q in robot.questions for cell in cells)
+    found = pl.read_csv("labels.csv", infer_schema_length=None)
+    right = dict(whole.select("utt", "y").iter_rows())
+    assert found.height == chosen.height
+    assert all({"yes": 1, "no": 0}[said] == right[item]
+               for item, said in found.select("id", "label").iter_rows())  # fmt: skip
+    capsys.readouterr()
+    score = ["abba", "score", "log.csv", *how, "--labels", "labels.csv", "--replicates", "100"]
+    code = cli.run([*score, "--json"])
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    measures = {row["measure"] for row in json.loads(out)["rows"]}
+    assert {"rrecall", "rfpr"} <= measures

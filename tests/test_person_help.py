@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robot import Robot, write_sound
+from robots import Robot, write_sound
 from truecost.corrections.texts import region_of
 from truecost.learning.lifelong.helping import Help
 from truecost.learning.system import Answer, Batch, Outputs, Question

@@ -3,13 +3,12 @@
 import gzip
 import json
 import re
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from robot import Robot, write_sound
+from robots import Robot, write_sound
 from truecost import cli
 from truecost.formats.events import read_events
 from truecost.person.store import Store
@@ -48,22 +47,15 @@ def items(tmp_path, monkeypatch):
         label = "7" if k % 3 == 0 else "1"
         x, y = draws.normal(size=2) + (2 if label == "7" else 0)
         lines.append(f"clip{k:02},{label},{x:.4f},{y:.4f}")
-        write_sound(f"sounds/clip{k:02}.wav", label, 80)
+        write_sound(f"sounds/clip{k:02}.wav", np.full(80, int(label)))
     Path("items.csv").write_text("\n".join(lines) + "\n")
     Path("study.toml").write_text(STUDY)
     return tmp_path
 
 
-def listener(link, **more):
+def listener(_, hear):
     """Somebody who hears what the sound is."""
-    box = []
-
-    def decide(question):
-        _, sound, _ = box[0].call("GET", question["sound"])
-        return {"label": "yes" if np.frombuffer(sound[-2:], "<i2")[0] == 7 else "no"}
-
-    box.append(Robot(link, decide, **more))
-    return box[0].start()
+    return {"label": "yes" if np.frombuffer(hear()[-2:], "<i2")[0] == 7 else "no"}
 
 
 def log(folder):
@@ -85,7 +77,7 @@ def same_when_measured_again(folder):
 
 def test_a_stream_is_answered_and_scored(items, running):
     run = running("run", "study.toml", "-o", "out")
-    robot = listener(run.links()["me"], think=0.02)
+    robot = Robot(run.links()["me"], listener, think=0.02).start()
     code, out, err = run.end()
     assert code == 0, err
     assert robot.failure is None
@@ -108,11 +100,9 @@ def test_a_stream_is_answered_and_scored(items, running):
 
 def test_kills_lose_no_answer_and_nothing_is_asked_twice(items, running):
     run = running("run", "study.toml", "-o", "out")
-    robot = listener(run.links()["me"], think=0.05)
+    robot = Robot(run.links()["me"], listener, think=0.05).start()
     for number in (3, 6, 9):
-        while len(robot.given) < number:
-            assert robot.failure is None, robot.failure
-            time.sleep(0.01)
+        robot.wait_for(number)
         run.kill()
         run = running("run", "study.toml", "-o", "out", "--resume")
     code, _, err = run.end()
@@ -126,16 +116,15 @@ def test_kills_lose_no_answer_and_nothing_is_asked_twice(items, running):
 
 def test_stop_on_the_page_ends_the_run_and_resume_goes_on(items, running):
     run = running("run", "study.toml", "-o", "out")
-    first = listener(run.links()["me"])
     told = iter(range(100))
-    hear = first.decide
-    first.decide = lambda question: hear(question) if next(told) < 6 else None
+    first = Robot(run.links()["me"], lambda *q: listener(*q) if next(told) < 6 else None).start()
     code, _, err = run.end()
     assert code == 3
     assert "the person has stopped" in err
     assert "--resume" in err
+    assert len(first.given) == 6
     run = running("run", "study.toml", "-o", "out", "--resume")
-    listener(run.links()["me"])
+    Robot(run.links()["me"], listener).start()
     code, _, err = run.end()
     assert code == 0, err
     assert len([e for e in log(items / "out") if e["event"] == "answer"]) == 13
@@ -145,7 +134,7 @@ def test_stop_on_the_page_ends_the_run_and_resume_goes_on(items, running):
 def test_another_seed_is_answered_from_what_was_answered(items, running):
     Path("study.toml").write_text(STUDY.replace("bootstrap = 4", "bootstrap = 4\nseeds = 2"))
     run = running("run", "study.toml", "-o", "out")
-    robot = listener(run.links()["me"])
+    robot = Robot(run.links()["me"], listener).start()
     assert run.end()[0] == 0
     with Store(items / "out" / "answers.sqlite") as store:
         keys = [row.key for row in store.answers()]
@@ -159,9 +148,9 @@ def test_people_who_disagree_are_joined_by_another(items, running):
     Path("study.toml").write_text(people)
     run = running("run", "study.toml", "-o", "out")
     links = run.links(3)
-    listener(links["ann"])
-    Robot(links["bob"], lambda _: {"label": "yes"}).start()
-    listener(links["cid"])
+    for name in ("ann", "cid"):
+        Robot(links[name], listener).start()
+    Robot(links["bob"], lambda *_: {"label": "yes"}).start()
     code, _, err = run.end()
     assert code == 0, err
     answers = [e for e in log(items / "out") if e["event"] == "answer"]
@@ -174,9 +163,8 @@ def test_people_who_disagree_are_joined_by_another(items, running):
 @pytest.mark.long
 def test_who_refuses_gives_no_label(items, running):
     run = running("run", "study.toml", "-o", "out")
-    box = listener(run.links()["me"])
-    hear, told = box.decide, iter(range(100))
-    box.decide = lambda q: hear(q) if next(told) < 4 else {"refusal": "cannot tell"}
+    told, refusal = iter(range(100)), {"refusal": "cannot tell"}
+    Robot(run.links()["me"], lambda *q: listener(*q) if next(told) < 4 else refusal).start()
     assert run.end()[0] == 0
     answers = [e for e in log(items / "out") if e["event"] == "answer"]
     assert [e.get("label") is None for e in answers].count(True) == 9
@@ -238,7 +226,7 @@ def texts(tmp_path, monkeypatch):
     return tmp_path
 
 
-def translator(question):
+def translator(question, _):
     """Somebody who knows the words, and leaves what is right as it is."""
     right = " ".join(SENTENCES[word] for word in question["source"].split())
     if question["kind"] == "verdict" and question["output"] == right:
@@ -310,14 +298,13 @@ def test_regions_of_recordings_are_corrected(tmp_path, monkeypatch, running):
         turn = "SPEAKER {} 1 0 {} <NA> <NA> x <NA> <NA>\n"
         Path(f"{side}.rttm").write_text("".join(turn.format(name, end) for name in "abcd"))
     for name in "abcd":
-        write_sound(f"{name}.wav", 0, 8000 * 6)
+        write_sound(f"{name}.wav", np.zeros(8000 * 6))
     Path("study.toml").write_text(MEETINGS)
     run = running("run", "study.toml", "-o", "out")
     lengths = []
 
-    def decide(question):
-        _, sound, _ = robot.call("GET", question["sound"])
-        lengths.append((len(sound) - 44) / 16000)
+    def decide(question, hear):
+        lengths.append((len(hear()) - 44) / 16000)
         first, last = question["base"], question["base"] + question["length"]
         end = min(last, 4.0)
         return {"label": f"{first:g} {end:g} x" if end > first else ""}

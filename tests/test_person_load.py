@@ -2,35 +2,55 @@
 was acknowledged is lost, and no question is asked again. How fast it is says the benchmark.
 """
 
+import json
 import random
 import subprocess
-import threading
 import time
 from collections import Counter
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 
-from browser import chromium, missing
-from robots import Robot, questions, running
+from browser import chromium, require
+from robots import Robot, questions
 from truecost.person.store import Store
 from truecost.person.web import Settings, serve
 
+RUN = """
+import json, os, sys, time
+from truecost.person.store import Asked, Store
+from truecost.person.web import Settings, serve
+path, log, people, batches, size = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
+names = [f"person {k}" for k in range(people)]
+settings = Settings(classes=("seven", "other"), live=True)
+with Store(path) as store, serve(path, settings, people=names) as page, open(log, "a+") as file:
+    page.announce()
+    file.seek(0)
+    lines = file.read().splitlines(keepends=True)
+    learnt = {json.loads(line)[0] for line in lines if line.endswith("\\n")}
+    for batch in range(batches):
+        keys = [f"{batch} {k}" for k in range(size)]
+        store.put([Asked(key=key, kind="classes", batch=batch) for key in keys])
+        while store.open_in(batch):
+            time.sleep(0.01)
+        for key in keys:
+            store.take(key)
+            if key not in learnt:
+                (row,) = store.answers(key)
+                file.write(json.dumps([key, row.person, row.label]) + "\\n")
+                file.flush()
+                os.fsync(file.fileno())
+    store.set_meta(state="done")
+    time.sleep(3)
+"""
 
-def working(robots, **how):
-    """Threads in which robots answer; what went wrong is in `faults`."""
-    faults = []
 
-    def work(robot):
-        try:
-            robot.work(**how)
-        except Exception as error:
-            faults.append(repr(error))
-
-    threads = [threading.Thread(target=work, args=(robot,)) for robot in robots]
-    for thread in threads:
-        thread.start()
-    return threads, faults
+def wait_for(robots):
+    """Until all of them are done, without a fault."""
+    for robot in robots:
+        robot.thread.join()
+    assert [robot.failure for robot in robots if robot.failure] == []
 
 
 def check(path, robots):
@@ -40,7 +60,7 @@ def check(path, robots):
         owners = {one.pid: (one.key, one.person) for one in store.presentations()}
         progress = store.progress()
     kept = {(row.pid, row.label) for row in rows}
-    told = [said for robot in robots for said in robot.acknowledged.values()]
+    told = [said for robot in robots for said in robot.given.values()]
     assert [said for said in told if said not in kept] == []
     assert max(Counter(row.key for row in rows).values()) == 1  # none was asked twice
     assert all(owners[row.pid] == (row.key, row.person) for row in rows)
@@ -57,42 +77,39 @@ def test_many_people_answer_at_once(tmp_path, people, seconds):
     with Store(path) as store:
         store.put(questions(20_000))
     with serve(path, Settings(classes=("seven", "other")), people=names) as page:
-        robots = [Robot(page.links[name], k) for k, name in enumerate(names)]
-        threads, faults = working(robots, until=time.monotonic() + seconds)
-        for thread in threads:
-            thread.join()
-    assert faults == []
+        robots = [Robot(page.links[name], seed=k) for k, name in enumerate(names)]
+        end = time.monotonic() + seconds
+        wait_for([robot.start(until=end) for robot in robots])
     answers = check(path, robots)
-    assert answers == sum(len(robot.acknowledged) for robot in robots) > people
+    assert answers == sum(len(robot.given) for robot in robots) > people
 
 
 @pytest.mark.parametrize(
     ("kills", "batches"), [(3, 12), pytest.param(100, 400, marks=pytest.mark.long)]
 )
-def test_kills_of_server_and_run_lose_nothing(tmp_path, kills, batches):
-    rng = random.Random(0)
-    with running(tmp_path, people=3, batches=batches, size=8) as run:
-        robots = [Robot(link, k) for k, link in enumerate(run.start().values())]
-        threads, faults = working(robots, think=0.02)
-        for _ in range(kills):
-            time.sleep(0.2 + 0.4 * rng.random())
-            assert run.process.poll() is None, "it ended before all kills: give it more batches"
-            run.kill()
-            run.start()
-        for thread in threads:
-            thread.join()
-    assert faults == []
-    assert check(run.store, robots) == batches * 8
-    logged = run.logged()
+def test_kills_of_server_and_run_lose_nothing(tmp_path, running, kills, batches):
+    rng, path, log = random.Random(0), tmp_path / "answers.sqlite", tmp_path / "log.jsonl"
+    start = partial(running, path, log, 3, batches, 8, program=("-c", RUN))
+    run = start()
+    links = run.links(3).values()
+    robots = [Robot(link, think=0.015, seed=k).start() for k, link in enumerate(links)]
+    for _ in range(kills):
+        time.sleep(0.2 + 0.4 * rng.random())
+        assert run.process.poll() is None, "it ended before all kills: give it more batches"
+        run.kill()
+        run = start()
+        run.links(3)
+    wait_for(robots)
+    assert check(path, robots) == batches * 8
+    logged = [tuple(json.loads(line)) for line in log.read_text().splitlines()]
     assert len({key for key, _, _ in logged}) == len(logged) == batches * 8  # learnt from once
-    with Store(run.store) as store:
+    with Store(path) as store:
         assert {(row.key, row.person, row.label) for row in store.answers()} == {*logged}
 
 
 @pytest.mark.long
 def test_kills_of_the_browser_lose_nothing(tmp_path):
-    if [name for name in missing() if not name.startswith("axe")]:
-        pytest.skip("no browser tests: " + "; ".join(missing()))
+    require()
     from playwright.sync_api import sync_playwright
 
     path, told = tmp_path / "answers.sqlite", 0

@@ -9,7 +9,8 @@ from itertools import pairwise
 
 import pytest
 
-from answered import PAINTED, answering, check_view, press, says, shown, until
+from answered import answering, check_view, press, says
+from browser import PAINTED, shown, until
 from robots import clip
 from truecost.person.store import Asked
 from truecost.person.web import Settings, serve

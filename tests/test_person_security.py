@@ -92,7 +92,7 @@ def enter(robot, **headers):
 
 
 def test_a_link_is_used_up_by_entering_and_not_by_a_look(page):
-    visitor = Robot.outside(page.links["me"])
+    visitor = Robot(page.links["me"], inside=False)
     for _ in range(2):
         assert visitor.call("GET", f"/start?{visitor.address.query}")[0] == 200
     assert enter(visitor)[0] == 303
@@ -101,14 +101,14 @@ def test_a_link_is_used_up_by_entering_and_not_by_a_look(page):
 
 
 def test_the_form_of_a_link_shows_nothing_but_a_token(page):
-    visitor = Robot.outside(page.links["me"])
+    visitor = Robot(page.links["me"], inside=False)
     _, shown, _ = visitor.call("GET", f"/start?{visitor.address.query}%22%3E%3Cb%3E")
     assert visitor.address.query.partition("=")[2].encode() in shown
     assert b"<b>" not in shown
 
 
 def test_the_cookie_is_strict_hidden_from_scripts_and_named_after_the_store(path, page):
-    cookie = enter(Robot.outside(page.links["me"]))[2]
+    cookie = enter(Robot(page.links["me"], inside=False))[2]
     assert {"HttpOnly", "SameSite=strict", "Path=/"} <= {*cookie.split("; ")}
     with Store(path) as store:
         assert cookie.startswith(f"truecost-{store.meta('id')}=")
@@ -469,7 +469,7 @@ def test_with_a_certificate_the_page_is_encrypted(tmp_path, path):
         assert page.links["me"].startswith("https://localhost:")
         place, query = page.address.split("/")[2].split(":"), page.links["me"].partition("?")[2]
         trusted = ssl.create_default_context(cafile=cert)
-        robot = Robot.outside(page.links["me"])
+        robot = Robot(page.links["me"], inside=False)
         robot.connection = http.client.HTTPSConnection(*place, context=trusted)
         headers = {"content-type": FORM, "connection": "close"}
         code, _, cookie = robot.call("POST", "/start", query, headers)
@@ -481,7 +481,7 @@ def test_behind_a_proxy_only_its_name_is_right(path):
     with serve(path, SETTINGS, proxy="https://answer.example.org/") as page, Store(path) as store:
         assert page.links["me"].startswith("https://answer.example.org/start?token=")
         query = page.links["me"].partition("?")[2]
-        robot = Robot.outside(f"http://127.0.0.1:{store.meta('port')}/start?{query}")
+        robot = Robot(f"http://127.0.0.1:{store.meta('port')}/start?{query}", inside=False)
         assert enter(robot)[0] == 421
         code, _, cookie = enter(robot, host="answer.example.org")
         assert (code, "Secure" in cookie) == (303, True)

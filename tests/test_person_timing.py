@@ -12,7 +12,7 @@ from truecost.errors import InputError, UsageError
 from truecost.formats.events import read_events
 from truecost.learning.system import Batch, Question
 from truecost.person.expert import LiveExpert, LivePerson
-from truecost.person.places import STORE
+from truecost.person.records import STORE
 from truecost.person.store import Asked, Event, Given, Store
 from truecost.person.timing import TimingTable, retimed
 from truecost.person.views import View

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robot import Robot
+from robots import Robot
 from truecost import cli
 from truecost.errors import UsageError
 from truecost.learning.source import Source

@@ -123,7 +123,7 @@ def _wait(place: Path, how: dict[str, Any]) -> None:
 
 def _of_folder(place: Path, how: dict[str, Any], kept: Kept) -> None:
     """What is asked of answers that there are."""
-    from truecost.person.places import STORE
+    from truecost.person.records import STORE
     from truecost.person.seconds import Timing
     from truecost.person.store import Store
 

@@ -13,9 +13,9 @@ from truecost.errors import UsageError
 from truecost.learning.options import ExpertTable
 from truecost.options import defaults_of
 from truecost.person.options import AnnotateTable
+from truecost.person.records import STORE
 from truecost.person.store import Store
 
-STORE = "answers.sqlite"
 LIST = "list"  # what the store notes of its list
 
 

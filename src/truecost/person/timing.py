@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from truecost.errors import InputError, UsageError, first_five
 from truecost.options import Option, PartialTable
-from truecost.person.places import STORE
+from truecost.person.records import STORE
 from truecost.person.seconds import Timing
 
 if TYPE_CHECKING:
