@@ -14,6 +14,8 @@ from truecost import cli
 from truecost.core.costs import NOT_BY_HAND
 from truecost.errors import UsageError
 from truecost.learning.log import Event, LogWriter
+from truecost.pictures.picture import Axis
+from truecost.pictures.scales import tick_text
 from truecost.prices import Prices
 from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.reading import read_online
@@ -273,3 +275,21 @@ def test_a_limit_in_a_currency_is_no_share():
     assert gate.bound_in(" EUR") == "<= 1500 EUR"
     with pytest.raises(UsageError, match="is a share"):
         gate.check_size("percent")
+
+
+def test_the_name_of_a_currency_is_text_on_the_page_wherever_it_stands(files, tmp_path):
+    name = '"><b>&,x'
+    found = tc.compare(
+        files, type="llr", id="trial", measures="total_cost,cost_misses",
+        prices={"miss": 300, "false_alarm": 200, "currency": name},
+    )  # fmt: skip
+    found.save(tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert name not in page
+    assert "<b>&" not in page
+
+
+def test_ticks_are_amounts_and_places_have_the_currency():
+    axis = Axis(label="total_cost", scale=" EUR")
+    assert tick_text(150.0, axis) == "150"
+    assert axis.place(150.0) == "150 EUR"

@@ -245,7 +245,8 @@ class Laid:
     def by_words(self) -> bool:
         """Whether people put in words, so that more words take them longer."""
         frames = (self.lifelong.offline, self.lifelong.test.effort, self.lifelong.spent)
-        put_in = any(frame.height and frame["words"].sum() for frame in frames)
+        told = (frame["words"] for frame in frames if "words" in frame.columns)
+        put_in = any(words.sum() for words in told)
         return put_in and self.lifelong.kind.name != "classes"
 
     def plan(self, plan: Plan, evidence: Evidence) -> Plan:
