@@ -134,3 +134,14 @@ def test_figures_stand_in_the_currency_and_hold_for_subsets(tmp_path):
     assert {row.shown_in for row in found.estimates} == {"currency EUR"}
     assert len(found.estimates) == 6
     assert all(row.dims["estimator"] == "direct" for row in found.estimates)
+
+
+def test_the_page_draws_amounts_apart_from_ratios(tmp_path):
+    path = logged(tmp_path / "log.csv", TRADED)
+    found = tc.score(path, task="abba", prices=PRICES | {"currency": "EUR"}, replicates=100)
+    found.save(tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "What it costs" in page
+    ratios = page.split("B over A, by estimator")[1].split("What it costs")[0]
+    assert "candidate_cost" not in ratios
+    assert "EUR" in page.split("What it costs")[1]
