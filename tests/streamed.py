@@ -17,6 +17,7 @@ COLUMNS = {
     "expert": pl.String,
     "active_seconds": pl.Float64,
     "cpu_seconds": pl.Float64,
+    "gpu_seconds": pl.Float64,
     "stream": pl.String,
     "run": pl.String,
     "set": pl.String,

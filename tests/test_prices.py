@@ -401,7 +401,7 @@ def test_prices_of_other_tasks_are_refused():
         ),
         ({"miss": 1.0}, "a false alarm has no price: --price false_alarm=NUMBER"),
         ({"miss": 1.0, "false_alarm": 1.0, "error": 1.0}, "of errors that it does not make"),
-        ({"miss": 1.0, "false_alarm": 1.0, "gpu": 1.0}, "add gpu_s"),
+        ({"miss": 1.0, "false_alarm": 1.0, "gpu": 1.0}, "log gpu_seconds with predict and"),
         ({"miss": 1.0, "false_alarm": 1.0, "memory": 1.0}, "measure with truecost resources"),
         ({"miss": 1.0, "false_alarm": 1.0, "person": 1.0}, "no annotation was timed"),
         ({"miss": 1.0, "false_alarm": 1.0, "waiting": 1.0}, "log t with query and answer events"),
@@ -483,8 +483,12 @@ def test_a_subset_has_no_share_of_what_was_measured_once():
     at = replace(at, frame=at.frame.with_columns(half=np.arange(10) % 2))
     chosen = tc.Application(prices=Prices(miss=1.0, false_alarm=1.0, cpu=1.0))
     rows = tc.score_system(at, tc.Scoring(chosen, COSTS[:3], plan=PLAN, subsets=("half",)))
-    told = {row.measure for row in rows if "subset" in row.dims}
-    assert told == {"cost_misses", "cost_false_alarms"}
+    told = {row.measure: row for row in rows if row.dims.get("subset") == "half=0"}
+    assert told["total_cost"].value is None
+    why = "undefined: CPU of the whole: the share of a subset is not known"
+    assert told["total_cost"].reason == why
+    assert told["cost_misses"].value is not None
+    assert "total_cost" not in {r.measure for r in rows if r.value is None and not r.reason}
 
 
 # The picture

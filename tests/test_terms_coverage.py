@@ -1,4 +1,4 @@
-"""How often intervals of term searches hold the truth, in simulated evaluations.
+"""How often the default intervals of term searches hold the truth, in simulated evaluations.
 
 Queries (and documents) are drawn from a world in which some are harder than others; the truth is
 that of very many of them.
@@ -41,7 +41,7 @@ def evaluation(rng, queries, documents):
 def values(search, resample, replicates=2):
     measures = ("atwv", "mtwv", "p_miss", "cnxe", "min_cnxe")
     plan, how = tc.Plan(replicates, seed=0), TermsScoring(resample=resample)
-    return score(search, tc.Scoring(APPLICATION, measures, plan, method="percentile", choices=how))
+    return score(search, tc.Scoring(APPLICATION, measures, plan, choices=how))
 
 
 @pytest.mark.parametrize(

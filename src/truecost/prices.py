@@ -14,6 +14,7 @@ COSTS = (  # the measures that take prices, what all costs first
     *("total_cost", "cost_misses", "cost_false_alarms", "cost_errors"),
     *("cost_person", "cost_computing", "cost_waiting"),
 )
+CANDIDATE = ("candidate_cost", "break_even_miss")  # AB/BA: against the deployed model
 
 
 def _price(of: str, *measures: str) -> Option:
@@ -31,8 +32,10 @@ class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     __table__: ClassVar[str] = "prices"
     __entry_of__: ClassVar[str] = "price"
 
-    miss: Annotated[float | None, _price("a missed target", "cost_misses")] = None
-    false_alarm: Annotated[float | None, _price("a false alarm", "cost_false_alarms")] = None
+    miss: Annotated[float | None, _price("a missed target", "cost_misses", *CANDIDATE)] = None
+    false_alarm: Annotated[
+        float | None, _price("a false alarm", "cost_false_alarms", *CANDIDATE)
+    ] = None
     error: Annotated[
         float | None,
         _price(
@@ -46,7 +49,7 @@ class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         float | None, _price("an hour of the person", "cost_person", "imlm_money")
     ] = None
     cpu: Annotated[float | None, _price("an hour of CPU", "cost_computing", "imlm_money")] = None
-    gpu: Annotated[float | None, _price("an hour of GPU", "cost_computing")] = None
+    gpu: Annotated[float | None, _price("an hour of GPU", "cost_computing", "imlm_money")] = None
     memory: Annotated[
         float | None, _price("a GB of memory (peak, 1e9 bytes) for an hour", "cost_computing")
     ] = None
@@ -57,7 +60,7 @@ class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         str | None,
         Option(
             "Name of the currency, shown beside figures.",
-            needs={"measure": (*COSTS, "imlm_money")},
+            needs={"measure": (*COSTS, *CANDIDATE, "imlm_money")},
         ),
     ] = None
 

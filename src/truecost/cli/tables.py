@@ -13,6 +13,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from truecost.core.costs import NOT_BY_HAND
 from truecost.core.digits import dims_of, items_of, percent, units_shown
 from truecost.core.flags import marks
 from truecost.core.results import HELD, Row, figures, shown_value
@@ -296,6 +297,8 @@ def note_of(row: Row) -> str:
 
 def marks_of(row: Row) -> list[str]:
     """Why a row has no value, or what is special about it."""
+    if row.reason == NOT_BY_HAND:
+        return [row.reason, *marks(row.flags)]
     if row.reason and (row.value is None or row.reason == HELD):
         return [row.reason.removeprefix("undefined: ")]
     return marks(row.flags)

@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from truecost.cli.options import Output
 from truecost.cli.tables import ABOVE, Columns, dim_cells, dims_shown, layout_of, parts_of, values
-from truecost.core.digits import ShownIn, between, figure, scale_of, signed
+from truecost.core.digits import between, figure, scale_of, signed
 from truecost.core.flags import marks
 from truecost.core.results import Comparison, Row, Standing, figures
 from truecost.errors import UsageError, counted, message, visible
@@ -267,8 +267,7 @@ def plan_table(rows: Sequence[Mapping[str, object]]) -> list[Columns]:
         value = row[key]
         if value is None:
             return ""
-        shown_in: ShownIn = "percent" if row.get("shown_in") else ""
-        scale = scale_of(shown_in, key.endswith("half_width"))
+        scale = scale_of(str(row.get("shown_in", "")), key.endswith("half_width"))
         return figure(value, scale) if isinstance(value, float) else str(value)
 
     keys = ("value", "half_width", "n_units", "wanted_half_width", "units_needed", "more_units")
@@ -307,7 +306,7 @@ def ledger_table(sets: "Sequence[EvaluationSet]") -> Columns:
 def _best_cells(best: "Best", task: str) -> tuple[str, str, str, str]:
     """A measure with what it is about, its best value, of how many systems, and whose it is."""
     try:
-        shown_in: ShownIn = find_of_any_task(best.measure, task).shown_in
+        shown_in: str = find_of_any_task(best.measure, task).shown_in
     except UsageError:  # a measure of another version, or one's own
         shown_in = ""
     label = " ".join([best.measure, *best.dims.values()])

@@ -8,7 +8,7 @@ from the replicates as those of any other measure do; what was measured once for
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import Any
 
@@ -25,6 +25,7 @@ from truecost.prices import COSTS, Prices
 
 TOOK = "took"  # part of the evidence: what was measured once for a whole run
 HOUR = 3600.0  # seconds
+COMPUTING = ("cpu", "gpu")  # what event logs tell the seconds of
 PARTS_OF = {  # the prices that each part of the whole adds up
     "cost_misses": ("miss",),
     "cost_false_alarms": ("false_alarm",),
@@ -179,6 +180,7 @@ def cost_measures(
             task=task,
             total=True,
             steady=name in STEADY,
+            shown_in="currency",
             interval=(intervals or {}).get(name, SMOOTH),
         )
         for name, function in functions.items()
@@ -243,6 +245,19 @@ def no_record(key: str, where: str) -> str:
     )
 
 
+OF_SYSTEM = "resources of the system in a study"
+
+
+def unlogged(key: str) -> str:
+    """Why no event log knows of computing, `cpu` or `gpu`, and how to get it there."""
+    live = " (record_cpu = true in a live run)" if key == "cpu" else ""
+    record = "records of truecost resources" if key == "cpu" else "a record with gpu_s"
+    return (
+        f"no {key.upper()} was recorded, so that it would cost nothing: log {key}_seconds with "
+        f"predict and adapt events{live}, or name {record} ({OF_SYSTEM})"
+    )
+
+
 def refuse_unmeasured(
     measures: Sequence[Measure], prices: Prices, name: str, lacking: Mapping[str, str]
 ) -> None:
@@ -263,10 +278,40 @@ def refuse_unmeasured(
 def without_shared(
     measures: Sequence[Measure], prices: Prices, once: Sequence[str] = ONCE
 ) -> list[Measure]:
-    """The measures of a subset: nobody knows its share of what was measured once for the whole."""
-    shared = {key for key in once if key in prices.amounts}
-    lost = {name for name, keys in PARTS_OF.items() if shared & {*keys}}
-    return [m for m in measures if m.name not in lost and not (shared and m.name == "total_cost")]
+    """The measures of a subset: undefined, with the reason, where they add up what was measured
+    once for the whole (`once`), of which nobody knows its share.
+    """
+    shared = [key for key in once if key in prices.amounts]
+    said = f"{' and '.join(map(_noun, shared))} of the whole: the share of a subset is not known"
+    lost = {name for name, keys in PARTS_OF.items() if {*shared} & {*keys}}
+    lost |= {"total_cost"} if shared else set()
+    return [
+        replace(m, function=_unknown, undefined=said) if m.name in lost else m for m in measures
+    ]
+
+
+def _noun(key: str) -> str:
+    """What has a price by the hour: `the person's time`, `CPU`."""
+    return {"person": "the person's time", "cpu": "CPU", "gpu": "GPU"}.get(key, key)
+
+
+def _unknown(totals: Totals, _: Application, **_how: Any) -> Result:
+    """A figure that nobody knows."""
+    return np.full(totals.block.count, np.nan), NONE
+
+
+NOT_BY_HAND = (
+    "no naive baseline of a person who does everything: no answer was timed, and no seconds of an "
+    "item are stated"
+)
+
+
+def without_hand(row: Estimate) -> Estimate:
+    """A row that says so where nobody knows what a person takes who does everything."""
+    asked = row.measure == "total_cost" and "person" in row.parameters.get("prices", {})
+    if not asked or row.value is None or row.reason or "by_hand" in row.counts:
+        return row
+    return msgspec.structs.replace(row, reason=NOT_BY_HAND)
 
 
 def break_evens(pairs: Iterable[tuple[Estimate, Estimate]]) -> Iterator[Estimate]:
@@ -279,13 +324,13 @@ def break_evens(pairs: Iterable[tuple[Estimate, Estimate]]) -> Iterator[Estimate
         for name, (key, part) in BREAK_EVEN.items() if measure == "total_cost" else ():
             price = wholes[0].parameters.get("prices", {}).get(key)
             if price and (parts := known.get((part, *dims))) is not None:
-                yield _break_even(name, price, wholes, parts)
+                yield break_even(name, price, wholes, parts)
 
 
 Pair = tuple[Estimate, Estimate]  # of a system and its baseline
 
 
-def _break_even(name: str, price: float, wholes: Pair, parts: Pair) -> Estimate:
+def break_even(name: str, price: float, wholes: Pair, parts: Pair) -> Estimate:
     """The price p at which the difference of the wholes, rest + p amount, is 0.
 
     A replicate in which the other system has more of it turns the other way: it counts as beyond

@@ -14,10 +14,20 @@ if TYPE_CHECKING:
     from truecost.core.results import Kind, Row
 
 
-ShownIn = Literal["", "percent"]
-Scale = Literal["", "%", "pp"]  # pp: percentage points
+ShownIn = Literal["", "percent", "currency"]  # of a measure; of a row `currency EUR`
+Scale = str  # % of a share, pp (percentage points), or what stands behind a figure: " EUR"
 FEW_ERRORS = 10  # fewer say little of a rate
-SIGN: dict[Scale, str] = {"%": "%", "pp": " pp"}
+SIGN = {"%": "%", "pp": " pp"}  # of shares
+
+
+def factor_of(scale: Scale) -> int:
+    """By how much a figure is larger as readers see it."""
+    return 100 if scale in SIGN else 1
+
+
+def sign_of(scale: Scale) -> str:
+    """What stands behind a figure."""
+    return SIGN.get(scale, scale)
 
 
 def percent(share: float) -> str:
@@ -29,17 +39,20 @@ def figure(value: float | None, scale: Scale = "") -> str:
     """A number with four significant digits; near 1 with as many as tell it from 1.
 
     The scale "%" is that of a share that is shown in percent, "pp" of a difference of such, in
-    percentage points.
+    percentage points; any other one stands behind the figure as it is.
 
     Examples
     --------
     >>> from truecost.core.digits import figure
     >>> figure(0.12345), figure(0.12345, "%"), figure(-0.012345, "pp"), figure(0.999999, "%")
     ('0.1235', '12.35%', '-1.234 pp', '99.9999%')
+    >>> figure(1240, " EUR")
+    '1240 EUR'
     """
     if value is None:
         return "undefined"
-    return f"{_digits(100 * value, 100, value)}{SIGN[scale]}" if scale else _digits(value, 1, value)
+    factor = factor_of(scale)
+    return f"{_digits(factor * value, factor, value)}{sign_of(scale)}"
 
 
 def _digits(value: float, one: int, share: float) -> str:
@@ -66,10 +79,11 @@ def between(lower: float | None, upper: float | None, scale: Scale = "") -> str:
 
 
 def bracketed(lower: str, upper: str, scale: Scale) -> str:
-    """Two ends in brackets; percentage points are named once, behind them."""
-    if scale != "pp":
+    """Two ends in brackets; percentage points and currencies are named once, behind them."""
+    if scale in ("", "%"):
         return f"[{lower}, {upper}]"
-    return f"[{lower.removesuffix(' pp')}, {upper.removesuffix(' pp')}] pp"
+    sign = sign_of(scale)
+    return f"[{lower.removesuffix(sign)}, {upper.removesuffix(sign)}]{sign}"
 
 
 def uncertain(
@@ -91,7 +105,7 @@ def uncertain(
     >>> uncertain(0.509744, 0.38377, 0.63936), uncertain(-0.0123, -0.0345, 0.0101, "pp")
     (('0.51', '[0.38, 0.64]'), ('-1.2 pp', '[-3.5, 1.0] pp'))
     """
-    factor = 100.0 if scale else 1.0
+    factor = factor_of(scale)
     ends = [factor * end for end in (lower, upper) if end is not None]
     half = (ends[1] - ends[0]) / 2 if len(ends) == 2 else 0.0
     if value is None or half <= 0 or not math.isfinite(half):
@@ -99,15 +113,22 @@ def uncertain(
     places = max(0, 1 - math.floor(math.log10(half)))
     shown, low, high = (f"{round(n, places) + 0.0:.{places}f}" for n in (factor * value, *ends))
     plus = "+" if sign and float(shown) > 0 else ""
-    mark = SIGN.get(scale, "")
+    mark = sign_of(scale)
     return f"{plus}{shown}{mark}", bracketed(f"{low}{mark}", f"{high}{mark}", scale)
 
 
-def scale_of(shown_in: ShownIn, difference: bool = False) -> Scale:
-    """How readers see figures that are shown in percent, say, or differences between them."""
-    if not shown_in:
-        return ""
-    return "pp" if difference else "%"
+def scale_of(shown_in: str, difference: bool = False) -> Scale:
+    """How readers see figures that are shown in percent, say, or differences between them.
+
+    Examples
+    --------
+    >>> from truecost.core.digits import scale_of
+    >>> scale_of("percent"), scale_of("percent", difference=True), scale_of("currency EUR")
+    ('%', 'pp', ' EUR')
+    """
+    if shown_in == "percent":
+        return "pp" if difference else "%"
+    return shown_in.removeprefix("currency")  # of a measure it has no name
 
 
 def width(text: str) -> int:

@@ -218,7 +218,7 @@ class Setting:
             units_by_factor=units if len(units) > 1 else {},
             n_trials=self.context.n_trials,
             item=self.context.item,
-            shown_in=measure.shown_in,
+            shown_in=_shown_in(measure, self.application),
             counts={**self._counts(measure), **_extras(point, drawn)},
             rates=found.support.rates,
             threshold=self.context.thresholds.get(measure.name),
@@ -277,6 +277,16 @@ class Setting:
             f"truecost:{__version__}",
         ]
         return "|".join(filter(None, said))
+
+
+def _shown_in(measure: Measure, application: Application) -> str:
+    """How readers see the figures of a measure; of amounts of money with the name of the currency,
+    where it is known.
+    """
+    if measure.shown_in != "currency":
+        return measure.shown_in
+    name = application.prices.currency
+    return f"currency {name}" if name else ""
 
 
 def _naive(found: Values) -> bool:

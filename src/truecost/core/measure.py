@@ -199,7 +199,7 @@ class Measure:
     steady : bool
         Whether it may be the same in every replicate and nothing be odd: what is planned, or was
         measured once.
-    shown_in : {"", "percent"}
+    shown_in : {"", "percent", "currency"}
         How readers see it: a share in percent, say (values stay shares).
     open : bool
         Whether an option says its parameter: lists show its name alone.

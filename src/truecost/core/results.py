@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 import numpy as np
 
-from truecost.core.digits import Scale, ShownIn, bracketed, figure, scale_of, signed
+from truecost.core.digits import Scale, bracketed, figure, scale_of, signed
 from truecost.core.subsets import Floats, LeftOut
 from truecost.errors import UsageError
 from truecost.names import Ends
@@ -73,8 +73,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     n_trials, item : int, str
         Trials scored, one with a soft label once; what they are in the singular: `trial`, or
         `utterance`, `sentence`, `recording`.
-    shown_in : {"", "percent"}
-        How readers see the figures: shares in percent, say; the figures here stay shares.
+    shown_in : str
+        How readers see the figures: `percent` of shares (here they stay shares), `currency EUR`.
     counts : dict of str to float
         `nontargets` and `targets`, or `class NAME` for each class (where any of several annotators
         may be right, the trials that accept it); `annotators_per_trial`, and `several_accepted` or
@@ -93,7 +93,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     n_replicates, n_undefined : int
         Replicates drawn, and those in which the measure is undefined (left out of the interval).
     reason : str or None
-        Why the value or an end of the interval is None.
+        Why the value or an end of the interval is None, or which naive baseline is not known.
     flags : tuple of str
         What a reader should beware of:
 
@@ -155,7 +155,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     units_by_factor: dict[str, int] = msgspec.field(default_factory=dict)
     n_trials: int
     item: str = msgspec.field(default="trial")
-    shown_in: ShownIn = msgspec.field(default="")
+    shown_in: str = msgspec.field(default="")
     counts: dict[str, float] = msgspec.field(default_factory=dict)
     rates: tuple[Kind, ...] = ()
     threshold: float | None = None
@@ -268,7 +268,7 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         wanted = self.half_width / 2 if half_width is None else half_width
         if wanted <= 0 or (half_width is not None and not math.isfinite(half_width)):
             raise UsageError(f"--half-width is {wanted:g}: it must be a finite number above 0")
-        if self.shown_in and half_width is not None and half_width >= 1:
+        if self.shown_in == "percent" and half_width is not None and half_width >= 1:
             raise UsageError(
                 f"--half-width of {self.label} is a share, and {half_width:g} is "
                 f"{figure(half_width, 'pp')}: did you mean {half_width / 100:g}?"
@@ -389,7 +389,7 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     difference_upper: float | None = None
     verdict: str = "first"
     alone: bool = False
-    shown_in: ShownIn = ""
+    shown_in: str = ""
 
     @property
     def scale(self) -> Scale:

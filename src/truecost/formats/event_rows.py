@@ -28,7 +28,7 @@ WORDS = {  # columns that hold one of a few words
     "set": (*SETS, "test", "offline"),  # the last two of a lifelong run
     "verdict": VERDICTS,
 }
-SECONDS = ("active_seconds", "cpu_seconds")
+SECONDS = ("active_seconds", "cpu_seconds", "gpu_seconds")
 AMOUNTS = ("version", "words", "actions")  # whole numbers from 0
 _EVENT, _BATCH, _ID = pl.col("event"), pl.col("batch"), pl.col("id")
 _PREDICT, _ANSWER = _EVENT == "predict", _EVENT == "answer"

@@ -86,6 +86,7 @@ SCHEMA: dict[str, tuple[pl.DataType, str]] = {
     "expert": (pl.String(), "of answer: who answered"),
     "active_seconds": (pl.Float64(), "of answer: seconds that the person was busy"),
     "cpu_seconds": (pl.Float64(), "of predict and adapt: seconds of CPU that it took"),
+    "gpu_seconds": (pl.Float64(), "of predict and adapt: seconds of GPU that it took"),
     "stream": (pl.String(), "name of the stream, where there are several"),
     "run": (pl.String(), "name of the run (a seed, say), where there are several"),
     "set": (

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
-from truecost.core.digits import SIGN, figure
+from truecost.core.digits import factor_of, figure, sign_of
 from truecost.core.flags import beware, telling
 from truecost.core.results import Comparison, Row
 from truecost.errors import DOOR, UsageError, checked, plural
@@ -215,7 +215,7 @@ def _precise(end: float | None, gate: Gate, row: Row) -> str:
     short = figure(end, row.scale)
     if end is None or end == gate.limit or figure(gate.limit, row.scale) != short:
         return short
-    return f"{100 * end:.12g}{SIGN[row.scale]}" if row.scale else f"{end!r}"
+    return f"{factor_of(row.scale) * end:.12g}{sign_of(row.scale)}" if row.scale else f"{end!r}"
 
 
 def _too_few(gate: Gate, row: Row, found: Needed) -> str:

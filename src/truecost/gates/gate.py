@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from truecost import names
-from truecost.core.digits import SIGN, Scale, ShownIn
+from truecost.core.digits import Scale, factor_of, sign_of
 from truecost.core.results import Row
 from truecost.errors import UsageError, first_five, near
 from truecost.names import PARTS
@@ -148,9 +148,9 @@ class Gate(
             f"write {other}={number(limit)}"
         )
 
-    def check_size(self, shown_in: ShownIn) -> None:
+    def check_size(self, shown_in: str) -> None:
         """Refuse a limit in percent for a measure whose values are shares, 8 for 8%: UsageError."""
-        if not shown_in or abs(self.limit) <= LARGEST:
+        if shown_in != "percent" or abs(self.limit) <= LARGEST:
             return
         raise UsageError(
             f"gate {self.measure}: {self.key} is a share, and {number(self.limit)} is "
@@ -163,7 +163,7 @@ DIMS = tuple(name for name in names.DIMS if name in Gate.__struct_fields__)
 
 def number(limit: float, scale: Scale = "") -> str:
     """A limit as it was written, or in percent, with all the digits that it was given."""
-    return f"{100 * limit:.10g}{SIGN[scale]}" if scale else f"{limit:.10g}"
+    return f"{factor_of(scale) * limit:.10g}{sign_of(scale)}"
 
 
 def _choices(baseline: str | None) -> str:

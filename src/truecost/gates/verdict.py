@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from truecost.core.digits import Scale, ShownIn, figure, scale_of
+from truecost.core.digits import Scale, figure, scale_of
 from truecost.core.results import figures
 from truecost.errors import InputError, UsageError, near
 from truecost.formats.opening import read_toml
@@ -188,7 +188,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     units_needed: int | None = None
     reason: str | None = None
     flags: tuple[str, ...] = ()
-    shown_in: ShownIn = ""
+    shown_in: str = ""
     signature: str
 
     @property

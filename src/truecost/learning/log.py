@@ -27,7 +27,7 @@ import msgspec
 
 from truecost.errors import InputError, UsageError, counted
 
-FREE = ("t", "cpu_seconds")  # may differ when a run does everything again
+FREE = ("t", "cpu_seconds", "gpu_seconds")  # may differ when a run does everything again
 
 
 class Event(
@@ -49,6 +49,7 @@ class Event(
     expert: str | None = None
     active_seconds: float | None = None
     cpu_seconds: float | None = None
+    gpu_seconds: float | None = None
     stream: str | None = None
     run: str | None = None
     set: str | None = None
@@ -231,8 +232,8 @@ class LogWriter:
         Raises
         ------
         InputError
-            When a recorded event differs in more than `t` and `cpu_seconds`; when a number is not
-            finite; when the file cannot be written.
+            When a recorded event differs in more than `t` and seconds of computing; when a number
+            is not finite; when the file cannot be written.
         """
         new = list(events)
         if self.replaying:

@@ -15,7 +15,8 @@ answer without label, and the system does not get to know.
 it is the latest of an item that has arrived (0 before the first), otherwise the seconds that the
 person has been active.
 `cpu_seconds` is written when asked for: the CPU time of this process for a prediction in equal
-shares on its items, that of asking and adapting on the event `adapt`.
+shares on its items, that of asking and adapting on the event `adapt`. Nothing here knows of a GPU:
+`gpu_seconds` are for logs of others.
 """
 
 import math

@@ -39,7 +39,7 @@ def spending(rows: Sequence[Row], *, title: str = "") -> Picture:
     drawn = [r for r in wholes if found[id(r)]]
     needed(drawn, "no total cost stands beside its parts")
     used = [name for name in PARTS_OF if any(name in found[id(r)] for r in drawn)]
-    currency = drawn[0].parameters.get("prices", {}).get("currency", "")
+    scale = drawn[0].scale
     lines, strategy = Rows(("total_cost",), tuple(NAMES[name] for name in used)), ""
     for row in _by_budget(drawn):
         if "budget" in row.dims and (own := row.dims.get("strategy", "")) != strategy:
@@ -47,10 +47,10 @@ def spending(rows: Sequence[Row], *, title: str = "") -> Picture:
             strategy = own
         name = row.dims.get("budget") or row.dims.get("system", "")
         start, parts = 0.0, found[id(row)]
-        y = lines.add(name, figures_of(row), *(figure(parts.get(n, 0.0)) for n in used))
+        y = lines.add(name, figures_of(row), *(figure(parts.get(n, 0.0), scale) for n in used))
         for tone, part in enumerate(used):
             size = parts.get(part, 0.0)
-            said = f"{_whose(row)}: {NAMES[part]} {figure(size)} {currency}".rstrip()
+            said = f"{_whose(row)}: {NAMES[part]} {figure(size, scale)}"
             lines.mark("bar", y, lo=start, hi=start + size, tone=tone, label=said)
             start += size
         lines.estimate(y, row, f"{_whose(row)}, in all")
@@ -62,7 +62,7 @@ def spending(rows: Sequence[Row], *, title: str = "") -> Picture:
     return lines.picture(
         "spending",
         Axis(
-            label=f"total_cost{f' ({currency})' if currency else ''}",
+            label=f"total_cost{f' ({scale.strip()})' if scale else ''}",
             domain=(0.0, span([0.0, high, naive if near else None])[1]),
         ),
         title=title,

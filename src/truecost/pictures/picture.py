@@ -43,7 +43,8 @@ class Axis:
     domain : tuple of float, optional
         Its ends; those of the marks, and a little more, when left out.
     scale : str
-        "%" for shares that are shown in percent, "pp" for differences of such.
+        "%" for shares that are shown in percent, "pp" for differences of such; else what stands
+        behind figures (" EUR").
     ticks : tuple of float
         Where ticks may stand, those that matter most first; round numbers when empty.
     names : tuple of str

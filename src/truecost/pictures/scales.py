@@ -10,7 +10,7 @@ from math import ceil, floor, log10
 import numpy as np
 import numpy.typing as npt
 
-from truecost.core.digits import SIGN
+from truecost.core.digits import SIGN, factor_of
 from truecost.pictures.lettering import NAME, cut, width_of
 from truecost.pictures.picture import LEAST, Axis, Floats
 
@@ -160,7 +160,7 @@ def _steps(low: float, high: float, most: float) -> list[float]:
 
 def tick_text(value: float, axis: Axis) -> str:
     """What is written at a tick: a share in percent, a true minus sign."""
-    shown = 100 * value if axis.scale else value
+    shown = factor_of(axis.scale) * value
     text = f"{shown:.10g}" if abs(shown) > 1e-12 else "0"
     if "e" in text:
         text = f"{shown:.12f}".rstrip("0") if abs(shown) < 1 else f"{shown:.3g}"

@@ -13,6 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
+from truecost.core.digits import SIGN
 from truecost.pictures.frame import STRIP, Frame, Names
 from truecost.pictures.lettering import LINE, NAME, cut, width_of
 from truecost.pictures.look import LIGHT, attributes
@@ -95,9 +96,11 @@ def _path(x: Floats, y: Floats) -> str:
 
 
 def _scale(place: Place) -> str:
-    """An axis for the page's script: its kind, its ends, where they lie, and its scale."""
+    """An axis for the page's script: its kind, its ends, where they lie, and how shares on it are
+    shown.
+    """
     low, high = place.domain
-    kind, scale = place.axis.kind, place.axis.scale
+    kind, scale = place.axis.kind, place.axis.scale if place.axis.scale in SIGN else ""
     return f"{kind},{low:.6g},{high:.6g},{_n(place.start)},{_n(place.end)},{scale}"
 
 

@@ -42,7 +42,7 @@ FACE = Face(
     name="abba",
     title="AB/BA",
     work="truecost.tasks.abba.work:WORK",
-    measures=("truecost.tasks.abba.measures",),
+    measures=("truecost.tasks.abba.measures", "truecost.tasks.abba.spending"),
     map_keys=MAP_KEYS,
     formats=Formats(of="abba", holds="items that two models collected", columns=("collected_by",)),
     data=(
@@ -52,7 +52,7 @@ FACE = Face(
     ),
     tables={"abba": "truecost.tasks.abba.options:AbbaTable"},
     options=("abba",),
-    prices=("false_alarm", "person"),
+    prices=("miss", "false_alarm", "person"),
     interval=("level", "replicates", "seed", "resample", "jobs"),
     words={"resample": ("multinomial", "poisson")},
     shown={"resample": "multinomial where all users are known, poisson otherwise"},

@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 
 from truecost.core.application import Application
-from truecost.core.costs import HOUR, Spent, cost_measures
 from truecost.core.evidence import Totals
-from truecost.core.measure import Array, Floats, Measure, Rate, Result, Rule, Told, one_of, share
+from truecost.core.measure import Array, Floats, Measure, Rate, Result, Rule, Told, one_of
 
 Sums = Callable[[str, str], Array]
 Lean = tuple[Array, Array]  # a residual by arm and other, and where there is one
@@ -257,27 +256,6 @@ def _pooled_rule(statistic: str) -> Rule:
     return Rule(rates=rates, joined="shared")
 
 
-def spending(totals: Totals, _: Application) -> Spent:
-    """False accepts of both arms, as human labels tell them, and hours of labelling; labels that
-    nobody timed at the mean.
-
-    A person who does everything labels every item; rejecting everything loses the true accepts,
-    whose misses no log of accepted items counts.
-    """
-    made: dict[str, Array] = {}
-    with np.errstate(divide="ignore", invalid="ignore"):
-        made["false_alarm"] = np.asarray(human(totals.sums)[1].sum(axis=(-2, -1)))
-    if "labelling" not in totals.evidence.parts:
-        return Spent(made)
-    counts = ((p, n) for p, n in (("collected", "items"), ("collected", "labels")))
-    items, labels = (totals.sums(*of).sum(axis=(-2, -1)) for of in counts)
-    seconds, timed = (totals.sums("labelling", n).sum(axis=(-2, -1)) for n in ("seconds", "timed"))
-    each = share(seconds, timed)
-    person = (seconds + np.where(labels == timed, 0.0, (labels - timed) * each)) / HOUR
-    hand = {"person": items * each / HOUR, "false_alarm": made["false_alarm"]}
-    return Spent({**made, "person": person}, by_hand=hand)
-
-
 _FALSE = [_share(arm, "negative", of="items") for arm in (1, 0)]
 WHOLE = {  # intervals where a human labelled every item: of two rates
     "rrecall:direct": _both_ways("positive"),
@@ -332,5 +310,4 @@ MEASURES = (
         parameter="",
         parse=_column,
     ),
-    *cost_measures("abba", spending, ("collected",), ("false_alarm", "person")),
 )

@@ -10,6 +10,7 @@ from msgspec import structs
 from truecost.core.digits import between, counted, figure
 from truecost.core.results import Row, figures
 from truecost.names import PARTS
+from truecost.pictures.rows import forest
 from truecost.pictures.tables import Table, slot_of, without_empty_columns
 from truecost.report.section import Line, Section, joined
 from truecost.report.sections import chosen_slots, gates, of_each
@@ -32,12 +33,33 @@ MOST_CURVES = 8  # of one plane
 def ratios(story: Story) -> Section:
     """Both ratios by deployment and estimator; a picture a measure."""
     rows = [r for r in story.whole if "variant" not in r.parameters or r.measure == "rmean"]
+    rows = [r for r in rows if not _priced(r)]
     labels = dict.fromkeys(r.label for r in rows)
     found = {label: _cut([r for r in rows if r.label == label]) for label in labels}
     drawings = tuple(pictures.ratios(some, title=n + cut) for n, (some, cut) in found.items())
     estimators = dict.fromkeys(r.dims.get("estimator", "") for r in rows)
     how = "; ".join(f"{name}: {HOW[name]}" for name in estimators if name in HOW)
     return Section("Ratios", f"B over A, by estimator. {how}.", drawings)
+
+
+def _priced(row: Row) -> bool:
+    """Whether a row is an amount in a currency, and no ratio."""
+    return "prices" in row.parameters
+
+
+def in_currency(story: Story) -> Section | None:
+    """What labels and false accepts cost, and the candidate against the deployed model."""
+    found: dict[str, list[Row]] = {}
+    for row in story.whole:
+        if _priced(row) and row.value is not None:
+            found.setdefault(row.label, []).append(without_dims(row, ("estimator",)))
+    if not found:
+        return None
+    text = (
+        "Prices times measured amounts, by human labels. Misses of both models are not known, and "
+        "cancel where the candidate is compared with the deployed model."
+    )
+    return Section("What it costs", text, of_each(forest, found))
 
 
 def _cut(rows: Sequence[Row]) -> tuple[list[Row], str]:
@@ -81,7 +103,8 @@ def machine_against_human(story: Story) -> Section:
 def ratios_by_subset(story: Story) -> Section:
     """Every ratio by subset, of the estimator to trust."""
     drawings = []
-    labels = dict.fromkeys(r.label for r in story.values if "subset" in r.dims)
+    own = [r for r in story.values if "subset" in r.dims and not _priced(r)]
+    labels = dict.fromkeys(r.label for r in own)
     for label, part in product(labels, story.parts):
         rows = [r for r in story.values if r.label == label and part_of(r) == part]
         if rows:
@@ -232,7 +255,7 @@ def pointed_out(story: Story, problems: Sequence["Problem"]) -> list["Problem"]:
 
 PAGE = Page(
     sections=(
-        *(ratios, trade_off, by_threshold, ratios_by_subset, gates),
+        *(ratios, in_currency, trade_off, by_threshold, ratios_by_subset, gates),
         *(what_was_collected, machine_against_human, checks),
     ),
     headline=of_verdict.headline,

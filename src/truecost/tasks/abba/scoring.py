@@ -21,7 +21,6 @@ import numpy as np
 from msgspec import structs
 
 from truecost.core.application import Application
-from truecost.core.costs import asked_costs, refuse_unmeasured
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.flags import raised
 from truecost.core.intervals.smooth import ends as ends_of
@@ -31,8 +30,9 @@ from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring
 from truecost.core.tally import Tally
 from truecost.errors import UsageError, counted, first_five
-from truecost.prices import COSTS, Prices
+from truecost.prices import Prices
 from truecost.task import Dims
+from truecost.tasks.abba import spending
 from truecost.tasks.abba.checks import mix_differs
 from truecost.tasks.abba.counting import (
     Linear,
@@ -46,7 +46,7 @@ from truecost.tasks.abba.counting import (
 )
 from truecost.tasks.abba.measures import DIFFERENT_SIGNS, ESTIMATORS, WHOLE, Lean, ratio
 from truecost.tasks.abba.options import RATIOS, AbbaScoring
-from truecost.tasks.abba.records import ARMS, CELLS, FEW, Array, Deployment, context_of, untimed
+from truecost.tasks.abba.records import ARMS, CELLS, FEW, Array, Deployment, context_of
 from truecost.tasks.measures import suiting
 
 LABELS = {"rrecall": 1, "rfpr": 0}  # the label that each ratio is about
@@ -60,7 +60,7 @@ NEEDS = {  # parts of the evidence that a log need not have
 
 def measures_of(asked: Sequence[str], prices: Prices | None = None) -> list[Measure]:
     """The measures asked for, or rRecall and rFPR, and what all costs where there are prices."""
-    names = asked or (*RATIOS, *asked_costs(prices or Prices()))
+    names = asked or (*RATIOS, *spending.usual(prices or Prices()))
     found = suiting(names, "abba", "AB/BA", lambda m: "collected" in m.parts)
     for name in names:
         ratio_name, _, estimator = name.partition(":")
@@ -103,7 +103,7 @@ def batches(
         raise UsageError("bca intervals are not defined for AB/BA: use the percentile method")
     prices = scoring.application.prices
     measures = measures_of(scoring.measures, prices)
-    refuse_unmeasured(measures, prices, deployment.name, untimed(deployment))
+    spending.refuse(measures, prices, deployment)
     if whole is None:
         estimators = estimators_of(deployment, scoring.chosen(AbbaScoring).estimators)
         _check_parts(deployment, measures)
@@ -114,7 +114,7 @@ def batches(
     chosen = [m for m in chosen if "traffic" not in m.parts or deployment.traffic.exposures]
     plan = plan_of(deployment, scoring.plan)
     batch = partial(Batch, plan=plan, context=context_of(deployment, dims))
-    priced = [place for place, measure in enumerate(chosen) if measure.name in COSTS]
+    priced = [place for place, measure in enumerate(chosen) if "prices" in measure.uses]
     rest = [place for place, measure in enumerate(chosen) if "columns" not in measure.parts]
     rest = [place for place in rest if place not in priced]
     for place, measure in enumerate(chosen):
@@ -127,7 +127,7 @@ def batches(
     if priced:
         yield batch(
             evidence=evidence_of(deployment, plan, machine=False, timed=True),
-            measures=[chosen[place] for place in priced],
+            measures=spending.with_hidden([chosen[place] for place in priced]),
             application=scoring.application,
             places=priced,
             finish=_priced_rows,
@@ -144,8 +144,9 @@ def batches(
 
 
 def _priced_rows(rows: Sequence[Estimate]) -> list[Estimate]:
-    """Rows of what labels and false accepts cost, by human labels."""
-    return [structs.replace(row, dims=placed(row.dims, "direct")) for row in rows]
+    """Rows of what labels, misses and false accepts cost, by human labels."""
+    found = spending.turning(rows)
+    return [structs.replace(row, dims=placed(row.dims, "direct")) for row in found]
 
 
 def _check_parts(deployment: Deployment, measures: Sequence[Measure]) -> None:

@@ -323,7 +323,7 @@ def read_lifelong(
         signatures={part: of_kind.signature(chosen, part) for part in counter.parts},
         problems=tuple(dict.fromkeys((*told.problems, *_problems(told, sets)))),
         no_penalty=_no_penalty(test[2]),
-        spent=spent_of(told.events, told.versions[-1]),
+        spent=spent_of(told.events, told.versions[-1], of_kind.name),
         timing=timing_of(pl.concat(log.frame.select("timing") for log in told.logs)),
     )
 
@@ -351,7 +351,7 @@ def _scored(of: OfSet, counter: Counter) -> Scored:
     effort = no_effort()
     if helped is not None:
         effort = effort_of(helped, outputs, items.right, corrector(counter.kind.name))
-    return Scored(items.times, items.at, items.frame, rows, statistics, effort)
+    return Scored(items.times, items.at, items.frame, rows, statistics, effort, items.right)
 
 
 def _problems(told: Told, sets: Sequence[OfSet]) -> list[str]:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from truecost.core.costs import COMPUTING
 from truecost.formats.event_checks import Finding, check_events, findings
 from truecost.formats.events import EventLog
 
@@ -19,9 +20,10 @@ SAID = {"stream": "of the lifelong set", "test": "of the test set"}
 COLUMNS = (
     *("row", "run", "where", "version", "batch", "t", "id", "event", "phase", "decision"),
     *("label", "part", "expert", "active_seconds", "words", "actions", "verdict", "count"),
-    "cpu_seconds",
+    *("cpu_seconds", "gpu_seconds"),
 )
 PREDICT, ANSWER = pl.col("event") == "predict", pl.col("event") == "answer"
+_SAYS = pl.col("label").is_not_null() | pl.col("verdict").is_not_null()
 _HELP = pl.col("event").is_in(["query", "answer"])
 _OWN = pl.col("where").is_in(["stream", "test"])  # of the sets that are scored
 Rule = tuple[str, pl.DataFrame, str]  # a name, events that break it, what to say with their columns
@@ -45,7 +47,7 @@ def events_of(log: EventLog, run: str | None = None) -> pl.DataFrame:
         *(pl.col(name).cast(pl.String) for name in ("decision", "label", "part", "expert")),
         pl.col("active_seconds", "words", "actions"),
         pl.col("verdict").cast(pl.String),
-        pl.col("count", "cpu_seconds"),
+        pl.col("count", "cpu_seconds", "gpu_seconds"),
     )
 
 
@@ -256,24 +258,40 @@ def experts_of(events: pl.DataFrame) -> tuple[str, ...]:
     return tuple(sorted(helped["expert"].drop_nulls().unique().to_list()))
 
 
-def spent_of(events: pl.DataFrame, last: int) -> pl.DataFrame:
+def spent_of(events: pl.DataFrame, last: int, kind: str) -> pl.DataFrame:
     """What each run took, by `seed`: `seconds` that people were busy away from the test set (null
-    where one answer was not timed), and of `cpu` (null where none was recorded).
+    where one answer was not timed), and of `cpu` and `gpu` (null where none was recorded).
 
-    What earlier versions than the last took on the test set was for scoring alone.
+    Of these seconds those of help that says something are `helped`, of so many `answers` that put
+    in so many `words`. What earlier versions than the last took on the test set was for scoring
+    alone.
     """
     tested = pl.col("where") == "test"
     kept = events.filter(~tested.fill_null(value=False) | (pl.col("version") == last))
     away = ANSWER & ~tested.fill_null(value=False)
-    busy, cpu = pl.col("active_seconds").filter(away), pl.col("cpu_seconds")
+    busy = pl.col("active_seconds").filter(away)
+    help_away = away & pl.col("where").is_in(["stream", "offline"]) & _SAYS
+    computing = {key: pl.col(f"{key}_seconds") for key in COMPUTING}
     return (
         kept.group_by("seed")
         .agg(
             seconds=pl.when(busy.null_count() == 0).then(busy.sum()),
-            cpu=pl.when(cpu.count() > 0).then(cpu.sum()),
+            helped=pl.col("active_seconds").filter(help_away).sum(),
+            answers=help_away.sum().cast(pl.Int64),
+            words=_words(kind).filter(help_away).sum(),
+            **{key: pl.when(of.count() > 0).then(of.sum()) for key, of in computing.items()},
         )
         .sort("seed")
     )
+
+
+def _words(kind: str) -> pl.Expr:
+    """Words that an answer put in: a class is one word, a text says how many it has, a region of
+    speech does not.
+    """
+    of_kind = {"classes": pl.lit(1), "diarization": pl.lit(0)}
+    told = of_kind.get(kind, pl.col("label").str.count_matches(r"\S+"))
+    return pl.coalesce("words", told).fill_null(0).cast(pl.Int64)
 
 
 def offline_of(events: pl.DataFrame, versions: Sequence[int], kind: str) -> pl.DataFrame:
@@ -286,22 +304,17 @@ def offline_of(events: pl.DataFrame, versions: Sequence[int], kind: str) -> pl.D
     away = events.filter(pl.col("where") == "offline")
     # Several rounds make one version: the help with it came before it was adapted.
     made = pl.when(pl.col("event") == "adapt").then(pl.col("version"))
-    says = pl.col("label").is_not_null() | pl.col("verdict").is_not_null()
-    given = away.with_columns(made=made.backward_fill().over("seed")).filter(ANSWER & says)
+    given = away.with_columns(made=made.backward_fill().over("seed")).filter(ANSWER & _SAYS)
     if not given.height:
         return pl.DataFrame()
     first, last = versions[0], versions[-1]
     version = pl.coalesce("made", "version").fill_null(first)
-    # A class is one word; a text says how many it has, but a region of speech does not.
-    words = {"classes": pl.lit(1), "diarization": pl.lit(0)}.get(
-        kind, pl.col("label").str.count_matches(r"\S+")
-    )
     unmeasured = pl.col("active_seconds").is_null().any()
     return (
         given.filter(version <= last)
         .with_columns(
             version=(version.clip(first, last) - first).cast(pl.Int64),
-            words=pl.coalesce("words", words).fill_null(0).cast(pl.Int64),
+            words=_words(kind),
             actions=pl.coalesce("actions", pl.lit(1)).cast(pl.Int64),
         )
         .group_by("seed", "version")

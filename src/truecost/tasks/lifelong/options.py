@@ -204,7 +204,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
             "Seconds that correcting a part takes, where they were not measured.",
             group="Help",
             gt=0,
-            needs={"data": LOGS, "measure": ("msr",), "cost": ("seconds",)},
+            needs={"data": LOGS, "measure": ("msr", "total_cost"), "cost": ("seconds",)},
         ),
     ] = None
     impaired_speakers: Annotated[
@@ -247,7 +247,8 @@ class LifelongScoring:
         Penalise BLEU as the organisers' program of 2020 did: n-grams of the corrections are taken
         from the matches of the adapted output.
     item_seconds : float, optional
-        Seconds that correcting a part of an item takes, for a minimal supervision rate in seconds.
+        Seconds that correcting a part of an item takes, for a minimal supervision rate in seconds,
+        and for what a person costs who does everything.
     cost : {"seconds", "words", "actions", "answers", "cost"}, optional
         What that rate and the learning curve count; the first of cost, words and answers of which
         there are any when left out.

@@ -11,23 +11,25 @@ corrected made strictly wrong, or put in place). All are additive statistics of 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import compress
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.core.costs import HOUR, TOOK
+from truecost.core.costs import COMPUTING, HOUR, TOOK
 from truecost.core.evidence import Evidence
 from truecost.core.factors import Factor
 from truecost.core.measure import Array, Floats
 from truecost.core.tally import Tally
 from truecost.core.weights import Plan
+from truecost.corrections import corrector
 from truecost.errors import UsageError, counted
 from truecost.task import Rows
 from truecost.tasks.lifelong.kinds import Kind
 from truecost.tasks.lifelong.options import LifelongScoring
-from truecost.tasks.lifelong.supervision import CURVE, OFFLINE, STREAM
+from truecost.tasks.lifelong.supervision import BY_HAND, CURVE, OFFLINE, STREAM
 from truecost.tasks.lifelong.supervision import EFFORT as HELP
 
 STATES = ("base", "adapted", "impaired", "corrected")
@@ -49,7 +51,8 @@ class Scored:
     was counted: `item` (row of `items`), `version`, `state` and `seed` (places in versions,
     `STATES` and seeds); `statistics` the sums of each row, (rows,), in each part of the evidence
     (words, ngrams, ...). `effort` is what a person did: `item`, `version`, `seed` and the columns
-    of `EFFORT`; seconds are null where they were not measured.
+    of `EFFORT`; seconds are null where they were not measured. `right` are the right outputs of
+    each item; none where they are not known.
     """
 
     times: tuple[str, ...]
@@ -58,6 +61,7 @@ class Scored:
     rows: pl.DataFrame
     statistics: Mapping[str, Mapping[str, Array]]
     effort: pl.DataFrame
+    right: tuple[tuple[str, ...], ...] = ()
 
     def take(self, mask: npt.NDArray[np.bool_]) -> "Scored":
         """The items of a subset; times and versions stay."""
@@ -78,6 +82,7 @@ class Scored:
             rows=moved(self.rows),
             statistics=statistics,
             effort=moved(self.effort),
+            right=tuple(compress(self.right, mask)),
         )
 
     def has(self, state: str) -> bool:
@@ -121,8 +126,9 @@ class Lifelong(Rows):
         Choices made while reading and counting each part, separated by bars.
     spent : polars.DataFrame
         What each run took in all: `seed`, `seconds` of people away from the test set (null where
-        one answer was not timed) and of `cpu` (null where none was recorded), earlier versions on
-        the test set left out. Empty where no log tells it.
+        one answer was not timed), of it `helped` by `answers` with `words`, and seconds of `cpu`
+        and `gpu` (null where none were recorded), earlier versions on the test set left out. Empty
+        where no log tells it.
     took : mapping of str to float
         The same of all runs, of records: hours of `cpu` and `gpu`, GB-hours of `memory`.
     timing : str
@@ -238,6 +244,14 @@ class Laid:
         put_in = any(f.height and f["words"].sum() for f in frames)
         return "words" if put_in and self.lifelong.kind.name != "classes" else "answers"
 
+    @cached_property
+    def by_words(self) -> bool:
+        """Whether people put in words, so that more words take them longer."""
+        frames = (self.lifelong.offline, self.lifelong.test.effort, self.lifelong.spent)
+        told = (frame["words"] for frame in frames if "words" in frame.columns)
+        put_in = any(words.sum() for words in told)
+        return put_in and self.lifelong.kind.name != "classes"
+
     def plan(self, plan: Plan, evidence: Evidence) -> Plan:
         """The plan of some evidence, with what is not resampled held."""
         items = (self._named, self._streamed) if self.resample in ("", "seed") else ()
@@ -320,16 +334,38 @@ class Laid:
         return Evidence(found, outer=(self.seeds,) if len(self.lifelong.seeds) > 1 else ())
 
     def spending(self, parts: Sequence[str]) -> Evidence:
-        """The errors and the help on the test set, and what each run took beside (`TOOK`)."""
+        """The errors and the help on the test set, what each run took beside (`TOOK`), and what a
+        person does who does everything (`BY_HAND`).
+        """
         spent, runs = self.lifelong.spent, len(self.lifelong.seeds)
         found = {key: np.full(runs, hours / runs) for key, hours in self.lifelong.took.items()}
-        for name in ("seconds", "cpu") if spent.height else ():
-            hours = spent[name].fill_null(0.0).to_numpy() / HOUR
+        for name in ("seconds", "helped", *COMPUTING):
+            hours = spent[name].fill_null(0.0).to_numpy() / HOUR if spent.height else np.zeros(runs)
             found[name] = found.get(name, np.zeros(runs)) + hours
-        found.setdefault("seconds", np.zeros(runs))
+        for name in ("answers", "words"):
+            found[name] = (
+                spent[name].cast(pl.Float64).to_numpy() if spent.height else np.zeros(runs)
+            )
         codes = np.arange(runs, dtype=np.int32)
         took = Tally.count([(self.seeds, codes)], found)
-        return Evidence({**self.test(parts).parts, TOOK: took})
+        return Evidence({**self.test(parts).parts, TOOK: took, **self._by_hand()})
+
+    def _by_hand(self) -> dict[str, Tally]:
+        """Parts and words that correcting an empty output of every test item takes; nothing where
+        it is not known what is right.
+        """
+        scored = self.lifelong.test
+        if not scored.right:
+            return {}
+        by = corrector(self.lifelong.kind.name)
+        whole = [by.parts("", right) for right in scored.right]
+        columns = {"parts": [*map(len, whole)], "words": [sum(p.words for p in of) for of in whole]}
+        last = len(self.lifelong.versions) - 1
+        rows = scored.rows.filter((pl.col("state") == 0) & (pl.col("version") == last))
+        item = rows["item"].to_numpy()
+        counts = {name: np.array(of, np.int64)[item] for name, of in columns.items()}
+        units = self.row_units(rows, self._units(scored, self._named))
+        return {BY_HAND: Tally.count(units, counts)}
 
     def offline(self) -> Evidence:
         """What people did away from the test set, up to each version."""

@@ -10,11 +10,16 @@ import numpy as np
 from msgspec import structs
 
 from truecost.core.costs import (
+    COMPUTING,
     ERRORS,
+    OF_SYSTEM,
     asked_costs,
     no_record,
     refuse_unmeasured,
     refuse_unpriced,
+    unlogged,
+    without_hand,
+    without_shared,
 )
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence
@@ -38,6 +43,7 @@ from truecost.tasks.lifelong.supervision import (
     BASE,
     OF_EFFORT,
     OFFLINE,
+    PRICES,
     TASK,
     Across,
     Errors,
@@ -195,15 +201,11 @@ def lacking(lifelong: Lifelong) -> dict[str, str]:
     found = {}
     if effort["seconds"].null_count() or (spent.height and spent["seconds"].null_count()):
         found["person"] = "some answers were not timed: log active_seconds with answer events"
-    if "cpu" not in lifelong.took and not (spent.height and spent["cpu"].count()):
-        found["cpu"] = (
-            "no CPU was recorded: log cpu_seconds with predict and adapt events (record_cpu = true "
-            "in a live run), or name records of truecost resources (resources of the system in a "
-            "study)"
-        )
-    for key in ("gpu", "memory"):
-        if key not in lifelong.took:
-            found[key] = no_record(key, "resources of the system in a study")
+    for key in COMPUTING:
+        if key not in lifelong.took and not (spent.height and spent[key].count()):
+            found[key] = unlogged(key)
+    if "memory" not in lifelong.took:
+        found["memory"] = no_record("memory", OF_SYSTEM)
     return found
 
 
@@ -213,8 +215,8 @@ def batches(lifelong: Lifelong, scoring: Scoring, dims: Dims, _whole: object) ->
     refuse_without_direction(lifelong)
     refuse_bca(scoring.method, DRAWN_APART)
     if "subset" in dims:
-        whole = ("lifelong_score", *OFFLINES, *COSTS)
-        measures = [m for m in measures if m.name not in whole]
+        measures = [m for m in measures if m.name not in ("lifelong_score", *OFFLINES)]
+        measures = without_shared(measures, scoring.application.prices, PRICES[1:])
     yield from Rows(lifelong, scoring, dims).batches(measures)
 
 
@@ -287,6 +289,7 @@ class Rows:
             costs=costs,
             maximum=how.max_cost or float(np.nanmax(costs, initial=0.0)),
             errors=self.errors,
+            by_words=self.laid.by_words,
         )
 
     @property
@@ -305,6 +308,7 @@ class Rows:
         signature = "|".join([label, *self._choices(measure, policy), rest])
         if not self.laid.resample and row.value is not None:
             row = structs.replace(row, reason=f"{NOTHING_VARIES} {self.lifelong.kind.item}")
+        row = without_hand(row)
         if single(self.lifelong):
             return structs.replace(row, signature=signature)
         dims = {**row.dims, "version": self.lifelong.versions[version]}

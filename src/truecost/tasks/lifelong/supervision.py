@@ -11,6 +11,8 @@ help away from it, up to each version: `answers`, `seconds`, `words`, `actions`.
 to a score here; the penalty of a penalised score is its cost in the unit of the score. Source:
 paper 004, section 2.2.
 
+`by_hand` holds the `parts` and `words` that correcting an empty output of each test item puts in.
+
 `classified` holds the `cost` of the decisions made about `n` items, and `constant0`, `constant1`,
 ...: what each decision would cost if it were made of every item. Costs come with the items
 (`truecost.tasks.lifelong.kind_whole`), so that corrected and impaired decisions are sums with rows
@@ -27,7 +29,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.application import Application
-from truecost.core.costs import HOUR, TOOK, Spent, cost_measures, took
+from truecost.core.costs import HOUR, ONCE, TOOK, Spent, cost_measures, took
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.measure import (
     NONE,
@@ -48,6 +50,7 @@ STREAM = "stream_"  # what parts of the lifelong set are called
 CURVE = "curve_"  # and those of all test items together
 TASK = "lifelong"
 EFFORT, OFFLINE = "effort", "offline"
+BY_HAND = "by_hand"  # part: what correcting empty outputs takes
 OF_EFFORT: tuple[tuple[str, str, str, str], ...] = (  # on the test set; offline, up to a version
     ("n_corrections", "Parts corrected or confirmed", EFFORT, "corrections"),
     ("help_seconds", "Seconds of help", EFFORT, "seconds"),
@@ -97,6 +100,8 @@ class Across:
         Cost of the help up to each version, for the learning curve, which ends at `maximum`.
     errors : Errors, optional
         How the errors of an output are counted, for what they cost.
+    by_words : bool
+        Whether people put in words, for what one costs who does everything.
     """
 
     version: int
@@ -112,6 +117,7 @@ class Across:
     costs: Floats = field(default_factory=lambda: np.zeros((1, 0)))
     maximum: float = np.inf
     errors: "Errors | None" = None
+    by_words: bool = False
 
     @cached_property
     def window(self) -> npt.NDArray[np.int64]:
@@ -280,8 +286,8 @@ def spending(totals: Totals, _: Application, how: Across) -> Spent:
     """Errors of the version in what users get of the whole test set, hours of help up to it, and of
     computing; mean over runs.
 
-    Where nobody helps, the initial version stays as it is. A person who does everything takes, of
-    classes, the mean time of a correction for every item.
+    Where nobody helps, the initial version stays as it is. What a person takes who does everything
+    says `_hours_by_hand`.
     """
     assert how.errors is not None
     part, statistics, unit, state = how.errors
@@ -291,15 +297,29 @@ def spending(totals: Totals, _: Application, how: Across) -> Spent:
         return np.asarray(sum(sums) * unit / how.runs, np.float64)
 
     run = {key: value / how.runs for key, value in took(totals).items()}
-    here, helped = (totals.sums(EFFORT, n)[:, how.version] for n in ("seconds", "corrections"))
-    person = here / how.runs / HOUR + run.pop("seconds")
+    here = totals.sums(EFFORT, "seconds")[:, how.version]
+    made = {"error": errors(how.version, state), "person": here / how.runs / HOUR + run["seconds"]}
     frozen = {"error": errors(how.initial, BASE)} if how.initial >= 0 else None
-    hand = None
-    if part == "classified":
-        items = totals.sums(part, "n")[:, how.version, :, state].sum(axis=1) / how.runs
-        each = share(here, helped) if how.item_seconds is None else how.item_seconds
-        hand = {"person": items * each / HOUR}
-    return Spent({**run, "error": errors(how.version, state), "person": person}, frozen, hand)
+    hand = {"person": _hours_by_hand(totals, how)} if BY_HAND in totals.evidence.parts else None
+    return Spent({**{key: run[key] for key in ONCE if key in run}, **made}, frozen, hand)
+
+
+def _hours_by_hand(totals: Totals, how: Across) -> Array:
+    """Hours of a person who does everything, mean over runs: all that correcting empty outputs of
+    the test set puts in.
+
+    Each part takes the stated seconds of one, or each word as long as the words of all timed help
+    took on average (each part as long as an answer, where help is not counted in words). Undefined
+    where nothing was timed and nothing is stated. Paper 000, Eq. 3; paper 004, section 2.2.
+    """
+    if how.item_seconds is not None:
+        return totals.sums(BY_HAND, "parts") * how.item_seconds / HOUR / how.runs
+    own, away, whole = (
+        ("words", "words", "words") if how.by_words else ("corrections", "answers", "parts")
+    )
+    done = totals.sums(EFFORT, own)[:, how.version] + totals.sums(TOOK, away)
+    took = totals.sums(EFFORT, "seconds")[:, how.version] / HOUR + totals.sums(TOOK, "helped")
+    return share(took, done) * totals.sums(BY_HAND, whole) / how.runs
 
 
 PRICES = ("error", "person", "cpu", "gpu", "memory")

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.core.application import Application
-from truecost.core.costs import HOUR
+from truecost.core.costs import COMPUTING, HOUR
 from truecost.core.factors import Factor, cube_root_up
 from truecost.core.measure import Array
 from truecost.core.scoring import Scoring
@@ -274,7 +274,7 @@ def _losses(count: Counted, label: Array, output: Array) -> Array:
 
 
 def _effort(count: Counted, phase: str) -> dict[str, Array]:
-    """Annotations and their seconds, and CPU, where the score of a phase counts them.
+    """Annotations and their seconds, and computing, where the score of a phase counts them.
 
     Before adaptation those of the batch before count, unless the own batch is asked for: those of
     the last batch never reach a prequential score.
@@ -287,14 +287,15 @@ def _effort(count: Counted, phase: str) -> dict[str, Array]:
         "annotations": np.bincount(unit, minlength=rows),
         "timed": np.bincount(unit[timed], minlength=rows),
         "seconds": np.bincount(unit[timed], seconds[timed], rows),
-        "cpu": batches["cpu_rest"].to_numpy().copy(),
+        **{key: batches[f"{key}_rest"].to_numpy().copy() for key in COMPUTING},
         "waited": np.bincount(unit, questions["waited"].fill_null(0.0).to_numpy(), rows),
     }
     if "queries" not in count.how.annotations:
         found |= {name: np.zeros_like(found[name]) for name in ("annotations", "timed", "seconds")}
     if phase == "pre" and not count.how.current_batch:
         found = {name: _shifted(count, column) for name, column in found.items()}
-    found["cpu"] = found["cpu"] + batches["cpu_pre"].to_numpy()
+    for key in COMPUTING:
+        found[key] = found[key] + batches[f"{key}_pre"].to_numpy()
     return found | {"batches": (count.online.sizes > 0).astype(np.int64)}
 
 
@@ -307,13 +308,16 @@ def _shifted(count: Counted, column: Array) -> Array:
 
 
 def before(count: Counted) -> dict[str, Array]:
-    """What was annotated before the streams, and CPU that no event tells, by seed and stream."""
+    """What was annotated before the streams, and computing that no event tells, by seed and
+    stream.
+    """
     online = count.online
     shape = (len(online.seeds), len(online.streams))
     found = {n: np.zeros(shape, np.int64 if n in COUNTS else np.float64) for n in (*COUNTS, *SUMS)}
     for row in online.before.iter_rows(named=True):
         cell = (row["seed"], row["stream"])
-        found["cpu"][cell] += row["cpu"]
+        for key in COMPUTING:
+            found[key][cell] += row[key]
         if row["set"] in count.how.annotations:
             found["annotations"][cell] += row["count"]
             found["timed"][cell] += row["timed"]
@@ -322,8 +326,9 @@ def before(count: Counted) -> dict[str, Array]:
     for name, number in count.how.before:
         if name in count.how.annotations:
             found["annotations"] += number * present
-    if cpu := online.took.get("cpu"):
-        found["cpu"] += HOUR * cpu / max(1, present.sum()) * present
+    for key in COMPUTING:
+        if hours := online.took.get(key):
+            found[key] += HOUR * hours / max(1, present.sum()) * present
     return found
 
 

@@ -4,9 +4,9 @@ All read the tallies `online` (counts) and `online_sums` of one phase, before (`
 or after (`post`, postquential) adaptation, with the axes seed and stream: `n` items that are
 scored, of all `items`, `targets`, `fp` and `fn` (false alarms and misses), `wrong` outputs,
 `annotations`, of which `timed` have measured `seconds`, `batches`, `loss` (the sum of a cost
-matrix, or of absolute errors over the tolerance) and seconds of `cpu`. The gap between the scores
-before and after adaptation reads the tallies of both phases: `online_pre`, `online_post` and the
-like by window, `online_pre_windows` and `online_post_windows`, with the sums beside each.
+matrix, or of absolute errors over the tolerance) and seconds of `cpu` and `gpu`. The gap between
+the scores before and after adaptation reads the tallies of both phases: `online_pre`, `online_post`
+and the like by window, `online_pre_windows` and `online_post_windows`, with the sums beside each.
 
 How streams are pooled and what a miss costs comes as `how` (`pooling.Effort`). Source: paper 000.
 """
@@ -18,7 +18,7 @@ from typing import Any, Literal
 import numpy as np
 
 from truecost.core.application import Application
-from truecost.core.costs import HOUR, Spent, cost_measures, took
+from truecost.core.costs import COMPUTING, HOUR, Spent, cost_measures, took
 from truecost.core.evidence import Totals
 from truecost.core.measure import NONE, Floats, Measure, Rate, Result, Rule, share
 from truecost.tasks.streams.pooling import (
@@ -75,16 +75,17 @@ def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
 def imlm_money(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
     """Person and computing over labelling everything by hand, in one currency.
 
-    (hours of the person x price + hours of CPU x price) / (hours of labelling all x price): errors
-    cost the person's time, as in `imlm_seconds`. Range [0, inf), lower is better; 1 is labelling
-    everything by hand. Undefined without the price of the person's hour, or the seconds of an item.
-    Paper 000, section V.
+    (hours of the person x price + hours of CPU and of GPU x price) / (hours of labelling all x
+    price): errors cost the person's time, as in `imlm_seconds`. Range [0, inf), lower is better; 1
+    is labelling everything by hand. Undefined without the price of the person's hour, or the
+    seconds of an item. Paper 000, section V.
     """
     given = application.prices.amounts
-    person, cpu = given.get("person") or np.nan, given.get("cpu", 0.0)
+    person = given.get("person") or np.nan
 
     def value(sums: Sums) -> Floats:
-        spent = person_seconds(sums, how) * person + sums["cpu"] * cpu
+        computing = sum(sums[key] * given.get(key, 0.0) for key in COMPUTING)
+        spent = person_seconds(sums, how) * person + computing
         return share(spent / HOUR, by_hand(sums, how) * person)
 
     return joined_value(totals, how, value), 1.0
@@ -97,6 +98,7 @@ def spending(totals: Totals, _: Application, how: Effort = PLAIN) -> Spent:
     each = {
         "person": lambda s: annotation_seconds(s, how) / HOUR,
         "cpu": lambda s: s["cpu"] / HOUR,
+        "gpu": lambda s: s["gpu"] / HOUR,
         "waiting": lambda s: s["waited"] / HOUR,
         **(
             {"miss": lambda s: s["fn"], "false_alarm": lambda s: s["fp"]}

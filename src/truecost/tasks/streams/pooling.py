@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from truecost.core.application import Application
-from truecost.core.costs import HOUR
+from truecost.core.costs import COMPUTING, HOUR
 from truecost.core.evidence import Totals
 from truecost.core.measure import Array, Floats, share
 from truecost.tasks.streams.options import StreamScoring
 
 COUNTS = ("n", "items", "targets", "fp", "fn", "wrong", "annotations", "timed", "batches")
-SUMS = ("loss", "seconds", "cpu", "waited")
+SUMS = ("loss", "seconds", *COMPUTING, "waited")
 Sums = Mapping[str, Array]
 Value = Callable[[Sums], Array]
 

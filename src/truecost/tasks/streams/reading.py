@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.costs import COMPUTING
 from truecost.core.measure import Array
 from truecost.errors import InputError, counted, first_five
 from truecost.formats.events import EventLog, Labels
@@ -263,15 +264,17 @@ def _questions(
 
 
 def _batches(places: pl.DataFrame, frame: pl.DataFrame) -> pl.DataFrame:
-    """The batches with the seconds of CPU that their events took."""
-    timed = frame.filter(pl.col("cpu_seconds").is_not_null() & pl.col("batch").is_not_null())
+    """The batches with the seconds of CPU and GPU that their events took."""
+    timed = frame.filter(pl.col("batch").is_not_null())
     before = (pl.col("event") == "predict") & (pl.col("phase") == "pre")
-    found = timed.group_by(PLACE).agg(
-        cpu_pre=pl.col("cpu_seconds").filter(before).sum(),
-        cpu_rest=pl.col("cpu_seconds").filter(~before).sum(),
-    )
+    spent = {
+        f"{key}_{of}": pl.col(f"{key}_seconds").filter(which).sum()
+        for key in COMPUTING
+        for of, which in (("pre", before), ("rest", ~before))
+    }
+    found = timed.group_by(PLACE).agg(**spent)
     joined = places.join(found, on=PLACE, how="left", maintain_order="left")
-    return joined.with_columns(pl.col("cpu_pre", "cpu_rest").fill_null(0.0))
+    return joined.with_columns(pl.col(*spent).fill_null(0.0))
 
 
 def _before(frame: pl.DataFrame) -> pl.DataFrame:
@@ -288,7 +291,7 @@ def _before(frame: pl.DataFrame) -> pl.DataFrame:
             pl.when(answer).then(count).otherwise(0).alias("count"),
             pl.when(measured).then("active_seconds").otherwise(0.0).alias("seconds"),
             pl.when(measured).then(count).otherwise(0).alias("timed"),
-            pl.col("cpu_seconds").fill_null(0.0).alias("cpu"),
+            *(pl.col(f"{key}_seconds").fill_null(0.0).alias(key) for key in COMPUTING),
         )
         .group_by("seed", "stream", "set")
         .sum()

@@ -42,7 +42,7 @@ class Online(Rows):
         Names of the runs and of the streams, sorted.
     batches : polars.DataFrame
         Sorted by `seed` and `stream` (places in the above) and `batch` (its number): `cpu_pre`
-        (seconds of the predictions before adaptation) and `cpu_rest`.
+        (seconds of the predictions before adaptation) and `cpu_rest`, `gpu_pre` and `gpu_rest`.
     items : polars.DataFrame
         In order of their batches: `unit` (row of `batches`), `id`, `label`, `decision_pre` and
         `decision_post` (codes of classes, or numbers), `score_pre` and `score_post`, `answer`
@@ -55,7 +55,7 @@ class Online(Rows):
         does not time it).
     before : polars.DataFrame
         What was done before the streams: `seed`, `stream`, `set`, the `count` of its annotations,
-        their `seconds`, how many of them are `timed`, and seconds of `cpu`.
+        their `seconds`, how many of them are `timed`, and seconds of `cpu` and `gpu`.
     phases : tuple of {"pre", "post"}
         Those that were predicted.
     about : mapping of str to str
@@ -117,11 +117,12 @@ class Online(Rows):
         rows = self.items["unit"]
         return {n: pl.Series(known[n]).gather(self.batches[n].gather(rows)) for n in names}
 
-    @property
-    def cpu_seconds(self) -> float:
-        """Seconds of CPU that were recorded: in the events, before the streams, of whole runs."""
-        told = self.batches.select(pl.col("cpu_pre").sum() + pl.col("cpu_rest").sum()).item()
-        return float(told + self.before["cpu"].sum() + HOUR * self.took.get("cpu", 0.0))
+    def computing(self, key: str) -> float:
+        """Seconds of `cpu` or `gpu` that were recorded: in the events, before the streams, of whole
+        runs.
+        """
+        of_events = (self.batches[f"{key}_pre"], self.batches[f"{key}_rest"], self.before[key])
+        return sum(float(of.sum()) for of in of_events) + HOUR * self.took.get(key, 0.0)
 
     @cached_property
     def sizes(self) -> Array:

@@ -13,12 +13,16 @@ import numpy as np
 from msgspec import structs
 
 from truecost.core.costs import (
+    COMPUTING,
+    OF_SYSTEM,
     ONCE,
     TOOK,
     asked_costs,
     no_record,
     refuse_unmeasured,
     refuse_unpriced,
+    unlogged,
+    without_hand,
     without_shared,
 )
 from truecost.core.estimates import Context
@@ -252,15 +256,9 @@ def lacking(online: Online, how: StreamScoring) -> dict[str, str]:
             "no annotation was timed: log active_seconds with answer events, or state the seconds "
             "of an item (--item-seconds)"
         )
-    if not online.cpu_seconds:
-        found["cpu"] = (
-            "no CPU was recorded, so that it would cost nothing: log cpu_seconds with predict and "
-            "adapt events (record_cpu = true in a live run), or name records of truecost resources "
-            "(resources of the system in a study)"
-        )
-    for key in ("gpu", "memory"):
-        if key not in online.took:
-            found[key] = no_record(key, "resources of the system in a study")
+    found |= {key: unlogged(key) for key in COMPUTING if not online.computing(key)}
+    if "memory" not in online.took:
+        found["memory"] = no_record("memory", OF_SYSTEM)
     if asked["waited"].null_count():
         found["waiting"] = (
             "the logs do not say how long answers took: log t with query and answer events"
@@ -312,9 +310,9 @@ class Rows:
 
     @property
     def took(self) -> dict[str, Part]:
-        """What a run took that no event tells; CPU is counted with that of the events."""
+        """What a run took that no event tells; CPU and GPU are counted with those of the events."""
         online = self.count.online
-        runs = {k: v / len(online.seeds) for k, v in online.took.items() if k != "cpu"}
+        runs = {k: v / len(online.seeds) for k, v in online.took.items() if k not in COMPUTING}
         return {TOOK: Tally.constant([*runs.values()], tuple(runs), {})} if runs else {}
 
     def _batch(
@@ -337,7 +335,7 @@ class Rows:
 
     def _finished(self, row: Estimate, phase: str) -> Estimate:
         """A row with its choices behind the label in the signature, paired with none of others."""
-        chosen = choices(row.measure, phase, self.count)
+        row, chosen = without_hand(row), choices(row.measure, phase, self.count)
         label, _, rest = row.signature.partition("|")
         return structs.replace(
             row,

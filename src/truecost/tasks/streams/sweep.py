@@ -10,7 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from truecost.core.comparison import compare
-from truecost.core.digits import between, counted, figure, percent
+from truecost.core.digits import between, counted, figure, percent, scale_of
 from truecost.core.measure import Floats
 from truecost.core.results import Estimate, Row
 from truecost.errors import UsageError, first_five
@@ -358,7 +358,8 @@ def _text(advice: SweepAdvice, row: Estimate) -> str:
     said = [f"{whose}, {questions(best.budget)}: {row.measure}{where} {found}{share}"]
     for other in advice.others:
         name = f"{other.budget:g}" if strategy else f"{other.strategy}, {questions(other.budget)},"
-        figures = figure(other.value), between(other.lower, other.upper)
+        scale = scale_of(row.shown_in, difference=True)
+        figures = figure(other.value, scale), between(other.lower, other.upper, scale)
         said.append(against(other, name, figures, one=not strategy or other.budget == 1))
     if row.measure in WITHOUT_QUESTIONS:
         said.append(f"{row.measure} leaves out what questions cost")

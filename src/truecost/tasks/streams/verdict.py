@@ -256,7 +256,7 @@ def _advice(story: Story, own: SweepAdvice, over: SweepAdvice | None) -> Line:
         said.append(f"{against(other, name, figures, one=named or other.budget == 1)}.")
     if own.measure in WITHOUT_QUESTIONS:
         said.append(f"{own.measure} leaves out what questions cost.")
-    said += [_share(over or own), _edge_sentence(edge, best), _passive(own)]
+    said += [_share(over or own), _edge_sentence(edge, best), _passive(own, row)]
     return Line(look, chip, own.measure, text, " ".join(filter(None, said)))
 
 
@@ -273,7 +273,7 @@ def _cost_free_best(own: SweepAdvice, row: Row | None) -> Line:
     where = "highest" if row is not None and row.direction == "higher" else "lowest"
     text = f"leaves out what questions cost; with {isolated(best.strategy)} it is {where} at "
     text += questions(best.budget) + ("" if row is None else f": {value(row)}")
-    return Line("open", "", own.measure, text, _passive(own))
+    return Line("open", "", own.measure, text, _passive(own, row))
 
 
 def _row_of(story: Story, advice: SweepAdvice) -> Row | None:
@@ -307,10 +307,11 @@ def _edge_sentence(edge: str, best: SweepPoint) -> str:
     return f"It is the {edge} budget that was tried{budget_hint(edge, best)}." if edge else ""
 
 
-def _passive(advice: SweepAdvice) -> str:
-    """What the passive baseline has."""
+def _passive(advice: SweepAdvice, row: Row | None) -> str:
+    """What the passive baseline has, by the measure of a row."""
     if advice.passive is None or advice.passive.value is None:
         return ""
     found = advice.passive
-    said = " ".join(uncertain(found.value, found.lower, found.upper)).strip()
+    scale = "" if row is None else row.scale
+    said = " ".join(uncertain(found.value, found.lower, found.upper, scale)).strip()
     return f"The passive baseline has {said}."
