@@ -105,7 +105,7 @@ def test_every_kind_is_answered_by_keyboard_alone(browser, tmp_path):
         page.keyboard.press("Enter")
         says(page, "Choose a speaker for turn 3 first.")
         page.keyboard.press("Delete")
-        assert page.is_hidden("text=Wider")
+        assert page.is_hidden("button:has-text('Wider')")
         press(page, "Enter")
         page.keyboard.press("Shift+ArrowLeft")
         says(page, "the boundary stays inside. Choose “Wider” to correct more.")
