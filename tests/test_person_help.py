@@ -11,15 +11,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import robots
 from robots import Robot, write_sound
 from truecost.corrections.texts import region_of
 from truecost.learning.lifelong.helping import Help
 from truecost.learning.system import Answer, Batch, Outputs, Question
 from truecost.person.expert import LiveExpert, LivePerson
-from truecost.person.records import Seen
+from truecost.person.records import Asked, Seen
 from truecost.person.regions import changed
 from truecost.person.store import Store
 from truecost.person.views import View
+from truecost.person.web import Settings, serve
 
 
 def log(pattern):
@@ -286,6 +288,19 @@ def test_numbers_are_answered_and_the_median_holds(tmp_path, monkeypatch, runnin
     with Store("out/answers.sqlite") as store:
         assert {(row.words, row.actions) for row in store.answers()} == {(1, 1)}
         assert "7.5" in {row.label for row in store.answers()}
+
+
+def test_only_finite_numbers_are_taken(tmp_path):
+    place = tmp_path / "answers.sqlite"
+    with Store(place) as store, serve(place, Settings()) as page:
+        store.put([Asked(key="k", kind="number")])
+        robot = robots.Robot(page.links["me"])
+        pid = robot.ask()["question"]["pid"]
+        for said in ("nan", "inf", "-Infinity", "1e400", "1_0", "3,5", " 3", "0x10", "\u0663", ""):
+            assert robot.answer(pid, said)[0] == 422, said
+        assert robot.answer(pid, float("nan"))[0] == 422  # no text
+        assert robot.answer(pid, "+.5E1")[0] == 200
+        assert [row.label for row in store.answers()] == ["5"]
 
 
 def test_what_is_asked_about_is_answered(tmp_path):

@@ -106,7 +106,7 @@ def test_every_kind_is_answered_by_keyboard_alone(browser, tmp_path):
         page.keyboard.press("Enter")
         says(page, "Choose a speaker for turn 3 first.")
         page.keyboard.press("Delete")
-        assert page.is_hidden("text=Wider")
+        assert page.is_hidden("button:has-text('Wider')")
         press(page, "Enter")
         page.keyboard.press("Shift+ArrowLeft")
         says(page, "the boundary stays inside. Choose “Wider” to correct more.")
@@ -153,7 +153,8 @@ def check_events(store):
     assert [event.seq for event in events] == [*range(len(events))]
     assert all(one.mono <= other.mono for one, other in pairwise(events))
     for presentation in store.presentations():
-        kinds = [e.kind for e in events if e.pid == presentation.pid]
+        # a beat may come while an answer is on its way
+        kinds = [e.kind for e in events if e.pid == presentation.pid and e.kind != "beat"]
         assert (kinds[0], kinds[-1]) == ("shown", "answer")
         assert kinds.count("key") >= 1
     kinds = {event.kind for event in events}
