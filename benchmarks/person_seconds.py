@@ -22,7 +22,7 @@ from truecost.person.seconds import Timing
 from truecost.person.store import Store
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests"))
-from browser import alone  # type: ignore[import-not-found]
+from browser import PAINTED, alone  # type: ignore[import-not-found]
 from robots import Running, clip  # type: ignore[import-not-found]
 
 IDLES = (4.0, 30.0)  # seconds
@@ -30,7 +30,6 @@ STEP = 0.8  # seconds between two keys of somebody who works
 SOUND, HEARS = 10.0, 11.0  # seconds of a sound, and in which nothing else is done
 HEARD = f"a sound of {SOUND:g} s, no key"
 HEADS = ["scenario", "truth", *(f"active, idle {idle:g} s" for idle in IDLES), "wall"]
-PAINTED = "performance.getEntriesByName('painted').at(-1)?.detail"
 AHEAD = "() => { const now = Date.now; Date.now = () => now() + 3600e3; }"
 HOW = "--classes yes,no --audio sound --order given"
 

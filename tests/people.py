@@ -38,6 +38,7 @@ class Person:
     page: Any
     link: str
     replies: list[tuple[str, bytes]] = field(default_factory=list)  # address and content
+    unread: list[str] = field(default_factory=list)  # addresses of replies without a content
     questions: dict[str, Any] = field(default_factory=dict)
     told: list[Told] = field(default_factory=list)
     asked: set[tuple[Any, ...]] = field(default_factory=set)
@@ -88,7 +89,8 @@ class Person:
             reply = self._came.pop(0)
             try:
                 content = reply.body()
-            except Error:  # a redirection, or cut off by a kill
+            except Error:  # of a page that was left, or cut off by a kill
+                self.unread.append(reply.url)
                 continue
             self.replies.append((reply.url, content))
             if "/api/" in reply.url:

@@ -198,7 +198,7 @@ class Running:
                 found[match[1]] = match[2]
         return found
 
-    def end(self, timeout=60):
+    def end(self, timeout=120):
         """Exit code, what it printed, and what it said of itself."""
         out, err = self.process.communicate(timeout=timeout)
         return self.process.returncode, out, self.said + err

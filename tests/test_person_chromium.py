@@ -158,6 +158,7 @@ def test_a_deployment_is_labelled_blind(shared, digits, tab, running, capsys):
         assert not SECRET.search(tab.content())
         name = clips[person.sound()]
         person.answer(name, *(("yes", "2") if name[0] == "7" else ("no", "1")))
+    assert [place for place in person.unread if "/api/" in place] == []
     for place, content in person.replies:
         assert "/media/" in place or not SECRET.search(content.decode())
     code, _, err = run.end()
