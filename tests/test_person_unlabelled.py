@@ -77,7 +77,7 @@ def test_people_answer_and_labels_come_later(
 ):
     Path("study.toml").write_text(STUDY.format(source=source, learner=learner))
     run = running("run", "study.toml", "-o", "out")
-    robot = Robot(run.links()["me"], lambda q: {"label": say(q["source"])}).start()
+    robot = Robot(run.links()["me"], lambda q, *_: {"label": say(q["source"])}).start()
     code, _, err = run.end(120)
     assert robot.failure is None
     assert code == 3, err
