@@ -96,9 +96,7 @@ def _path(x: Floats, y: Floats) -> str:
 
 
 def _scale(place: Place) -> str:
-    """An axis for the page's script: its kind, its ends, where they lie, and how shares on it are
-    shown.
-    """
+    """An axis for the page's script: kind, ends, where they lie, and the sign of its scale."""
     low, high = place.domain
     kind, scale = place.axis.kind, place.axis.scale if place.axis.scale in SIGN else ""
     return f"{kind},{low:.6g},{high:.6g},{_n(place.start)},{_n(place.end)},{scale}"

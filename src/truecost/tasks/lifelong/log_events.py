@@ -8,12 +8,16 @@ version the test set is a stream of its own, so what holds of the events of stre
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from truecost.core.costs import COMPUTING
+from truecost.core.costs import COMPUTING, OF_SYSTEM, no_record, unlogged
 from truecost.formats.event_checks import Finding, check_events, findings
 from truecost.formats.events import EventLog
+
+if TYPE_CHECKING:
+    from truecost.tasks.lifelong.records import Lifelong
 
 WHERE = pl.Enum(("stream", "test", "offline", "before"))
 SAID = {"stream": "of the lifelong set", "test": "of the test set"}
@@ -326,3 +330,17 @@ def offline_of(events: pl.DataFrame, versions: Sequence[int], kind: str) -> pl.D
         )
         .sort("seed", "version")
     )
+
+
+def lacking(lifelong: "Lifelong") -> dict[str, str]:
+    """What has no measurement in the logs, by key of its price, and how to get one."""
+    spent, effort = lifelong.spent, lifelong.test.effort
+    found = {}
+    if effort["seconds"].null_count() or (spent.height and spent["seconds"].null_count()):
+        found["person"] = "some answers were not timed: log active_seconds with answer events"
+    for key in COMPUTING:
+        if key not in lifelong.took and not (spent.height and spent[key].count()):
+            found[key] = unlogged(key)
+    if "memory" not in lifelong.took:
+        found["memory"] = no_record("memory", OF_SYSTEM)
+    return found

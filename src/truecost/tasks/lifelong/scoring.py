@@ -10,14 +10,10 @@ import numpy as np
 from msgspec import structs
 
 from truecost.core.costs import (
-    COMPUTING,
     ERRORS,
-    OF_SYSTEM,
     asked_costs,
-    no_record,
     refuse_unmeasured,
     refuse_unpriced,
-    unlogged,
     without_hand,
     without_shared,
 )
@@ -34,6 +30,7 @@ from truecost.task import Dims
 from truecost.tasks.lifelong.cells import refuse_without_direction
 from truecost.tasks.lifelong.kind_whole import SCORES
 from truecost.tasks.lifelong.kinds import Kind
+from truecost.tasks.lifelong.log_events import lacking
 from truecost.tasks.lifelong.measures import inner_of, rule_of
 from truecost.tasks.lifelong.options import OF_POLICY, LifelongScoring
 from truecost.tasks.lifelong.records import Laid, Lifelong
@@ -192,20 +189,6 @@ def asked_of(lifelong: Lifelong, scoring: Scoring) -> list[Measure]:
         )
     refuse_unpriced(found, prices, lifelong.name, ERRORS[2:])
     refuse_unmeasured(found, prices, lifelong.name, lacking(lifelong))
-    return found
-
-
-def lacking(lifelong: Lifelong) -> dict[str, str]:
-    """What has no measurement in the logs, by key of its price, and how to get one."""
-    spent, effort = lifelong.spent, lifelong.test.effort
-    found = {}
-    if effort["seconds"].null_count() or (spent.height and spent["seconds"].null_count()):
-        found["person"] = "some answers were not timed: log active_seconds with answer events"
-    for key in COMPUTING:
-        if key not in lifelong.took and not (spent.height and spent[key].count()):
-            found[key] = unlogged(key)
-    if "memory" not in lifelong.took:
-        found["memory"] = no_record("memory", OF_SYSTEM)
     return found
 
 
