@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from answered import answering, press, says
-from browser import opened, shown, until
+from browser import PAINTED, opened, shown, until
 from robots import clip
 from truecost.person.store import Asked, Store
 from truecost.person.web import Settings, serve
@@ -145,8 +145,28 @@ def test_who_stops_goes_on_while_others_answer(browser, tmp_path):
             before = shown(page)
             page.click("#go-on")
             until(page, "!document.getElementById('item').hidden")
-            until(page, "performance.getEntriesByName('painted').at(-1)?.detail", before)
+            until(page, PAINTED, before)
             press(page, "1")
             running.stop()
             page.click("#stop")
             says(page, "No connection. Try again.")
+
+
+def test_a_question_without_words_is_asked_by_its_kind(browser, tmp_path):
+    payloads = [
+        ("classes", {}, "What is this?"),
+        ("text", {}, "Write the text."),
+        ("text", {"output": "the cat"}, "Correct the text."),
+        ("number", {}, "Which number?"),
+        ("region", {"length": 1.0}, "Who speaks when?"),
+        ("verdict", {"output": "the cat"}, "Is the output right?"),
+    ]
+    made = [Asked(key=f"{k}", kind=kind, payload=p) for k, (kind, p, _) in enumerate(payloads)]
+    with answering(browser, tmp_path, made) as (_, _, visit):
+        for k, (_, _, text) in enumerate(payloads):
+            before = shown(visit.page)
+            assert visit.page.inner_text("#ask") == text
+            visit.page.click("#refuse")
+            visit.page.click("#reasons button")
+            if k + 1 < len(payloads):
+                until(visit.page, PAINTED, before)

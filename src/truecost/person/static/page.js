@@ -7,7 +7,7 @@ import { button } from "./elements.js";
 import { final, pause, post } from "./network.js";
 import { turnsOf } from "./region.js";
 import * as sound from "./sound.js";
-import { ENDED, KEPT, LEARNT, OVER, SKIP, fault, waitingFor } from "./texts.js";
+import { ENDED, KEPT, LEARNT, OVER, SKIP, askOf, fault, waitingFor } from "./texts.js";
 
 const $ = (id) => document.getElementById(id);
 const WAIT = 15; // seconds that the server may keep a request for a question
@@ -138,7 +138,7 @@ function progress(reply) {
 
 /** Put a question on the page. */
 function fill(now) {
-  $("ask").textContent = now.ask ?? (settings.ask || "What is this?");
+  $("ask").textContent = now.ask ?? (settings.ask || askOf(now));
   place($("source"), now.source);
   $("image").hidden = !now.image;
   if (now.image) $("image").src = now.image;

@@ -12,11 +12,18 @@ export const ENDED = {
   failed: "The run has failed. Your answers are kept.",
 };
 
+/** What is asked where neither the question nor the settings say it. */
+export function askOf({ kind, output }) {
+  if (kind === "text") return output === undefined ? "Write the text." : "Correct the text.";
+  return { number: "Which number?", region: "Who speaks when?", verdict: "Is the output right?" }[kind] ?? "What is this?";
+}
+
 /** Why a request has failed. */
 export function fault(status, reply) {
   if (status === 0) return "No connection.";
   if (status === 401) return EXPIRED;
-  return `${reply.error ?? `The server refuses this (status ${status})`}.`;
+  const text = reply.error ?? `The server refuses this (status ${status})`;
+  return `${text[0].toUpperCase()}${text.slice(1)}.`;
 }
 
 /** How things stand while there is no question. */
