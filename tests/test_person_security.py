@@ -21,7 +21,7 @@ from truecost.errors import InputError, UsageError
 from truecost.person.app import FILES
 from truecost.person.guard import MOST
 from truecost.person.store import Asked, Store
-from truecost.person.web import Settings, serve
+from truecost.person.web import Settings, _origin, serve
 
 SETTINGS = Settings(classes=("seven", "other"), title="Sevens")
 AID = "a" * 16
@@ -97,7 +97,7 @@ def test_a_link_is_used_up_by_entering_and_not_by_a_look(page):
         assert visitor.call("GET", f"/start?{visitor.address.query}")[0] == 200
     assert enter(visitor)[0] == 303
     code, said, cookie = enter(visitor)
-    assert (code, b"This link was used" in said, cookie) == (403, True, None)
+    assert (code, b"This link cannot be used" in said, cookie) == (403, True, None)
 
 
 def test_the_form_of_a_link_shows_nothing_but_a_token(page):
@@ -118,6 +118,26 @@ def test_who_is_in_stays_in_with_a_used_link(page, ann):
     used = ("POST", "/start", page.links["me"].partition("?")[2])
     assert status(ann, *used, content_type=FORM) == 303
     assert status(ann, *used, content_type=FORM, cookie="") == 403
+
+
+def test_a_used_or_invented_link_of_another_person_opens_nothing(path):
+    with serve(path, SETTINGS, people=("ann", "bob")) as page:
+        ann, bob = (Robot(page.links[name]) for name in ("ann", "bob"))
+        for query in (page.links["ann"].partition("?")[2], f"token={'0' * 48}", "token=", ""):
+            assert status(bob, "POST", "/start", query, content_type=FORM) == 403
+        assert json.loads(bob.get("/api/state")[1])["person"] == "bob"
+        assert json.loads(ann.get("/api/state")[1])["person"] == "ann"
+
+
+def test_who_is_no_longer_among_the_people_is_out(path):
+    with serve(path, SETTINGS, people=("ann", "bob")) as page, Store(path) as store:
+        cookie, later = Robot(page.links["bob"]).cookie, store.launch("bob")
+    with serve(path, SETTINGS, people=("ann",)) as page:
+        bob = Robot(page.links["ann"], inside=False)
+        bob.cookie = cookie
+        assert bob.get("/")[0] == bob.get("/api/state")[0] == bob.send("/api/next")[0] == 401
+        form = {"content_type": FORM, "cookie": ""}
+        assert status(bob, "POST", "/start", f"token={later}", **form) == 403
 
 
 def test_a_used_link_can_be_replaced_while_the_page_runs(path, page, ann):
@@ -244,6 +264,7 @@ EVENT = {"seq": 0, "kind": "key", "mono": 1.0, "wall": 1e9}
         {"refusal": "cannot tell"},
         {"label": "eight"},
         {"label": 7},
+        {"label": "x" * 20_001},
         {"label": None, "verdict": "right"},
         {"label": None, "verdict": "maybe"},
         {"label": None, "refusal": "no wish"},
@@ -322,10 +343,13 @@ def test_a_stretch_of_a_sound_is_sent_and_no_more(ann):
     assert (code, len(data), question["start"]) == (200, 44 + 2 * 2000, 0.5)
 
 
-def test_a_sound_that_is_not_there_is_gone(ann):
+def test_a_sound_that_is_not_there_is_gone_and_named_where_the_command_runs(path, ann, caplog):
     for _ in range(2):
         ann.answer(ann.ask()["question"]["pid"], "seven")
-    assert ann.get(ann.ask()["question"]["sound"])[0] == 410
+    question = ann.ask()["question"]
+    assert [ann.get(question["sound"])[0] for _ in range(2)] == [410, 410]
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert str(path.parent / "gone.wav") in said
 
 
 @pytest.mark.parametrize(
@@ -344,24 +368,6 @@ def test_a_sound_that_is_not_there_is_gone(ann):
 )
 def test_there_is_nothing_else(guest, place):
     assert guest.get(place)[0] == 404
-
-
-def test_an_output_that_is_hidden_stays_so(tmp_path):
-    path = tmp_path / "answers.sqlite"
-    seen = {"output": "the cat sat", "source": "s"}
-    with Store(path) as store:
-        store.put(questions(1, kind="text", payload=seen))
-        store.put([Asked(key="v", kind="verdict", payload={"output": "what is judged"})])
-    with serve(path, Settings(guess="hidden")) as page:
-        robot = Robot(page.links["me"])
-        question = robot.ask()["question"]
-        assert "output" not in question
-        robot.answer(question["pid"], "the  cat sat down ")
-        assert robot.ask()["question"]["output"] == "what is judged"
-    with Store(path) as store:
-        (row,) = store.answers()
-        # all of it was typed
-        assert (row.label, row.words, row.actions) == ("the cat sat down", 4, 4)
 
 
 # What is counted
@@ -487,11 +493,50 @@ def test_behind_a_proxy_only_its_name_is_right(path):
         assert (code, "Secure" in cookie) == (303, True)
 
 
+@pytest.mark.parametrize(
+    ("proxy", "host"),
+    [
+        ("https://Answer.example.org", "answer.example.org"),
+        ("https://answer.example.org:443/", "answer.example.org"),
+        ("https://ANSWER:8443", "answer:8443"),
+        ("https://[2001:DB8::1]:443", "[2001:db8::1]"),
+    ],
+)
+def test_names_are_known_as_browsers_send_them(path, proxy, host):
+    with serve(path, SETTINGS, proxy=proxy) as page, Store(path) as store:
+        assert page.address == f"https://{host}/"
+        query = page.links["me"].partition("?")[2]
+        robot = Robot(f"http://127.0.0.1:{store.meta('port')}/start?{query}", inside=False)
+        assert enter(robot, host=host, origin=f"https://{host}")[0] == 303
+
+
+@pytest.mark.parametrize(
+    "proxy",
+    ["answer.example.org", "http://a.example", "https://", "https://a:99999", "https://a/sub"],
+)
+def test_a_proxy_is_an_origin(path, proxy):
+    with pytest.raises(UsageError, match=re.escape(repr(proxy))):
+        serve(path, SETTINGS, proxy=proxy)
+
+
+@pytest.mark.parametrize("host", ["127.evil.example", "127.0.0.1.evil.example", "localhost.evil"])
+def test_a_name_that_looks_like_this_machine_is_another(path, host):
+    with pytest.raises(UsageError, match="in the open"):
+        serve(path, SETTINGS, host=host)
+
+
+def test_the_port_of_the_scheme_is_not_in_an_origin():
+    assert _origin("http", "localhost", 80) == "http://localhost"
+    assert _origin("https", "Host", 443) == "https://host"
+    assert _origin("https", "::1", 80) == "https://[::1]:80"
+
+
 def test_one_server_serves_a_store(path, page):
     with pytest.raises(UsageError, match=r"answers\.sqlite: another server"):
         serve(path, SETTINGS)
     page.stop()
-    assert not page.alive
+    with pytest.raises(OSError, match="refused"):
+        Robot(page.links["me"])
     with serve(path, SETTINGS) as again:
         assert again.address == page.address  # pages that are open go on
 
@@ -523,17 +568,9 @@ def test_people_have_names(path, people):
         serve(path, SETTINGS, people=people)
 
 
-@pytest.mark.parametrize(
-    ("settings", "said"),
-    [
-        ({"classes": ("a", "b", "a")}, "classes: a stand there twice"),
-        ({"classes": ("a", "b"), "keys": ("x", "x")}, "keys: x stand there twice"),
-        ({"classes": ("a", "b"), "keys": ("x",)}, "1 key for 2 classes"),
-    ],
-)
-def test_classes_and_keys_stand_for_one(path, settings, said):
-    with pytest.raises(UsageError, match=said):
-        serve(path, Settings(**settings))
+def test_classes_stand_for_one(path):
+    with pytest.raises(UsageError, match="classes: a stand there twice"):
+        serve(path, Settings(classes=("a", "b", "a")))
 
 
 def test_a_missing_package_says_what_to_install(path, monkeypatch):
@@ -550,19 +587,37 @@ def test_the_page_is_known_without_the_packages_that_serve_it():
     assert done.stdout.strip() == ""
 
 
-def test_a_full_disk_is_said_and_what_was_acknowledged_is_there(path, page, ann, monkeypatch):
+def test_a_full_disk_is_said_and_what_was_acknowledged_is_there(
+    path, page, ann, monkeypatch, caplog
+):
     first = ann.ask()["question"]["pid"]
     assert ann.send("/api/answer", **GOOD, pid=first)[0] == 200
     question = ann.ask()["question"]["pid"]
+    fault = f"{path}: the disk is full: make room"
 
     def full(*_):
-        raise InputError("the disk is full")
+        raise InputError(fault)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Store, "answer", full)
-        code, said = ann.send("/api/answer", **{**GOOD, "aid": "b" * 16}, pid=question)
-        assert (code, said["error"]) == (507, "the disk is full")
+        for name in ("answer", "redeem"):
+            patch.setattr(Store, name, full)
+        for _ in range(2):
+            code, said = ann.send("/api/answer", **{**GOOD, "aid": "b" * 16}, pid=question)
+            assert (code, str(path) in said["error"]) == (507, False)
+            assert "cannot be stored" in said["error"]
+        code, body, cookie = enter(Robot(page.links["me"], inside=False))
+        assert (code, b"cannot be stored" in body, str(path).encode() in body) == (507, True, False)
+        assert cookie is None
+    assert [record.getMessage() for record in caplog.records] == [f"truecost: {fault}"]
     assert ann.send("/api/answer", **{**GOOD, "aid": "b" * 16}, pid=question)[1]["said"] == "new"
+
+
+def test_files_of_a_store_are_for_its_owner_alone(tmp_path):
+    with Store(tmp_path / "new.sqlite") as store:  # the log of its first writing lies beside it
+        store.put(questions(1))
+        modes = {file.name: oct(file.stat().st_mode & 0o777) for file in tmp_path.iterdir()}
+    names = ("new.sqlite", "new.sqlite-wal", "new.sqlite-shm")
+    assert modes == dict.fromkeys(names, "0o600")
 
 
 def test_colours_agree_with_those_of_reports():

@@ -10,32 +10,44 @@ POST /api/answer an answer and the events before it; gives the next question
 POST /api/events, /api/undo, /api/stop
 
 401: no session. 404: unknown. 409: answered already, taken by the system, or another answer under
-the same id. 422: not understood. 507: it cannot be kept, the page sends it again.
+the same id. 422: not understood. 507: it cannot be stored, the page sends it again; why, and in
+which file, is logged for whoever runs the command, and never sent.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Awaitable, Callable
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from truecost.errors import InputError
 from truecost.person.guard import Guard
 from truecost.person.media import picture_of, sound_of
-from truecost.person.sent import AnswerSent, EventsSent, NextSent, PersonSent, check_times, given_of
-from truecost.person.store import Presented, Seen, Store
+from truecost.person.sent import (
+    LONGEST,
+    AnswerSent,
+    EventsSent,
+    NextSent,
+    PersonSent,
+    check_times,
+    given_of,
+)
+from truecost.person.store import Presented, Store
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
+LOG = logging.getLogger("truecost.person")
 FILES = Path(__file__).parent / "static"
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 POLL = 0.1  # seconds between two looks for a question
 STATUS = {"new": 200, "same": 200, "unknown": 404}  # of answers; others are conflicts
+NOT_STORED = "The answers cannot be stored: the command on the server says why"
 REFUSALS = ("cannot tell", "nothing to hear or see", "bad quality", "none of these")
 Sent = TypeVar("Sent")
 Handler = Callable[["Request"], Awaitable["Response"]]
@@ -51,32 +63,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         Of questions that have none of their own.
     ask : str
         The question in words, where it has none of its own.
-    refusals : tuple of str
-        Reasons for which a person may give no answer.
-    guess : {"hidden", "shown"}
-        Whether the system's output is in view; a verdict always is about one.
     live : bool
         Questions come as a run goes on: while there is none the page waits.
-    autoplay : bool
-        Sounds start by themselves.
-    keys : tuple of str
-        Of the classes, in their order; by default digits, then letters.
     """
 
     title: str = "truecost"
     classes: tuple[str, ...] = ()
     ask: str = ""
-    refusals: tuple[str, ...] = REFUSALS
-    guess: Literal["hidden", "shown"] = "shown"
     live: bool = False
-    autoplay: bool = False
-    keys: tuple[str, ...] = ()
 
 
 class Site:
     """The handlers of a store.
 
-    `people` are those who answer: when all of them have stopped, the state becomes `stopped`.
+    `people` are those who answer: nobody else has a session, and when all of them have stopped, the
+    state becomes `stopped`.
     """
 
     def __init__(self, store: Store, settings: Settings, people: tuple[str, ...], secure: bool):
@@ -84,6 +85,7 @@ class Site:
         self.cookie = f"truecost-{store.meta('id')}"  # cookies do not tell ports apart
         self.away: set[str] = set()
         self.closing = False  # nobody is kept waiting any more
+        self.logged: set[str] = set()  # a page asks again and again: each fault is logged once
         self.files = {path.name: path.read_bytes() for path in FILES.iterdir()}
 
     def application(self, origins: frozenset[str]) -> Guard:
@@ -104,7 +106,15 @@ class Site:
             Route("/api/undo", self.posted(PersonSent, self.undo), methods=["POST"]),
             Route("/api/stop", self.posted(PersonSent, self.stop), methods=["POST"]),
         ]
-        return Guard(Starlette(routes=routes), origins)
+        faults = {InputError: self.not_stored}
+        return Guard(Starlette(routes=routes, exception_handlers=faults), origins)
+
+    async def not_stored(self, request: "Request", fault: Exception) -> "Response":
+        """What is said where the store cannot be read or written."""
+        self._log(str(fault))
+        if request.url.path.startswith("/api/"):
+            return _error(NOT_STORED, 507)
+        return _notice("truecost", f"{NOT_STORED}.", status=507)
 
     # Entering
 
@@ -120,24 +130,26 @@ class Site:
         return _notice("truecost", "This opens the page on which you answer.", form)
 
     async def enter(self, request: "Request") -> "Response":
-        """A token for a cookie; a browser that is in already goes on."""
+        """A token for a cookie; the browser that a used token opened goes on."""
         body = (await request.body()).decode("latin1")
         token = body.removeprefix("token=")[:64]
-        found = await _away(self.store.redeem, token)
-        if found is None and await self._person(request) is None:
-            said = "A link opens one browser. Ask for a new one: truecost annotate DIR --link."
-            return _notice("This link was used", said, status=403)
-        answer = _reply(b"", 303, headers={"location": "/"})
-        if found is not None:
+        person, cookie = await _away(self.store.redeem, token) or (None, None)
+        if cookie is None:
+            person = await _away(self.store.who, token, "used")
+        if person not in self.people or (cookie is None and person != await self._person(request)):
+            text = "A link opens one browser. Ask for a new one: truecost annotate DIR --link."
+            return _notice("This link cannot be used", text, status=403)
+        reply = _reply(b"", 303, headers={"location": "/"})
+        if cookie is not None:
             rules = {"httponly": True, "samesite": "strict", "secure": self.secure, "path": "/"}
-            answer.set_cookie(self.cookie, found[1], max_age=30 * 86400, **rules)  # type: ignore[arg-type]
-        return answer
+            reply.set_cookie(self.cookie, cookie, max_age=30 * 86400, **rules)  # type: ignore[arg-type]
+        return reply
 
     async def page(self, request: "Request") -> "Response":
         """The page itself."""
         if await self._person(request) is None:
-            said = "Open the link that the command printed, in this browser."
-            return _notice("No session", said, status=401)
+            text = "Open the link that the command printed, in this browser."
+            return _notice("No session", text, status=401)
         return _reply(self.files["page.html"], kind="text/html")
 
     async def static(self, request: "Request") -> "Response":
@@ -159,12 +171,14 @@ class Site:
             return _error("no such sound or picture", 404)
         try:
             if kind == "sound":
-                data, of = await _away(sound_of, path, span)
+                data, media_type = await _away(sound_of, path, span)
             else:
-                data, of = await _away(picture_of, path)
-        except InputError:  # its message names the file, which may be the label
+                data, media_type = await _away(picture_of, path)
+        except InputError as error:  # its message names the file, which may be the label
+            self._log(str(error))
             return _error(f"the {kind} cannot be read", 410)
-        return _reply(data, kind=of, headers={"cache-control": "private, max-age=3600"})
+        headers = {"cache-control": "private, max-age=3600"}
+        return _reply(data, kind=media_type, headers=headers)
 
     # Questions and answers
 
@@ -183,11 +197,8 @@ class Site:
                 return _reply(b"", 400)
             except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
                 return _error(f"not understood: {str(error)[:200]}", 422)
-            try:
-                found = await work(person, body)
-            except InputError as error:
-                return _error(str(error), 507)
-            return found if not isinstance(found, dict) else _json(found)
+            reply = await work(person, body)
+            return _json(reply) if isinstance(reply, dict) else reply
 
         return handler
 
@@ -196,40 +207,39 @@ class Site:
         person = await self._person(request)
         if person is None:
             return _error("no session", 401)
-        settings = msgspec.to_builtins(self.settings)
+        limits = {"refusals": REFUSALS, "longest": LONGEST}
+        settings = msgspec.to_builtins(self.settings) | limits
         return _json({"person": person, "store": self.store.meta("id"), "settings": settings})
 
     async def next(self, person: str, sent: NextSent) -> dict[str, Any]:
         """The next question, or how things stand where there is none in time."""
         self.away.discard(person)
         end = time.monotonic() + sent.wait
-        told: dict[str, Any] = await _away(self._told, person, sent.session)
-        while told["question"] is None and told["state"] == "open" and not self._over(end):
+        status: dict[str, Any] = await _away(self._status, person, sent.session)
+        while status["question"] is None and status["state"] == "open" and not self._over(end):
             await asyncio.sleep(POLL)
             if await _away(self._changed, person):
-                told = await _away(self._told, person, sent.session)
-        return told
+                status = await _away(self._status, person, sent.session)
+        return status
 
     async def answer(self, person: str, sent: AnswerSent) -> "Response":
         """Keep an answer and the events before it."""
 
-        def kept() -> "Response":
-            found = self.store.asked(sent.pid)
-            if found is None:
+        def store_answer() -> "Response":
+            asked = self.store.asked(sent.pid)
+            if asked is None:
                 return _json({"said": "unknown"}, 404)
-            classes, refusals = self.settings.classes, self.settings.refusals
             try:
-                kind, seen = found[0], self._visible(*found)
-                given = given_of(sent, kind, seen, classes, refusals)
+                given = given_of(sent, *asked, self.settings.classes, REFUSALS)
             except InputError as error:
                 return _error(str(error), 422)
-            said = self.store.answer(person, given, sent.session, sent.events)
-            wanted = sent.next and said in ("new", "same")
-            following = self._told(person, sent.session) if wanted else None
-            return _json({"said": said, "next": following}, STATUS.get(said, 409))
+            result = self.store.answer(person, given, sent.session, sent.events)
+            wanted = sent.next and result in ("new", "same")
+            following = self._status(person, sent.session) if wanted else None
+            return _json({"said": result, "next": following}, STATUS.get(result, 409))
 
-        answer: Response = await _away(kept)
-        return answer
+        reply: Response = await _away(store_answer)
+        return reply
 
     async def events(self, person: str, sent: EventsSent) -> "Response":
         """Keep events."""
@@ -242,28 +252,34 @@ class Site:
 
     async def undo(self, person: str, sent: PersonSent) -> dict[str, Any]:
         """Take the last answer back, and show it again."""
-        said = await _away(self.store.undo, person)
-        return {"said": said, "next": await _away(self._told, person, sent.session)}
+        result = await _away(self.store.undo, person)
+        return {"said": result, "next": await _away(self._status, person, sent.session)}
 
     async def stop(self, person: str, sent: PersonSent) -> dict[str, Any]:  # noqa: ARG002
-        """Note that a person has stopped; when all have, the run stops."""
+        """Note that a person has stopped; when all have, the run stops, and its server with it."""
         self.away.add(person)
         if self.people <= self.away:
             await _away(lambda: self.store.set_meta(state="stopped"))
-        return {"said": "stopped"}
+        return {"said": "stopped", "state": await _away(self.store.meta, "state")}
+
+    def _log(self, fault: str) -> None:
+        """Name a fault where the command runs."""
+        if fault not in self.logged:
+            self.logged.add(fault)
+            LOG.warning("truecost: %s", fault)
 
     def _over(self, end: float) -> bool:
         return self.closing or time.monotonic() > end
 
     async def _person(self, request: "Request") -> str | None:
-        person: str | None = await _away(self.store.who, request.cookies.get(self.cookie))
-        return person
+        person = await _away(self.store.who, request.cookies.get(self.cookie))
+        return person if person in self.people else None
 
     def _changed(self, person: str) -> bool:
         """Whether there is news for a person who waits."""
         return self.store.meta("state") != "open" or self.store.ready(person)
 
-    def _told(self, person: str, session: str) -> dict[str, Any]:
+    def _status(self, person: str, session: str) -> dict[str, Any]:
         """The next question and how things stand."""
         found = self.store.next(person, session)
         progress = self.store.progress()
@@ -274,24 +290,19 @@ class Site:
             "total": progress.total,
             "done": progress.done,
             "mine": self.store.answered_by(person),
-            **{key: self.store.meta(key) for key in ("state", "note")},
+            "state": self.store.meta("state"),
         }
 
     def _shown(self, found: Presented) -> dict[str, Any]:
         """A question as the page gets it."""
         return {
-            **msgspec.to_builtins(self._visible(found.kind, found.seen)),
+            **msgspec.to_builtins(found.seen),
             "pid": found.pid,
             "kind": found.kind,
             "start": found.start,
             "sound": found.sound and f"/media/{found.sound}/sound",
             "image": found.image and f"/media/{found.image}/image",
         }
-
-    def _visible(self, kind: str, seen: Seen) -> Seen:
-        """What of a question is in view."""
-        hidden = self.settings.guess == "hidden" and kind != "verdict"
-        return msgspec.structs.replace(seen, output=None) if hidden else seen
 
 
 async def _away(work: Callable[..., Any], *values: Any) -> Any:

@@ -13,6 +13,34 @@ PICTURES = {
     b"GIF8": "image/gif",
     b"RIFF": "image/webp",
 }
+HEAD = 12  # bytes that tell the format
+
+
+def check(path: str, kind: str) -> None:
+    """InputError where a file cannot be read, or is no `audio` or `image` that browsers know."""
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(HEAD)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    if kind == "image" and not _is_picture(head):
+        raise InputError(f"{path}: is no picture: expected PNG, JPEG, GIF or WebP")
+    if kind == "audio" and not _is_sound(head):
+        raise InputError(f"{path}: is no sound: expected wav, flac, ogg, mp3, m4a or webm")
+
+
+def _is_picture(head: bytes) -> bool:
+    if head.startswith(b"RIFF"):
+        return head[8:] == b"WEBP"
+    return head.startswith(tuple(PICTURES))
+
+
+def _is_sound(head: bytes) -> bool:
+    if head.startswith(b"RIFF"):
+        return head[8:] == b"WAVE"
+    framed = head[:1] == b"\xff" and head[1:2] >= b"\xe0"  # mp3 and aac without a header
+    known = (*SOUNDS, b"ID3", b"\x1a\x45\xdf\xa3")
+    return framed or head[4:8] == b"ftyp" or head.startswith(known)
 
 
 def sound_of(path: str, span: tuple[float, float] | None) -> tuple[bytes, str]:
@@ -31,11 +59,9 @@ def sound_of(path: str, span: tuple[float, float] | None) -> tuple[bytes, str]:
 
 def picture_of(path: str) -> tuple[bytes, str]:
     """A picture and its media type; InputError when it is none that a browser may show here."""
+    check(path, "image")
     data = _read(path)
-    for head, kind in PICTURES.items():
-        if data.startswith(head):
-            return data, kind
-    raise InputError(f"{path}: is no picture: expected PNG, JPEG, GIF or WebP")
+    return data, next(kind for head, kind in PICTURES.items() if data.startswith(head))
 
 
 def _read(path: str) -> bytes:

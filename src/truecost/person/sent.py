@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from truecost.corrections.texts import Turn
 
 MICRO = 1_000_000  # microseconds, in which turns are kept
-LONGEST = 20_000  # characters of an answer
+LONGEST = 20_000  # characters that an answer may have more than the output
 WAIT = 20.0  # seconds that the page may wait for a question
 SLACK = MICRO // 1000  # by which a boundary may be off the asked part: the page rounds
 NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -46,7 +46,7 @@ class AnswerSent(EventsSent, frozen=True, kw_only=True):
 
     aid: Annotated[str, msgspec.Meta(min_length=8, max_length=64)]
     pid: Name
-    label: Annotated[str, msgspec.Meta(max_length=LONGEST)] | None = None
+    label: str | None = None
     verdict: Literal["right", "wrong"] | None = None
     refusal: Annotated[str, msgspec.Meta(max_length=200)] | None = None
     mono: Finite
@@ -86,6 +86,7 @@ def given_of(
         of = seen.correct if kind == "verdict" else kind
         if of is None:
             raise InputError("this question is answered by right or wrong")
+        _check_length(sent.label, seen)
         label, words, actions = _counted(of, sent.label, seen, tuple(seen.classes) or classes)
     return Given(
         aid=sent.aid,
@@ -98,6 +99,13 @@ def given_of(
         mono=sent.mono,
         wall=sent.wall,
     )
+
+
+def _check_length(label: str, seen: Seen) -> None:
+    """InputError when a label is longer than anybody writes."""
+    most = LONGEST + len(seen.output or "")
+    if len(label) > most:
+        raise InputError(f"the answer has {len(label)} characters: shorten it to {most}")
 
 
 def _counted(kind: str, label: str, seen: Seen, classes: tuple[str, ...]) -> tuple[str, int, int]:

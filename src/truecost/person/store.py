@@ -320,7 +320,7 @@ class Store:
     def redeem(self, token: str) -> tuple[str, str] | None:
         """The person of a token and a cookie; once, then None. Earlier cookies stay good."""
         cookie = os.urandom(24).hex()
-        used = "DELETE FROM person WHERE hash = ? AND kind = 'launch' RETURNING name"
+        used = "UPDATE person SET kind = 'used' WHERE hash = ? AND kind = 'launch' RETURNING name"
         with self._writing() as db:
             found = db.execute(used, (hashed(token),)).fetchall()
             if not found:
@@ -328,10 +328,10 @@ class Store:
             db.execute("INSERT INTO person VALUES(?, ?, 'cookie')", (hashed(cookie), found[0][0]))
         return found[0][0], cookie
 
-    def who(self, cookie: str | None) -> str | None:
-        """The person of a cookie."""
-        sql = "SELECT name FROM person WHERE hash = ? AND kind = 'cookie'"
-        found = self._rows(sql, hashed(cookie)) if cookie else []
+    def who(self, secret: str | None, kind: str = "cookie") -> str | None:
+        """The person of a cookie, or of a token that was used."""
+        sql = "SELECT name FROM person WHERE hash = ? AND kind = ?"
+        found = self._rows(sql, hashed(secret), kind) if secret else []
         return found[0][0] if found else None
 
     def forget(self, person: str) -> None:

@@ -102,6 +102,9 @@ def connected(path: Path) -> sqlite3.Connection:
     if path.is_dir() or not path.parent.is_dir():
         what = "is a folder" if path.is_dir() else "the folder is not there"
         raise InputError(f"{path}: {what}: expected the path of a store, such as answers.sqlite")
+    with suppress(OSError):  # it holds the secret of the addresses; SQLite's other files follow it
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        path.chmod(0o600)
     with faults(path):
         db = sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY)
         try:
@@ -114,8 +117,6 @@ def connected(path: Path) -> sqlite3.Connection:
         except BaseException:
             db.close()
             raise
-        with suppress(OSError):
-            path.chmod(0o600)  # it holds the secret of the addresses
     return db
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from truecost.errors import InputError, UsageError
+from truecost.person.media import check
 
 if TYPE_CHECKING:
     from truecost.formats import Table
@@ -86,8 +87,9 @@ def viewed(views: Views, table: "Table | None", ids: Sequence[str]) -> Callable[
 
 
 def _file(folder: str, name: str, item: str, key: str) -> str:
-    """A file of an item; InputError where there is none."""
+    """A file of an item; InputError where there is none, or browsers cannot show it."""
     path = Path(folder) / name
     if not path.is_file():
         raise InputError(f"{path}: there is no such file; it is the {key} of item {item!r}")
+    check(str(path), key)
     return str(path.resolve())

@@ -14,22 +14,24 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
-from truecost.errors import InputError, UsageError, counted, first_five, need
+from truecost.errors import InputError, UsageError, first_five, need
 from truecost.formats.publishing import locked
 from truecost.person.app import Settings, Site
 from truecost.person.store import Store
 
 if TYPE_CHECKING:
     import uvicorn
+    from starlette.types import ASGIApp
 
 __all__ = ["Page", "Settings", "serve"]
 LOG = logging.getLogger("truecost.person")
-LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+LOOPBACK = ("127.0.0.1", "localhost", "::1")
 EVERYWHERE = ("", "0.0.0.0", "::")
 BACKLOG = 256
 LEAVE = 2  # seconds that open requests have when the server stops
@@ -54,11 +56,6 @@ class Page:
     _server: "uvicorn.Server"
     _thread: threading.Thread
     _held: ExitStack = field(repr=False)
-
-    @property
-    def alive(self) -> bool:
-        """Whether it answers."""
-        return self._thread.is_alive()
 
     def announce(self) -> None:
         """Say where each person answers: on standard error, unless logging is set up otherwise."""
@@ -119,7 +116,7 @@ def serve(
     InputError
         When the store or the certificate cannot be read.
     """
-    uvicorn = need("uvicorn", "person")
+    need("uvicorn", "person")
     need("starlette", "person")
 
     names = _checked_people(people)
@@ -132,35 +129,51 @@ def serve(
         held.callback(bound.close)
         port = bound.getsockname()[1]
         origins = _origins(scheme, host, port, proxy)
-        store.set_meta(port=port, origin=origins[0], state="open")
         site = Site(store, settings, names, secure=origins[0].startswith("https"))
-        config = uvicorn.Config(
-            site.application(frozenset(origins)),
-            log_config=None,
-            log_level="critical",
-            access_log=False,
-            lifespan="off",
-            ws="none",
-            loop="asyncio",
-            http="h11",
-            server_header=False,
-            proxy_headers=False,
-            backlog=BACKLOG,
-            timeout_graceful_shutdown=LEAVE,
-            timeout_keep_alive=75,
-            ssl_certfile=tls_cert,
-            ssl_keyfile=tls_key,
-        )
-        _load(config, tls_cert)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(
-            target=server.run, args=([bound],), name="truecost page", daemon=True
-        )
+        server = _server(site.application(frozenset(origins)), tls_cert, tls_key)
+        store.set_meta(port=port, origin=origins[0], state="open")
         links = {name: f"{origins[0]}/start?token={store.launch(name)}" for name in names}
-        thread.start()
-        while not server.started and thread.is_alive():
-            time.sleep(0.005)
+        thread = _started(server, bound)
         return Page(links, f"{origins[0]}/", site, server, thread, held.pop_all())
+
+
+def _server(application: "ASGIApp", cert: str | None, key: str | None) -> "uvicorn.Server":
+    """A server that does not run yet; InputError where the certificate cannot be used."""
+    import uvicorn
+
+    config = uvicorn.Config(
+        application,
+        log_config=None,
+        log_level="critical",
+        access_log=False,
+        lifespan="off",
+        ws="none",
+        loop="asyncio",
+        http="h11",
+        server_header=False,
+        proxy_headers=False,
+        backlog=BACKLOG,
+        timeout_graceful_shutdown=LEAVE,
+        timeout_keep_alive=75,
+        ssl_certfile=cert,
+        ssl_keyfile=key,
+    )
+    try:
+        config.load()
+    except (OSError, ssl.SSLError) as error:
+        raise InputError(
+            f"--tls-cert {cert}: cannot be used ({error}): give a certificate and its key as PEM"
+        ) from error
+    return uvicorn.Server(config)
+
+
+def _started(server: "uvicorn.Server", bound: socket.socket) -> threading.Thread:
+    """The thread of a server that answers."""
+    thread = threading.Thread(target=server.run, args=([bound],), name="truecost page", daemon=True)
+    thread.start()
+    while not server.started and thread.is_alive():
+        time.sleep(0.005)
+    return thread
 
 
 def _checked_people(people: Sequence[str]) -> tuple[str, ...]:
@@ -174,16 +187,10 @@ def _checked_people(people: Sequence[str]) -> tuple[str, ...]:
 
 
 def _check_settings(settings: Settings) -> None:
-    """UsageError when a class or a key stands for two."""
-    for what, given in (("classes", settings.classes), ("keys", settings.keys)):
-        twice = sorted({name for name in given if given.count(name) > 1})
-        if twice:
-            raise UsageError(f"{what}: {first_five(twice)} stand there twice: give each once")
-    if settings.keys and len(settings.keys) != len(settings.classes):
-        raise UsageError(
-            f"keys: {counted(len(settings.keys), 'key')} for "
-            f"{counted(len(settings.classes), 'class')}: give one for each, or none"
-        )
+    """UsageError when there are two classes of one name."""
+    twice = sorted({name for name in settings.classes if settings.classes.count(name) > 1})
+    if twice:
+        raise UsageError(f"classes: {first_five(twice)} stand there twice: give each once")
 
 
 def _checked_host(host: str, cert: str | None, key: str | None, proxy: str | None) -> str:
@@ -194,7 +201,7 @@ def _checked_host(host: str, cert: str | None, key: str | None, proxy: str | Non
         )
     if (cert is None) != (key is None):
         raise UsageError("--tls-cert and --tls-key belong together: give both")
-    if proxy is not None and (urlsplit(proxy).scheme != "https" or not urlsplit(proxy).netloc):
+    if proxy is not None and _proxy_origin(proxy) is None:
         raise UsageError(f"--proxy {proxy!r}: give its address, such as https://answer.example.org")
     if cert is None and proxy is None and not _is_loopback(host):
         raise UsageError(
@@ -205,16 +212,37 @@ def _checked_host(host: str, cert: str | None, key: str | None, proxy: str | Non
 
 
 def _is_loopback(host: str) -> bool:
-    return host in ("localhost", "::1") or host.startswith("127.")
+    try:
+        return host.lower() == "localhost" or ip_address(host).is_loopback
+    except ValueError:  # a name, which may stand for any machine
+        return False
+
+
+def _origin(scheme: str, host: str, port: int | None) -> str:
+    """An origin as browsers send it: in small letters, without the port that the scheme has."""
+    shown = f"[{host}]" if ":" in host else host
+    own = port in (None, {"http": 80, "https": 443}[scheme])
+    return f"{scheme}://{shown.lower()}" + ("" if own else f":{port}")
+
+
+def _proxy_origin(proxy: str) -> str | None:
+    """The origin of an address such as `https://answer.example.org`; None where it is none."""
+    try:
+        parts = urlsplit(proxy)
+        host, port = parts.hostname, parts.port
+    except ValueError:  # no port, or no IPv6 address
+        return None
+    if parts.scheme != "https" or not host or parts.path not in ("", "/"):
+        return None
+    return _origin("https", host, port)
 
 
 def _origins(scheme: str, host: str, port: int, proxy: str | None) -> list[str]:
     """How browsers may name this server; the first stands in the links."""
-    shown = f"[{host}]" if ":" in host else host
     if proxy is not None:
-        return ["://".join(urlsplit(proxy)[:2])]
+        return [found for found in [_proxy_origin(proxy)] if found]
     others = LOOPBACK if _is_loopback(host) else ()
-    return list(dict.fromkeys(f"{scheme}://{name}:{port}" for name in (shown, *others)))
+    return list(dict.fromkeys(_origin(scheme, name, port) for name in (host, *others)))
 
 
 def _hold(store: Path, held: ExitStack) -> None:
@@ -264,13 +292,3 @@ def _listening(host: str, port: int) -> socket.socket:
         made.close()
         raise
     return made
-
-
-def _load(config: "uvicorn.Config", cert: str | None) -> None:
-    """Read what the server needs before it starts: a bad certificate is said at once."""
-    try:
-        config.load()
-    except (OSError, ssl.SSLError) as error:
-        raise InputError(
-            f"--tls-cert {cert}: cannot be used ({error}): give a certificate and its key as PEM"
-        ) from error

@@ -1,7 +1,7 @@
 // What happens on the page, as raw events: seconds are measured from them later, on the server.
 // An event says that a key was pressed, never which. Events wait in the browser's storage until the
 // server has them, so that a browser that is killed loses a second of them at most.
-import { post } from "./network.js";
+import { final, post } from "./network.js";
 
 const BEAT = 5000; // milliseconds between two signs of life
 const MOST = 800; // events of one request
@@ -30,8 +30,8 @@ export function note(kind, { at = null, stamp = performance.now() } = {}) {
   return latest;
 }
 
-/** Whose events these are from now on: a presentation, or none. */
-export function of(pid) {
+/** Which presentation the events belong to from now on, or none. */
+export function assign(pid) {
   presentation = pid;
 }
 
@@ -58,7 +58,7 @@ export async function flush(leaving = false) {
   const sent = events.slice(0, leaving ? LEAVING : MOST);
   if (!sent.length) return;
   const reply = await post("events", { session, events: sent }, leaving ? { keepalive: true } : {});
-  if (reply.status === 200 || reply.status === 422) acknowledged(sent); // else they are sent again
+  if (reply.status === 200 || final(reply.status)) acknowledged(sent); // else they are sent again
   else keep();
 }
 
@@ -68,7 +68,7 @@ async function recover(prefix) {
     const left = JSON.parse(localStorage.getItem(key) ?? "[]");
     const body = { session: key.slice(prefix.length), events: left };
     const { status } = await post("events", body);
-    if (status === 200 || status === 422) localStorage.removeItem(key);
+    if (status === 200 || final(status)) localStorage.removeItem(key);
   }
 }
 
@@ -83,9 +83,9 @@ export function look() {
   saw = { visible, focus };
 }
 
-/** Begin; `whose`: the store and the person. `tab.owns()` tells whether answers are taken here, `tab.at()` where a sound plays. */
-export async function begin(whose, tab) {
-  const prefix = `truecost-events-${whose}-`;
+/** Begin; of a person at a store. `tab.owns()` tells whether answers are taken here, `tab.at()` where a sound plays. */
+export async function begin(store, person, tab) {
+  const prefix = `truecost-events-${store}/${encodeURIComponent(person)}/`; // no name begins another
   place = prefix + session;
   owns = tab.owns;
   playing = tab.at;

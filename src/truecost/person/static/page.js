@@ -2,21 +2,15 @@
 // browser's storage before it is sent, and sent again until the server has acknowledged it.
 import * as activity from "./activity.js";
 import { note, session } from "./activity.js";
-import { EDITORS, button, turnsOf } from "./editors.js";
-import { pause, post } from "./network.js";
+import { EDITORS } from "./editors.js";
+import { button } from "./elements.js";
+import { final, pause, post } from "./network.js";
+import { turnsOf } from "./region.js";
 import * as sound from "./sound.js";
+import { ENDED, KEPT, LEARNT, OVER, SKIP, askOf, fault, waitingFor } from "./texts.js";
 
 const $ = (id) => document.getElementById(id);
 const WAIT = 15; // seconds that the server may keep a request for a question
-const LEARNT = "The system has learnt from it: this answer cannot be taken back.";
-const LOST = "No connection. Your answer is kept here and sent as soon as it is back.";
-const EXPIRED = "The session has ended: run the command again and open its link.";
-const REFUSED = { answered: "This was answered already.", taken: LEARNT, unknown: "This question has ended." };
-const ENDED = {
-  done: "All done. Thank you.",
-  stopped: "Stopped. Your answers are kept: run the command again to go on.",
-  failed: "The run has failed. Your answers are kept.",
-};
 
 let settings = {};
 let store = "";
@@ -57,82 +51,94 @@ async function give(answer) {
 async function send() {
   for (let wait = 200; unsent; wait = Math.min(2 * wait, 5000)) {
     const mine = unsent.session === session ? activity.waiting() : []; // an earlier page has its own
-    const { status, said } = await post("answer", { ...unsent, events: mine, next: true });
-    if ([200, 404, 409, 422].includes(status)) {
+    const { status, reply } = await post("answer", { ...unsent, events: mine, next: true });
+    if (status === 200 || final(status)) {
       unsent = null;
       localStorage.removeItem(unsentKey());
       busy = false;
-      if (status !== 422 && status !== 404) activity.acknowledged(mine);
-      say(status === 200 ? "" : (said.error ?? REFUSED[said.said] ?? ""));
-      if (!own) return; // another tab goes on
-      if (said.next) show(said.next);
-      if (!said.next?.question) ask(status !== 200);
-      return;
+      if (status === 200 || status === 409) activity.acknowledged(mine);
+      return answered(status, reply);
     }
     activity.keep();
-    say(status === 401 ? `${EXPIRED} Your answer is kept.` : status === 507 ? `${said.error}. Your answer is kept here.` : LOST);
+    say(`${fault(status, reply)} ${KEPT}`);
     await pause(wait);
   }
 }
 
-/** Ask until there is a question, or the run has ended. */
-async function ask(telling = false) {
+/** Go on after an answer that the server has, or will never take. */
+function answered(status, reply) {
+  const over = [200, 404, 409].includes(status); // else the question stays, with what was put in
+  say(status === 200 ? "" : over ? (OVER[reply.said] ?? "") : fault(status, reply));
+  if (!over) activity.flush(); // in case that an event was refused: those are not sent again
+  if (!own) return; // another tab goes on
+  if (reply.next) show(reply.next);
+  if (!reply.next?.question) ask({ telling: status !== 200, same: over ? null : question });
+}
+
+/** Ask until there is a question, or the run has ended. `telling`: what was said last stays.
+ *  `same`: a question whose answer was refused, which is not put anew where it comes again. */
+async function ask({ telling = false, same = null } = {}) {
   const mine = ++asking;
   for (let wait = 0; own && !stopped && mine === asking; ) {
-    const { status, said } = await post("next", { session, wait });
+    const { status, reply } = await post("next", { session, wait });
     if (mine !== asking || !own) return;
     if (status === 200) {
-      show(said, telling);
-      if (said.question || said.state !== "open") return;
+      if (same && alike(same, reply.question)) return present(Object.assign(same, reply.question));
+      show(reply, telling);
+      if (reply.question || reply.state !== "open") return;
       wait = WAIT;
     } else {
-      say(status === 401 ? EXPIRED : "No connection. Trying again.");
+      const lost = " Trying again. If the command has ended, run it again.";
+      say(`${fault(status, reply)}${status === 0 ? lost : ""}`);
       await pause(1000);
     }
   }
 }
 
+/** Whether two presentations are of the same question. */
+const alike = (one, other) => JSON.stringify({ ...one, pid: 0 }) === JSON.stringify({ ...other, pid: 0 });
+
 // What is shown
 
-function waitingFor(told) {
-  if (told.state !== "open") return ENDED[told.state] ?? told.state;
-  if (!told.total) return "The first question comes in a moment.";
-  if (told.waits) return "Others are answering the last questions. What they leave comes here by itself.";
-  if (settings.live) return "The system is learning. The next question comes by itself.";
-  return "You have answered everything. Thank you.";
+/** A presentation is in view from now on. */
+function present(next) {
+  question = next;
+  activity.assign(question?.pid ?? null);
+  shownAt = performance.now();
+  budget();
+  if (question) note("shown");
 }
 
 /** Show a question, or how things stand; `telling`: what was said last stays. */
-function show(told, telling = false) {
-  question = told.question;
-  activity.of(question?.pid ?? null);
-  shownAt = performance.now();
-  budget();
-  const count = settings.live ? `${told.mine} answered` : `${told.done} of ${told.total} answered`;
-  $("progress").textContent = [told.note, count].filter(Boolean).join(", ");
-  $("bar").hidden = settings.live;
-  $("bar").value = told.total ? told.done / told.total : 0;
+function show(reply, telling = false) {
+  present(reply.question);
+  progress(reply);
   $("item").hidden = $("reasons").hidden = !question;
-  $("more").hidden = told.state !== "open";
+  $("more").hidden = reply.state !== "open";
   $("refuse").disabled = !question;
   $("again").hidden = true;
   if (!question) {
     editor = null;
-    waited = settings.live && !told.waits;
-    if (!telling || told.state !== "open") say(waitingFor(told));
+    waited = settings.live && !reply.waits;
+    if (!telling || reply.state !== "open") say(waitingFor(reply, settings.live));
     return;
   }
   if (waited) say("The system has learnt from your answers.");
   else if (!telling) say("");
   waited = false;
-  note("shown");
-  present();
-  if (told.ahead) setTimeout(() => sound.fetched(told.ahead).catch(() => null), 30);
+  fill(question);
+  if (reply.ahead) setTimeout(() => sound.fetched(reply.ahead).catch(() => null), 30);
 }
 
-function present() {
-  const now = question;
-  $("ask").textContent = now.ask ?? (settings.ask || "What is this?");
+function progress(reply) {
+  $("progress").textContent = settings.live ? `${reply.mine} answered` : `${reply.done} of ${reply.total} answered`;
+  $("bar").hidden = settings.live;
+  $("bar").value = reply.total ? reply.done / reply.total : 0;
+}
+
+/** Put a question on the page. */
+function fill(now) {
+  $("ask").textContent = now.ask ?? (settings.ask || askOf(now));
   place($("source"), now.source);
   $("image").hidden = !now.image;
   if (now.image) $("image").src = now.image;
@@ -197,7 +203,7 @@ async function listen(now) {
     if (question !== now) return;
     heard = found;
   } catch {
-    if (question === now) say("The sound cannot be played. Choose “No answer”, or try again later.");
+    if (question === now) say(`The sound cannot be played. ${SKIP}`);
     painted();
     return;
   }
@@ -208,7 +214,6 @@ async function listen(now) {
   if (editor.begin) editor.begin();
   else page.redraw();
   painted();
-  if (settings.autoplay && navigator.userActivation?.hasBeenActive) play();
 }
 
 function play(all = false) {
@@ -235,14 +240,14 @@ async function undo() {
   if (busy || !own) return;
   busy = true;
   if (question) note("left");
-  const { status, said } = await post("undo", { session });
+  const { status, reply } = await post("undo", { session });
   busy = false;
-  if (status !== 200) return say(status === 401 ? EXPIRED : "No connection: nothing was taken back.");
+  if (status !== 200) return say(`${fault(status, reply)} Nothing was taken back.`);
   stopped = false;
   sound.hush();
-  show(said.next);
-  say({ undone: "Taken back.", nothing: "There is nothing to take back.", taken: LEARNT }[said.said]);
-  if (!question) ask(true);
+  show(reply.next);
+  say({ undone: "Taken back.", nothing: "There is nothing to take back.", taken: LEARNT }[reply.said]);
+  if (!question) ask({ telling: true });
 }
 
 function refuse(open = $("reasons").hidden) {
@@ -256,18 +261,18 @@ async function stop() {
   if (question) note("left");
   sound.hush();
   await activity.flush();
-  const { status } = await post("stop", { session });
-  if (status !== 200) return say("No connection: try again.");
+  const { status, reply } = await post("stop", { session });
+  if (status !== 200) return say(`${fault(status, reply)} Try again.`);
   stopped = true;
   asking++;
-  question = null;
-  activity.of(null);
+  present(null);
   $("item").hidden = $("more").hidden = $("reasons").hidden = true;
-  $("again").hidden = false;
-  $("go-on").focus();
-  say("Stopped. Your answers are kept.");
+  $("again").hidden = reply.state !== "open"; // else the server ends: nobody else answers
+  if (reply.state === "open") $("go-on").focus();
+  say(ENDED[reply.state] ?? "Stopped. Your answers are kept.");
 }
 
+$("image").onerror = () => { if (question?.image) say(`The picture cannot be shown. ${SKIP}`); };
 $("play").onclick = () => play();
 $("play-all").onclick = () => play(true);
 $("undo").onclick = undo;
@@ -331,8 +336,7 @@ function leave() {
   activity.look();
   activity.flush();
   sound.hush();
-  question = null;
-  activity.of(null);
+  present(null);
   $("item").hidden = $("more").hidden = $("reasons").hidden = $("again").hidden = true;
   $("elsewhere").hidden = false;
   say("");
@@ -353,19 +357,20 @@ async function take() {
 
 async function begin() {
   const response = await fetch("/api/state").catch(() => null);
+  const reply = await response?.json().catch(() => ({}));
   if (!response?.ok) {
-    say(response ? EXPIRED : "No connection. Trying again.");
-    if (!response) setTimeout(begin, 1000);
+    const status = response?.status ?? 0;
+    say(fault(status, reply) + (status === 401 ? "" : " Trying again."));
+    if (status !== 401) setTimeout(begin, 1000);
     return;
   }
-  const said = await response.json();
-  ({ settings, store, person } = said);
+  ({ settings, store, person } = reply);
   document.title = $("title").textContent = settings.title;
   $("keys").checked = localStorage.getItem("truecost-keys") !== "off";
   const reasons = settings.refusals.map((reason, k) => button(reason, String(k + 1), () => give({ refusal: reason })));
   $("reasons").replaceChildren(...reasons);
   setInterval(budget, 500);
-  await activity.begin(`${store}-${person}`, { owns: () => own, at: sound.at });
+  await activity.begin(store, person, { owns: () => own, at: sound.at });
   claim(false);
 }
 

@@ -3,6 +3,7 @@ import { note } from "./activity.js";
 
 const SIZE = 256; // samples of a Fourier transform
 const COLUMNS = 480; // of a spectrogram
+const SOFTEST = -60; // decibels: what is not louder is drawn as silence, not as a loud sound
 const KEPT = 4; // decoded sounds: this one, the next one, those before
 const WINDOW = Float32Array.from({ length: SIZE }, (_, k) => 0.5 - 0.5 * Math.cos((2 * Math.PI * k) / SIZE));
 const COSINE = Float32Array.from({ length: SIZE / 2 }, (_, k) => Math.cos((2 * Math.PI * k) / SIZE));
@@ -29,34 +30,37 @@ function transform(re, im) {
   }
 }
 
-/** Level of every frequency in every column, from 0 (80 dB below the loudest) to 255. */
-function levels(samples) {
-  const found = new Float32Array((COLUMNS * SIZE) / 2);
+/** Level of every frequency in every column, from 0 (80 dB below the loudest) to 255; of several
+ *  channels the mean power. */
+function levels(channels) {
+  const found = new Float32Array((COLUMNS * SIZE) / 2), length = channels[0].length;
   const re = new Float32Array(SIZE), im = new Float32Array(SIZE);
-  let most = -Infinity;
   for (let column = 0; column < COLUMNS; column++) {
-    const at = Math.floor((column / COLUMNS) * Math.max(1, samples.length - SIZE));
-    im.fill(0);
-    for (let i = 0; i < SIZE; i++) re[i] = (samples[at + i] ?? 0) * WINDOW[i];
-    transform(re, im);
-    for (let k = 0; k < SIZE / 2; k++) {
-      const decibels = 10 * Math.log10(re[k] * re[k] + im[k] * im[k] + 1e-9);
-      found[(column * SIZE) / 2 + k] = decibels;
-      most = Math.max(most, decibels);
+    const at = Math.floor((column / COLUMNS) * Math.max(1, length - SIZE));
+    for (const samples of channels) {
+      im.fill(0);
+      for (let i = 0; i < SIZE; i++) re[i] = (samples[at + i] ?? 0) * WINDOW[i];
+      transform(re, im);
+      for (let k = 0; k < SIZE / 2; k++)
+        found[(column * SIZE) / 2 + k] += (re[k] * re[k] + im[k] * im[k]) / channels.length;
     }
   }
-  return found.map((decibels) => Math.max(0, 255 * (1 + (decibels - most) / 80)));
+  const decibels = found.map((power) => 10 * Math.log10(power + 1e-20));
+  const loudest = decibels.reduce((most, value) => Math.max(most, value), SOFTEST);
+  return decibels.map((value) => Math.max(0, 255 * (1 + (value - loudest) / 80)));
 }
 
-/** Least and greatest sample of each column of pixels, the loudest sample being 1. */
-function extremes(samples, width) {
-  const found = new Float32Array(2 * width), step = samples.length / width;
-  for (let x = 0; x < width; x++) {
-    for (let i = Math.floor(x * step); i < (x + 1) * step; i += 1 + Math.floor(step / 60)) {
-      found[2 * x] = Math.min(found[2 * x], samples[i]);
-      found[2 * x + 1] = Math.max(found[2 * x + 1], samples[i]);
+/** Least and greatest sample of all channels in each column of pixels, the loudest being 1. */
+function extremes(channels, width) {
+  const found = new Float32Array(2 * width), step = channels[0].length / width;
+  for (const samples of channels)
+    for (let x = 0; x < width; x++) {
+      const end = Math.min((x + 1) * step, samples.length); // rounding may lead beyond
+      for (let i = Math.floor(x * step); i < end; i += 1 + Math.floor(step / 60)) {
+        found[2 * x] = Math.min(found[2 * x], samples[i]);
+        found[2 * x + 1] = Math.max(found[2 * x + 1], samples[i]);
+      }
     }
-  }
   const loudest = found.reduce((most, value) => Math.max(most, Math.abs(value)), 1e-6);
   return found.map((value) => value / loudest);
 }
@@ -81,9 +85,9 @@ async function decoded(address) {
   const wave = new DataView(data), riff = data.byteLength > 28 && wave.getUint32(0) === 0x52494646;
   const rate = Math.min(Math.max(riff ? wave.getUint32(24, true) : 16000, 8000), 96000);
   const buffer = await new OfflineAudioContext(1, 1, rate).decodeAudioData(data);
-  const samples = buffer.getChannelData(0);
+  const channels = Array.from({ length: buffer.numberOfChannels }, (_, k) => buffer.getChannelData(k));
   const canvas = document.getElementById("wave");
-  return { buffer, levels: levels(samples), extremes: extremes(samples, canvas.width) };
+  return { buffer, levels: levels(channels), extremes: extremes(channels, canvas.width) };
 }
 
 const numbers = (colour) => [1, 3, 5].map((at) => parseInt(colour.slice(at, at + 2), 16));

@@ -1,0 +1,44 @@
+"""Files that people hear and see are looked at before anybody is asked."""
+
+import pytest
+
+from robots import clip
+from truecost.errors import InputError
+from truecost.person.media import check
+from truecost.person.views import Views, viewed
+
+GOOD = {
+    "audio": [
+        b"RIFF\0\0\0\0WAVE",
+        b"fLaC",
+        b"OggS",
+        b"ID3",
+        b"\xff\xfb\x90",
+        b"\0\0\0\x20ftypM4A ",
+        b"\x1a\x45\xdf\xa3",
+    ],
+    "image": [b"\x89PNG", b"\xff\xd8\xff", b"GIF89a", b"RIFF\0\0\0\0WEBP"],
+}
+
+
+def test_what_browsers_know_is_right(tmp_path):
+    path = tmp_path / "file"
+    for kind, heads in GOOD.items():
+        for head in heads:
+            path.write_bytes(head)
+            check(str(path), kind)
+    check(clip(tmp_path / "a.wav"), "audio")
+
+
+@pytest.mark.parametrize("head", [b"", b"id,label\n", b"RIFF, but no sound", b"NIST_1A\n"])
+@pytest.mark.parametrize("kind", ["audio", "image"])
+def test_another_file_is_named_before_anybody_is_asked(tmp_path, kind, head):
+    (tmp_path / "seven.wav").write_bytes(head)
+    view = viewed(Views(**{kind: "{id}.wav", "folder": str(tmp_path)}), None, ["seven"])
+    with pytest.raises(InputError, match=r"seven\.wav: is no (sound|picture): expected"):
+        view("seven")
+
+
+def test_a_sound_is_no_picture(tmp_path):
+    with pytest.raises(InputError, match="is no picture"):
+        check(clip(tmp_path / "a.wav"), "image")
