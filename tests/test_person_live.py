@@ -248,7 +248,7 @@ def life(folder):
 def test_sentences_are_corrected_with_the_output_in_view(texts, running, helped):
     Path("study.toml").write_text(TEXTS.format(help=helped))
     run = running("run", "study.toml", "-o", "out")
-    robot = Robot(run.links()["me"], translator).start()
+    robot = Robot(run.links()["me"], translator, think=0.01).start()
     code, _, err = run.end()
     assert code == 0, err
     assert robot.failure is None
