@@ -30,6 +30,7 @@ from truecost.learning.source import NAMES as SOURCES
 from truecost.learning.strategies.mixtures import kinds as strategies
 from truecost.names import FORMATS, NORMALISATIONS, PolicyKind
 from truecost.outputs.options import DiarizationTable, TranscriptsTable, TranslationTable
+from truecost.person.timing import TimingTable
 from truecost.prices import Prices
 from truecost.protocol.options import MethodsTable, TrainingTable
 from truecost.study import Study
@@ -104,9 +105,10 @@ def keys_of(table: type) -> set[str]:
         ("`[help]`, how", "`[learner]`, `[strategy]`", keys_of(HelpTable)),
         (
             "`[learner]`, `[strategy]`",
-            "`[prices]`, what",
+            "`[timing]`, what",
             set().union(*map(keys_of, (LearnerTable, StrategyTable, ExpertTable, SweepTable))),
         ),
+        ("`[timing]`, what", "`[prices]`, what", keys_of(TimingTable)),
         ("`[prices]`, what", "`[interval]`:", keys_of(Prices)),
         ("`[interval]`:", "`[subsets]` has", keys_of(IntervalTable)),
     ],

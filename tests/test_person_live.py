@@ -11,7 +11,9 @@ import pytest
 
 from robot import Robot, write_sound
 from truecost import cli
+from truecost.formats.events import read_events
 from truecost.person.store import Store
+from truecost.person.timing import TimingTable, retimed
 
 STUDY = """
 task = "streams"
@@ -70,6 +72,17 @@ def log(folder):
         return [json.loads(line) for line in file]
 
 
+def same_when_measured_again(folder):
+    """The log has the seconds that its store tells, by the choices of the run."""
+    [path] = folder.glob("logs/*/*/seed-0.jsonl.gz")
+    log = read_events(str(path))
+    again = retimed(log, TimingTable(idle=30))
+    assert log.frame.equals(again.frame)
+    assert again.frame["asked"].drop_nulls().len() > 0
+    none = retimed(log, TimingTable(idle=0)).frame["active_seconds"].drop_nulls()
+    assert none.sum() < log.frame["active_seconds"].drop_nulls().sum()
+
+
 def test_a_stream_is_answered_and_scored(items, running):
     run = running("run", "study.toml", "-o", "out")
     robot = listener(run.links()["me"], think=0.02)
@@ -84,6 +97,7 @@ def test_a_stream_is_answered_and_scored(items, running):
     right = {e["id"]: e["label"] for e in events if e["event"] == "predict"}
     assert all(e["label"] == right[e["id"]] for e in answers if e["id"] in right)
     assert all(0.02 <= e["active_seconds"] < 5 for e in answers)
+    same_when_measured_again(items / "out")
     assert {q["kind"] for q in robot.questions} == {"classes"}
     assert robot.questions[0]["ask"] == "Is it a seven?"
     assert not any("clip" in str(q) for q in robot.questions)  # no name reaches the page
@@ -261,6 +275,7 @@ def test_sentences_are_corrected_with_the_output_in_view(texts, running, helped)
         assert event["words"] in (0, 2)
         assert event["actions"] <= 4
     assert any(event["actions"] > 0 for event in answers)
+    same_when_measured_again(texts / "out")
 
 
 MEETINGS = """

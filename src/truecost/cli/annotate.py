@@ -97,12 +97,12 @@ def _serve(place: Path, items: "Items") -> None:
         page = serve(place, settings, how["port"] or 0, host, items.people, **where)
         page.announce()
         try:
-            before: object = None
+            seen = -1
             while store.meta("state") == "open":
-                now = store.progress()  # all answers are read where one came only
-                if now != before and settle(store, items.people, how["overlap"]):
+                latest = store.latest()  # all answers are read where one came only
+                if latest != seen and settle(store, items.people, how["overlap"]):
                     store.set_meta(state="done")
-                before = now
+                seen = latest
                 time.sleep(LOOK)
             time.sleep(4 * LOOK)  # open pages learn how it ended
         except KeyboardInterrupt:
@@ -113,7 +113,7 @@ def _serve(place: Path, items: "Items") -> None:
 
 def _of_folder(place: Path, how: dict[str, Any], kept: Kept) -> None:
     """What is asked of answers that there are."""
-    from truecost.person.lists import STORE
+    from truecost.person.records import STORE
     from truecost.person.seconds import Timing
     from truecost.person.store import Store
 

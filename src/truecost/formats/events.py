@@ -107,8 +107,17 @@ SCHEMA: dict[str, tuple[pl.DataType, str]] = {
         pl.Enum(WORDS["verdict"]),
         "of answers without a label: right or wrong, where the person said only that",
     ),
+    "timing": (
+        pl.String(),
+        "of answers on a page: what counted as active time, as signatures write it",
+    ),
+    "asked": (
+        pl.String(),
+        "of answers on a page: numbers of the questions in answers.sqlite whose time "
+        "active_seconds holds, joined by +",
+    ),
 }
-NAMED = ("decision", "label", "expert", "stream", "run")  # few values, many times
+NAMED = ("decision", "label", "expert", "stream", "run", "timing")  # few values, many times
 MANY = 1000  # different texts: more of them are numbers, and stay text
 KINDS = ("ndjson", "parquet", "csv", "tsv")
 

@@ -180,6 +180,8 @@ def recorded_answer(row: Mapping[str, Any], late: int, unnamed: str = "recorded"
         words=row["words"],
         actions=row["actions"],
         verdict=row["verdict"] or "",
+        timing=row["timing"] or "",
+        asked=row["asked"] or "",
     )
 
 

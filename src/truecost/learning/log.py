@@ -58,6 +58,8 @@ class Event(
     words: int | None = None
     actions: int | None = None
     verdict: str | None = None
+    timing: str | None = None
+    asked: str | None = None
 
     @property
     def key(self) -> "Key":

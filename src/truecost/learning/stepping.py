@@ -108,6 +108,8 @@ class Learning:
             words=answer.words,
             actions=answer.actions,
             verdict=answer.verdict or None,
+            timing=answer.timing or None,
+            asked=answer.asked or None,
             **columns,
         )
 

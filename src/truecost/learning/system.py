@@ -125,6 +125,10 @@ class Answer:
         Words that the person put in, and simple actions that it took (lifelong learning).
     verdict : {"", "right", "wrong"}
         Where the person said only that: there is no label then.
+    timing : str
+        What counted as active time, where a page measured `seconds`.
+    asked : str
+        Numbers of the questions on that page whose time `seconds` holds, joined by `+`.
     """
 
     id: str
@@ -136,6 +140,8 @@ class Answer:
     words: int | None = None
     actions: int | None = None
     verdict: str = ""
+    timing: str = ""
+    asked: str = ""
 
 
 @dataclass(frozen=True, eq=False)

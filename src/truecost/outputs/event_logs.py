@@ -11,6 +11,7 @@ from truecost.errors import InputError, TruecostError, UsageError, counted, firs
 from truecost.formats.event_checks import Finding
 from truecost.formats.events import ENDINGS, EventLog, Labels, files_of, read_events
 from truecost.names import STANDARD_INPUT
+from truecost.person.timing import TimingTable, retimed
 from truecost.study.settings import Reader, Source
 from truecost.study.validation import Check
 
@@ -69,10 +70,13 @@ def _is_log(path: Path) -> bool:
     return named_so and path.is_file()
 
 
-def read_logs(source: Source, reader: Reader) -> tuple[list[EventLog], list[str]]:
-    """The logs of a source, and what a reader should know of those that are not finished."""
+def read_logs(source: Source, reader: Reader, study: "Study") -> tuple[list[EventLog], list[str]]:
+    """The logs of a source, timed as the study says, and what a reader should know of those that
+    are not finished.
+    """
     paths, unfinished = logs_of(source.file, source.table.runs)
-    logs = [reader.events(path, source.data.input_format) for path in paths]
+    timing = study.table(TimingTable)
+    logs = [retimed(reader.events(path, source.data.input_format), timing) for path in paths]
     for path in (*paths, *source.table.resources):
         reader.note(path, source.name, source.collection)
     return logs, [f"left out: {Path(path).name} is not finished" for path in unfinished]

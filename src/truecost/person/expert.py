@@ -124,17 +124,20 @@ class LiveExpert:
         None when no output is left, or InputError when somebody stops the run on the page.
         """
         told, spent = {answer.id for answer in given}, 0.0
+        looked_at = list[str]()  # since the last correction
         for item, output in zip(batch.ids, outputs.decisions, strict=True):
             if item in told:
                 continue
             asked = self._asked(Question(item), batch, output, volunteered=True)
             fresh = asked.key not in self._passed
             said = self._heard(asked)
-            spent += said.seconds * fresh
+            if fresh:
+                spent += said.seconds
+                looked_at.append(said.asked)
             self._passed.add(asked.key)
             if said.label is not None and fresh:
                 found = self._answer(Question(item), said, output)
-                return replace(found, seconds=round(spent, 3))
+                return replace(found, seconds=round(spent, 3), asked="+".join(looked_at))
         return None
 
     def _heard(self, asked: Asked) -> Answer:
@@ -219,13 +222,13 @@ class LiveExpert:
 
     def _wait(self) -> None:
         """Until all that was expected is answered by as many people as it needs."""
-        before: object = None
+        seen = -1
         while True:
             if self.store.meta("state") == "stopped":
                 raise InputError(STOPPED)
-            now = self.store.progress()
-            if now != before:
-                before = now
+            latest = self.store.latest()
+            if latest != seen:
+                seen = latest
                 if all(self._decided(key) for key in self._waited):
                     return
             time.sleep(POLL)
@@ -253,6 +256,8 @@ class LiveExpert:
                 seconds=round(sum(seconds(key, row.person).active for row in given), 3),
                 expert="+".join(sorted(row.person for row in given)),
                 verdict=said.verdict,
+                timing=self.live.timing.signature,
+                asked=str(said.qid),
             )
 
     def _code(self, label: str | None) -> str | None:

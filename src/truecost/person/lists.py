@@ -21,11 +21,11 @@ from truecost.formats.table import filled
 from truecost.learning.options import ExpertTable
 from truecost.options import defaults_of
 from truecost.person.options import AnnotateTable
+from truecost.person.records import STORE
 from truecost.person.seconds import Timing
 from truecost.person.store import Asked, Row, Store
 from truecost.person.views import Views, viewed
 
-STORE = "answers.sqlite"
 KEPT = ("idle", "tail", "overlap")  # what the store notes for reports made later
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 from msgspec import structs
 
 from truecost.person.expert import LivePerson
+from truecost.person.records import STORE
 from truecost.person.store import Store
 from truecost.person.web import Settings, serve
 
-STORE = "answers.sqlite"
 FAREWELL = 1.0  # seconds in which open pages learn how the run ended
 
 

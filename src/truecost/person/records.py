@@ -17,6 +17,7 @@ import msgspec
 
 from truecost.errors import UsageError
 
+STORE = "answers.sqlite"  # in the folder of a run, or of a list
 Kind = Literal["classes", "text", "region", "verdict"]
 Order = Literal["given", "shuffled"]
 

@@ -6,7 +6,6 @@ acknowledged through a kill and a power cut. What was asked is never asked again
 questions by their keys, and an answer is known by the `aid` that the page made for it.
 """
 
-import hashlib
 import os
 import random
 import sqlite3
@@ -43,6 +42,7 @@ from truecost.person.tables import (
     count_answers,
     end_leases,
     faults,
+    hashed,
     keep_events,
     presented,
     tally,
@@ -179,6 +179,10 @@ class Store:
         found = dict(self._rows("SELECT name, n FROM tally WHERE name NOT LIKE 'by %'"))
         return Progress(*(found.get(name, 0) for name in Progress._fields))
 
+    def latest(self) -> int:
+        """The place of the latest answer; it only grows."""
+        return int(self._rows("SELECT COALESCE(MAX(place), 0) FROM answer")[0][0])
+
     def answered_by(self, person: str) -> int:
         """Current answers of a person."""
         found = self._rows("SELECT n FROM tally WHERE name = ?", f"by {person}")
@@ -310,7 +314,7 @@ class Store:
         token = os.urandom(24).hex()
         with self._writing() as db:
             db.execute("DELETE FROM person WHERE name = ? AND kind = 'launch'", (person,))
-            db.execute("INSERT INTO person VALUES(?, ?, 'launch')", (_hash(token), person))
+            db.execute("INSERT INTO person VALUES(?, ?, 'launch')", (hashed(token), person))
         return token
 
     def redeem(self, token: str) -> tuple[str, str] | None:
@@ -318,16 +322,16 @@ class Store:
         cookie = os.urandom(24).hex()
         used = "DELETE FROM person WHERE hash = ? AND kind = 'launch' RETURNING name"
         with self._writing() as db:
-            found = db.execute(used, (_hash(token),)).fetchall()
+            found = db.execute(used, (hashed(token),)).fetchall()
             if not found:
                 return None
-            db.execute("INSERT INTO person VALUES(?, ?, 'cookie')", (_hash(cookie), found[0][0]))
+            db.execute("INSERT INTO person VALUES(?, ?, 'cookie')", (hashed(cookie), found[0][0]))
         return found[0][0], cookie
 
     def who(self, cookie: str | None) -> str | None:
         """The person of a cookie."""
         sql = "SELECT name FROM person WHERE hash = ? AND kind = 'cookie'"
-        found = self._rows(sql, _hash(cookie)) if cookie else []
+        found = self._rows(sql, hashed(cookie)) if cookie else []
         return found[0][0] if found else None
 
     def forget(self, person: str) -> None:
@@ -393,8 +397,3 @@ class Store:
         row = (pid, qid, person, session, now, now + LEASE)
         db.execute("INSERT INTO shown VALUES(?, ?, ?, ?, ?, ?)", row)
         return pid
-
-
-def _hash(token: str) -> str:
-    """Tokens are stored as hashes: who reads the file cannot enter with them."""
-    return hashlib.sha256(token.encode()).hexdigest()

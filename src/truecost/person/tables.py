@@ -7,6 +7,7 @@ the lock of the writer was forty times slower. Rows of `tally` count what would 
 every answer.
 """
 
+import hashlib
 import hmac
 import os
 import sqlite3
@@ -223,3 +224,8 @@ def columns_of(asked: Asked, secret: bytes) -> tuple[Any, ...]:
         *(asked.key, asked.kind, payload, hidden, address, asked.media, asked.image, span),
         *(asked.overlap, asked.gold, asked.batch),
     )
+
+
+def hashed(token: str) -> str:
+    """Tokens are stored as hashes: who reads the file cannot enter with them."""
+    return hashlib.sha256(token.encode()).hexdigest()

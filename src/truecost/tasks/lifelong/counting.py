@@ -16,6 +16,7 @@ from truecost.errors import InputError, TruecostError, counted
 from truecost.formats.event_rows import VERDICTS
 from truecost.formats.events import Labels
 from truecost.outputs.event_logs import Given, opened, without_faults
+from truecost.person.timing import timing_of
 from truecost.tasks.lifelong.cells import Axis, interleaved
 from truecost.tasks.lifelong.kinds import Kind, kind_of
 from truecost.tasks.lifelong.log_events import (
@@ -323,6 +324,7 @@ def read_lifelong(
         problems=tuple(dict.fromkeys((*told.problems, *_problems(told, sets)))),
         no_penalty=_no_penalty(test[2]),
         spent=spent_of(told.events, told.versions[-1]),
+        timing=timing_of(pl.concat(log.frame.select("timing") for log in told.logs)),
     )
 
 

@@ -125,6 +125,8 @@ class Lifelong(Rows):
         the test set left out. Empty where no log tells it.
     took : mapping of str to float
         The same of all runs, of records: hours of `cpu` and `gpu`, GB-hours of `memory`.
+    timing : str
+        What counted as active time on a page; empty where no page measured it.
     no_penalty : str
         Why nothing can be penalised (the person said only "wrong", say); empty when it can.
     """
@@ -146,6 +148,7 @@ class Lifelong(Rows):
     no_penalty: str = ""
     spent: pl.DataFrame = field(default_factory=pl.DataFrame)
     took: Mapping[str, float] = field(default_factory=dict)
+    timing: str = ""
     task: ClassVar[str] = "lifelong"
 
     def __len__(self) -> int:

@@ -52,6 +52,7 @@ EFFORTS = tuple(name for name, *_ in OF_EFFORT)
 ON_TEST = ("msr", *(name for name in EFFORTS if not name.startswith(OFFLINE)))
 AREA = "area_under_curve"
 READY = SCORES.name
+OF_TIME = ("help_seconds", "offline_seconds", "total_cost", "cost_person")
 OFFLINES = tuple(name for name in EFFORTS if name.startswith(OFFLINE))
 NOTHING_VARIES = "no interval: there is one run, and at each time one"
 Wanted = tuple[Measure, int, Policy | None]  # a measure of a version, under a policy if it has one
@@ -319,11 +320,18 @@ class Rows:
             said.append(f"compat:{how.compat}")
         if measure.name in ("msr", "area_under_curve"):
             said.append(f"cost:{self.laid.cost}")
+        if self.lifelong.timing and self._timed(measure.name):
+            said.append(self.lifelong.timing)
         if measure.name == "msr" and how.item_seconds is not None:
             said.append(f"item-seconds:{how.item_seconds:g}")
         if measure.name == "area_under_curve" and how.max_cost is not None:
             said.append(f"max-cost:{how.max_cost:g}")
         return said
+
+    def _timed(self, name: str) -> bool:
+        """Whether the person's time enters a measure."""
+        by_cost = name in ("msr", AREA) and self.laid.cost == "seconds"
+        return by_cost or name in OF_TIME
 
     def _reads(self, measure: Measure) -> tuple[str, tuple[str, ...]]:
         """The evidence that a measure reads, and the parts of its score."""

@@ -111,7 +111,7 @@ def _from_logs(source: Source, reader: Reader, study: Study) -> Lifelong:
     source, kind = _with_course(source, reader, study)
     check_keys(source.data.map, MAPPED)
     labels, references = right_of(source, reader)
-    logs, left = read_logs(source, reader)
+    logs, left = read_logs(source, reader, study)
     found = read_lifelong(
         logs,
         kind,

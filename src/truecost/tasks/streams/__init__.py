@@ -36,8 +36,11 @@ FACE = Face(
     formats=EVENT_LOGS,
     data=("type", "map", "target", "classes", "labels", "input_format"),
     systems=("resources", "runs", "strategy", "budget"),
-    tables={"streams": "truecost.tasks.streams.options:StreamTable"},
-    options=("streams",),
+    tables={
+        "streams": "truecost.tasks.streams.options:StreamTable",
+        "timing": "truecost.person.timing:TimingTable",
+    },
+    options=("streams", "timing"),
     application=("cost_miss", "cost_fa", "prior", "preset", "cost_matrix"),
     prices=("miss", "false_alarm", "error", "person", "cpu", "gpu", "memory", "waiting"),
     interval=("block_length", "level", "replicates", "seed", "method", "icc", "jobs"),

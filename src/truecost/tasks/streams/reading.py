@@ -16,6 +16,7 @@ from truecost.core.measure import Array
 from truecost.errors import InputError, counted, first_five
 from truecost.formats.events import EventLog, Labels
 from truecost.outputs.event_logs import labelled, run_of
+from truecost.person.timing import timing_of
 from truecost.tasks.streams.records import (
     PHASES,
     Naming,
@@ -106,6 +107,7 @@ def read_online(
         signature=naming.signature,
         problems=(*(p for log in logs for p in log.problems), *notes),
         took=dict(took or {}),
+        timing=timing_of(frame),
     )
 
 

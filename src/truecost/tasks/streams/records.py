@@ -62,6 +62,8 @@ class Online(Rows):
         Further dims of the rows: `strategy`, `budget`.
     signature : str
         Choices made while reading, separated by bars.
+    timing : str
+        What counted as active time on a page; empty where no page measured it.
     took : mapping of str to float
         What all runs took and no event tells (records of `truecost resources`): hours of `cpu` and
         `gpu`, GB-hours of `memory`.
@@ -81,6 +83,7 @@ class Online(Rows):
     signature: str = ""
     problems: tuple[str, ...] = ()
     took: Mapping[str, float] = field(default_factory=dict)
+    timing: str = ""
     item: ClassVar[str] = "item"
     task: ClassVar[str] = "streams"
 

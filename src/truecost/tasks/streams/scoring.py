@@ -148,6 +148,7 @@ def choices(name: str, phase: str, count: Counted) -> list[str]:
     if base in SECONDS:
         stated = how.item_seconds
         said.append(f"item-seconds:{'measured' if stated is None else _exact(stated)}")
+        said += [count.online.timing] if count.online.timing else []
     if name.endswith("_trend"):
         said.append(f"window:{count.window}")
     return said

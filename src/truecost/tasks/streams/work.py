@@ -170,7 +170,7 @@ def stream_options(table: StreamTable, data: DataTable) -> StreamScoring:
 def read_stream(source: Source, reader: Reader, study: Study) -> Online:
     """What a system did on its streams, checked."""
     labels, said = labels_of(source, reader)
-    read, left = read_logs(source, reader)
+    read, left = read_logs(source, reader, study)
     logs = [checked(log) for log in read]
     found = record_of(logs, labels, source)
     several = ("several streams",) if len(found.streams) > 1 else ()

@@ -1,0 +1,157 @@
+"""Active time measured anew: what counts as work is a choice of whoever scores a log.
+
+The log of a run on a page holds the seconds by the choices of the run (`timing`), and which
+questions they are of (`asked`); the store of the run holds what happened on the page.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from truecost.errors import InputError, UsageError, first_five
+from truecost.options import Option, PartialTable
+from truecost.person.records import STORE
+from truecost.person.seconds import Timing
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from truecost.formats.events import EventLog
+
+ABOVE = 4  # folders in which the store of a run is looked for, from that of the log upwards
+MIXED = "timing:mixed"
+Counts = Literal["active", "idle"]
+
+
+class TimingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[timing]`: what counts as active time of people who answered on a page."""
+
+    __table__: ClassVar[str] = "timing"
+    __group__: ClassVar[str] = "Time of people on the page"
+
+    answers: Annotated[
+        str | None,
+        Option("Store of the page.", shown=f"{STORE} of the run that wrote the log", file=True),
+    ] = None
+    idle: Annotated[
+        float | None,
+        Option("Seconds without a sign of a person that count as work.", shown="as the run", ge=0),
+    ] = None
+    tail: Annotated[
+        float | None,
+        Option("Seconds that count at the start of a longer pause.", shown="as the run", ge=0),
+    ] = None
+    audio: Annotated[
+        Counts | None, Option("What the time is in which a sound plays.", default="active")
+    ] = None
+    unfocused: Annotated[
+        Counts | None,
+        Option("What the time is in which another window has the focus.", default="idle"),
+    ] = None
+
+
+def timing_of(frame: "pl.DataFrame") -> str:
+    """How the answers of logs were timed, for signatures; empty where no page did."""
+    found = frame["timing"].drop_nulls().unique()
+    return str(found[0]) if len(found) == 1 else MIXED * bool(len(found))
+
+
+def retimed(log: "EventLog", table: TimingTable) -> "EventLog":
+    """A log with the active seconds of answers on a page as `[timing]` wants them.
+
+    The same log where nothing is wanted. UsageError where no answer came from a page, or no store
+    is found; InputError where the store is not that of the log, or no longer has what happened.
+    """
+    import polars as pl
+
+    if not table.given():
+        return log
+    told = log.frame.filter(pl.col("asked").is_not_null())
+    if not told.height:
+        raise UsageError(
+            f"{log.source}: no answer came from a page of truecost, so that its time cannot be "
+            f"measured anew: leave out {', '.join('--' + key for key in table.given())}"
+        )
+    place = Path(table.answers) if table.answers else _store_of(log.source)
+    how = _timing(told, table)
+    seconds = _seconds(place, told, log.source, how)
+    anew = pl.col("asked").is_not_null()
+    by_questions = pl.col("asked").replace_strict(seconds, default=None, return_dtype=pl.Float64)
+    frame = log.frame.with_columns(
+        pl.when(anew).then(by_questions).otherwise("active_seconds").alias("active_seconds"),
+        pl.when(anew)
+        .then(pl.lit(how.signature))
+        .otherwise(pl.col("timing").cast(pl.String))
+        .cast(pl.Categorical)
+        .alias("timing"),
+    )
+    return replace(log, frame=frame)
+
+
+def _store_of(source: str) -> Path:
+    """The store of the run that a log is of."""
+    for folder in Path(source).absolute().parents[:ABOVE]:
+        if (folder / STORE).is_file():
+            return folder / STORE
+    raise UsageError(
+        f"{source}: there is no {STORE} in its folder or the {ABOVE - 1} above it: name the store "
+        f"of its run (--answers FILE)"
+    )
+
+
+def _timing(told: "pl.DataFrame", table: TimingTable) -> Timing:
+    """What counts: as the run had it, where nothing else is wanted."""
+    known = timing_of(told)
+    if known == MIXED and not {"idle", "tail"} <= {*table.given()}:
+        raise UsageError("the answers were timed in several ways: state both --idle and --tail")
+    given = {key: value for key, value in table.given().items() if key != "answers"}
+    own = dict(part.split(":") for part in known.split("|") if known != MIXED)
+    numbers: dict[str, Any] = {
+        key: float(own[key].removesuffix("s")) for key in ("idle", "tail") if key in own
+    }
+    return Timing(**(numbers | given))
+
+
+def _seconds(place: Path, told: "pl.DataFrame", source: str, how: Timing) -> Mapping[str, float]:
+    """Active seconds by what an answer holds the time of (`asked`)."""
+    from truecost.person.expert import seconds_by
+    from truecost.person.store import Store
+
+    if not place.is_file():
+        raise InputError(f"{place}: there is no such file: name the store of the run (--answers)")
+    with Store(place) as store:
+        measured = seconds_by(store, how)
+        seen = {(one.key, one.person) for one in store.presentations()}
+        rows = store.answers()
+    keys = {str(row.qid): row.key for row in rows}
+    _refuse_other(told, keys, place, source)
+    if gone := sorted({row.person for row in rows if (row.key, row.person) not in seen}):
+        raise InputError(
+            f"{place}: what happened on the page of {first_five(gone)} was deleted: leave out "
+            f"--idle, --tail, --audio and --unfocused; the log keeps the time of the run"
+        )
+    by_question = dict[str, float]()
+    for row in rows:
+        asked = str(row.qid)
+        by_question[asked] = by_question.get(asked, 0.0) + measured(row.key, row.person).active
+    return {
+        asked: round(sum(by_question[one] for one in asked.split("+")), 3)
+        for asked in told["asked"].unique()
+    }
+
+
+def _refuse_other(told: "pl.DataFrame", keys: Mapping[str, str], place: Path, source: str) -> None:
+    """InputError where the store does not have the questions of a log."""
+    lost: Sequence[str] = [
+        id_
+        for id_, asked in told.select("id", "asked").iter_rows()
+        if not {*asked.split("+")} <= keys.keys()
+        or json.loads(keys[asked.rpartition("+")[2]])[1] != id_
+    ]
+    if lost:
+        raise InputError(
+            f"{place}: is not the store of {source}: it has no answers about {first_five(lost)}: "
+            f"name the one that lay beside the run (--answers)"
+        )
