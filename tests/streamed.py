@@ -22,6 +22,7 @@ COLUMNS = {
     "set": pl.String,
     "count": pl.Int64,
     "part": pl.String,
+    "timing": pl.String,
 }
 
 
