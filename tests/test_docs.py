@@ -234,7 +234,8 @@ def built(source: Path, folder: Path, theme: str, more: str = "") -> Path:
 def test_the_theme_takes_its_settings(tmp_path):
     (tmp_path / "source").mkdir()
     (tmp_path / "source" / "index.md").write_text("# Made up\n", encoding="utf-8")
-    more = 'extensions[-2:], html_math_renderer = [], "mathjax"\n'  # reference and formulas want all that is public on the pages
+    # The reference and the formulas want all that is public on the pages.
+    more = 'extensions[-2:], html_math_renderer = [], "mathjax"\n'
     page = built(tmp_path / "source", tmp_path, "furo", more) / "index.html"
     assert "--code-font-size" in page.read_text(encoding="utf-8")
 
