@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from here import here
 from truecost import study
 from truecost.core.factors import Factor
 from truecost.core.ranking import Ranking
 from truecost.core.sweep import Sweep
 from truecost.core.weights import Plan
+from truecost.learning import parallel
 from truecost.study.paths import name_systems
 
 settings.register_profile("truecost", deadline=None, derandomize=True, max_examples=50)
@@ -34,6 +36,7 @@ def pytest_sessionstart(session):
     Tests of several workers say how many; processes that tests start take what there is.
     """
     os.cpu_count = lambda: 1
+    os.sched_getaffinity = lambda _: {0}
 
 
 def pytest_collection_modifyitems(items):
@@ -117,6 +120,25 @@ def swept(request, monkeypatch) -> tuple[Sweep, list[Scan]]:
     if sides == 2:
         weights *= np.where(places[0] == places[1], 1, rows[:, places[1]])
     return Sweep(ranking, block), [Scan(scores, codes, w) for w in weights]
+
+
+@pytest.fixture(scope="session")
+def alone():
+    """The real ways to run jobs, before any test took another one."""
+    return parallel.run_parallel
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _jobs_are_done_here(alone):
+    """Jobs of which one is done at a time need no process of their own; see `here`."""
+    with pytest.MonkeyPatch.context() as patched, here(patched):
+        yield
+
+
+@pytest.fixture
+def workers(alone, monkeypatch):
+    """Every job has a process of its own, as users have it."""
+    monkeypatch.setattr(parallel, "run_parallel", alone)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files
 
 import numpy as np
 import polars as pl
@@ -61,6 +62,17 @@ def views(name):
 
 
 OPENED = [view for name in (*KINDS, *OTHERS) for view in views(name)]
+# axe finds the same in both views of a page, but for the colours of the scheme, which pages share
+ONCE = [
+    pytest.param(
+        *view.values,
+        id=view.id,
+        marks=[*view.marks, *[pytest.mark.long] * (view.values[0][1] == VIEWS[0])],
+    )
+    if view.values[0][0] != "demo"
+    else view
+    for view in OPENED
+]
 REPORTS = [*KINDS, *(pytest.param(name, marks=pytest.mark.long) for name in OTHERS)]
 LEAST_TEXT = 9.0  # CSS pixels
 LEAST_CONTRAST = 4.5  # WCAG 2.2, 1.4.3
@@ -431,9 +443,34 @@ def test_asks_nothing_of_the_network_and_reports_no_fault(seen, reports):
     assert seen.visit.faults == []
 
 
+@pytest.mark.parametrize("seen", ONCE, indirect=True)
 def test_axe_finds_nothing_serious(seen):
     grave = [f for f in seen.visit.axe() if f["impact"] in ("serious", "critical")]
     assert [(f["id"], f["help"], [n["html"][:120] for n in f["nodes"]]) for f in grave] == []
+
+
+@pytest.mark.parametrize(("scheme", "paper"), [("light", "#ffffff"), ("dark", "#14171b")])
+def test_colours_of_words_can_be_read_on_every_page(scheme, paper):
+    """Few pages show all of them, and axe looks at most pages in one scheme."""
+    css = (files("truecost") / "report" / "page.css").read_text(encoding="utf-8")
+    light, dark = re.findall(r":root \{ (--tint.*?) \}", css)
+    colours = dict(re.findall(r"--(\w+): (#\w{6})", light if scheme == "light" else dark))
+    for ground in (paper, colours.pop("tint")):
+        for name, colour in colours.items():
+            assert contrast(colour, ground) >= LEAST_CONTRAST, (name, ground)
+
+
+def contrast(one, other):
+    """The ratio of WCAG 2.2 of two colours."""
+    dark, light = sorted(map(luminance, (one, other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour):
+    """Relative luminance of WCAG 2.2."""
+    parts = np.array([int(colour[k : k + 2], 16) for k in (1, 3, 5)]) / 255
+    linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+    return float(linear @ (0.2126, 0.7152, 0.0722))
 
 
 def test_the_page_does_not_scroll_sideways(seen):
@@ -540,24 +577,23 @@ def test_without_scripts_all_is_there_and_no_control_is_dead(browser, reports, n
         assert plain.measure("controls") == []
         assert usual.measure("controls")
         assert plain.measure("plain") == usual.measure("plain")
-        for seen in (usual, plain):
-            seen.measure("open")
+        usual.measure("open")
+        open_by_keyboard(plain)
         found = [[p["name"] for p in seen.measure("pictures")] for seen in (usual, plain)]
         assert found[0] == found[1]
         words = [[w["text"] for w in seen.measure("words")] for seen in (usual, plain)]
         assert words[0] == words[1]
 
 
-@pytest.mark.parametrize("name", REPORTS)
-def test_what_is_closed_opens_from_the_keyboard_without_scripts(browser, reports, name):
-    with visit(browser, reports(name), scripts=False) as seen:
-        closed = [t["name"] for t in seen.measure("tables") if not t["visible"]]
-        for summary in seen.page.locator("summary").all():
-            if summary.evaluate("e => !e.parentElement.open"):
-                summary.focus()
-                seen.page.keyboard.press("Enter")
-        assert [t["name"] for t in seen.measure("tables") if not t["visible"]] == []
-        assert closed or not seen.page.locator("summary").count()
+def open_by_keyboard(seen):
+    """All that is closed, as somebody does without a mouse."""
+    closed = [t["name"] for t in seen.measure("tables") if not t["visible"]]
+    for summary in seen.page.locator("summary").all():
+        if summary.evaluate("e => !e.parentElement.open"):
+            summary.focus()
+            seen.page.keyboard.press("Enter")
+    assert [t["name"] for t in seen.measure("tables") if not t["visible"]] == []
+    assert closed or not seen.page.locator("summary").count()
 
 
 @pytest.mark.parametrize("name", REPORTS)
@@ -709,8 +745,6 @@ def test_a_system_is_switched_off_and_on(demonstrated):
 
 def test_sliders_say_what_score_says(demonstrated):
     """At 20 thresholds and 5 priors the cost of the slider is that of `score`."""
-    from importlib.resources import files
-
     import truecost as tc
 
     page = demonstrated.page

@@ -158,6 +158,7 @@ def test_the_configuration_names_no_paths_and_can_be_read_again(whole):
     assert hashes == {"items.csv": sha256((whole / "items.csv").read_bytes()).hexdigest()}
 
 
+@pytest.mark.usefixtures("workers")
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_the_bytes_are_the_same_for_any_number_of_processes(whole, jobs, tmp_path, run):
     code, _, err = run("run", whole / "lifelong.toml", "-o", tmp_path / "run", "--jobs", jobs, "-q")

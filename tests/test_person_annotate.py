@@ -1,8 +1,10 @@
 """`truecost annotate`: a list, people on the page, labels with their seconds."""
 
+import contextlib
 import csv
 import json
 import re
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +12,13 @@ import polars as pl
 import pytest
 
 import accepted
-from robots import Robot, write_sound
+from robots import Robot, Running, write_sound
 from truecost import cli
 from truecost.person.store import Store
 
 
-@pytest.fixture
-def clips(tmp_path, monkeypatch):
+def write_clips():
     """Twelve sounds of two kinds, in a list with a column that nobody may see."""
-    monkeypatch.chdir(tmp_path)
     with Path("clips.csv").open("w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["id", "path", "cell", "known", "said"])
@@ -26,6 +26,13 @@ def clips(tmp_path, monkeypatch):
             write_sound(f"{k}.wav", np.full(800, 100 * k))
             kind = "yes" if k % 3 == 0 else "no"
             rows.writerow([f"c{k:02}", f"{k}.wav", "secret-10A", kind if k < 4 else "", "no"])
+
+
+@pytest.fixture
+def clips(tmp_path, monkeypatch):
+    """A folder with these sounds."""
+    monkeypatch.chdir(tmp_path)
+    write_clips()
     return tmp_path
 
 
@@ -129,12 +136,27 @@ def test_bad_input_is_refused_and_nothing_is_made(clips, capsys, arguments, code
     assert not (clips / "out").exists()
 
 
+@pytest.fixture(scope="module")
+def answered(tmp_path_factory):
+    """A folder in which somebody answered the list."""
+    folder = tmp_path_factory.mktemp("answered")
+    with contextlib.chdir(folder):
+        write_clips()
+        run = Running("annotate", "clips.csv", "-o", "out", *ASKED)
+        try:
+            Robot(run.links()["me"], lambda *_: {"refusal": "cannot tell"}).start()
+            assert run.end()[0] == 0
+        finally:
+            run.kill()
+    return folder
+
+
 @pytest.fixture
-def begun(clips, running):
-    run = running("annotate", "clips.csv", "-o", "out", *ASKED)
-    Robot(run.links()["me"], lambda *_: {"refusal": "cannot tell"}).start()
-    assert run.end()[0] == 0
-    return clips
+def begun(answered, tmp_path, monkeypatch):
+    """A copy of it, to change."""
+    shutil.copytree(answered, tmp_path, dirs_exist_ok=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.mark.parametrize(("arguments", "said"), [

@@ -72,6 +72,7 @@ def test_a_small_demo_writes_a_sweep_and_goes_on_where_it_stopped(small, run, tm
     assert tree(tmp_path / "out") == before
 
 
+@pytest.mark.usefixtures("workers")
 def test_without_scikit_learn_it_says_what_to_install(small, run, tmp_path, monkeypatch):
     (tmp_path / "lacking" / "sklearn").mkdir(parents=True)
     (tmp_path / "lacking" / "sklearn" / "__init__.py").write_text(

@@ -5,7 +5,7 @@ How a threshold is chosen from the curves stands in `choosing`.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from itertools import product
 
 import numpy as np
@@ -26,7 +26,14 @@ from truecost.study.outcome import Part
 from truecost.study.running import score_part
 from truecost.study.settings import Reader
 from truecost.tasks.abba.checks import mix_differs
-from truecost.tasks.abba.choosing import Choosing, Curve, compared, setting_of, thresholds_of
+from truecost.tasks.abba.choosing import (
+    Choosing,
+    Curve,
+    Ends,
+    compared,
+    setting_of,
+    thresholds_of,
+)
 from truecost.tasks.abba.counting import ENOUGH, OTHER, evidence_of, leans, least_count, plan_of
 from truecost.tasks.abba.describing import Plane, Rule
 from truecost.tasks.abba.measures import ESTIMATORS, ratio
@@ -245,6 +252,9 @@ class _Curves:
             None if tell is None else lambda done, total: tell(what, done, total),
         )
 
+        # What is counted anew at a threshold serves both labels and all estimators.
+        delta = cache(partial(self._delta, estimators))
+
         def curve(estimator: str, label: int) -> Curve:
             sides = zip(*(block[estimator, label] for block in drawn), strict=True)
             middle, below, above = map(np.concatenate, sides)
@@ -256,18 +266,20 @@ class _Curves:
                 few.any(axis=(-2, -1)) & (estimator == "corrected"),
                 least_count(_items_of_label(sums, estimator, label)[0], estimator) < FEW,
                 (~np.isfinite(middle)).mean(axis=0) > MOST_BROKEN,
-                partial(self._delta, estimator, label),
+                lambda k: delta(k, machine=ESTIMATORS[estimator].machine)[estimator, label],
                 union=estimator == "corrected",
             )
 
         return [{name: curve(e, label) for name, label in LABELS.items()} for e in estimators]
 
-    def _delta(self, estimator: str, label: int, k: int) -> tuple[float, float]:
-        """Ends of the interval of the delta method at one threshold."""
+    def _delta(
+        self, estimators: Sequence[str], k: int, *, machine: bool
+    ) -> dict[tuple[str, int], Ends]:
+        """Ends of the intervals of the delta method at one threshold, by estimator and label."""
         there = self.deployment.at_threshold(float(self.grid[k]))
-        machine = ESTIMATORS[estimator].machine
         trust = Trust(there, evidence_of(there, self.plan, machine=machine), self.scoring.level)
-        return trust.delta(estimator, label, adjusted=True)
+        mine = [name for name in estimators if ESTIMATORS[name].machine == machine]
+        return {at: trust.delta(*at, adjusted=True) for at in product(mine, LABELS.values())}
 
 
 def _ratios(sums: "_Grid", estimators: Sequence[str], few: Array | None = None) -> Ratios:
