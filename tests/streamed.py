@@ -23,6 +23,8 @@ COLUMNS = {
     "set": pl.String,
     "count": pl.Int64,
     "part": pl.String,
+    "timing": pl.String,
+    "asked": pl.String,
 }
 
 
