@@ -128,6 +128,7 @@ def serve(
     with ExitStack() as held:
         _hold(Path(store_path), held)
         store = held.enter_context(Store(store_path))
+        _check_kind(store, "live" if settings.live else "list")
         bound = _bound(host, port, store.meta("port", 0))
         held.callback(bound.close)
         port = bound.getsockname()[1]
@@ -166,7 +167,11 @@ def serve(
 def _checked_people(people: Sequence[str]) -> tuple[str, ...]:
     """Names of people, each once."""
     names = tuple(people)
-    if not names or len({*names}) < len(names) or not all(name.strip() for name in names):
+    if (
+        not names
+        or len({*names}) < len(names)
+        or not all(name.strip() and name.isprintable() for name in names)
+    ):
         raise UsageError(
             f"people are {', '.join(map(repr, names))}: give one name or more, each once"
         )
@@ -184,6 +189,28 @@ def _check_settings(settings: Settings) -> None:
             f"keys: {counted(len(settings.keys), 'key')} for "
             f"{counted(len(settings.classes), 'class')}: give one for each, or none"
         )
+
+
+def _check_kind(store: Store, kind: str) -> None:
+    """Note whether questions come from a live run or a list; UsageError where others were noted."""
+    noted = store.meta("kind", kind)
+    if noted != kind:
+        of = {"live": "a live run", "list": "a list"}
+        raise UsageError(
+            f"{store.path}: holds answers about {of[noted]}, and this is {of[kind]}: choose "
+            f"another --output"
+        )
+    store.set_meta(kind=kind)
+
+
+def is_served(store_path: str | Path) -> bool:
+    """Whether a server runs for a store."""
+    with ExitStack() as held:
+        try:
+            _hold(Path(store_path), held)
+        except UsageError:
+            return True
+    return False
 
 
 def _checked_host(host: str, cert: str | None, key: str | None, proxy: str | None) -> str:
