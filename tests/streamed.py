@@ -24,6 +24,7 @@ COLUMNS = {
     "count": pl.Int64,
     "part": pl.String,
     "timing": pl.String,
+    "asked": pl.String,
 }
 
 

@@ -5,6 +5,9 @@ import csv
 import json
 import re
 import shutil
+import signal
+import socket
+import time
 from pathlib import Path
 
 import numpy as np
@@ -12,9 +15,11 @@ import polars as pl
 import pytest
 
 import accepted
-from robots import Robot, Running, write_sound
+from robots import Robot, Running, questions, write_sound
 from truecost import cli
-from truecost.person.store import Store
+from truecost.person.seconds import Timing
+from truecost.person.standing import shown_standing, standing_of
+from truecost.person.store import Event, Given, Store
 
 
 def write_clips():
@@ -124,6 +129,21 @@ def test_two_people_and_a_third_who_adjudicates(clips, running):
     (["empty.csv", "-o", "out", *ASKED], 3, "no item|no rows|empty"),
     (["clips.csv", "-o", "there", *ASKED], 2, "choose another --output"),
     (["there", "--report"], 2, "no answers.sqlite"),
+    (["clips.csv", "-o", "out", *ASKED, "--port", "70000"], 2, "--port is 70000: .* at most 65535"),
+    (["clips.csv", "-o", "out", *ASKED, "--idle", "-3"], 2, "--idle is -3: .* at least 0"),
+    (["clips.csv", "-o", "out", *ASKED, "--idle", "nan"], 2, "--idle is nan: give a finite"),
+    (["clips.csv", "-o", "out", *ASKED, "--tail", "inf"], 2, "--tail is inf: give a finite"),
+    (["clips.csv", "-o", "out", *ASKED, "--overlap", "0"], 2, "--overlap is 0: .* at least 1"),
+    (["clips.csv", "-o", "out", *ASKED, "--people", "ann,ann"], 2, "ann,ann: name each once"),
+    (["clips.csv", "-o", "out", *ASKED, "--people", "a\x1b[31m"], 2, "a name has letters"),
+    (["clips.csv", "-o", "out", *ASKED, "--host", "0.0.0.0"], 2, "no browser can name it"),
+    (["clips.csv", "-o", "out", *ASKED, "--tls-cert", "nix.pem"], 2, "belong together"),
+    (["clips.csv", "-o", "out", *ASKED, "--tls-cert", "nix", "--tls-key", "nix"], 3, "cannot be"),
+    (["clips.csv", "-o", "out", *ASKED, "--proxy", "http://a.b"], 2, "give its address"),
+    (["clips.csv", "-o", "out", *ASKED, "--export", "clips.csv"], 2, "the file that is read"),
+    (["clips.csv", "-o", "out", *ASKED, "--export", "0.wav"], 2, "0.wav"),
+    (["clips.csv", "-o", "out", *ASKED, "--export", "twice.csv"], 2, "there already"),
+    (["clips.csv", "-o", "out", *ASKED, "--audio-time", "idle"], 2, "goes with a folder"),
 ])  # fmt: skip
 def test_bad_input_is_refused_and_nothing_is_made(clips, capsys, arguments, code, said):
     lines = (clips / "clips.csv").read_text().splitlines()
@@ -132,7 +152,11 @@ def test_bad_input_is_refused_and_nothing_is_made(clips, capsys, arguments, code
     (clips / "there").mkdir()
     (clips / "there" / "mine.txt").write_text("x")
     assert cli.run(["annotate", *arguments]) == code
-    assert re.search(said, capsys.readouterr().err)
+    err = capsys.readouterr().err
+    assert re.search(said, err)
+    assert "--map" not in err  # annotate has none
+    assert "\x1b" not in err
+    assert " answers at " not in err or code == 3 or {"--id", "--guess"} & {*arguments}  # the list
     assert not (clips / "out").exists()
 
 
@@ -151,6 +175,74 @@ def answered(tmp_path_factory):
     return folder
 
 
+def test_a_port_that_is_taken_is_refused_and_nothing_is_made(clips, capsys):
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = str(other.getsockname()[1])
+        assert cli.run(["annotate", "clips.csv", "-o", "out", *ASKED, "--port", port]) == 2
+    err = capsys.readouterr().err
+    assert f"--port {port}: cannot be listened on" in err
+    assert " answers at " not in err
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("how", ["ctrl-c", "stop on the page"])
+def test_who_ends_before_all_is_answered_is_told_so_by_the_exit_code(clips, running, how):
+    run = running("annotate", "clips.csv", "-o", "out", *ASKED, "--export", "l.csv", "--quiet")
+    robot, stops = Robot(run.links()["me"]), how != "ctrl-c"
+    for _ in range(2):
+        robot.answer(robot.ask(wait=10)["question"]["pid"], "yes")
+    if stops:
+        robot.send("/api/stop")
+    else:
+        run.process.send_signal(signal.SIGINT)
+    code, out, err = run.end()
+    assert code == (3 if stops else 130), err
+    assert out == ""  # nothing but links
+    assert pl.read_csv("l.csv").height == 2
+    run = running("annotate", "clips.csv", "-o", "out", *ASKED, "--resume", "--export", "l.csv")
+    Robot(run.links()["me"], listener).start()
+    code, out, err = run.end()
+    assert code == 0, err
+    assert "12 of 12 items answered" in out
+    assert pl.read_csv("l.csv").height == 12
+
+
+def test_columns_that_nobody_asked_for_may_hold_anything(clips, running):
+    columns = {"id": ["a", "b"], "text": ["one", "two"], "label": ["x", "y"],
+               "label_before": ["u", "v"], "list": [[1, 2], []], "deep": [{"x": 1}] * 2,
+               "raw": [b"\xff", b"y"]}  # fmt: skip
+    pl.DataFrame(columns).write_parquet("list.parquet")
+    run = running("annotate", "list.parquet", "-o", "out", "--classes", "yes,no", "--text", "text",
+                  "--export", "l.csv")  # fmt: skip
+    Robot(run.links()["me"], lambda *_: {"label": "yes"}).start()
+    code, _, err = run.end()
+    assert code == 0, err
+    found = pl.read_csv("l.csv")
+    assert found["list"].to_list() == ["[1, 2]", "[]"]
+    assert found["deep"].to_list() == ['{"x": 1}'] * 2
+    assert found["label"].to_list() == ["yes", "yes"]
+    assert found["label_before"].to_list() == ["u", "v"]
+    assert found["label_before_before"].to_list() == ["x", "y"]
+
+
+def test_how_far_people_are_is_shown_in_words(tmp_path):
+    with Store(tmp_path / "answers.sqlite") as store:
+        store.put(questions(3))
+        standing = standing_of(store, Timing())
+        assert standing() == ("0 answered, 3 open, 0.0 min active", 0, 3)
+        kinds = [("visible", 0), ("focus", 0), ("shown", 0), ("key", 10), ("answer", 24)]
+        pid = store.next("me", "s").pid
+        events = [Event(seq=k, kind=kind, mono=mono, wall=mono, pid=pid)
+                  for k, (kind, mono) in enumerate(kinds)]  # fmt: skip
+        store.answer("me", Given(aid="a", pid=pid, label="seven"), "s", events)
+        assert standing_of(store, Timing())() == ("1 answered, 2 open, 0.4 min active", 1, 3)
+    said = []
+    with shown_standing(tmp_path / "answers.sqlite", Timing(), lambda *told: said.append(told)):
+        while not said:
+            time.sleep(0.01)
+    assert said[0] == ("1 answered, 2 open, 0.4 min active", 1, 3)
+
+
 @pytest.fixture
 def begun(answered, tmp_path, monkeypatch):
     """A copy of it, to change."""
@@ -165,15 +257,35 @@ def begun(answered, tmp_path, monkeypatch):
     (["out"], "say what to do"),
     (["out", "--link", "eve"], "nobody is called 'eve'"),
     (["out", "--report", "--overlap", "2"], "goes with a list"),
+    (["out", "--report", "-o", "x"], "--output goes with a list"),
+    (["out", "--report", "--resume"], "--resume goes with a list"),
+    (["out", "--link", "me"], "nobody serves its page"),
+    (["out", "--link", "me", "--unfocused", "active"], "goes with --report"),
+    (["out", "--export", "x.nix"], "x.nix"),
 ])  # fmt: skip
 def test_a_folder_of_answers_is_not_taken_for_another(begun, capsys, arguments, said):
     assert cli.run(["annotate", *arguments]) == 2
     assert said in capsys.readouterr().err
 
 
-def test_links_and_forgetting(begun, capsys):
+def test_a_link_is_for_a_page_that_is_served(clips, running, capsys):
+    run = running("annotate", "clips.csv", "-o", "out", *ASKED)
+    run.links()
     assert cli.run(["annotate", "out", "--link", "me"]) == 0
-    assert "/start?token=" in capsys.readouterr().out
+    link = capsys.readouterr().out.strip()
+    Robot(link, listener).start()
+    assert run.end()[0] == 0
+
+
+def test_what_counts_is_a_choice_of_the_report(begun, capsys):
+    how = ["--audio-time", "idle", "--unfocused", "active"]
+    assert cli.run(["annotate", "out", "--report", *how]) == 0
+    said = "idle:30s|tail:0s|audio:idle|unfocused:active"
+    assert said in capsys.readouterr().out
+    assert said in Path("out/report.html").read_text()
+
+
+def test_forgetting(begun):
     assert cli.run(["annotate", "out", "--forget", "me"]) == 0
     with Store("out/answers.sqlite") as store:
         assert store.history() == []

@@ -372,6 +372,11 @@ def test_a_break_even_that_is_none_says_why():
         ({"persn": 3}, "--price persn=3 is not known (did you mean 'person'?): streams has miss"),
         ({"miss": -1}, "--price miss=... is -1: give a number at least 0"),
         ({"miss": float("inf")}, "--price miss=... is inf: give a finite number at least 0"),
+        ({"miss": 1e308}, "at most 1,000,000,000,000,000"),  # times an amount it is no number
+        (
+            [("miss", "5"), ("error", "1"), ("miss", "7")],
+            "--price miss is given more than once (5, 7)",
+        ),
         ({"miss": "dear"}, "--price miss=dear is not understood: give a number from 0"),
         ({"miss": True}, "--price miss=True is not understood: give a number from 0"),
         ({"currency": 3}, "--price currency=3 is not understood: give a name"),

@@ -14,12 +14,14 @@ COSTS = (  # the measures that take prices, what all costs first
     *("total_cost", "cost_misses", "cost_false_alarms", "cost_errors"),
     *("cost_person", "cost_computing", "cost_waiting"),
 )
+MOST = 1e15  # of a price: times any amount it stays a number
 CANDIDATE = ("candidate_cost", "break_even_miss")  # AB/BA: against the deployed model
 
 
 def _price(of: str, *measures: str) -> Option:
     """The price of something, which enters what all costs and further measures."""
-    return Option(f"Price of {of}.", ge=0, needs={"measure": ("total_cost", *measures)})
+    needs = {"measure": ("total_cost", *measures)}
+    return Option(f"Price of {of}.", ge=0, le=MOST, needs=needs)
 
 
 class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -105,7 +107,8 @@ def prices_of(
     Raises
     ------
     UsageError
-        When a key is not known or goes with other tasks, or a price is no finite number from 0.
+        When a key is not known, stands twice or goes with other tasks, or a price is no finite
+        number from 0.
     """
     entries = [*(given.items() if isinstance(given, Mapping) else given)]
     has = [key for key in Prices.__struct_fields__ if key in (*keys, "currency")]
@@ -116,6 +119,10 @@ def prices_of(
             known = key in Prices.__struct_fields__
             said = f"does not go with {task}" if known else f"is not known{near(key, has)}"
             raise UsageError(f"--price {key}={value} {said}: {task} has {', '.join(has)}")
+    keys_given = [key for key, _ in entries]
+    if twice := [key for key in has if keys_given.count(key) > 1]:
+        values = ", ".join(str(value) for key, value in entries if key == twice[0])
+        raise UsageError(f"--price {twice[0]} is given more than once ({values}): give it once")
     made = Prices(**{key: _value(key, value) for key, value in entries})
     check(made)
     return made

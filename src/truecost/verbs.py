@@ -168,7 +168,7 @@ def study_of(
     if references:
         tables.setdefault("data", {})["reference"] = tuple(references)
     kinds = face.table_types()
-    prices = dict(tables.pop("prices", {}).get("prices", ()))
+    prices = tables.pop("prices", {}).get("prices", ())
     study = Study(
         task=None if face.unnamed else face.name,
         measures=tuple(m for text in measures for m in text.split(",")),

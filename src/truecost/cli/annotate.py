@@ -1,6 +1,5 @@
 """`annotate`: people label a list on a page; links, labels and a report of a folder of answers."""
 
-import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,13 +11,16 @@ from truecost.cli.options import PLAIN, Given, Quiet, Switch, keys_of, parsed
 from truecost.errors import UsageError, counted, need
 from truecost.names import STANDARD_INPUT
 from truecost.person.options import options
+from truecost.person.timing import TimingTable
 
 if TYPE_CHECKING:
+    from truecost.cli.terminal import Screen
     from truecost.person.seconds import Timing
     from truecost.person.store import Store
 
 LOOK = 0.25  # seconds between two looks at the store
-OF_FOLDER = ("idle", "tail")  # options that go with a folder of answers
+OF_FOLDER = ("idle", "tail")  # options of a list that go with a folder of answers too
+EXIT_INPUT = 3  # not all is answered
 
 
 @Parameter(name="*", group="Output")
@@ -48,11 +50,13 @@ KEPT = Kept()
 
 
 @parsed(*options())
-def annotate(items: str, /, *, given: Given, kept: Kept = KEPT) -> None:
+def annotate(items: str, /, *, given: Given, kept: Kept = KEPT) -> int:
     """Let people answer questions about the items of a list, on a page of this machine.
 
     Prints a link for each person and waits until all is answered or they stop. The time that each
     answer took is measured.
+
+    Exits with 0 when all is answered, with 3 when people stopped before, with 130 after Ctrl-C.
 
     Example: truecost annotate clips.csv -o labels --classes yes,no --audio path --export labels.csv
 
@@ -61,34 +65,55 @@ def annotate(items: str, /, *, given: Given, kept: Kept = KEPT) -> None:
     items
         Table with an item a row; or a folder of answers, for --report, --export, --link, --forget.
     """
-    how = keys_of(given)
-    place = Path(items)
-    if place.is_dir():
-        _of_folder(place, how, kept)
-        return
-    if other := [f"--{name}" for name in ("link", "forget") if getattr(kept, name)]:
+    for option, value in given.items():
+        option.check(value, option.flag)
+    if Path(items).is_dir():
+        _of_folder(Path(items), given, kept)
+        return 0
+    return _of_list(items, given, kept)
+
+
+def _of_list(items: str, given: Given, kept: Kept) -> int:
+    """Ask about a list; the exit code."""
+    from truecost.person.places import folder_of, settled
+
+    other = [f"--{name}" for name in ("link", "forget") if getattr(kept, name)]
+    if other := [*other, *(option.flag for option in given if option.owner is TimingTable)]:
         raise UsageError(f"{other[0]} goes with a folder of answers, and {items} is a list")
     if kept.output is None:
         raise UsageError("name a folder for the answers: --output FOLDER")
-    from truecost.formats.opening import blocks
-    from truecost.person.places import folder_of, settled
+    how = settled(keys_of(given))
+    if kept.export is not None:
+        _check_export(kept.export, items, again=kept.resume)
+    if items not in STANDARD_INPUT:
+        from truecost.formats.opening import blocks
+
+        next(blocks(items), b"")  # there is such a file
+    need("uvicorn", "person")  # before anything is made
+    screen = _screen(kept)
+    with folder_of(kept.output, resume=kept.resume) as place:
+        interrupted = _serve(place, items, how, screen)
     from truecost.person.seconds import Timing
     from truecost.person.store import Store
 
-    if kept.export is not None:
-        _check_export(kept.export)
-    how = settled(how)
-    if items not in STANDARD_INPUT:
-        next(blocks(items), b"")  # there is such a file
-    need("uvicorn", "person")  # before anything is made
-    with folder_of(kept.output, resume=kept.resume) as store:
-        _serve(store, items, how)
-    with Store(store) as answers:
-        _show(answers, Timing(how["idle"], how["tail"]), kept, Path(kept.output))
+    with Store(place) as store:
+        _show(store, Timing(how["idle"], how["tail"]), kept, Path(kept.output))
+        done = store.meta("state") == "done"
+    if interrupted:
+        raise KeyboardInterrupt
+    return 0 if done else EXIT_INPUT
 
 
-def _serve(place: Path, items: str, how: dict[str, Any]) -> None:
-    """The page, then its questions, until all is answered or everybody stopped."""
+def _screen(kept: Kept) -> "Screen":
+    from truecost.cli.terminal import Screen
+
+    return Screen(replace(PLAIN, quiet=kept.quiet))
+
+
+def _serve(place: Path, items: str, how: dict[str, Any], screen: "Screen") -> bool:
+    """The page, then its questions, until all is answered or everybody stopped; whether Ctrl-C was
+    pressed.
+    """
     from truecost.person.web import Settings, serve
 
     settings = Settings(title="truecost annotate", classes=how["classes"], ask=how["ask"] or "")
@@ -97,16 +122,24 @@ def _serve(place: Path, items: str, how: dict[str, Any]) -> None:
     with serve(place, settings, how["port"] or 0, host, how["people"], **where) as page:
         page.announce()
         from truecost.person.lists import begin, items_of  # which imports much
+        from truecost.person.seconds import Timing
+        from truecost.person.standing import shown_standing
 
         begin(items_of(items, how), place)
+        timing = Timing(how["idle"], how["tail"])
         try:
-            _wait(place, how)
+            with screen.progress() as progress, shown_standing(place, timing, progress):
+                state = _wait(place, how)
         except KeyboardInterrupt:
-            print("truecost: stopped; --resume goes on", file=sys.stderr)
+            screen.say("stopped: --resume goes on")
+            return True
+    if state == "stopped":
+        screen.say("everybody has stopped: --resume goes on")
+    return False
 
 
-def _wait(place: Path, how: dict[str, Any]) -> None:
-    """Until all is answered or everybody stopped."""
+def _wait(place: Path, how: dict[str, Any]) -> str:
+    """Wait until all is answered or everybody stopped; "done" or "stopped"."""
     from truecost.person.lists import settle
     from truecost.person.store import Store
 
@@ -118,62 +151,103 @@ def _wait(place: Path, how: dict[str, Any]) -> None:
                 store.set_meta(state="done")
             seen = latest
             time.sleep(LOOK)
+        state = str(store.meta("state"))
     time.sleep(4 * LOOK)  # open pages learn how it ended
+    return state
 
 
-def _of_folder(place: Path, how: dict[str, Any], kept: Kept) -> None:
+def _of_folder(folder: Path, given: Given, kept: Kept) -> None:
     """What is asked of answers that there are."""
     from truecost.person.records import STORE
-    from truecost.person.seconds import Timing
     from truecost.person.store import Store
 
-    if not (place / STORE).is_file():
+    place = folder / STORE
+    if not place.is_file():
         raise UsageError(
-            f"{place}: there is no {STORE} in this folder; name a list, or a folder "
+            f"{folder}: there is no {STORE} in this folder; name a list, or a folder "
             f"that truecost annotate or a live run wrote"
         )
-    if other := [f"--{key.replace('_', '-')}" for key in how if key not in OF_FOLDER]:
-        raise UsageError(
-            f"{other[0]} goes with a list; a folder of answers takes --idle and --tail"
-        )
-    if not (kept.report or kept.export or kept.link or kept.forget):
-        raise UsageError(
-            f"{place}: say what to do with the answers: --report, --export FILE, "
-            f"--link NAME or --forget NAME"
-        )
-    with Store(place / STORE) as store:
-        people = store.meta("people", [])
-        for name in filter(None, (kept.link, kept.forget)):
-            if name not in people:
-                raise UsageError(
-                    f"{place}: nobody is called {name!r}; there are {', '.join(people)}"
-                )
+    _check_of_folder(folder, given, kept)
+    with Store(place) as store:
+        _check_store(store, folder, kept)
         if kept.forget is not None:
             store.forget(kept.forget)
         if kept.link is not None:
             print(f"{store.meta('origin')}/start?token={store.launch(kept.link)}")
-        timing = Timing(
-            how.get("idle", store.meta("idle", 30.0)), how.get("tail", store.meta("tail", 0.0))
-        )
         if kept.report or kept.export:
-            _show(store, timing, kept, place)
+            _show(store, _timing(store, keys_of(given)), kept, folder)
 
 
-def _check_export(path: str) -> None:
-    """Refuse a file of no known format before anybody answers."""
-    from truecost.cli.writing import format_for
+def _timing(store: "Store", given: dict[str, Any]) -> "Timing":
+    """What counts as work: as the store notes it, where nothing else is wanted."""
+    from truecost.person.seconds import Timing
+
+    noted = {key: store.meta(key) for key in OF_FOLDER}
+    return Timing(**{k: v for k, v in noted.items() if v is not None} | given)
+
+
+def _check_of_folder(folder: Path, given: Given, kept: Kept) -> None:
+    """Refuse options that do not go with a folder of answers (UsageError)."""
+    own = [option for option in given if option.owner is TimingTable or option.key in OF_FOLDER]
+    other = [option.flag for option in given if option not in own]
+    other += [f"--{name}" for name in ("output", "resume") if getattr(kept, name)]
+    if other:
+        raise UsageError(
+            f"{other[0]} goes with a list; a folder of answers takes --idle, --tail, --audio-time "
+            f"and --unfocused"
+        )
+    if not (kept.report or kept.export or kept.link or kept.forget):
+        raise UsageError(
+            f"{folder}: say what to do with the answers: --report, --export FILE, "
+            f"--link NAME or --forget NAME"
+        )
+    if own and not (kept.report or kept.export):
+        raise UsageError(f"{own[0].flag} goes with --report or --export FILE")
+    if kept.export is not None:
+        _check_export(kept.export, str(folder), again=True)
+
+
+def _check_store(store: "Store", folder: Path, kept: Kept) -> None:
+    """Refuse what a store cannot give (UsageError)."""
+    from truecost.person.web import is_served
+
+    people = store.meta("people", [])
+    for name in filter(None, (kept.link, kept.forget)):
+        if name not in people:
+            raise UsageError(f"{folder}: nobody is called {name!r}; there are {', '.join(people)}")
+    if kept.link is not None and not is_served(store.path):
+        raise UsageError(
+            f"{folder}: nobody serves its page, so that no link would open it: run the command "
+            f"that wrote it again with --resume, which prints new links"
+        )
+    if kept.export is not None and store.meta("kind") == "live":
+        raise UsageError(
+            f"{folder}: its answers are of a live run, which has no list to export: they stand "
+            f"with their seconds in the event logs, {folder / 'logs'}"
+        )
+
+
+def _check_export(path: str, items: str, *, again: bool) -> None:
+    """Refuse a file of no known format, the list itself, and, unless an export may be made `again`,
+    a file that is there: before anybody answers.
+    """
+    from truecost.cli.writing import format_for, to_standard_output
+    from truecost.formats.writers import check_target
 
     format_for(path, None)
+    if to_standard_output(path):
+        return
+    check_target(path, (items,), force=True)
+    if Path(path).exists() and not again:
+        raise UsageError(f"{path}: there already: choose another --export")
 
 
 def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
     """What was answered: on the terminal, as a table in a file, as a page."""
     from truecost.cli.tables import Columns
-    from truecost.cli.terminal import Screen
     from truecost.person.lists import agreed, labels
     from truecost.person.summary import TITLES, Answered, by_person, shown, table_of
 
-    screen = Screen(replace(PLAIN, quiet=kept.quiet))
     rows = store.answers()
     progress = store.progress()
     if kept.export is not None:
@@ -181,14 +255,15 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
         from truecost.formats import Table
 
         frame = labels(store, timing)
-        write_table(
-            Table(kept.export, frame), kept.export, format_for(kept.export, None), force=True
-        )
+        write_table(Table("labels", frame), kept.export, format_for(kept.export, None), force=True)
     if kept.report:
         from truecost.cli.annotated import render
         from truecost.formats.publishing import publish
 
         publish({folder / "report.html": render(store, timing)})
+    if kept.quiet:
+        return
+    screen = _screen(kept)
     told = [
         f"{progress.done} of {counted(progress.total, 'item')} answered; seconds by "
         f"{timing.signature}"
@@ -197,5 +272,4 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
         names, cells = table_of([*by_person(Answered.of(store, timing))])
         screen.show([Columns(names, tuple(cells), frozenset({"person"}), about=())])
     told += [f"{TITLES[row.measure]} of {row.dims['system']}: {shown(row)}" for row in agreed(rows)]
-    if not kept.quiet:
-        screen.tell(told)
+    screen.tell(told)

@@ -50,7 +50,7 @@ class Table:
     ids : str
         Column that names rows in messages where there are no lines (after a join); empty for none.
     mapped_by : str
-        The option that maps its columns, for messages.
+        The option that maps its columns, for messages; empty where each has one of its own.
     """
 
     source: str
@@ -120,7 +120,9 @@ class Table:
         if name in self.columns:
             return
         how = f"map one with {self.mapped_by} {meaning}=COLUMN"
-        if meaning in _OF_OPTIONS or " " in meaning:
+        if not self.mapped_by:
+            how = f"name one of these with --{meaning}"
+        elif meaning in _OF_OPTIONS or " " in meaning:
             how = "name one of these"
         raise UsageError(
             f"{self.source}: there is no column {name!r} for the "

@@ -269,7 +269,7 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     guess: Annotated[
         Literal["hidden", "shown"] | None,
         Option(
-            "Whether people see what the system says of the item.",
+            "Whether people see the output of the system.",
             shown="hidden for classes of a stream, shown where outputs are corrected",
         ),
     ] = None

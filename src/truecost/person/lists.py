@@ -8,8 +8,9 @@ comes. The export has all of them.
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +35,16 @@ class Items:
     ids: tuple[str, ...]
     how: Mapping[str, Any]
 
+    @cached_property
+    def texts(self) -> pl.DataFrame:
+        """All columns as texts; lists and structures as JSON."""
+        return self.table.frame.select(_as_texts(column) for column in self.table.frame)
+
     @property
     def digest(self) -> str:
         """What a store must not be continued without: items, classes, and what is in view."""
-        frame = self.table.frame
-        columns = {name: frame[name].cast(pl.String).to_list() for name in sorted(frame.columns)}
+        frame = self.texts
+        columns = {name: frame[name].to_list() for name in sorted(frame.columns)}
         seen = [self.how[key] for key in ("classes", "id", "guess", "audio", "image", "text")]
         text = json.dumps([columns, seen, self.how["gold"]], ensure_ascii=False)
         return hashlib.sha256(text.encode()).hexdigest()
@@ -54,7 +60,7 @@ class Items:
             self.table.require(how["guess"], "guess")
             said = self.table.texts(how["guess"], "guess").to_list()
             guesses = dict(zip(self.ids, said, strict=True))
-        found, rows = [], self.table.frame.with_columns(pl.all().cast(pl.String)).to_dicts()
+        found, rows = [], self.texts.to_dicts()
         for k, item in enumerate(self.ids):
             shown = view(item)
             if shown.gold is not None and how["classes"] and shown.gold not in how["classes"]:
@@ -78,6 +84,27 @@ class Items:
         return found
 
 
+def _as_texts(column: pl.Series) -> pl.Series:
+    """A column of any kind as texts."""
+    if column.dtype.is_nested() or column.dtype == pl.Object:
+        cells = (json.dumps(cell, ensure_ascii=False, default=str) for cell in column.to_list())
+        return pl.Series(column.name, cells, pl.String)
+    if column.dtype == pl.Binary:
+        return column.bin.encode("base64")
+    return column.cast(pl.String)
+
+
+def _beside(own: Collection[str], names: Iterable[str]) -> dict[str, str]:
+    """Names that columns of the list have beside those of the export."""
+    names, found = [*names], dict[str, str]()
+    for name in names:
+        free = name
+        while free in own or (free != name and (free in names or free in found.values())):
+            free = f"{free}_before"
+        found[name] = free
+    return found
+
+
 def items_of(file: str, how: Mapping[str, Any]) -> Items:
     """A list, and how it is asked about.
 
@@ -88,7 +115,7 @@ def items_of(file: str, how: Mapping[str, Any]) -> Items:
     InputError
         When an id is missing or stands twice, or a gold answer is no class.
     """
-    table = read(file)
+    table = replace(read(file), mapped_by="")  # each column has an option of its own
     if not len(table):
         raise InputError(f"{file}: there is no item in it; expected a row for each")
     table.require(how["id"], "id")
@@ -154,10 +181,8 @@ def labels(store: Store, timing: Timing) -> pl.DataFrame:
     kinds = {name: pl.Float64 if name in measured else pl.String for name in own}
     columns = [listed[row.key]["columns"] for row in rows]
     names = dict.fromkeys(name for of in columns for name in of)
-    before = {
-        f"{name}_before" if name in own else name: [of.get(name) for of in columns]
-        for name in names
-    }
+    kept = _beside(own, names)
+    before = {kept[name]: [of.get(name) for of in columns] for name in names}
     return pl.DataFrame({**before, **own}, schema_overrides=kinds | {"revision": pl.Int64})
 
 

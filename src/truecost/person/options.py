@@ -1,10 +1,13 @@
 """The options of `truecost annotate`; those that a live run has too are declared there."""
 
+from collections.abc import Sequence
 from typing import Annotated, ClassVar, Literal
 
+from truecost.errors import UsageError
 from truecost.learning.options import ExpertTable
 from truecost.names import words
 from truecost.options import Declared, Option, PartialTable, declared, picked
+from truecost.person.timing import TimingTable
 
 SHARED = ("ask", "audio", "image", "text", "people", "overlap", "gold", "idle", "tail", "port")
 
@@ -24,7 +27,7 @@ class AnnotateTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         str | None, Option("Folder that paths are relative to.", shown="that of the list")
     ] = None
     guess: Annotated[
-        str | None, Option("Column of what a system says: people see it, and correct texts.")
+        str | None, Option("Column of the output of a system: people see it, and correct texts.")
     ] = None
     order: Annotated[
         Literal["given", "shuffled"] | None,
@@ -45,4 +48,28 @@ class AnnotateTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
 
 def options() -> tuple[Declared, ...]:
     """All options of the command."""
-    return (*declared(AnnotateTable), *picked(ExpertTable, *SHARED))
+    of_time = picked(TimingTable, "audio", flag="audio_time"), picked(TimingTable, "unfocused")
+    return (*declared(AnnotateTable), *picked(ExpertTable, *SHARED), *of_time[0], *of_time[1])
+
+
+def check_people(people: Sequence[str], overlap: int, door: str = "--{} {}") -> None:
+    """Refuse names that stand twice or steer a terminal, and an overlap above their number.
+
+    Parameters
+    ----------
+    door : str
+        How a key and its value are named in the message.
+    """
+    names = ",".join(people)
+    if len({*people}) < len(people):
+        raise UsageError(f"{door.format('people', names)}: name each once")
+    if bad := [
+        name for name in people if not name.isprintable() or name.strip() != name or not name
+    ]:
+        raise UsageError(
+            f"{door.format('people', bad)}: a name has letters, and no blanks around it"
+        )
+    if overlap > len(people):
+        raise UsageError(
+            f"{door.format('overlap', overlap)}: there are fewer people ({names}): name more"
+        )

@@ -12,7 +12,7 @@ from typing import Any
 from truecost.errors import UsageError
 from truecost.learning.options import ExpertTable
 from truecost.options import defaults_of
-from truecost.person.options import AnnotateTable
+from truecost.person.options import AnnotateTable, check_people
 from truecost.person.records import STORE
 from truecost.person.store import Store
 
@@ -24,13 +24,11 @@ def settled(given: Mapping[str, Any]) -> dict[str, Any]:
     fields = (*AnnotateTable.__struct_fields__, *ExpertTable.__struct_fields__)
     how: dict[str, Any] = dict.fromkeys(fields, None) | {"classes": ()}
     how |= {**defaults_of(ExpertTable), **defaults_of(AnnotateTable), **given}
-    classes, people = how["classes"], how["people"] or ("me",)
+    classes = how["classes"]
+    people = how["people"] if "people" in given else ("me",)
     if len(classes) == 1 or len({*classes}) < len(classes):
         raise UsageError(f"--classes {','.join(classes)}: give two different classes or more")
-    if how["overlap"] > len(people):
-        raise UsageError(
-            f"--overlap {how['overlap']}: there are fewer people ({', '.join(people)}): name more"
-        )
+    check_people(people, how["overlap"])
     return how | {"people": people}
 
 

@@ -125,6 +125,7 @@ def serve(
     with ExitStack() as held:
         _hold(Path(store_path), held)
         store = held.enter_context(Store(store_path))
+        _check_kind(store, "live" if settings.live else "list")
         bound = _bound(host, port, store.meta("port", 0))
         held.callback(bound.close)
         port = bound.getsockname()[1]
@@ -179,7 +180,11 @@ def _started(server: "uvicorn.Server", bound: socket.socket) -> threading.Thread
 def _checked_people(people: Sequence[str]) -> tuple[str, ...]:
     """Names of people, each once."""
     names = tuple(people)
-    if not names or len({*names}) < len(names) or not all(name.strip() for name in names):
+    if (
+        not names
+        or len({*names}) < len(names)
+        or not all(name.strip() and name.isprintable() for name in names)
+    ):
         raise UsageError(
             f"people are {', '.join(map(repr, names))}: give one name or more, each once"
         )
@@ -191,6 +196,28 @@ def _check_settings(settings: Settings) -> None:
     twice = sorted({name for name in settings.classes if settings.classes.count(name) > 1})
     if twice:
         raise UsageError(f"classes: {first_five(twice)} stand there twice: give each once")
+
+
+def _check_kind(store: Store, kind: str) -> None:
+    """Note whether questions come from a live run or a list; UsageError where others were noted."""
+    noted = store.meta("kind", kind)
+    if noted != kind:
+        of = {"live": "a live run", "list": "a list"}
+        raise UsageError(
+            f"{store.path}: holds answers about {of[noted]}, and this is {of[kind]}: choose "
+            f"another --output"
+        )
+    store.set_meta(kind=kind)
+
+
+def is_served(store_path: str | Path) -> bool:
+    """Whether a server runs for a store."""
+    with ExitStack() as held:
+        try:
+            _hold(Path(store_path), held)
+        except UsageError:
+            return True
+    return False
 
 
 def _checked_host(host: str, cert: str | None, key: str | None, proxy: str | None) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from truecost.core.costs import asked_costs
 from truecost.errors import UsageError, first_five, named
 from truecost.learning.options import OF_LIFE, OF_STREAM, SIMULATED
+from truecost.person.options import check_people
 from truecost.task import Live
 from truecost.tasks.streams.options import StreamTable
 
@@ -61,14 +62,7 @@ def _check_person(study: "Study") -> None:
             f"[expert] name = 'person' and {first_five(alien)}: a person takes the time and makes "
             f"the mistakes that they make; leave {'it' if len(alien) == 1 else 'them'} out"
         )
-    people = table.people or ("me",)
-    _check_once("people", people)
-    if bad := [name for name in people if not name.isprintable() or name.strip() != name]:
-        raise UsageError(f"[expert] people = {bad}: a name has letters, and no blanks around it")
-    if table.settled("overlap") > len(people):
-        raise UsageError(
-            f"[expert] overlap = {table.overlap}: {len(people)} people answer ({', '.join(people)})"
-        )
+    check_people(table.people or ("me",), table.settled("overlap"), "[expert] {} = {}")
 
 
 def check_streams_live(study: "Study") -> None:
