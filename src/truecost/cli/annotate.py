@@ -31,7 +31,9 @@ class Kept:
     resume: Switch = False
     """Go on with the answers that are there."""
     export: str | None = None
-    """File for the labels with all columns of the list, a row for each answer."""
+    """File for the labels with all columns of the list, a row for each item."""
+    export_answers: str | None = None
+    """The same with a row for each answer, where several people answer an item."""
     report: Switch = False
     """Write report.html: answers an hour, seconds, agreement; of a folder of answers."""
     link: str | None = None
@@ -75,8 +77,8 @@ def annotate(items: str, /, *, given: Given, kept: Kept = KEPT) -> None:
     from truecost.person.seconds import Timing
     from truecost.person.store import Store
 
-    if kept.export is not None:
-        _check_export(kept.export)
+    for path in filter(None, (kept.export, kept.export_answers)):
+        _check_export(path)
     how = settled(how)
     if items not in STANDARD_INPUT:
         next(blocks(items), b"")  # there is such a file
@@ -100,23 +102,20 @@ def _serve(place: Path, items: str, how: dict[str, Any]) -> None:
 
         begin(items_of(items, how), place)
         try:
-            _wait(place, how)
+            _wait(place)
         except KeyboardInterrupt:
             print("truecost: stopped; --resume goes on", file=sys.stderr)
 
 
-def _wait(place: Path, how: dict[str, Any]) -> None:
+def _wait(place: Path) -> None:
     """Until all is answered or everybody stopped."""
-    from truecost.person.lists import settle
     from truecost.person.store import Store
 
     with Store(place) as store:
-        seen = -1
         while store.meta("state") == "open":
-            latest = store.latest()  # all answers are read where one came only
-            if latest != seen and settle(store, how["people"], how["overlap"]):
+            progress = store.progress()
+            if progress.full == progress.total:
                 store.set_meta(state="done")
-            seen = latest
             time.sleep(LOOK)
     time.sleep(4 * LOOK)  # open pages learn how it ended
 
@@ -136,10 +135,11 @@ def _of_folder(place: Path, how: dict[str, Any], kept: Kept) -> None:
         raise UsageError(
             f"{other[0]} goes with a list; a folder of answers takes --idle and --tail"
         )
-    if not (kept.report or kept.export or kept.link or kept.forget):
+    shows = kept.report or kept.export or kept.export_answers
+    if not (shows or kept.link or kept.forget):
         raise UsageError(
             f"{place}: say what to do with the answers: --report, --export FILE, "
-            f"--link NAME or --forget NAME"
+            f"--export-answers FILE, --link NAME or --forget NAME"
         )
     with Store(place / STORE) as store:
         people = store.meta("people", [])
@@ -155,7 +155,7 @@ def _of_folder(place: Path, how: dict[str, Any], kept: Kept) -> None:
         timing = Timing(
             how.get("idle", store.meta("idle", 30.0)), how.get("tail", store.meta("tail", 0.0))
         )
-        if kept.report or kept.export:
+        if shows:
             _show(store, timing, kept, place)
 
 
@@ -170,20 +170,20 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
     """What was answered: on the terminal, as a table in a file, as a page."""
     from truecost.cli.tables import Columns
     from truecost.cli.terminal import Screen
-    from truecost.person.lists import agreed, labels
+    from truecost.person.agreement import agreement_of
+    from truecost.person.lists import answers_given, labels
     from truecost.person.summary import TITLES, Answered, by_person, shown, table_of
 
     screen = Screen(replace(PLAIN, quiet=kept.quiet))
     rows = store.answers()
     progress = store.progress()
-    if kept.export is not None:
-        from truecost.cli.writing import format_for, write_table
-        from truecost.formats import Table
+    for path, table in ((kept.export, labels), (kept.export_answers, answers_given)):
+        if path is not None:
+            from truecost.cli.writing import format_for, write_table
+            from truecost.formats import Table
 
-        frame = labels(store, timing)
-        write_table(
-            Table(kept.export, frame), kept.export, format_for(kept.export, None), force=True
-        )
+            frame = table(store, timing)
+            write_table(Table(path, frame), path, format_for(path, None), force=True)
     if kept.report:
         from truecost.cli.annotated import render
         from truecost.formats.publishing import publish
@@ -194,8 +194,10 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
         f"{timing.signature}"
     ]
     if rows:
-        names, cells = table_of([*by_person(Answered.of(store, timing))])
+        names, cells = table_of([*by_person(Answered.read(store, timing))])
         screen.show([Columns(names, tuple(cells), frozenset({"person"}), about=())])
-    told += [f"{TITLES[row.measure]} of {row.dims['system']}: {shown(row)}" for row in agreed(rows)]
+    agreed, free = agreement_of(rows)
+    told += [f"{TITLES[row.measure]} of {row.dims['system']}: {shown(row)}" for row in agreed]
+    told += filter(None, [free])
     if not kept.quiet:
         screen.tell(told)
