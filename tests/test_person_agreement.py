@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truecost.core.weights import Plan
-from truecost.person.agreement import agreement, majority
+from truecost.person.agreement import agreement
+from truecost.person.deciding import majority
 
 # Krippendorff (2011), section C: four observers, twelve units; 0 stands for no answer.
 KRIPPENDORFF = [

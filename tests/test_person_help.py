@@ -225,7 +225,7 @@ def live(folder, kind, people=("me",), **more):
     """An expert of outputs of a kind, and its store."""
     place = folder / "answers.sqlite"
     person = LivePerson(store=str(place), people=people, **more)
-    return LiveExpert(person, kind, (), lambda _: View(), effort=True)
+    return LiveExpert(person, kind, (), lambda _: View(), corrects=True)
 
 
 def test_without_corrections_regions_stay_as_they_are_asked(tmp_path):

@@ -32,10 +32,9 @@ with Store(path) as store, serve(path, settings, people=names) as page, open(log
     for batch in range(batches):
         keys = [f"{batch} {k}" for k in range(size)]
         store.put([Asked(key=key, kind="classes", batch=batch) for key in keys])
-        while store.open_in(batch):
+        while not store.take_all(keys):
             time.sleep(0.01)
         for key in keys:
-            store.take(key)
             if key not in learnt:
                 (row,) = store.answers(key)
                 file.write(json.dumps([key, row.person, row.label]) + "\\n")

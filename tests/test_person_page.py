@@ -180,8 +180,7 @@ def test_answers_are_taken_back_and_what_was_learnt_from_stays(browser, tmp_path
         assert press(page, "u")
         page.keyboard.press("2")
         says(page, "The system is learning")
-        for name in names:
-            store.take(name)
+        assert store.take_all(names)
         page.keyboard.press("u")
         says(page, "The system has learnt from it: this answer cannot be taken back.")
         assert page.is_hidden("#budget")

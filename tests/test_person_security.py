@@ -20,7 +20,7 @@ from robots import FORM, JSON, Robot, clip, questions
 from truecost.errors import InputError, UsageError
 from truecost.person.app import FILES
 from truecost.person.guard import MOST
-from truecost.person.store import Asked, Store
+from truecost.person.store import Asked, Given, Store
 from truecost.person.web import Settings, _origin, serve
 
 SETTINGS = Settings(classes=("seven", "other"), title="Sevens")
@@ -311,7 +311,8 @@ def test_how_answers_are_acknowledged(ann):
 def test_what_the_system_has_learnt_from_is_a_conflict(path, ann):
     pid = ann.ask()["question"]["pid"]
     with Store(path) as store:
-        store.take("item 0")
+        store.answer("ann", Given(aid="another tab", pid=pid, label="other"))
+        assert store.take_all(["item 0"])
     code, body = ann.send("/api/answer", **GOOD, pid=pid)
     assert (code, body["said"]) == (409, "taken")
 

@@ -33,7 +33,9 @@ class Kept:
     resume: Switch = False
     """Go on with the answers that are there."""
     export: str | None = None
-    """File for the labels with all columns of the list, a row for each answer."""
+    """File for the labels with all columns of the list, a row for each item."""
+    export_answers: str | None = None
+    """The same with a row for each answer, where several people answer an item."""
     report: Switch = False
     """Write report.html: answers an hour, seconds, agreement; of a folder of answers."""
     link: str | None = None
@@ -83,8 +85,8 @@ def _of_list(items: str, given: Given, kept: Kept) -> int:
     if kept.output is None:
         raise UsageError("name a folder for the answers: --output FOLDER")
     how = settled(keys_of(given))
-    if kept.export is not None:
-        _check_export(kept.export, items, again=kept.resume)
+    for path in filter(None, (kept.export, kept.export_answers)):
+        _check_export(path, items, again=kept.resume)
     if items not in STANDARD_INPUT:
         from truecost.formats.opening import blocks
 
@@ -129,7 +131,7 @@ def _serve(place: Path, items: str, how: dict[str, Any], screen: "Screen") -> bo
         timing = Timing(how["idle"], how["tail"])
         try:
             with screen.progress() as progress, shown_standing(place, timing, progress):
-                state = _wait(place, how)
+                state = _wait(place)
         except KeyboardInterrupt:
             screen.say("stopped: --resume goes on")
             return True
@@ -138,18 +140,15 @@ def _serve(place: Path, items: str, how: dict[str, Any], screen: "Screen") -> bo
     return False
 
 
-def _wait(place: Path, how: dict[str, Any]) -> str:
+def _wait(place: Path) -> str:
     """Wait until all is answered or everybody stopped; "done" or "stopped"."""
-    from truecost.person.lists import settle
     from truecost.person.store import Store
 
     with Store(place) as store:
-        seen = -1
         while store.meta("state") == "open":
-            latest = store.latest()  # all answers are read where one came only
-            if latest != seen and settle(store, how["people"], how["overlap"]):
+            progress = store.progress()
+            if progress.full == progress.total:
                 store.set_meta(state="done")
-            seen = latest
             time.sleep(LOOK)
         state = str(store.meta("state"))
     time.sleep(4 * LOOK)  # open pages learn how it ended
@@ -174,7 +173,7 @@ def _of_folder(folder: Path, given: Given, kept: Kept) -> None:
             store.forget(kept.forget)
         if kept.link is not None:
             print(f"{store.meta('origin')}/start?token={store.launch(kept.link)}")
-        if kept.report or kept.export:
+        if kept.report or kept.export or kept.export_answers:
             _show(store, _timing(store, keys_of(given)), kept, folder)
 
 
@@ -196,15 +195,16 @@ def _check_of_folder(folder: Path, given: Given, kept: Kept) -> None:
             f"{other[0]} goes with a list; a folder of answers takes --idle, --tail, --audio-time "
             f"and --unfocused"
         )
-    if not (kept.report or kept.export or kept.link or kept.forget):
+    shows = kept.report or kept.export or kept.export_answers
+    if not (shows or kept.link or kept.forget):
         raise UsageError(
             f"{folder}: say what to do with the answers: --report, --export FILE, "
-            f"--link NAME or --forget NAME"
+            f"--export-answers FILE, --link NAME or --forget NAME"
         )
-    if own and not (kept.report or kept.export):
+    if own and not shows:
         raise UsageError(f"{own[0].flag} goes with --report or --export FILE")
-    if kept.export is not None:
-        _check_export(kept.export, str(folder), again=True)
+    for path in filter(None, (kept.export, kept.export_answers)):
+        _check_export(path, str(folder), again=True)
 
 
 def _check_store(store: "Store", folder: Path, kept: Kept) -> None:
@@ -220,7 +220,7 @@ def _check_store(store: "Store", folder: Path, kept: Kept) -> None:
             f"{folder}: nobody serves its page, so that no link would open it: run the command "
             f"that wrote it again with --resume, which prints new links"
         )
-    if kept.export is not None and store.meta("kind") == "live":
+    if (kept.export or kept.export_answers) and store.meta("kind") == "live":
         raise UsageError(
             f"{folder}: its answers are of a live run, which has no list to export: they stand "
             f"with their seconds in the event logs, {folder / 'logs'}"
@@ -245,17 +245,19 @@ def _check_export(path: str, items: str, *, again: bool) -> None:
 def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
     """What was answered: on the terminal, as a table in a file, as a page."""
     from truecost.cli.tables import Columns
-    from truecost.person.lists import agreed, labels
+    from truecost.person.agreement import agreement_of
+    from truecost.person.lists import answers_given, labels
     from truecost.person.summary import TITLES, Answered, by_person, shown, table_of
 
     rows = store.answers()
     progress = store.progress()
-    if kept.export is not None:
-        from truecost.cli.writing import format_for, write_table
-        from truecost.formats import Table
+    for path, table in ((kept.export, labels), (kept.export_answers, answers_given)):
+        if path is not None:
+            from truecost.cli.writing import format_for, write_table
+            from truecost.formats import Table
 
-        frame = labels(store, timing)
-        write_table(Table("labels", frame), kept.export, format_for(kept.export, None), force=True)
+            frame = table(store, timing)
+            write_table(Table(path, frame), path, format_for(path, None), force=True)
     if kept.report:
         from truecost.cli.annotated import render
         from truecost.formats.publishing import publish
@@ -269,7 +271,9 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
         f"{timing.signature}"
     ]
     if rows:
-        names, cells = table_of([*by_person(Answered.of(store, timing))])
+        names, cells = table_of([*by_person(Answered.read(store, timing))])
         screen.show([Columns(names, tuple(cells), frozenset({"person"}), about=())])
-    told += [f"{TITLES[row.measure]} of {row.dims['system']}: {shown(row)}" for row in agreed(rows)]
+    agreed, free = agreement_of(rows)
+    told += [f"{TITLES[row.measure]} of {row.dims['system']}: {shown(row)}" for row in agreed]
+    told += filter(None, [free])
     screen.tell(told)

@@ -1,12 +1,13 @@
 """The report on what people answered: one page for a folder of answers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from truecost.core.results import Estimate
 from truecost.errors import counted
-from truecost.person.agreement import agreement
+from truecost.person.agreement import agreement_of
 from truecost.person.seconds import Timing
 from truecost.person.store import Store
 from truecost.person.summary import TITLES, Answered, by_label, by_person, shown, table_of
@@ -24,20 +25,22 @@ BLOCK = 9  # answers of a moving median
 
 def render(store: Store, timing: Timing) -> str:
     """The page as HTML: one file, no network."""
-    answered = Answered.of(store, timing)
+    answered = Answered.read(store, timing)
     figures, progress = [*by_person(answered)], store.progress()
-    rows = [(r.key, r.person, r.label) for r in answered.rows if r.label is not None]
-    agreed = agreement(rows)
-    sections = [_people(figures), _curve(answered), _classes(answered), _agreement(agreed)]
-    sections += [_idle(store), _refusals(answered)]
+    sections = [_people(figures), _curve(answered), _classes(answered), _agreement(answered)]
+    sections += [_idle(store, timing), _refusals(answered)]
     headline = f"{progress.done:,} of {counted(progress.total, 'question')} answered"
     if figures:
-        active = sum(one.active for one in answered.seconds)
+        active = sum(one.active for one in answered.known_seconds)
         headline += f" in {active / 60:.1f} minutes of active time by {_listed(answered.people)}"
     lead = (
         "Active time is measured on the page; in brackets the 95% interval. Thinking cannot be "
         f"told from absence: a pause counts whole up to {timing.idle:g} s."
     )
+    if unknown := len(answered.rows) - len(answered.known_seconds):
+        lead += (
+            f" The time of {counted(unknown, 'answer')} is not known, as it was deleted (--forget)."
+        )
     return render_sections(
         [section for section in sections if section is not None],
         heading="Annotation",
@@ -56,10 +59,15 @@ def _lines(figures: Sequence[Sequence[Estimate]]) -> list[Line]:
     found = []
     for rows in figures:
         of = {row.measure: row for row in rows}
-        text = f"{shown(of['answers_per_hour'])} answers an hour"
-        if "gold_error_rate" in of:
-            text += f"; {shown(of['gold_error_rate'])} errors on known answers"
-        found.append(Line("open", "", rows[0].dims["system"], text, f"{rows[0].n_units} answers"))
+        said = {
+            "answers an hour": of.get("answers_per_hour"),
+            "errors on known answers": of.get("gold_error_rate"),
+        }
+        text = "; ".join(f"{shown(row)} {what}" for what, row in said.items() if row is not None)
+        some = rows[0]
+        found.append(
+            Line("open", "", some.dims["system"], text, counted(some.n_units, some.factors[0]))
+        )
     return found
 
 
@@ -68,15 +76,21 @@ def _people(figures: Sequence[Sequence[Estimate]]) -> Section | None:
         return None
     header, cells = table_of(figures)
     table = Table("People", header, tuple(cells))
-    return Section("People", "What each person did, with 95% intervals.", (), (table,))
+    text = "What each person did, with 95% intervals."
+    if len(figures) > 1:
+        text += (
+            " Of all together items are resampled; these figures are about these people, and not "
+            "about others."
+        )
+    return Section("People", text, (), (table,))
 
 
 def _curve(answered: Answered) -> Section | None:
     """Seconds of an answer as people go on."""
     marks, longest = [], 0
     for person in answered.people:
-        own = answered.taken([row.person == person for row in answered.rows])
-        spent = np.array([one.active for one in own.seconds])
+        own = answered.where(lambda row, who=person: row.person == who)  # type: ignore[misc]
+        spent = np.array([one.active for one in own.known_seconds])
         if len(spent) < 2 * BLOCK:
             continue
         windows = np.lib.stride_tricks.sliding_window_view(spent, BLOCK)
@@ -105,29 +119,31 @@ def _classes(answered: Answered) -> Section | None:
     )
 
 
-def _agreement(agreed: Sequence[Estimate]) -> Section | None:
+def _agreement(answered: Answered) -> Section | None:
+    agreed, free = agreement_of(answered.rows)
     if not agreed:
-        return None
+        return Section("Agreement", free, (), ()) if free else None
     cells = tuple(
         (row.dims["system"], TITLES[row.measure], shown(row), str(row.n_units)) for row in agreed
     )
     table = Table("Agreement", ("people", "coefficient", "value", "items"), cells)
     text = "1: people agree always; 0: no more often than by chance."
-    return Section("Agreement", text, (), (table,))
+    return Section("Agreement", f"{text} {free}".strip(), (), (table,))
 
 
-def _idle(store: Store) -> Section | None:
-    """How active time moves with what counts as work."""
+def _idle(store: Store, timing: Timing) -> Section | None:
+    """How active time moves with the longest pause that counts as work."""
     cells = []
-    for idle in IDLES:
-        seconds = Answered.of(store, Timing(idle)).seconds
-        cells.append((f"{idle:g}", f"{sum(one.active for one in seconds) / 60:.2f}"))
-    wall = sum(one.wall for one in Answered.of(store, Timing()).seconds)
+    for idle in sorted({*IDLES, timing.idle}):
+        seconds = Answered.read(store, replace(timing, idle=idle)).known_seconds
+        mark = " (chosen)" if idle == timing.idle else ""
+        cells.append((f"{idle:g}{mark}", f"{sum(one.active for one in seconds) / 60:.2f}"))
+    wall = sum(one.wall for one in Answered.read(store, timing).known_seconds)
     if not wall:
         return None
     table = Table("Choices", ("idle (s)", "active minutes"), (*cells, ("wall", f"{wall / 60:.2f}")))
     text = "Active time for other choices of the longest pause that counts as work."
-    return Section("What counts as work", text, (), (table,))
+    return Section("Active time by longest pause", text, (), (table,))
 
 
 def _refusals(answered: Answered) -> Section | None:

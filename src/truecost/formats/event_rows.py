@@ -27,8 +27,12 @@ WORDS = {  # columns that hold one of a few words
     "phase": ("pre", "post"),
     "set": (*SETS, "test", "offline"),  # the last two of a lifelong run
     "verdict": VERDICTS,
+    "guess": ("hidden", "shown"),
 }
-SECONDS = ("active_seconds", "cpu_seconds", "gpu_seconds")
+SECONDS = (
+    *("active_seconds", "wall_seconds", "heard_seconds", "waited_seconds"),
+    *("cpu_seconds", "gpu_seconds"),
+)
 AMOUNTS = ("version", "words", "actions")  # whole numbers from 0
 _EVENT, _BATCH, _ID = pl.col("event"), pl.col("batch"), pl.col("id")
 _PREDICT, _ANSWER = _EVENT == "predict", _EVENT == "answer"

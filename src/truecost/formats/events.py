@@ -117,6 +117,21 @@ SCHEMA: dict[str, tuple[pl.DataType, str]] = {
         "of answers on a page: numbers of the questions in answers.sqlite whose time "
         "active_seconds holds, joined by +",
     ),
+    "wall_seconds": (
+        pl.Float64(),
+        "of answers on a page: seconds from the first sight of the question to the answer",
+    ),
+    "heard_seconds": (pl.Float64(), "of answers on a page: seconds while a sound played"),
+    "waited_seconds": (
+        pl.Float64(),
+        "of answers on a page: seconds from the question to the answer of the last person, on the "
+        "clock of the wall; none of volunteered corrections",
+    ),
+    "guess": (
+        pl.Enum(WORDS["guess"]),
+        "of answers on a page about an item with an output: shown where the output was in view, "
+        "else hidden",
+    ),
 }
 NAMED = ("decision", "label", "expert", "stream", "run", "timing")  # few values, many times
 MANY = 1000  # different texts: more of them are numbers, and stay text

@@ -182,6 +182,10 @@ def recorded_answer(row: Mapping[str, Any], late: int, unnamed: str = "recorded"
         verdict=row["verdict"] or "",
         timing=row["timing"] or "",
         asked=row["asked"] or "",
+        wall=row["wall_seconds"],
+        heard=row["heard_seconds"],
+        waited=row["waited_seconds"],
+        guess=row["guess"] or "",
     )
 
 

@@ -61,6 +61,10 @@ class Event(
     verdict: str | None = None
     timing: str | None = None
     asked: str | None = None
+    wall_seconds: float | None = None
+    heard_seconds: float | None = None
+    waited_seconds: float | None = None
+    guess: str | None = None
 
     @property
     def key(self) -> "Key":

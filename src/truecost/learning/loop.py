@@ -258,24 +258,31 @@ def _step(batch: Batch, system: System, learning: Learning, budget: Budget) -> N
     state, questions = learning.state, list[tuple[Question, bool]]()
     learning.arrive(batch)
     state.items += len(batch)
-    learning.predict(batch, "pre")
+    outputs = learning.predict(batch, "pre")
+    seen = dict(zip(batch.ids, outputs.decisions, strict=True))
     if allowed := budget.allowed(len(batch), state.items, state.asked):
         said = learning.call(batch, system.ask, batch, allowed)
         asked = check_questions(said, allowed, batch, learning.who)
         state.asked += len(asked)
         questions = learning.log_questions(asked, batch)
     arrived = learning.due(batch)
-    learning.expect(questions, batch)
+    learning.expect(questions, batch, [seen[question.id] for question, _ in questions])
     for question, recorded in questions:
-        answer = _answer(question, batch, recorded, learning)
+        answer = _answer(question, batch, recorded, learning, seen[question.id])
         arrived += learning.take(answer, batch)
     learning.adapt(batch, with_items(batch, arrived))
     learning.predict(batch, "post")
 
 
-def _answer(question: Question, batch: Batch, recorded: bool, learning: Learning) -> Answer:
-    """The recorded answer, or that of the expert."""
-    answer = learning.hear(question, batch, recorded)
+def _answer(
+    question: Question,
+    batch: Batch,
+    recorded: bool,
+    learning: Learning,
+    output: str | None = None,
+) -> Answer:
+    """The recorded answer, or that of the expert, who may see the output."""
+    answer = learning.hear(question, batch, recorded, output)
     if answer is None:
         raise InputError(
             f"{described(batch)}, item {question.id!r}: the expert gave no answer; one who "

@@ -14,7 +14,7 @@ other. The passes of a system through a life cycle are its baselines beside what
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -37,8 +37,8 @@ from truecost.learning.source import IDS, Items, Source, first_of, ids_of
 from truecost.learning.strategies.mixtures import build as build_strategy
 from truecost.learning.streams import divided, read_items
 from truecost.learning.system import Expert, Learner, Stream, System, Task
-from truecost.person.expert import LiveExpert, LivePerson
-from truecost.person.views import View, viewed
+from truecost.person.expert import LiveExpert, LivePerson, known_answer
+from truecost.person.views import View, Views, viewed
 
 PASSIVE = "passive"
 STREAMS = "streams"  # folder of what the streams of each seed were
@@ -210,7 +210,7 @@ def _helper(person: DomainPerson, course: Course, seed: int) -> Expert:
             course.classes,
             viewed(person.live.views, None, ()),
             person.says,
-            effort=True,
+            corrects=True,
         )
     if person.file is not None:
         return _recorded(person.file)
@@ -246,7 +246,10 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
         labelled = self.person.live is None and self.person.file is None
         drawn = seed if self.source.name == "drift" else 0  # a generator makes new items each time
         items = _items(msgspec.json.encode(self.source), drawn, labelled)
-        return divided(items, self.source, self.batch, seed, self.bootstrap, self.drop_last)
+        found = divided(items, self.source, self.batch, seed, self.bootstrap, self.drop_last)
+        for stream in found if self.person.live is not None else ():
+            self._view(stream)  # refuses known answers that nobody can give
+        return found
 
     def noted(self, seen: list[Stream]) -> list[dict[str, Any]]:
         """What is written down of streams."""
@@ -299,17 +302,19 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
         """Who answers."""
         person = self.person
         if person.live is not None:
-            return LiveExpert(person.live, stream.kind, stream.classes, self._view(person.live))
+            return LiveExpert(person.live, stream.kind, stream.classes, self._view(stream))
         if person.file is not None:
             return _recorded(person.file)
         return ReferenceExpert(stream.labels, stream.classes, seed=seed, **person.settings)
 
-    def _view(self, live: LivePerson) -> Callable[[str], View]:
-        """What is shown of items: of a table, by its columns too."""
+    def _view(self, stream: Stream) -> Callable[[str], View]:
+        """What people see of items: of a table, by its columns too."""
+        views = self.person.live.views if self.person.live is not None else Views()
         if self.source.name != "table":
-            return viewed(live.views, None, ())
+            return viewed(views, None, ())
         table = read(str(self.source.file))
-        return viewed(live.views, table, ids_of(table, self.source.id or first_of(table, IDS)))
+        ids = ids_of(table, self.source.id or first_of(table, IDS))
+        return viewed(views, table, ids, partial(known_answer, stream))
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,8 @@ class Learning:
         settings = f"{self.stream.digest}\n{self.how}\n{self.labelled}\n{self.who}"
         self.keeper = Keeper(self.log, self.run, self.stream.name, settings, self.checkpoint)
         self.state = self.keeper.resume(self.learner)
+        if hasattr(self.expert, "note_recorded"):
+            self.expert.note_recorded(event.asked for event in self.log.recorded if event.asked)
         self.simulated = getattr(self.expert, "simulated", False)
         self.timed = any(batch.times is not None for batch in self.stream.batches)
         self.spent = 0.0  # CPU seconds of calls that no event tells yet
@@ -110,6 +112,10 @@ class Learning:
             verdict=answer.verdict or None,
             timing=answer.timing or None,
             asked=answer.asked or None,
+            wall_seconds=answer.wall,
+            heard_seconds=answer.heard,
+            waited_seconds=answer.waited,
+            guess=answer.guess or None,
             **columns,
         )
 

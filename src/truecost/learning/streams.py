@@ -291,7 +291,7 @@ def _stream(
     labels = dict(zip((items.ids[row] for row in known), right, strict=True))
     said = "|".join(_signature_parts(divider, goal, batch, drop_last))
     made = (name, goal.kind, goal.classes, batches, labels, bootstrap, pool)
-    stream = Stream(*made, signature=said)
+    stream = Stream(*made, signature=said, target=goal.target)
     return replace(stream, digest=_digest(stream))
 
 

@@ -129,6 +129,12 @@ class Answer:
         What counted as active time, where a page measured `seconds`.
     asked : str
         Numbers of the questions on that page whose time `seconds` holds, joined by `+`.
+    wall, heard : float, optional
+        Seconds on that page from the first sight of the question on, and while a sound played.
+    waited : float, optional
+        Seconds from the question to the answer, on the clock of the wall.
+    guess : {"", "hidden", "shown"}
+        Whether the output was in view on that page; empty where there was none.
     """
 
     id: str
@@ -142,6 +148,10 @@ class Answer:
     verdict: str = ""
     timing: str = ""
     asked: str = ""
+    wall: float | None = None
+    heard: float | None = None
+    waited: float | None = None
+    guess: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -269,6 +279,8 @@ class Stream:
         Short hash of everything above: a run resumes on the same stream only.
     signature : str
         How the stream was made, in a few words: `digits|order:dirichlet|chunks:10|seed:0`.
+    target : str, optional
+        What the source calls the target (detection); None where its labels are 0 and 1 already.
     """
 
     name: str
@@ -280,6 +292,7 @@ class Stream:
     pool: Batch | None = None
     digest: str = ""
     signature: str = ""
+    target: str | None = None
 
 
 class Waiting(msgspec.Struct, frozen=True):

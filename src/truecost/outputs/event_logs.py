@@ -151,6 +151,14 @@ def labelled(
     return joined, [note] if len(differ) else []
 
 
+def guess_of(frame: pl.DataFrame) -> str:
+    """Whether people on a page saw the output of the system, as signatures say it; empty where no
+    page asked about an output.
+    """
+    found = sorted(frame["guess"].cast(pl.String).drop_nulls().unique())
+    return f"guess:{'+'.join(found)}" if found else ""
+
+
 def without_paths(texts: Iterable[str], logs: Sequence[EventLog]) -> tuple[str, ...]:
     """Texts with base names in place of paths, which results do not store."""
     found = [*texts]

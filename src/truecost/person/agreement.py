@@ -1,4 +1,4 @@
-"""How far people agree: Krippendorff's alpha, Cohen's kappa; and what several of them decide.
+"""How far people agree: Krippendorff's alpha, Cohen's kappa.
 
 Items are resampled (unit `item`). Krippendorff (2011), "Computing Krippendorff's
 alpha-reliability"; Cohen (1960), "A coefficient of agreement for nominal scales".
@@ -20,9 +20,11 @@ from truecost.core.measure import Measure, Result, Rule, share
 from truecost.core.results import Estimate
 from truecost.core.tally import Tally
 from truecost.core.weights import Plan
+from truecost.person.records import Row
 
 ALPHA = "Krippendorff (2011)"
 KAPPA = "Cohen (1960)"
+SIDES = ("one", "other")  # answers of two people
 BOUNDS = Rule("identity", bounds=(-1.0, 1.0))
 UNDEFINED = "all answers are the same, so that chance alone agrees"
 Label = tuple[str, str, str]  # item, person, what the person answered
@@ -54,10 +56,10 @@ def alpha_interval(totals: Totals, _: Application) -> Result:
 
 def kappa(totals: Totals, _: Application) -> Result:
     """Cohen's kappa of two people: (observed - expected) / (1 - expected) agreement."""
-    table = totals.sums("pairs", "n").astype(np.float64)  # replicates, one person, the other
-    items = table.sum(axis=(1, 2))
-    observed = share(np.trace(table, axis1=1, axis2=2), items)
-    expected = share((table.sum(axis=1) * table.sum(axis=2)).sum(axis=1), items**2)
+    one, other = (totals.sums(side, "n").astype(np.float64) for side in SIDES)
+    items = one.sum(axis=1)
+    observed = share(totals.sums("items", "same"), items)
+    expected = share((one * other).sum(axis=1), items**2)
     return share(observed - expected, 1 - expected), 0.0
 
 
@@ -68,7 +70,7 @@ NOMINAL = measured(
 INTERVAL = measured(
     "krippendorff_alpha", alpha_interval, ("items",), "Krippendorff's alpha (numbers)", source=ALPHA
 )
-COHEN = measured("cohen_kappa", kappa, ("pairs",), "Cohen's kappa", source=KAPPA)
+COHEN = measured("cohen_kappa", kappa, ("items", *SIDES), "Cohen's kappa", source=KAPPA)
 
 
 def agreement(
@@ -118,6 +120,32 @@ def agreement(
     return found
 
 
+def agreement_of(rows: Sequence[Row]) -> tuple[list[Estimate], str]:
+    """Agreement on the questions of a store, by their kind: alpha and kappas of classes and of
+    verdicts, alpha of numbers; refusals do not count. And what has none: texts and regions, of
+    which hardly two are the same.
+    """
+    of_kind: dict[str, list[Label]] = {}
+    for row in rows:
+        judged = row.verdict or (None if row.label is None else "wrong")  # a correction says that
+        label = judged if row.kind == "verdict" else row.label
+        if label is not None:
+            of_kind.setdefault(row.kind, []).append((row.key, row.person, label))
+    found = [
+        one
+        for kind in ("classes", "verdict", "number")
+        for one in agreement(of_kind.get(kind, ()), numbers=kind == "number")
+    ]
+    free = [kind for kind in ("text", "region") if _are_several(of_kind.get(kind, ()))]
+    named = " and ".join(f"{kind}s" for kind in free)
+    return found, f"{named.capitalize()} have no coefficient of agreement." if free else ""
+
+
+def _are_several(labels: Sequence[Label]) -> bool:
+    """Whether an item has several answers."""
+    return len({item for item, _, _ in labels}) < len(labels)
+
+
 def _alpha(given: Mapping[str, Mapping[str, str]], plan: Plan | None, numbers: bool) -> Estimate:
     factor, codes = Factor.of("item", [*given])
     answers = [[*of.values()] for of in given.values()]
@@ -137,7 +165,8 @@ def _alpha(given: Mapping[str, Mapping[str, str]], plan: Plan | None, numbers: b
     differ = [(sum(n) ** 2 - sum(k * k for k in n)) / (sum(n) - 1) for n in counts]
     flat = [(item, answer) for item, of in enumerate(answers) for answer in of]
     classes = sorted({answer for _, answer in flat})
-    axes = {"class": (classes, [classes.index(answer) for _, answer in flat])}
+    place = {name: k for k, name in enumerate(classes)}
+    axes = {"class": (classes, [place[answer] for _, answer in flat])}
     rows = codes[[item for item, _ in flat]]
     parts = {
         "items": Tally.count([(factor, codes)], {"differ": differ}),
@@ -150,24 +179,17 @@ def _kappa(
     given: Mapping[str, Mapping[str, str]], pair: tuple[str, str], plan: Plan | None
 ) -> Estimate:
     factor, codes = Factor.of("item", [*given])
-    sides = [[of[person] for of in given.values()] for person in pair]
-    classes = sorted({*sides[0], *sides[1]})
-    axes = {
-        name: (classes, [classes.index(answer) for answer in side])
-        for name, side in zip(("one", "other"), sides, strict=True)
-    }
-    ones = {"n": np.ones(len(given), np.int64)}
-    parts = {"pairs": Tally.count([(factor, codes)], ones, axes)}
+    answers = [[of[person] for of in given.values()] for person in pair]
+    same = [int(a == b) for a, b in zip(*answers, strict=True)]
+    classes = sorted({*answers[0], *answers[1]})
+    place, ones = {name: k for k, name in enumerate(classes)}, {"n": np.ones(len(given), np.int64)}
+    parts = {"items": Tally.count([(factor, codes)], {"same": same})}
+    for side, labels in zip(SIDES, answers, strict=True):
+        axes = {"class": (classes, [place[label] for label in labels])}
+        parts[side] = Tally.count([(factor, codes)], ones, axes)
     return _estimate(parts, COHEN, plan, " and ".join(pair))
 
 
 def _estimate(parts: dict[str, Tally], measure: Measure, plan: Plan | None, who: str) -> Estimate:
     context = Context(dims={"system": who}, item="item")
     return estimate(Evidence(parts), [measure], Application(), plan, context=context)[0]
-
-
-def majority(answers: Sequence[Any]) -> Any:
-    """What most people answered; None where they are divided, or nobody answered."""
-    most = Counter(answers).most_common(2)
-    divided = len(most) > 1 and most[0][1] == most[1][1]
-    return most[0][0] if most and not divided else None

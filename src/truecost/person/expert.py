@@ -3,8 +3,8 @@
 A question is known by its stream, item and part, and by the output where that is in view: another
 strategy or seed that asks the same is told what was answered, and nobody is asked twice. Answers
 are taken when all questions of a batch have theirs; until then they can be taken back. Where
-several people answer a question, what most of them say holds; people who are divided equally are
-joined by one more; of numbers the median holds. The seconds of all of them count.
+several people answer a question, `truecost.person.deciding` says what holds; where all of them are
+asked and stay divided, the earliest answer does. The seconds of all of them count.
 
 In a life cycle whose people may volunteer corrections, a question about a region of a recording can
 be answered with more than was asked: what was changed outside it is volunteered, region by region.
@@ -14,7 +14,6 @@ import json
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,13 +21,16 @@ import msgspec
 from truecost.corrections import corrector
 from truecost.corrections.texts import region_name, region_of, text_of, turns_of
 from truecost.errors import InputError
-from truecost.learning.system import Answer, Batch, Outputs, Question
-from truecost.person.agreement import majority
+from truecost.learning.system import Answer, Batch, Outputs, Question, Stream
+from truecost.person.deciding import answer_of, decided
+from truecost.person.measured import seconds_by
+from truecost.person.media import length_of
 from truecost.person.records import Kind
 from truecost.person.regions import changed, inside, put_in
-from truecost.person.seconds import Event, Seconds, Timing, seconds_of
-from truecost.person.store import Asked, Row, Store
-from truecost.person.views import View, Views
+from truecost.person.seconds import Timing
+from truecost.person.sent import number_as_kept
+from truecost.person.store import Asked, Store
+from truecost.person.views import View, Views, named
 from truecost.speech.spans import MICRO
 
 if TYPE_CHECKING:
@@ -46,7 +48,8 @@ STOPPED = (
 class LivePerson(msgspec.Struct, frozen=True, kw_only=True):
     """Who answers on a page: what decides the logs of `[expert] name = "person"`.
 
-    `shown`: whether the output of the system is in view; None: where it is corrected.
+    `shown`: whether the output of the system is in view; None: where it is corrected
+    (`LiveExpert.corrects`).
     """
 
     people: tuple[str, ...] = ("me",)
@@ -65,6 +68,25 @@ class LivePerson(msgspec.Struct, frozen=True, kw_only=True):
         return Timing(self.idle, self.tail)
 
 
+def known_answer(stream: Stream, text: str) -> str:
+    """A known answer of the source, such as its label, as people answer questions of a stream.
+
+    ValueError, which names what was expected, where nobody can answer so.
+    """
+    text = text.strip()
+    if stream.kind == "numbers":
+        try:
+            return number_as_kept(text)
+        except InputError:
+            raise ValueError("the finite numbers") from None
+    names = stream.classes
+    if stream.kind == "detection":
+        if stream.target is not None:
+            text = names[text == stream.target]
+        return YES_NO[named(text, names)]
+    return named(text, names)
+
+
 @dataclass(eq=False)
 class LiveExpert:
     """Asks people on a page.
@@ -81,8 +103,9 @@ class LiveExpert:
         From an id to what is shown of the item.
     says : {"corrections", "verdicts"}
         What is right, or only whether the output is.
-    effort : bool
-        Whether words and actions of an answer are counted, as life cycles do.
+    corrects : bool
+        Whether people correct outputs, as in life cycles: these are in view unless they are hidden,
+        and words and actions of an answer are counted.
     """
 
     live: LivePerson
@@ -90,7 +113,7 @@ class LiveExpert:
     classes: tuple[str, ...]
     view: Callable[[str], View]
     says: str = "corrections"
-    effort: bool = False
+    corrects: bool = False
     store: Store = field(init=False)
     simulated: bool = field(default=False, init=False)
 
@@ -98,8 +121,9 @@ class LiveExpert:
         self.store = Store(self.live.store)
         self._waited: list[str] = []  # keys that are answered before any is taken
         self._taken: dict[str, Answer] = {}
-        self._passed: set[str] = set()  # what was looked at, and is left or was corrected
+        self._charged: set[str] = set()  # questions whose time some correction holds
         self._spent, self._volunteers = 0.0, False  # seconds on this batch
+        self._looks: set[str] = set()  # questions whose time `_spent` holds
         self._limit: float | None = None  # seconds after which help with it ends
 
     def close(self) -> None:
@@ -119,10 +143,14 @@ class LiveExpert:
         self.store.put(asked)
         self._waited = [one.key for one in asked]
 
+    def note_recorded(self, asked: Iterable[str]) -> None:
+        """Which time the log holds already: `asked` of its answers."""
+        self._charged |= {one for several in asked for one in several.split("+")}
+
     def note_help(self, how: "Help", given: Sequence[Answer]) -> None:
         """How much people may help with a batch, and what they did."""
         self._limit, self._volunteers = how.seconds, how.corrections > 0
-        self._spent = sum(answer.seconds for answer in given)
+        self._spent, self._looks = sum(answer.seconds for answer in given), set()
 
     def answer(self, question: Question, batch: Batch) -> Answer:
         """What people say of an item without seeing an output of it; waits for it."""
@@ -133,13 +161,13 @@ class LiveExpert:
 
         InputError when somebody stops the run on the page.
         """
-        said = self._heard(self._asked(question, batch, output))
-        return self._answer(question, said, output or "")
+        asked = self._asked(question, batch, output)
+        return self._answer(question, self._heard(asked), output)
 
     def volunteer(self, batch: Batch, outputs: Outputs, given: Sequence[Answer]) -> Answer | None:
         """The next correction: what was changed outside a region that was asked about; then people
         look at the outputs in their order, and say that one is right or correct it. The time of
-        those that are right counts to the correction after them.
+        those that are right counts to the correction after them, once in a log.
 
         None when no output or no time is left, or InputError when somebody stops the run on the
         page.
@@ -147,24 +175,23 @@ class LiveExpert:
         for answer in given:
             if more := self._beyond(answer, batch, outputs, given):
                 return more
-        told, spent = {answer.id for answer in given}, 0.0
-        looked_at = list[str]()  # since the last correction
+        told = {answer.id for answer in given}
+        looked_at = list[Answer]()  # since the last correction
         for item, output in zip(batch.ids, outputs.decisions, strict=True):
             if item in told:
                 continue
             if self._limit is not None and self._spent >= self._limit:
                 return None
-            asked = self._asked(Question(item), batch, output, volunteered=True)
-            fresh = asked.key not in self._passed
-            said = self._heard(asked)
-            if fresh:
-                spent += said.seconds
+            said = self._heard(self._asked(Question(item), batch, output, volunteered=True))
+            if said.asked in self._charged:
+                continue
+            looked_at.append(said)
+            if said.asked not in self._looks:
+                self._looks.add(said.asked)
                 self._spent += said.seconds
-                looked_at.append(said.asked)
-            self._passed.add(asked.key)
-            if said.label is not None and fresh:
-                found = self._answer(Question(item), said, output)
-                return replace(found, seconds=round(spent, 3), asked="+".join(looked_at))
+            if said.label is not None:
+                self._charged |= {one.asked for one in looked_at}
+                return _with_time(self._answer(Question(item), said, output), looked_at)
         return None
 
     def _beyond(
@@ -183,7 +210,7 @@ class LiveExpert:
         told = [region_of(one.part) for one in given if one.id == answer.id and one.part]
         for start, end in changed(output, said.label, asked.payload["wide"], told):
             part = Question(answer.id, region_name(start, end))
-            return replace(self._answer(part, said, output), seconds=0.0)  # measured with the other
+            return _with_time(self._answer(part, said, output), ())  # measured with the other
         return None
 
     def _heard(self, asked: Asked) -> Answer:
@@ -193,8 +220,6 @@ class LiveExpert:
                 self.store.put([asked])
                 self._waited = [asked.key]
             self._wait()
-            while not self.store.take_all(self._waited):  # somebody took an answer back
-                self._wait()
             self._read(self._waited)
         return self._taken[asked.key]
 
@@ -222,7 +247,7 @@ class LiveExpert:
         if volunteered and form != "verdict":
             payload["correct"] = form
         if self.kind == "diarization" and output is not None:
-            span = self._region(payload, question, output)
+            span = self._region(payload, question, output, seen.audio)
         return Asked(
             key=json.dumps(about, ensure_ascii=False),
             kind="verdict" if volunteered else form,
@@ -247,9 +272,9 @@ class LiveExpert:
 
     def _shows(self, output: str | None) -> bool:
         """Whether the output is in view."""
-        if self.live.shown is None or self.says == "verdicts":
+        if output is None or self.says == "verdicts":
             return output is not None
-        return self.live.shown and output is not None
+        return self.corrects if self.live.shown is None else self.live.shown
 
     def _source(self, question: Question, batch: Batch, seen: View) -> str | None:
         """The text that is answered about: that of the view, or what a system of texts reads."""
@@ -259,100 +284,97 @@ class LiveExpert:
         return feature if isinstance(feature, str) else None
 
     def _region(
-        self, payload: dict[str, Any], question: Question, output: str
-    ) -> tuple[float, float] | None:
-        """What of a recording is asked about: in seconds, with the speakers that there are."""
-        turns = turns_of(output)
-        ends = [turn.end for turn in turns]
-        start, end = region_of(question.part) if question.part else (0, max(ends, default=0))
+        self, payload: dict[str, Any], question: Question, output: str, sound: str | None
+    ) -> tuple[float, float]:
+        """What of a recording is asked about: in seconds, with the speakers that are in view."""
+        turns = turns_of(output) if "output" in payload else []
         payload["speakers"] = sorted({turn.speaker for turn in turns})
+        if question.part:
+            start, end = region_of(question.part)
+        else:
+            start, end = 0, max([turn.end for turn in turns], default=0)
+            end = max(end, round(length_of(sound) * MICRO)) if sound else end
+        if end <= start:
+            raise InputError(
+                f"item {question.id!r}: nothing says how long its recording is: the output has no "
+                f"turn in view, and there is no sound; name it under [expert] audio"
+            )
         payload["base"], payload["length"] = start / MICRO, (end - start) / MICRO
         if "output" in payload and question.part and self._volunteers:
             start, end = max(0, start - AROUND), end + AROUND
             payload["wide"] = start / MICRO, end / MICRO
         if "output" in payload:
             payload["output"] = text_of(inside(output, start, end))
-        return (start / MICRO, end / MICRO) if end else None
+        return start / MICRO, end / MICRO
 
     def _wait(self) -> None:
-        """Until all that was expected is answered by as many people as it needs."""
+        """Until all that was expected is answered by as many people as it wants, and is taken."""
         seen = -1
         while True:
             if self.store.meta("state") == "stopped":
                 raise InputError(STOPPED)
             latest = self.store.latest()
-            if latest != seen:
-                seen = latest
-                if all(self._decided(key) for key in self._waited):
-                    return
+            if latest != seen and self.store.take_all(self._waited):
+                return
+            seen = latest
             time.sleep(POLL)
-
-    def _decided(self, key: str) -> bool:
-        """Whether a question has its answer; one more person is asked where people are divided."""
-        given = self.store.answers(key)
-        divided = self._agreed(given) is None
-        if divided and self.live.overlap <= len(given) < len(self.live.people):
-            self.store.widen(key, len(given) + 1)
-        return len(given) >= self.live.overlap and not (
-            divided and len(given) < len(self.live.people)
-        )
-
-    def _agreed(self, given: Sequence[Row]) -> tuple[str | None, str] | None:
-        """What people said together, a label or a verdict; None where they are divided."""
-        if self.kind != "numbers":
-            most: tuple[str | None, str] | None = majority([said_of(row) for row in given])
-            return most
-        numbers = [float(row.label) for row in given if row.label is not None]
-        return (repr(median(numbers)).removesuffix(".0") if numbers else None), ""
 
     def _read(self, keys: Iterable[str]) -> None:
         """The answers of a batch, which were taken."""
         seconds = seconds_by(self.store, self.live.timing)
         for key in keys:
             given = self.store.answers(key)
-            label, verdict = self._agreed(given) or said_of(given[0])
+            label, verdict = decided(given) or answer_of(given[0])
+            spent = [seconds(row.key, row.person) for row in given]
+            known = [one for one in spent if one is not None]
+            if len(known) < len(spent):
+                raise InputError(
+                    f"{self.store.path}: what happened on the page was deleted (--forget), so that "
+                    f"the time of question {key[:80]} is not known: begin a run at another place"
+                )
+            active, wall, heard = (
+                round(sum(getattr(one, name) for one in known), 3)
+                for name in ("active", "wall", "heard")
+            )
             self._taken[key] = Answer(
                 id="",
                 label=self._code(label),
-                seconds=round(sum(seconds(key, row.person).active for row in given), 3),
+                seconds=active,
                 expert="+".join(sorted(row.person for row in given)),
                 verdict=verdict,
                 timing=self.live.timing.signature,
                 asked=str(given[0].qid),
+                wall=wall,
+                heard=heard,
+                waited=round(max(row.t for row in given) - given[0].asked, 3),
             )
 
     def _code(self, label: str | None) -> str | None:
         """A class as the system knows it."""
         return CODES[label] if label is not None and self.kind == "detection" else label
 
-    def _answer(self, question: Question, said: Answer, output: str) -> Answer:
+    def _answer(self, question: Question, said: Answer, output: str | None) -> Answer:
         """An answer to this question, with what it took to put it in."""
-        said = replace(said, id=question.id, part=question.part)
+        guess = "" if output is None else "shown" if self._shows(output) else "hidden"
+        said = replace(said, id=question.id, part=question.part, guess=guess)
         if said.verdict:
             return replace(said, words=0, actions=1)
-        if said.label is None or not self.effort:
+        if said.label is None or not self.corrects:
             return said
-        label = said.label
+        label, before = said.label, output or ""
         if self.kind == "diarization":
-            label, words, actions = put_in(output, label, question.part)
+            label, words, actions = put_in(before, label, question.part)
         else:
-            parts = corrector(self.kind).parts(output, label)
+            parts = corrector(self.kind).parts(before, label)
             words, actions = (sum(getattr(p, n) for p in parts) for n in ("words", "actions"))
         return replace(said, label=label, words=words, actions=actions)
 
 
-def seconds_by(store: Store, timing: Timing) -> Callable[[str, str], Seconds]:
-    """From the key of a question and a person to the seconds of the answer."""
-    sessions = [
-        [Event(one.kind, one.pid, one.mono, one.wall, one.t) for one in session]
-        for session in store.history()
-    ]
-    measured, pids = seconds_of(sessions, timing), dict[tuple[str, str], list[str]]()
-    for one in store.presentations():
-        pids.setdefault((one.key, one.person), []).append(one.pid)
-    return lambda key, person: measured(pids.get((key, person), ()))
-
-
-def said_of(row: Row) -> tuple[str | None, str]:
-    """What somebody answered; nothing where it was refused."""
-    return row.label, row.verdict
+def _with_time(answer: Answer, looked_at: Sequence[Answer]) -> Answer:
+    """A correction that holds the time of all these; nobody waited for what is volunteered."""
+    seconds, wall, heard = (
+        round(sum(getattr(one, name) or 0.0 for one in looked_at), 3)
+        for name in ("seconds", "wall", "heard")
+    )
+    asked = "+".join(one.asked for one in looked_at) or answer.asked
+    return replace(answer, seconds=seconds, wall=wall, heard=heard, waited=None, asked=asked)

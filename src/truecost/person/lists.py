@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,14 @@ import polars as pl
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import Table, read
 from truecost.formats.table import filled
+from truecost.person.deciding import answer_of, decided
+from truecost.person.measured import seconds_by
 from truecost.person.places import LIST
-from truecost.person.seconds import Timing
+from truecost.person.seconds import Seconds, Timing
 from truecost.person.store import Asked, Row, Store
-from truecost.person.views import Views, viewed
+from truecost.person.views import Views, named, one_line, viewed
 
+KINDS = dict.fromkeys(("answers", "agreeing", "revision"), pl.Int64)  # of columns of the export
 KEPT = ("idle", "tail", "overlap", "people")  # what the store notes for reports made later
 
 
@@ -54,7 +57,9 @@ class Items:
         how = self.how
         seen = ("audio", "image", "text", "gold")
         folder = how["folder"] or str(Path(self.table.source).parent)
-        view = viewed(Views(**{key: how[key] for key in seen}, folder=folder), self.table, self.ids)
+        views = Views(**{key: how[key] for key in seen}, folder=folder)
+        known = partial(named, classes=how["classes"]) if how["classes"] else one_line
+        view = viewed(views, self.table, self.ids, known)
         guesses = dict.fromkeys(self.ids)
         if how["guess"] is not None:
             self.table.require(how["guess"], "guess")
@@ -63,11 +68,6 @@ class Items:
         found, rows = [], self.texts.to_dicts()
         for k, item in enumerate(self.ids):
             shown = view(item)
-            if shown.gold is not None and how["classes"] and shown.gold not in how["classes"]:
-                raise InputError(
-                    f"{self.table.source}: the gold answer {shown.gold!r} of item {item!r} is none "
-                    f"of the classes {', '.join(how['classes'])}"
-                )
             payload = {"source": shown.text, "output": guesses[item]}
             found.append(
                 Asked(
@@ -135,59 +135,91 @@ def begin(items: Items, place: Path) -> None:
                 f"{place.parent}: its answers are to another list, or were asked with other "
                 f"classes or columns: give those, or choose another --output"
             )
-        how = {key: items.how[key] for key in KEPT}
+        store.set_meta(**{key: items.how[key] for key in KEPT})  # people, before their questions
         store.put(questions, items.how["order"])
-        store.set_meta(**{LIST: items.digest}, **how)
-
-
-def settle(store: Store, people: Sequence[str], overlap: int) -> bool:
-    """Ask one more person where people are divided; whether all questions have their answers."""
-    from truecost.person.agreement import majority  # after the links are shown
-    from truecost.person.expert import said_of
-
-    given: dict[str, list[Row]] = {}
-    for row in store.answers() if overlap > 1 else ():
-        given.setdefault(row.key, []).append(row)
-    for key, rows in given.items():
-        divided = majority([said_of(row) for row in rows]) is None
-        if divided and overlap <= len(rows) < len(people):
-            store.widen(key, len(rows) + 1)
-    progress = store.progress()
-    return progress.full == progress.total
+        store.set_meta(**{LIST: items.digest})
 
 
 def labels(store: Store, timing: Timing) -> pl.DataFrame:
-    """A row for each answer with all columns of the list, in its order; items without one are not
-    there.
+    """A row for each item with answers, with all columns of the list, in its order: what most
+    people answered, and how many there are and say so. Where people are divided there is no label;
+    seconds are those of all of them, and unknown where those of one are.
     """
-    from truecost.person.expert import seconds_by
-
-    seconds = seconds_by(store, timing)
-    listed = {key: hidden for key, hidden in store.hidden().items() if "row" in hidden}
-    rows = sorted(store.answers(), key=lambda row: (listed[row.key]["row"], row.person))
-    spent = [seconds(row.key, row.person) for row in rows]
-    measured = {
-        f"{name}_seconds": [round(getattr(one, name), 3) for one in spent]
-        for name in ("active", "wall", "heard")
+    answers = _answers(store, timing)
+    found: dict[str, list[tuple[Row, Seconds | None]]] = {}
+    for row, seconds in answers:
+        found.setdefault(row.key, []).append((row, seconds))
+    items = [[row for row, _ in of] for of in found.values()]
+    most = [decided(rows) for rows in items]
+    own: dict[str, Sequence[Any]] = {
+        "label": [None if one is None else one[0] for one in most],
+        "annotator": ["+".join(row.person for row in rows) for rows in items],
+        "answers": [len(rows) for rows in items],
+        "agreeing": [
+            sum(answer_of(row) == one for row in rows)
+            for rows, one in zip(items, most, strict=True)
+        ],
+        **_measured([[seconds for _, seconds in of] for of in found.values()]),
+        "refusal": [
+            "+".join(row.refusal for row in rows if row.refusal) or None
+            if one is not None and one[0] is None
+            else None
+            for rows, one in zip(items, most, strict=True)
+        ],
+        "gold": [rows[0].gold for rows in items],
     }
-    own = {
+    return _beside_list(store, [*found], own)
+
+
+def answers_given(store: Store, timing: Timing) -> pl.DataFrame:
+    """A row for each answer with all columns of the list, in its order."""
+    answers = _answers(store, timing)
+    rows = [row for row, _ in answers]
+    own: dict[str, Sequence[Any]] = {
         "label": [row.label for row in rows],
         "annotator": [row.person for row in rows],
-        **measured,
+        **_measured([[seconds] for _, seconds in answers]),
         "refusal": [row.refusal for row in rows],
         "revision": [row.revision for row in rows],
         "gold": [row.gold for row in rows],
     }
-    kinds = {name: pl.Float64 if name in measured else pl.String for name in own}
-    columns = [listed[row.key]["columns"] for row in rows]
+    return _beside_list(store, [row.key for row in rows], own)
+
+
+def _answers(store: Store, timing: Timing) -> list[tuple[Row, Seconds | None]]:
+    """Answers with their seconds, in the order of the list and of the names of people."""
+    seconds, listed = seconds_by(store, timing), _listed(store)
+    rows = sorted(store.answers(), key=lambda row: (listed[row.key]["row"], row.person))
+    return [(row, seconds(row.key, row.person)) for row in rows]
+
+
+def _listed(store: Store) -> dict[str, Any]:
+    """Where the items of a list stand in it, and their columns."""
+    return {key: hidden for key, hidden in store.hidden().items() if "row" in hidden}
+
+
+def _measured(spent: Sequence[Sequence[Seconds | None]]) -> dict[str, list[float | None]]:
+    """Columns of seconds, each the sum of some; None where one of them is not known."""
+    return {
+        f"{name}_seconds": [
+            None if None in some else round(sum(getattr(one, name) for one in some), 3)
+            for some in spent
+        ]
+        for name in ("active", "wall", "heard")
+    }
+
+
+def _beside_list(
+    store: Store, keys: Sequence[str], own: Mapping[str, Sequence[Any]]
+) -> pl.DataFrame:
+    """Columns of the list, of the items with these keys, and our own behind them."""
+    listed = _listed(store)
+    columns = [listed[key]["columns"] for key in keys]
     names = dict.fromkeys(name for of in columns for name in of)
     kept = _beside(own, names)
     before = {kept[name]: [of.get(name) for of in columns] for name in names}
-    return pl.DataFrame({**before, **own}, schema_overrides=kinds | {"revision": pl.Int64})
-
-
-def agreed(rows: Sequence[Row]) -> list[Any]:
-    """Alpha and kappas of all answers that were no refusals."""
-    from truecost.person.agreement import agreement
-
-    return agreement([(row.key, row.person, row.label) for row in rows if row.label is not None])
+    kinds = {
+        name: KINDS.get(name, pl.Float64 if name.endswith("_seconds") else pl.String)
+        for name in own
+    }
+    return pl.DataFrame({**before, **own}, schema_overrides=kinds)

@@ -7,10 +7,12 @@ from pathlib import Path
 
 from msgspec import structs
 
+from truecost.errors import counted
+from truecost.person.deciding import count_divided
 from truecost.person.expert import LivePerson
 from truecost.person.records import STORE
 from truecost.person.store import Store
-from truecost.person.web import Settings, serve
+from truecost.person.web import LOG, Settings, serve
 
 FAREWELL = 1.0  # seconds in which open pages learn how the run ended
 
@@ -40,5 +42,11 @@ def answering(live: LivePerson, folder: Path, settings: Settings) -> Iterator[Li
         with Store(str(place)) as store:
             if store.meta("state") == "open":
                 store.set_meta(state=state)
+            if state == "done" and (divided := count_divided(store.answers())):
+                LOG.warning(
+                    "truecost: all people were asked %s and stayed divided: the system was told "
+                    "the earliest answer",
+                    counted(divided, "question"),
+                )
         time.sleep(FAREWELL)
         page.stop()

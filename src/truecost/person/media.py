@@ -57,6 +57,15 @@ def sound_of(path: str, span: tuple[float, float] | None) -> tuple[bytes, str]:
     )
 
 
+def length_of(path: str) -> float:
+    """Seconds of a sound; InputError where it is no uncompressed wav."""
+    try:
+        with wave.open(path, "rb") as file:
+            return file.getnframes() / file.getframerate()
+    except (OSError, EOFError, RuntimeError, wave.Error) as error:
+        raise InputError(f"{path}: {_unread(error)}: expected uncompressed wav") from error
+
+
 def picture_of(path: str) -> tuple[bytes, str]:
     """A picture and its media type; InputError when it is none that a browser may show here."""
     check(path, "image")
@@ -84,8 +93,11 @@ def _stretch(path: str, span: tuple[float, float]) -> bytes:
                 made.setparams(file.getparams())
                 made.writeframes(frames)
     except (OSError, EOFError, RuntimeError, wave.Error) as error:
-        reason = getattr(error, "strerror", None) or str(error) or "cut short"
-        raise InputError(
-            f"{path}: a stretch of it cannot be read ({reason}): expected uncompressed wav"
-        ) from error
+        raise InputError(f"{path}: {_unread(error)}: expected uncompressed wav") from error
     return out.getvalue()
+
+
+def _unread(error: Exception) -> str:
+    """Why a stretch of a sound cannot be read."""
+    reason = getattr(error, "strerror", None) or str(error) or "cut short"
+    return f"a stretch of it cannot be read ({reason})"

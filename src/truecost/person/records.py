@@ -148,11 +148,14 @@ class Given(msgspec.Struct, frozen=True, kw_only=True):
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A current answer. `revision` counts the answers of this person that were taken back before;
-    `t` is the time of the server.
+    `place` is its place among all answers, `t` the time of the server, `asked` the one at which the
+    question was put.
     """
 
+    place: int
     key: str
     qid: int
+    kind: Kind
     person: str
     pid: str
     revision: int
@@ -163,10 +166,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     actions: int | None
     gold: str | None
     t: float
+    asked: float
 
 
 class Progress(NamedTuple):
-    """Questions; those with an answer; those with all answers that they shall have."""
+    """Questions; those with an answer; those with all answers that they want."""
 
     total: int
     done: int

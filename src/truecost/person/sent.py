@@ -11,6 +11,7 @@ import msgspec
 
 from truecost.errors import InputError
 from truecost.person.records import Event, Finite, Given, Name, Seen
+from truecost.person.views import one_line
 
 if TYPE_CHECKING:
     from truecost.corrections.texts import Turn
@@ -115,17 +116,17 @@ def _counted(kind: str, label: str, seen: Seen, classes: tuple[str, ...]) -> tup
             raise InputError(f"{label[:40]!r} is none of the classes")
         return label, 1, 1
     if kind == "number":
-        return _number(label), 1, 1
+        return number_as_kept(label), 1, 1
     if kind == "region":
         return _counted_turns(label, seen)
     from truecost.corrections import corrector  # which imports much: the page is there before
 
-    text = " ".join(label.split())
-    parts = corrector("transcripts").parts(" ".join((seen.output or "").split()), text)
+    text = one_line(label)
+    parts = corrector("transcripts").parts(one_line(seen.output or ""), text)
     return text, sum(part.words for part in parts), sum(part.actions for part in parts)
 
 
-def _number(label: str) -> str:
+def number_as_kept(label: str) -> str:
     """A finite number as text; NaN and what only Python reads as a number are none."""
     number = float(label) if NUMBER.fullmatch(label) else math.nan
     if not math.isfinite(number):

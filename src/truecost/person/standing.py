@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from truecost.person.measured import seconds_by
 from truecost.person.seconds import Timing
 from truecost.person.store import Store
 
@@ -22,10 +23,9 @@ def standing_of(store: Store, timing: Timing) -> Callable[[], tuple[str, int, in
         nonlocal active, seen, due
         began, latest = time.monotonic(), store.latest()
         if latest != seen and began >= due:
-            from truecost.person.expert import seconds_by  # after the links are shown
-
             measured = seconds_by(store, timing)
-            active = sum(measured(row.key, row.person).active for row in store.answers())
+            each = (measured(row.key, row.person) for row in store.answers())
+            active = sum(one.active for one in each if one is not None)
             seen, due = latest, time.monotonic() + SHARE * (time.monotonic() - began)
         total, _, full = store.progress()
         words = f"{full:,} answered, {total - full:,} open, {active / 60:.1f} min active"

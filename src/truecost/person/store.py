@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import msgspec
 
-from truecost.errors import UsageError
+from truecost.person.deciding import settle_all
 from truecost.person.records import (
     Asked,
     Event,
@@ -35,7 +35,9 @@ from truecost.person.records import (
 from truecost.person.tables import (
     ANSWERS,
     FREE,
+    LEASE,
     LEASED,
+    PUT,
     WAITING,
     columns_of,
     connected,
@@ -60,7 +62,6 @@ __all__ = [
     "Seen",
     "Store",
 ]
-LEASE = 600.0  # seconds that a question is kept for whom it is shown to
 
 
 class Store:
@@ -105,57 +106,34 @@ class Store:
     # What the run says and asks
 
     def put(self, questions: Sequence[Asked], order: Order = "given") -> None:
-        """Add questions behind those that are there; a key that is there already is left alone.
+        """Add questions behind those that are there. Of one whose key is there already the number
+        of people who shall answer follows, and nothing else.
 
         `order`: `shuffled` mixes those of this call, the same way each time.
         """
         sorted_ = [*questions]
         if order == "shuffled":
             random.Random(0).shuffle(sorted_)
-        secret = bytes.fromhex(self.meta("secret"))
-        rows = [columns_of(question, secret) for question in sorted_]
+        secret, now = bytes.fromhex(self.meta("secret")), time.time()
+        rows = [(*columns_of(question, secret), now, question.overlap) for question in sorted_]
+        counted = "SELECT COUNT(*), COALESCE(MAX(rank), -1) + 1 FROM question"
         with self._writing() as db:
-            (first,) = db.execute("SELECT COALESCE(MAX(rank), -1) + 1 FROM question").fetchone()
-            new = sum(
-                db.execute(
-                    "INSERT INTO question(key, kind, payload, hidden, address, media, image, span, "
-                    "overlap, gold, batch, rank) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-                    "ON CONFLICT(key) DO NOTHING",
-                    (*row, rank),
-                ).rowcount
-                for rank, row in enumerate(rows, first)
-            )
-            tally(db, "total", new)
+            before, first = db.execute(counted).fetchone()
+            db.executemany(PUT, ((*row, rank) for rank, row in enumerate(rows, first)))
+            tally(db, "total", db.execute(counted).fetchone()[0] - before)
+            settle_all(db)
 
-    def take(self, key: str) -> None:
-        """Mark a question as taken by the system: it has learnt from the answer, which stays."""
-        if not self.take_all([key], answered=False):
-            raise UsageError(f"{self.path}: no question has the key {key[:80]!r}: put it first")
-
-    def take_all(self, keys: Sequence[str], *, answered: bool = True) -> bool:
-        """Mark questions as taken, all or none: False where one is not there, or lacks an answer
-        that it shall have, as after `undo`.
+    def take_all(self, keys: Sequence[str]) -> bool:
+        """Mark questions as taken by the system, all or none: it has learnt from their answers,
+        which stay. False where one is not there, or wants an answer, as after `undo`.
         """
-        taken = "UPDATE question SET state = 'taken' WHERE key = ?"
-        if answered:
-            taken += " AND given >= overlap"
+        taken = "UPDATE question SET state = 'taken' WHERE key = ? AND given >= wanted"
         with self._writing() as db:
             found = all(db.execute(taken, (key,)).rowcount for key in keys)
             if not found:
                 db.execute("ROLLBACK")
                 db.execute("BEGIN IMMEDIATE")
             return found
-
-    def widen(self, key: str, overlap: int) -> None:
-        """Let more people answer a question than it was put with."""
-        with self._writing() as db:
-            found = db.execute(
-                "SELECT given, overlap FROM question WHERE key = ?", (key,)
-            ).fetchone()
-            if found is None or found[1] >= overlap:
-                return
-            db.execute("UPDATE question SET overlap = ? WHERE key = ?", (overlap, key))
-            tally(db, "full", (found[0] >= overlap) - (found[0] >= found[1]))
 
     def hidden(self) -> dict[str, Any]:
         """What never reached the page, by key, in the order of the questions."""
@@ -169,13 +147,8 @@ class Store:
         found = self._rows(sql, *([key] if key is not None else []))
         return [Row(**dict(zip(Row.__struct_fields__, row, strict=True))) for row in found]
 
-    def open_in(self, batch: int) -> int:
-        """Questions of a batch without an answer."""
-        sql = "SELECT COUNT(*) FROM question INDEXED BY question_bare WHERE batch = ? AND given = 0"
-        return int(self._rows(sql, batch)[0][0])
-
     def progress(self) -> Progress:
-        """How many questions there are, have an answer, and have all that they shall have."""
+        """How many questions there are, have an answer, and have all that they want."""
         found = dict(self._rows("SELECT name, n FROM tally WHERE name NOT LIKE 'by %'"))
         return Progress(*(found.get(name, 0) for name in Progress._fields))
 
@@ -203,7 +176,7 @@ class Store:
 
     def next(self, person: str, session: str) -> Presented | None:
         """A new presentation of the question that a person has a lease on, else of the first with
-        room: one whose answers and leases of others are fewer than its overlap. None: there is
+        room: one whose answers and leases of others are fewer than it wants. None: there is
         none now.
         """
         now = time.time()
@@ -257,7 +230,6 @@ class Store:
             revision, current = db.execute(mine, (qid, person)).fetchone()
             if state == "taken" or current:
                 return "taken" if state == "taken" else "answered"
-            count_answers(db, qid, person, 1)
             end_leases(db, person, qid)
             row = (given.aid, qid, person, given.pid, revision, given.label, given.verdict)
             more = (given.refusal, given.words, given.actions, given.mono, given.wall, now)
@@ -266,6 +238,7 @@ class Store:
                 "words, actions, mono, wall, t) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (*row, *more),
             )
+            count_answers(db, qid, person, 1)
             return "new"
 
     def undo(self, person: str) -> str:

@@ -1,8 +1,12 @@
 """What people did, in figures with intervals: answers an hour, seconds of an answer, agreement with
-answers that are known. Answers are resampled, each by itself.
+answers that are known.
+
+Answers of one person are resampled, each by itself. Of all people together items are, with all
+their answers, as an item that is hard for one is hard for others; these figures are about these
+people only. Answers whose time is not known (`--forget`) enter no figure of time.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -14,16 +18,18 @@ from truecost.core.digits import uncertain
 from truecost.core.estimates import Context, estimate
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.factors import Factor
+from truecost.core.flags import marks
 from truecost.core.measure import NONE, Measure, Rate, Result, Rule, share
 from truecost.core.results import Estimate
 from truecost.core.tally import Tally
-from truecost.person.agreement import COHEN, NOMINAL
-from truecost.person.expert import seconds_by
+from truecost.person.agreement import COHEN, INTERVAL, NOMINAL
+from truecost.person.measured import seconds_by
 from truecost.person.seconds import Seconds, Timing
 from truecost.person.store import Row, Store
 
 HOUR = 3600.0  # seconds
 SOURCE = "time on the page, truecost.person.seconds"
+MOST = 12  # classes that are told apart
 WRONG, ALL = np.array([0.0, 1.0]), np.array([1.0, 1.0])  # cells of gold answers: right, wrong
 
 
@@ -79,17 +85,22 @@ REFUSED = _rate("refusal_rate", refusal_rate, "refused", "Refused questions", "r
 
 @dataclass(frozen=True)
 class Answered:
-    """Answers with their seconds, in the order in which they were given."""
+    """Answers with their seconds (None: not known), in the order in which they were given."""
 
     rows: tuple[Row, ...]
-    seconds: tuple[Seconds, ...]
+    seconds: tuple[Seconds | None, ...]
     timing: Timing = field(default_factory=Timing)
 
     @staticmethod
-    def of(store: Store, timing: Timing) -> "Answered":
+    def read(store: Store, timing: Timing) -> "Answered":
         """The current answers of a store."""
-        found, rows = seconds_by(store, timing), sorted(store.answers(), key=lambda row: row.t)
+        found, rows = seconds_by(store, timing), sorted(store.answers(), key=lambda row: row.place)
         return Answered(tuple(rows), tuple(found(row.key, row.person) for row in rows), timing)
+
+    @property
+    def known_seconds(self) -> list[Seconds]:
+        """Of the answers whose time is known."""
+        return [one for one in self.seconds if one is not None]
 
     @property
     def people(self) -> tuple[str, ...]:
@@ -102,23 +113,32 @@ class Answered:
         found = sorted({row.label for row in self.rows if row.label is not None})
         return tuple(found) if len(found) <= MOST else ()
 
-    def taken(self, keep: Sequence[bool]) -> "Answered":
-        """Some of them."""
-        kept = [k for k, wanted in enumerate(keep) if wanted]
+    def where(self, keep: Callable[[Row], bool]) -> "Answered":
+        """Those that a function keeps."""
+        kept = [k for k, row in enumerate(self.rows) if keep(row)]
         return Answered(
             tuple(self.rows[k] for k in kept), tuple(self.seconds[k] for k in kept), self.timing
         )
 
-    def figures(self, dims: Mapping[str, str], *measures: Measure) -> list[Estimate]:
-        """Measures of these answers, those that have what they count."""
+    def figures(
+        self, dims: Mapping[str, str], *measures: Measure, unit: str = "answer"
+    ) -> list[Estimate]:
+        """Measures of these answers, those that have what they count; `unit`: "answer" or "item",
+        what is resampled.
+        """
         rows = self.rows
         if not rows:
             return []
-        factor, codes = Factor.of("answer", [f"{row.qid} {row.person}" for row in rows])
-        columns = {"n": np.ones(len(rows), np.int64)} | {
-            name: [getattr(one, name) for one in self.seconds] for name in ("active", "wall")
-        }
-        parts = {"answers": Tally.count([(factor, codes)], columns)}
+        names = [f"{row.qid} {row.person}" if unit == "answer" else str(row.qid) for row in rows]
+        factor, codes = Factor.of(unit, names)
+        parts, ones = {}, np.ones(len(rows), np.int64)
+        timed = [k for k, one in enumerate(self.seconds) if one is not None]
+        if timed:
+            columns = {"n": ones[timed]} | {
+                name: [getattr(one, name) for one in self.known_seconds]
+                for name in ("active", "wall")
+            }
+            parts["answers"] = Tally.count([(factor, codes[timed])], columns)
         marks = {
             "refused": [None if row.verdict else row.label is None for row in rows],
             "gold": [
@@ -130,25 +150,23 @@ class Answered:
             known = [k for k, one in enumerate(marked) if one is not None]
             if known:
                 cells = (("no", "yes"), [int(bool(marked[k])) for k in known])
-                ones = {"n": np.ones(len(known), np.int64)}
-                parts[name] = Tally.count([(factor, codes[known])], ones, {"cell": cells})
+                of_known = {"n": ones[known]}
+                parts[name] = Tally.count([(factor, codes[known])], of_known, {"cell": cells})
         asked = [m for m in measures if {*m.parts} <= {*parts}]
-        context = Context(
-            dims={**dims}, item="answer", signature=f"seconds:{self.timing.signature}"
-        )
+        context = Context(dims={**dims}, item=unit, signature=f"seconds:{self.timing.signature}")
         return estimate(Evidence(parts), asked, Application(), context=context)
 
 
-MOST = 12  # classes that are told apart
+EVERY = (SPEED, SECONDS, WALL, REFUSED, GOLD)
 
 
 def by_person(answered: Answered) -> Iterator[list[Estimate]]:
     """All figures of each person, then of all together where there are several."""
     for person in answered.people:
-        own = answered.taken([row.person == person for row in answered.rows])
-        yield own.figures({"system": person}, SPEED, SECONDS, WALL, REFUSED, GOLD)
+        own = answered.where(lambda row, who=person: row.person == who)  # type: ignore[misc]
+        yield own.figures({"system": person}, *EVERY)
     if len(answered.people) > 1:
-        yield answered.figures({"system": "all"}, SPEED, SECONDS, WALL, REFUSED, GOLD)
+        yield answered.figures({"system": "all"}, *EVERY, unit="item")
 
 
 def by_label(answered: Answered) -> list[Estimate]:
@@ -158,13 +176,13 @@ def by_label(answered: Answered) -> list[Estimate]:
         row
         for label in labels
         for person in answered.people
-        for row in answered.taken(
-            [row.label == label and row.person == person for row in answered.rows]
+        for row in answered.where(
+            lambda row, what=(label, person): (row.label, row.person) == what  # type: ignore[misc]
         ).figures({"system": person, "subset": label}, SECONDS)
     ]
 
 
-TITLES = {m.name: m.title for m in (SPEED, SECONDS, WALL, REFUSED, GOLD, NOMINAL, COHEN)}
+TITLES = {m.name: m.title for m in (*EVERY, NOMINAL, INTERVAL, COHEN)}
 
 
 def table_of(
@@ -181,5 +199,7 @@ def table_of(
 
 
 def shown(row: Estimate) -> str:
-    """A figure with its interval."""
-    return " ".join(uncertain(row.value, row.lower, row.upper, row.row().scale))
+    """A figure with its interval, and what a reader should know of it."""
+    text = " ".join(uncertain(row.value, row.lower, row.upper, row.row().scale))
+    said = [row.reason] if row.reason and row.value is None else marks(row.flags)
+    return f"{text} ({'; '.join(said)})" if said else text

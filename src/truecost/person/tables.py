@@ -2,9 +2,9 @@
 InputError.
 
 `shown` leases a question to a person until a time; `given` counts the current answers of a
-question. Who is next is found with the partial index `question_open`: sorting all questions under
-the lock of the writer was forty times slower. Rows of `tally` count what would else be counted with
-every answer.
+question, `wanted` says how many it shall have (`truecost.person.deciding`). Who is next is found
+with the partial index `question_open`: sorting all questions under the lock of the writer was forty
+times slower. Rows of `tally` count what would else be counted with every answer.
 """
 
 import hashlib
@@ -19,20 +19,21 @@ from typing import Any
 import msgspec
 
 from truecost.errors import InputError
+from truecost.person.deciding import settle
 from truecost.person.records import Asked, Event, Presented, Seen
 
-APPLICATION, VERSION = 0x74727563, 1  # "truc", and the format of the tables
+APPLICATION, VERSION = 0x74727563, 2  # "truc", and the format of the tables
 BUSY = 10.0  # seconds that a writer waits for another
+LEASE = 600.0  # seconds that a question is kept for whom it is shown to, from the last event on
 SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE person(hash TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE question(qid INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, kind TEXT NOT NULL,
     payload TEXT NOT NULL, hidden TEXT NOT NULL, address TEXT NOT NULL UNIQUE, media TEXT,
     image TEXT, span TEXT, overlap INTEGER NOT NULL, gold TEXT, batch INTEGER NOT NULL,
-    rank INTEGER NOT NULL, state TEXT NOT NULL DEFAULT 'open', given INTEGER NOT NULL DEFAULT 0);
-CREATE INDEX question_open ON question(batch, rank)
-    WHERE state = 'open' AND (given < overlap OR gold IS NOT NULL);
-CREATE INDEX question_bare ON question(batch) WHERE given = 0;
+    rank INTEGER NOT NULL, asked REAL NOT NULL, state TEXT NOT NULL DEFAULT 'open',
+    given INTEGER NOT NULL DEFAULT 0, wanted INTEGER NOT NULL);
+CREATE INDEX question_open ON question(batch, rank) WHERE state = 'open' AND given < wanted;
 CREATE TABLE shown(pid TEXT PRIMARY KEY, qid INTEGER NOT NULL REFERENCES question,
     person TEXT NOT NULL, session TEXT NOT NULL, t REAL NOT NULL, until REAL NOT NULL);
 CREATE INDEX shown_question ON shown(qid, person, until);
@@ -48,12 +49,17 @@ CREATE TABLE event(session TEXT NOT NULL, seq INTEGER NOT NULL, person TEXT NOT 
     PRIMARY KEY(session, seq)) WITHOUT ROWID;
 CREATE TABLE tally(name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID
 """
+PUT = """
+INSERT INTO question(key, kind, payload, hidden, address, media, image, span, overlap, gold, batch,
+    asked, wanted, rank) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+ON CONFLICT(key) DO UPDATE SET overlap = excluded.overlap, wanted = excluded.wanted
+    WHERE overlap <> excluded.overlap AND state = 'open'"""
 FREE = """
 SELECT qid FROM question q INDEXED BY question_open
-WHERE state = 'open' AND (given < overlap OR gold IS NOT NULL) AND qid <> :but
+WHERE state = 'open' AND given < wanted AND qid <> :but
 AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = q.qid AND a.person = :person AND a.current = 1)
-AND (gold IS NOT NULL OR given + (SELECT COUNT(DISTINCT s.person) FROM shown s
-    WHERE s.qid = q.qid AND s.person <> :person AND s.until > :now) < overlap)
+AND given + (SELECT COUNT(DISTINCT s.person) FROM shown s
+    WHERE s.qid = q.qid AND s.person <> :person AND s.until > :now) < wanted
 ORDER BY batch, rank LIMIT :most"""
 LEASED = """
 SELECT s.qid FROM shown s INDEXED BY shown_person JOIN question q USING (qid)
@@ -62,11 +68,12 @@ AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = s.qid AND a.person = :perso
 ORDER BY s.rowid DESC LIMIT 1"""
 WAITING = """
 SELECT 1 FROM question q INDEXED BY question_open
-WHERE state = 'open' AND (given < overlap OR gold IS NOT NULL)
+WHERE state = 'open' AND given < wanted
 AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = q.qid AND a.person = ? AND a.current = 1)
 LIMIT 1"""
 ANSWERS = """
-SELECT q.key, q.qid, person, pid, revision, label, verdict, refusal, words, actions, gold, t
+SELECT place, q.key, q.qid, q.kind, person, pid, revision, label, verdict, refusal, words, actions,
+    gold, t, q.asked
 FROM answer JOIN question q USING (qid) WHERE current = 1"""
 ADVICE = {  # what to do, by the code of the fault
     sqlite3.SQLITE_FULL: "the disk is full: make room and go on; every acknowledged answer is kept",
@@ -172,13 +179,12 @@ def tally(db: sqlite3.Connection, name: str, by: int) -> None:
 
 
 def count_answers(db: sqlite3.Connection, qid: int, person: str, by: int) -> None:
-    """One current answer more or less of a question, by a person."""
-    given, overlap = db.execute(
-        "SELECT given, overlap FROM question WHERE qid = ?", (qid,)
-    ).fetchone()
-    db.execute("UPDATE question SET given = given + ? WHERE qid = ?", (by, qid))
-    tally(db, "done", (given + by > 0) - (given > 0))
-    tally(db, "full", (given + by >= overlap) - (given >= overlap))
+    """Count anew after a current answer more or less of a question, by a person."""
+    sql = "SELECT given, wanted FROM question WHERE qid = ?"
+    before, needed = db.execute(sql, (qid,)).fetchone()
+    given, wanted = settle(db, qid)
+    tally(db, "done", (given > 0) - (before > 0))
+    tally(db, "full", (given >= wanted) - (before >= needed))
     tally(db, f"by {person}", by)
 
 
@@ -191,10 +197,16 @@ def end_leases(db: sqlite3.Connection, person: str, qid: int) -> None:
 def keep_events(
     db: sqlite3.Connection, person: str, session: str, events: Sequence[Event], now: float
 ) -> None:
-    """Keep events; those that are there already are left alone."""
+    """Keep events; those that are there already are left alone. The lease of the question that is
+    in view is renewed: a person works on it for as long as its page sends events.
+    """
     rows = [(session, e.seq, person, e.pid, e.kind, e.mono, e.wall, now, e.at) for e in events]
     sql = "INSERT INTO event VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
     db.executemany(sql, rows)
+    in_view = events[-1].pid if events else None
+    if in_view is not None:
+        renew = "UPDATE shown SET until = ? WHERE pid = ? AND person = ? AND until > ?"
+        db.execute(renew, (now + LEASE, in_view, person, now))
 
 
 def presented(db: sqlite3.Connection, pid: str, qid: int, ahead: int | None) -> Presented:

@@ -116,26 +116,26 @@ def _timing(told: "pl.DataFrame", table: TimingTable) -> Timing:
 
 def _seconds(place: Path, told: "pl.DataFrame", source: str, how: Timing) -> Mapping[str, float]:
     """Active seconds by what an answer holds the time of (`asked`)."""
-    from truecost.person.expert import seconds_by
+    from truecost.person.measured import seconds_by
     from truecost.person.store import Store
 
     if not place.is_file():
         raise InputError(f"{place}: there is no such file: name the store of the run (--answers)")
     with Store(place) as store:
-        measured = seconds_by(store, how)
-        seen = {(one.key, one.person) for one in store.presentations()}
-        rows = store.answers()
+        measured, rows = seconds_by(store, how), store.answers()
     keys = {str(row.qid): row.key for row in rows}
     _refuse_other(told, keys, place, source)
-    if gone := sorted({row.person for row in rows if (row.key, row.person) not in seen}):
+    spent = [(row, measured(row.key, row.person)) for row in rows]
+    if gone := sorted({row.person for row, seconds in spent if seconds is None}):
         raise InputError(
             f"{place}: what happened on the page of {first_five(gone)} was deleted: leave out "
             f"--idle, --tail, --audio and --unfocused; the log keeps the time of the run"
         )
     by_question = dict[str, float]()
-    for row in rows:
-        asked = str(row.qid)
-        by_question[asked] = by_question.get(asked, 0.0) + measured(row.key, row.person).active
+    for row, seconds in spent:
+        if seconds is not None:
+            asked = str(row.qid)
+            by_question[asked] = by_question.get(asked, 0.0) + seconds.active
     return {
         asked: round(sum(by_question[one] for one in asked.split("+")), 3)
         for asked in told["asked"].unique()

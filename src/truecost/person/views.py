@@ -36,6 +36,18 @@ class Views(msgspec.Struct, frozen=True, kw_only=True):
     folder: str = "."
 
 
+def one_line(text: str) -> str:
+    """A text as answers are kept: single blanks between words."""
+    return " ".join(text.split())
+
+
+def named(text: str, classes: Sequence[str]) -> str:
+    """One of the classes; ValueError, which names them, where it is none."""
+    if text not in classes:
+        raise ValueError(f"the classes {', '.join(classes)}")
+    return text
+
+
 @dataclass(frozen=True)
 class View:
     """What is shown of one item; `audio` and `image` are files that there are."""
@@ -46,7 +58,12 @@ class View:
     gold: str | None = None
 
 
-def viewed(views: Views, table: "Table | None", ids: Sequence[str]) -> Callable[[str], View]:
+def viewed(
+    views: Views,
+    table: "Table | None",
+    ids: Sequence[str],
+    known: Callable[[str], str] = one_line,
+) -> Callable[[str], View]:
     """A function from ids to what is shown of them.
 
     Parameters
@@ -55,12 +72,16 @@ def viewed(views: Views, table: "Table | None", ids: Sequence[str]) -> Callable[
         Where the items come from.
     ids : sequence of str
         Of its rows.
+    known : callable
+        From a known answer as it stands in the table to what people would answer; ValueError where
+        nobody can.
 
     Raises
     ------
     UsageError
-        When there is no table or no such column. The function raises InputError for a file that
-        there is not.
+        When there is no table or no such column.
+    InputError
+        When nobody can give a known answer; by the function, for a file that there is not.
     """
     columns = {}
     for key in (*FILES, *TEXTS):
@@ -75,6 +96,8 @@ def viewed(views: Views, table: "Table | None", ids: Sequence[str]) -> Callable[
             )
         table.require(name, key)
         columns[key] = dict(zip(ids, table.texts(name, key).to_list(), strict=True))
+    if "gold" in columns:
+        columns["gold"] = _known(columns["gold"], known, f"{table.source}: " if table else "")
 
     def view(item: str) -> View:
         found = {key: column.get(item) for key, column in columns.items()}
@@ -84,6 +107,21 @@ def viewed(views: Views, table: "Table | None", ids: Sequence[str]) -> Callable[
         return View(**found)
 
     return view
+
+
+def _known(
+    column: dict[str, str | None], known: Callable[[str], str], source: str
+) -> dict[str, str | None]:
+    """Known answers as people would give them; items with an empty cell have none."""
+    found: dict[str, str | None] = {}
+    for item, text in column.items():
+        try:
+            found[item] = known(text) if text and text.strip() else None
+        except ValueError as error:
+            raise InputError(
+                f"{source}the gold answer {text!r} of item {item!r} is none of {error}"
+            ) from None
+    return found
 
 
 def _file(folder: str, name: str, item: str, key: str) -> str:

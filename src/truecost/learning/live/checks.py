@@ -200,6 +200,11 @@ def check_lifelong_live(study: "Study") -> None:
             f"[loop] {first_five(other)} goes with task streams; of a lifelong run [loop] has "
             f"{', '.join(OF_LOOP)}, and [help] says how much a person helps"
         )
+    if study.expert.guess == "hidden" and study.help.corrections:
+        raise UsageError(
+            f"[expert] guess = 'hidden' and [help] corrections = {study.help.corrections}: nobody "
+            f"corrects an output that is not in view: leave out one of the two"
+        )
     for name in study.systems:
         _check_system(study, name)
 

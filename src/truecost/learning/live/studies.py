@@ -111,6 +111,7 @@ class Logged:
         if live is None or all(job.done(folder / LOGS.place) for job in self.jobs):
             yield self.recipe
             return
+        self.recipe.see(self.jobs[0].seed)  # what cannot be asked is refused before the page opens
         from truecost.person.live import answering
         from truecost.person.web import Settings
 

@@ -15,7 +15,7 @@ from truecost.corrections.texts import apart, region_of
 from truecost.errors import InputError, TruecostError, counted
 from truecost.formats.event_rows import VERDICTS
 from truecost.formats.events import Labels
-from truecost.outputs.event_logs import Given, opened, without_faults
+from truecost.outputs.event_logs import Given, guess_of, opened, without_faults
 from truecost.person.timing import timing_of
 from truecost.tasks.lifelong.cells import Axis, interleaved
 from truecost.tasks.lifelong.kinds import Kind, kind_of
@@ -309,6 +309,7 @@ def read_lifelong(
     right = [known for items, *_ in sets for known in items.right]
     chosen = of_kind.prepared(chosen, pl.concat(said).unique().sort().to_list(), right)
     counter = Counter(of_kind, chosen, tuple(of_kind.parts if parts is None else parts))
+    answers = pl.concat(log.frame.select("timing", "guess") for log in told.logs)
     return Lifelong(
         name,
         of_kind,
@@ -324,7 +325,8 @@ def read_lifelong(
         problems=tuple(dict.fromkeys((*told.problems, *_problems(told, sets)))),
         no_penalty=_no_penalty(test[2]),
         spent=spent_of(told.events, told.versions[-1], of_kind.name),
-        timing=timing_of(pl.concat(log.frame.select("timing") for log in told.logs)),
+        timing=timing_of(answers),
+        guess=guess_of(answers),
     )
 
 

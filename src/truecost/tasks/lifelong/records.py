@@ -131,8 +131,8 @@ class Lifelong(Rows):
         where no log tells it.
     took : mapping of str to float
         The same of all runs, of records: hours of `cpu` and `gpu`, GB-hours of `memory`.
-    timing : str
-        What counted as active time on a page; empty where no page measured it.
+    timing, guess : str
+        What counted as active time on a page; what was in view there. Empty where no page asked.
     no_penalty : str
         Why nothing can be penalised (the person said only "wrong", say); empty when it can.
     """
@@ -155,6 +155,7 @@ class Lifelong(Rows):
     spent: pl.DataFrame = field(default_factory=pl.DataFrame)
     took: Mapping[str, float] = field(default_factory=dict)
     timing: str = ""
+    guess: str = ""
     task: ClassVar[str] = "lifelong"
 
     def __len__(self) -> int:

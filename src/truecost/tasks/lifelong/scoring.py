@@ -300,7 +300,7 @@ class Rows:
 
     def _choices(self, measure: Measure, policy: Policy | None) -> list[str]:
         """What decides the value of a measure besides its score."""
-        how, said = self.how, []
+        how, said = self.how, [self.lifelong.guess] if self.lifelong.guess else []
         if policy is not None and not single(self.lifelong):
             said.append(policy.signature)
         if how.compat and measure.name in ("penalised_score", "generalisation_gain"):

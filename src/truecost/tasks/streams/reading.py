@@ -16,7 +16,7 @@ from truecost.core.costs import COMPUTING
 from truecost.core.measure import Array
 from truecost.errors import InputError, counted, first_five
 from truecost.formats.events import EventLog, Labels
-from truecost.outputs.event_logs import labelled, run_of
+from truecost.outputs.event_logs import guess_of, labelled, run_of
 from truecost.person.timing import timing_of
 from truecost.tasks.streams.records import (
     PHASES,
@@ -105,7 +105,7 @@ def read_online(
         _before(frame),
         phases=tuple(p for p in PHASES if f"decision_{p}" in items.columns),
         about=dict(about or {}),
-        signature=naming.signature,
+        signature="|".join(filter(None, (naming.signature, guess_of(frame)))),
         problems=(*(p for log in logs for p in log.problems), *notes),
         took=dict(took or {}),
         timing=timing_of(frame),
@@ -237,16 +237,20 @@ def _questions(
     rows: pl.DataFrame, places: pl.DataFrame, frame: pl.DataFrame, source: str
 ) -> pl.DataFrame:
     """The questions with their batch, their item, the seconds that they took the person, and how
-    long the system waited for the answer.
+    long the system waited for the answer: as the page measured it, else by the time of the log.
     """
     keys = ["seed", "stream", "id", "part"]
-    columns = frame.select(*keys, "batch", "event", "active_seconds", "t")
+    columns = frame.select(
+        *keys, "batch", "event", "active_seconds", "t", "waited_seconds", "asked"
+    )
     known = pl.col("batch").is_not_null()
     asked = columns.filter((pl.col("event") == "query") & known).drop("event")
     told = columns.filter((pl.col("event") == "answer") & known).select(
-        *keys, told="active_seconds", came="t", answered=pl.lit(True)
+        *keys, "waited_seconds", "asked", told="active_seconds", came="t", answered=pl.lit(True)
     )
-    both = asked.join(told, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    both = asked.drop("waited_seconds", "asked").join(
+        told, on=keys, how="left", nulls_equal=True, maintain_order="left"
+    )
     units = places.with_row_index("unit").with_columns(pl.col("unit").cast(pl.Int32))
     placed = both.join(units, on=PLACE, how="left", maintain_order="left").join(
         rows, on=["seed", "stream", "id"], how="left", maintain_order="left"
@@ -258,7 +262,9 @@ def _questions(
             f"first about item {lost['id'][0]} in batch {lost['batch'][0]}: ask in the batch of "
             f"the item"
         )
-    waited = pl.when(pl.col("answered")).then(pl.col("came") - pl.col("t")).otherwise(0.0)
+    simulated = pl.when(pl.col("asked").is_null()).then(pl.col("came") - pl.col("t"))
+    measured = pl.coalesce("waited_seconds", simulated)
+    waited = pl.when(pl.col("answered")).then(measured).otherwise(0.0)
     seconds = pl.coalesce("told", "active_seconds")
     return placed.select("unit", "item", seconds=seconds, waited=waited).sort("unit")
 
