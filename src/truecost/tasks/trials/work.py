@@ -15,10 +15,11 @@ from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
-from truecost.names import POSTERIORS, ScoreType
+from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
+from truecost.study.paths import parts_of_system
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.study.validation import Check
@@ -104,9 +105,18 @@ def on_imbalance(part: Part) -> list[Problem]:
     return found
 
 
-def read(source: "Source", reader: Reader, _: "Study") -> Trials:
-    """The checked trials of a source, of several classes; UsageError, InputError as `load` says."""
-    found = read_trials(reader, source)
+def read(source: "Source", reader: Reader, study: "Study") -> Trials:
+    """The checked trials of a source, of several classes; UsageError, InputError as `load` says.
+
+    Files that memory does not hold are read in partitions.
+    """
+    from truecost.tasks.trials.large import is_large, read_large
+
+    paths = [] if source.file in (*reader.held, *STANDARD_INPUT) else parts_of_system(source.file)
+    if paths and is_large(paths, study):
+        found = _with_resources(read_large(source, reader, study, paths), source, reader)
+    else:
+        found = read_trials(reader, source)
     check_classes(found)
     return found
 
@@ -118,7 +128,12 @@ def read_trials(reader: Reader, source: "Source") -> Trials:
     reader.note(source.file, source.name, source.collection)
     options = options_of(data, table)
     found = load(table, options, source.name, *reader.joined(data, source.collection))
-    reader.learn(data, **_facts(table, options, found))
+    reader.learn(data, **facts_of(table, options, found))
+    return _with_resources(found, source, reader)
+
+
+def _with_resources(found: Trials, source: "Source", reader: Reader) -> Trials:
+    """Trials with what deciding took, where there are records of it."""
     if not (records := source.table.resources):
         return found
     from truecost.resources import phase_of
@@ -128,7 +143,7 @@ def read_trials(reader: Reader, source: "Source") -> Trials:
     return replace(found, took=phase_of(records, "scoring").hours)
 
 
-def _facts(table: Table, options: Options, trials: Trials) -> dict[str, tuple[str, ...]]:
+def facts_of(table: Table, options: Options, trials: Trials) -> dict[str, tuple[str, ...]]:
     """What the scores and the labels of trials are, as far as options depend on it."""
     found: dict[str, tuple[str, ...]] = {
         "truth": () if "soft" in options.columns else ("labels of classes",),
