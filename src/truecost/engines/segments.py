@@ -66,11 +66,13 @@ class Sets:
     """Which columns of labels have their labels in common.
 
     `shared`: the set of a column, where it is not its own; `numbers`: sets whose labels are whole
-    numbers where all of them can be.
+    numbers where all of them can be; `units`: the columns by which rows of one score are ordered
+    before their class, as rankings in memory are.
     """
 
     shared: Mapping[str, str] = field(default_factory=dict)
     numbers: frozenset[str] = frozenset()
+    units: tuple[str, ...] = ()
 
     def of(self, column: str) -> str:
         """The set of a column."""
@@ -149,7 +151,7 @@ def sort_partitions(
     counted = [(one, read, edges, folder, f"{k:06}") for k, one in enumerate(partitions)]
     parts = engine.map(count, counted, steps.first)
     labels, tables = merged_labels(parts, sets)
-    layout, starts = _layout(parts, folder)
+    layout, starts = _layout(parts, folder, sets)
     for name, kind in layout.kinds.items():
         with Path(layout.place(name)).open("wb") as file:
             file.truncate(layout.rows * np.dtype(kind).itemsize)
@@ -259,15 +261,19 @@ def _is_whole(label: str) -> bool:
     return label.removeprefix("-").isdecimal() and str(int(label)) == label
 
 
-def _layout(parts: Sequence[Part], folder: str) -> tuple[Layout, npt.NDArray[np.int64]]:
-    """The sorted columns, and the row at which each range begins."""
+def _layout(parts: Sequence[Part], folder: str, sets: Sets) -> tuple[Layout, npt.NDArray[np.int64]]:
+    """The sorted columns, in the order in which they decide, and the row at which each range
+    begins.
+    """
     sizes = np.sum([np.diff(part.starts) for part in parts], axis=0)
     kinds = {"scores": "<f4" if all(part.narrow for part in parts) else "<f8", "codes": "|u1"}
     kinds |= {f"text {column}": "<i4" for column in parts[0].labels}
     kinds |= {f"number {one.rpartition(':')[0]}": one.rpartition(":")[2]
               for one in parts[0].numbers}  # fmt: skip
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
-    return Layout(int(sizes.sum()), kinds, folder), starts
+    units = [name for name in kinds if name.partition(" ")[2] in sets.units]
+    ordered = dict.fromkeys(("scores", *units, "codes", *kinds))
+    return Layout(int(sizes.sum()), {name: kinds[name] for name in ordered}, folder), starts
 
 
 def _unit(layout: Layout) -> str:

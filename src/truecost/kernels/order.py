@@ -154,6 +154,9 @@ def sort_trials(
     plain = slots.shape[1] == 1 and len(extra) == 0
     if plain and not slots.any():
         return _sort_one_unit(scores, slots, codes, extra)
+    if len(extra):  # in order of all that they hold: no order of rows changes a sum of weights
+        order = np.lexsort((extra, codes, *reversed(slots.T), scores))
+        return scores[order], slots[order], codes[order], extra[order]
     with np.errstate(over="ignore"):  # what does not fit is found unequal
         narrow = scores.astype(np.float32) + np.float32(0)  # + 0: no two kinds of zero
     if plain and int(slots.max()) < 1 << SLOT_BITS and bool(np.array_equal(narrow, scores)):
@@ -170,9 +173,33 @@ def sort_trials(
         )
         gather(keys, scores, slots, codes, extra, *found)
         if settle(*found):
-            return found
+            return _with_ties(*found)
     order = np.argsort(scores)
-    return scores[order], slots[order], codes[order], extra[order] if len(extra) else extra
+    return _with_ties(scores[order], slots[order], codes[order], extra)
+
+
+def _with_ties(
+    scores: npt.NDArray[np.floating[Any]],
+    slots: npt.NDArray[np.int32],
+    codes: npt.NDArray[np.uint8],
+    extra: npt.NDArray[np.float64],
+) -> Sorted:
+    """Sorted trials, of which those of one score stand in order of units and class, so that the
+    order of rows in a file means nothing, not even to the last digit.
+    """
+    starts = scores[1:] != scores[:-1]
+    if starts.all():
+        return scores, slots, codes, extra
+    if slots.shape[1] > 1 or int(slots.max()) >= 1 << SLOT_BITS:
+        order = np.lexsort((codes, *reversed(slots.T), scores))
+        return scores, slots[order], codes[order], extra
+    keys = np.zeros(len(scores), np.uint64)
+    np.cumsum(starts, out=keys[1:])  # the rank of each score takes its place in the key
+    keys <<= np.uint64(32)
+    keys |= (slots[:, 0].astype(np.uint64) << np.uint64(CODE_BITS)) | codes
+    keys.sort()
+    units = ((keys >> np.uint64(CODE_BITS)) & np.uint64((1 << SLOT_BITS) - 1)).astype(np.int32)
+    return scores, units.reshape(-1, 1), keys.astype(np.uint8), extra
 
 
 def _sort_one_unit(

@@ -4,8 +4,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import finalize
 
 from truecost.core.application import Application, preset
 from truecost.core.scoring import Scoring
@@ -61,7 +63,6 @@ class Reader:
         self.task = task
         self.held = held or {}
         self.progress = progress
-        self._scratch: list[TemporaryDirectory[str]] = []
         self.inputs: list[Input] = []
         self.readings: list[str] = []
         self.facts: list[tuple[PartialTable, dict[str, set[str]]]] = []
@@ -116,8 +117,9 @@ class Reader:
 
     def scratch(self) -> str:
         """A new folder for what does not fit into memory; it goes with the reader."""
-        self._scratch.append(TemporaryDirectory(prefix="truecost-", ignore_cleanup_errors=True))
-        return self._scratch[-1].name
+        folder = mkdtemp(prefix="truecost-")
+        finalize(self, rmtree, folder, ignore_errors=True)
+        return folder
 
     def same(self, path: str, other: str) -> bool:
         """Whether two files hold the same bytes."""

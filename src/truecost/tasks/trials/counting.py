@@ -365,7 +365,8 @@ def ranking_of(trials: Trials, scoring: Scoring, sides: Sides) -> Ranking:
     """Trials ranked by likelihood ratio (or score): sorted once, whatever the application."""
     key = "ranking", *_converted(scoring), *(id(codes) for _, codes in sides)
     if key not in trials.made:
-        make = Ranking.ascending if trials.ascending else Ranking.of
+        plain = trials.ascending and trials.weights is None  # ties stand in order of weight
+        make = Ranking.ascending if plain else Ranking.of
         trials.made[key] = make(llrs(trials, scoring), trials.labels, sides, trials.weights)
     found: Ranking = trials.made[key]
     return found

@@ -106,11 +106,11 @@ class PartReader:
     def _texts(self, table: Table) -> dict[str, Coded]:
         """Units, strata and text columns of subsets."""
         found = {}
+        if self.wanted.stratum is not None:
+            found["stratum"] = _coded(filled(table, self.wanted.stratum, "stratum"))
         for name, sides in self.wanted.units:
             for k, column in enumerate(sides):
                 found[f"{name} {k}"] = _coded(filled(table, column, "unit"))
-        if self.wanted.stratum is not None:
-            found["stratum"] = _coded(filled(table, self.wanted.stratum, "stratum"))
         for column in self.wanted.further:
             if not table.frame[column].dtype.is_numeric():
                 found[f"column {column}"] = _coded(table.frame[column].cast(pl.String))
@@ -189,7 +189,8 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
         reader.note(path, source.name, source.collection)
     shared = {f"{name} {k}": f"{SIDES}{name}"
               for name, sides in wanted.units for k in range(len(sides))}  # fmt: skip
-    sets = Sets(shared, frozenset(shared.values()))
+    units = (*(["stratum"] if wanted.stratum else []), *(shared or [ROW]))
+    sets = Sets(shared, frozenset(shared.values()), units)
     table = study.table(EngineTable)
     with engine_of(table.engine, study.interval.jobs) as engine:
         found = sort_partitions(
@@ -298,8 +299,8 @@ def _frame(found: Sorted, wanted: Wanted) -> pl.DataFrame:
             columns[name] = pl.Series(found.numbers[key])
         else:
             coded = found.texts[key]
-            kind = pl.Enum([*map(str, coded.labels)])
-            columns[name] = pl.Series(coded.codes.astype(np.uint32)).cast(kind)
+            labels = pl.Series(coded.labels, dtype=pl.String)
+            columns[name] = labels.cast(pl.Enum(labels)).gather(pl.Series(coded.codes))
     return pl.DataFrame(columns)
 
 
