@@ -3,18 +3,15 @@
 import hashlib
 import json
 import os
-import signal
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 import truecost as tc
+from partitioned import Killing, Narrow, Read
 from truecost import cli
-from truecost.core.factors import Coded, encode
 from truecost.engines import mapping, partitions, segments
 from truecost.errors import InputError, UsageError
 from truecost.kernels import order
@@ -124,48 +121,6 @@ def test_comparisons(parts, capsys):
     assert "not scored on the same trials" in capsys.readouterr().err
 
 
-@dataclass(frozen=True)
-class Killed:
-    """A job in whose middle its process is killed, once."""
-
-    function: Any
-    flag: str
-
-    def __call__(self, *job):
-        found = self.function(*job)
-        try:
-            os.close(os.open(self.flag, os.O_CREAT | os.O_EXCL))
-        except FileExistsError:
-            return found
-        os.kill(os.getpid(), signal.SIGKILL)
-        return None
-
-
-class Killing(mapping.Processes):
-    """Processes, one of which is killed in each phase."""
-
-    def map(self, function, jobs, done=None):
-        flag = Path(f"killed-{function.__name__}").absolute()
-        found = super().map(Killed(function, str(flag)), jobs, done)
-        assert flag.exists()
-        return found
-
-
-def read(partition):
-    """The rows of a partition, with a unit, a weight and more."""
-    table = partition.table().frame
-    texts = {name: Coded(*encode(table[name].to_numpy())) for name in ("speaker", "noise")}
-    codes = (table["label"] == "target").to_numpy().astype(np.uint8)
-    return segments.Held(table["score"].to_numpy(), codes, texts, {"w": table["w"].to_numpy()})
-
-
-def narrow(partition):
-    """The rows of a partition with a 32-bit score and a unit alone."""
-    held = read(partition)
-    return segments.Held(held.scores.astype(np.float32), held.codes,
-                         {"speaker": held.texts["speaker"]})  # fmt: skip
-
-
 def digest(folder, paths, reader, engine):
     """Hashes of the sorted columns."""
     Path(folder).mkdir()
@@ -176,7 +131,7 @@ def digest(folder, paths, reader, engine):
     return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
 
 
-@pytest.mark.parametrize("reader", [read, narrow])
+@pytest.mark.parametrize("reader", [Read(), Narrow()], ids=["wide", "narrow"])
 def test_equal_segments_for_any_engine_order_and_kill(parts, reader):
     paths = [f"parts/{k}.parquet" for k in range(3)]
     wanted = digest("serial", paths, reader, mapping.Serial(1))
@@ -197,7 +152,7 @@ def test_processes_give_the_same_results(parts, capsys):
 
 def test_segments_hold_what_the_files_hold(parts):
     found = segments.sort_partitions(
-        partitions.partitions_of(["whole.parquet"]), read, segments.Sets(), ".", mapping.Serial(2)
+        partitions.partitions_of(["whole.parquet"]), Read(), segments.Sets(), ".", mapping.Serial(2)
     )
     whole = pl.read_parquet("whole.parquet")
     assert (np.diff(found.scores) >= 0).all()
@@ -212,7 +167,7 @@ def test_segments_hold_what_the_files_hold(parts):
 
 @pytest.mark.parametrize(("change", "more", "said"), [
     ({"score": None}, (), "missing or NaN"),
-    ({"label": "maybe"}, (), "'maybe' is neither target nor nontarget"),
+    ({"label": "maybe"}, (), "label maybe is neither target nor nontarget"),
     ({"speaker": None}, (), "empty cell of unit"),
     ({"label": "maybe"}, ("--target", "seven"), "no trial has the label 'seven'"),
 ])  # fmt: skip

@@ -14,6 +14,8 @@ import numpy.typing as npt
 from truecost.errors import InputError, UsageError, counted, first_five
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from truecost.core.weights import Plan
 
 
@@ -97,6 +99,15 @@ def encode_sides(columns: Sequence[Column]) -> tuple[Array, list[npt.NDArray[np.
     return labels, [*np.split(codes, len(arrays))]
 
 
+def coded_texts(texts: "pl.Series") -> Coded:
+    """A column of texts of polars, none of them null, as labels and codes."""
+    import polars as pl
+
+    found = texts.unique().sort()
+    codes = texts.cast(pl.Enum(found)).to_physical().to_numpy()
+    return Coded(found.to_numpy(), codes.astype(np.int32))
+
+
 def encode(column: Column) -> tuple[Array, npt.NDArray[np.int32]]:
     """Sorted distinct values, and the index of each row's value among them; int32."""
     if isinstance(column, Coded):
@@ -106,12 +117,9 @@ def encode(column: Column) -> tuple[Array, npt.NDArray[np.int32]]:
     if values.dtype.kind in "OU":
         import polars as pl
 
-        texts = pl.Series(values.astype(object) if values.dtype.kind == "U" else values).cast(
-            pl.String
-        )
-        found = texts.unique().sort()
-        codes = texts.cast(pl.Enum(found)).to_physical().to_numpy()
-        return found.to_numpy(), codes.astype(np.int32)
+        texts = pl.Series(values.astype(object) if values.dtype.kind == "U" else values)
+        coded = coded_texts(texts.cast(pl.String))
+        return coded.labels, coded.codes
     if values.dtype.kind in "iub" and len(values):
         low, high = int(values.min()), int(values.max())
         if high - low < 4 * len(values):  # a table of the range beats sorting tenfold

@@ -13,10 +13,10 @@ not depend on the order of rows, partitions or workers.
 """
 
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -57,7 +57,16 @@ class Held:
     facts: Any = None
 
 
-Reader = Callable[[Partition], Held]
+class Reader(Protocol):
+    """Reads partitions; it travels to the workers."""
+
+    def sample(self, partition: Partition) -> Array:
+        """Scores of a partition, none of them NaN: they decide how ranges are cut."""
+
+    def __call__(self, partition: Partition) -> Held:
+        """The rows of a partition."""
+
+
 ROW = "row"  # column of numbers: the row in its partition, which becomes that in the data
 
 
@@ -137,8 +146,6 @@ def sort_partitions(
 
     Parameters
     ----------
-    read : callable
-        From a partition to its rows; it travels to the workers.
     sets : Sets
         Which columns of labels have their labels in common.
     folder : str
@@ -185,15 +192,16 @@ class _Steps:
 
 def _edges(partitions: Sequence[Partition], read: Reader) -> Array:
     """Scores that part the rows into ranges of about `ROWS`, from a few partitions."""
-    step = max(1, len(partitions) // SAMPLED)
-    chosen = partitions[::step][:SAMPLED]
     if len(partitions) == 1:
         return np.zeros(0)
-    held = [read(one) for one in chosen]
-    rows = sum(len(one.scores) for one in held) * len(partitions) / len(held)
+    step = max(1, len(partitions) // SAMPLED)
+    found = [read.sample(one) for one in partitions[::step][:SAMPLED]]
+    rows = sum(map(len, found)) * len(partitions) / len(found)
     ranges = max(1, int(rows / ROWS))
-    sample = np.sort(np.concatenate([one.scores[::EVERY] for one in held]))
-    return np.unique(sample[np.arange(1, ranges) * len(sample) // ranges])
+    sample = np.sort(np.concatenate([scores[::EVERY] for scores in found]))
+    if not len(sample):
+        return np.zeros(0)
+    return np.unique(sample[np.arange(1, ranges) * len(sample) // ranges]).astype(np.float64)
 
 
 def count(partition: Partition, read: Reader, edges: Array, folder: str, name: str) -> Part:

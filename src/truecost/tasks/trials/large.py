@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from truecost.core.factors import Coded, encode
+from truecost.core.factors import Coded, coded_texts
 from truecost.engines.mapping import engine_of
 from truecost.engines.partitions import Partition, partitions_of, size_of
 from truecost.engines.segments import ROW, Held, Sets, Sorted, sort_partitions
@@ -28,7 +28,7 @@ from truecost.study.settings import Reader, Source
 from truecost.tasks.trials import labels as truth
 from truecost.tasks.trials.loading import SAME, signature_of
 from truecost.tasks.trials.options import EngineTable
-from truecost.tasks.trials.records import Trials
+from truecost.tasks.trials.records import Floats, Trials
 
 LARGE = 20_000_000  # trials from which files are read in parts without being asked
 KINDS = ("llr", "score", "posterior", "log-posterior")  # types of one score a trial
@@ -76,24 +76,31 @@ class PartReader:
 
     options: Options
     wanted: Wanted
+    score: str
     read: tuple[str, ...]
+
+    def sample(self, partition: Partition) -> Floats:
+        """The scores of a partition alone, for the edges of ranges; NaN where there is none."""
+        table = partition.table(self.read if "+" in self.score else [self.score])
+        scores, columns = read.scores_of(table, self.options)
+        if self.options.kind in POSTERIORS:
+            scores = truth.log_odds(scores, columns, self.options)
+        return scores[np.isfinite(scores)]
 
     def __call__(self, partition: Partition) -> Held:
         """The rows of a partition; InputError where one of them cannot be used."""
         table = partition.table(self.read)
         scores, columns = read.scores_of(table, self.options)
-        texts = filled(table, truth.truth_of(table, self.options)[1], "label")
-        codes, labels = self._classes(table, texts)
+        codes, labels = self._classes(table, truth.truth_of(table, self.options)[1])
         if self.options.kind in POSTERIORS:
             scores = truth.log_odds(scores, columns, self.options)
         held = Held(scores, codes, self._texts(table), self._numbers(table), None)
         return self._with_scores(table, held, labels)
 
-    def _classes(
-        self, table: Table, texts: pl.Series
-    ) -> tuple[np.ndarray[Any, Any], dict[str, int]]:
+    def _classes(self, table: Table, column: str) -> tuple[np.ndarray[Any, Any], dict[str, int]]:
         """Class of each label, 1 for a target, and how often each label occurs."""
-        names, codes = encode(texts.to_numpy())
+        coded = _coded(table, column, "label")
+        names, codes = coded.labels, coded.codes
         target = self.options.target
         known = {name: int(name == target) if target is not None else
                  truth.TARGET_WORDS.get(name.lower(), -1) for name in names}  # fmt: skip
@@ -107,13 +114,13 @@ class PartReader:
         """Units, strata and text columns of subsets."""
         found = {}
         if self.wanted.stratum is not None:
-            found["stratum"] = _coded(filled(table, self.wanted.stratum, "stratum"))
+            found["stratum"] = _coded(table, self.wanted.stratum, "stratum")
         for name, sides in self.wanted.units:
             for k, column in enumerate(sides):
-                found[f"{name} {k}"] = _coded(filled(table, column, "unit"))
+                found[f"{name} {k}"] = _coded(table, column, "unit")
         for column in self.wanted.further:
             if not table.frame[column].dtype.is_numeric():
-                found[f"column {column}"] = _coded(table.frame[column].cast(pl.String))
+                found[f"column {column}"] = _coded(table, column, "subset")
         return found
 
     def _numbers(self, table: Table) -> dict[str, np.ndarray[Any, Any]]:
@@ -164,13 +171,18 @@ class PartReader:
         )
 
 
-def _coded(texts: pl.Series) -> Coded:
-    if texts.null_count():
-        raise UsageError(
-            f"column {texts.name!r} has empty cells, which subsets of files that are read in parts "
-            f"cannot have: fill them in"
-        )
-    return Coded(*encode(texts.to_numpy()))
+def _coded(table: Table, column: str, meaning: str) -> Coded:
+    """A column as labels and codes; InputError where a cell is empty.
+
+    Texts are coded before they are looked at: few labels are stripped in place of many cells.
+    """
+    table.require(column, meaning)
+    raw = table.frame[column]
+    if raw.dtype == pl.String and not raw.null_count():
+        found = coded_texts(raw)
+        if all(label and label.strip() == label for label in found.labels):
+            return found
+    return coded_texts(filled(table, column, meaning))
 
 
 def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str]) -> Trials:
@@ -195,7 +207,7 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
     with engine_of(table.engine, study.interval.jobs) as engine:
         found = sort_partitions(
             partitions,
-            PartReader(options, wanted, tuple(names)),
+            PartReader(options, wanted, str(options.column("score", first)), tuple(names)),
             sets,
             reader.scratch(),
             engine,
