@@ -219,6 +219,24 @@ def test_a_worker_that_is_always_killed_ends_the_work():
         engine.map(os._exit, [(1,)])
 
 
+def test_a_cache_is_sorted_once(parts, monkeypatch, capsys):
+    words = ("score", "parts/*.parquet", *MAPPED)
+    wanted = rows(*words)
+    assert rows(*words, "--cache", "kept") == wanted
+    (place,) = Path("kept").iterdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(large, "sort_partitions", None)  # it would fail
+        assert rows(*words, "--cache", "kept", "--engine", "serial") == wanted
+    assert rows(*words, "--cache", "kept", "--subset", "noise")
+    assert len([*Path("kept").iterdir()]) == 2  # other columns
+    (place / "sorted.json").write_text("{}")
+    assert cli.run([*words, "--cache", "kept"]) == 3
+    assert "does not hold sorted data" in capsys.readouterr().err
+    Path("file").touch()
+    assert cli.run([*words, "--cache", "file"]) == 3
+    assert "cannot be written" in capsys.readouterr().err
+
+
 def test_unknown_engines_are_refused():
     with pytest.raises(UsageError, match="engine 'spark' is not known"), mapping.engine_of("spark"):
         pass

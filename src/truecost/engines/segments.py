@@ -18,12 +18,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from truecost.core.factors import Coded
 from truecost.engines.mapping import Done, Engine
 from truecost.engines.partitions import Partition
+from truecost.errors import InputError
 
 Array = npt.NDArray[Any]
 ROWS = 1 << 21  # of a range, about
@@ -67,6 +69,7 @@ class Reader(Protocol):
         """The rows of a partition."""
 
 
+MANIFEST = "sorted.json"  # written last: where it lies, all columns are whole
 ROW = "row"  # column of numbers: the row in its partition, which becomes that in the data
 
 
@@ -169,7 +172,26 @@ def sort_partitions(
     for part in parts:
         for place in Path(folder).glob(f"{part.name}.*"):
             place.unlink()
-    return _opened(layout, labels, sets, [part.facts for part in parts])
+    told = {"rows": layout.rows, "kinds": dict(layout.kinds), "facts": [p.facts for p in parts],
+            "labels": {name: of.tolist() for name, of in labels.items()}}  # fmt: skip
+    manifest = Path(folder) / MANIFEST
+    manifest.with_suffix(".part").write_bytes(msgspec.json.encode(told))
+    manifest.with_suffix(".part").replace(manifest)
+    return open_sorted(folder, sets)
+
+
+def open_sorted(folder: str, sets: Sets) -> Sorted:
+    """What `sort_partitions` left in a folder; InputError where it is not whole."""
+    try:
+        told = msgspec.json.decode((Path(folder) / MANIFEST).read_bytes())
+        layout = Layout(told["rows"], told["kinds"], folder)
+        labels = {name: np.array(of, np.int64 if of and isinstance(of[0], int) else object)
+                  for name, of in told["labels"].items()}  # fmt: skip
+        return _opened(layout, labels, sets, told["facts"])
+    except (OSError, ValueError, KeyError, TypeError, msgspec.DecodeError) as error:
+        raise InputError(
+            f"{folder}: does not hold sorted data as truecost wrote it ({error}): delete the folder"
+        ) from error
 
 
 class _Steps:

@@ -5,9 +5,13 @@ of a row is that of trials in memory; what cannot be done in parts is refused be
 read: UsageError.
 """
 
+import hashlib
 import re
-from collections.abc import Sequence
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +20,7 @@ import polars as pl
 from truecost.core.factors import Coded, coded_texts
 from truecost.engines.mapping import engine_of
 from truecost.engines.partitions import Partition, partitions_of, size_of
-from truecost.engines.segments import ROW, Held, Sets, Sorted, sort_partitions
+from truecost.engines.segments import ROW, Held, Sets, Sorted, open_sorted, sort_partitions
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.table import filled, refuse_repeated
@@ -203,19 +207,42 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
               for name, sides in wanted.units for k in range(len(sides))}  # fmt: skip
     units = (*(["stratum"] if wanted.stratum else []), *(shared or [ROW]))
     sets = Sets(shared, frozenset(shared.values()), units)
-    table = study.table(EngineTable)
-    with engine_of(table.engine, study.interval.jobs) as engine:
-        found = sort_partitions(
-            partitions,
-            PartReader(options, wanted, str(options.column("score", first)), tuple(names)),
-            sets,
-            reader.scratch(),
-            engine,
-            reader.told(f"reading {source.name}"),
-        )
+    rows = PartReader(options, wanted, str(options.column("score", first)), tuple(names))
+    digests = [reader.digest(path) for path in paths]
+
+    def sort(folder: str) -> Sorted:
+        table = study.table(EngineTable)
+        with engine_of(table.engine, study.interval.jobs) as engine:
+            told = reader.told(f"reading {source.name}")
+            return sort_partitions(partitions, rows, sets, folder, engine, told)
+
+    cache = study.table(EngineTable).cache
+    if cache is None:
+        found = sort(reader.scratch())
+    else:
+        found = kept(Path(cache), repr((digests, rows, sets)), sort, sets)
     trials = _trials(found, source.name, options, wanted)
     reader.learn(source.data, **facts_of(first, options, trials))
     return trials
+
+
+def kept(cache: Path, key: str, sort: Callable[[str], Sorted], sets: Sets) -> Sorted:
+    """Sorted data of a cache, made where it lacks them; two commands may make them at once."""
+    place = cache / hashlib.sha256(key.encode()).hexdigest()[:24]
+    if not place.exists():
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+            made = Path(tempfile.mkdtemp(prefix=f"{place.name}.", dir=cache))
+        except OSError as error:
+            raise InputError(f"{cache}: cannot be written ({error.strerror})") from error
+        try:
+            sort(str(made))
+            made.replace(place)
+        except BaseException as error:
+            shutil.rmtree(made, ignore_errors=True)
+            if not (isinstance(error, OSError) and place.exists()):
+                raise
+    return open_sorted(str(place), sets)
 
 
 def _refuse(source: Source, study: Study, options: Options, table: Table) -> None:
