@@ -219,6 +219,10 @@ def test_a_worker_that_is_always_killed_ends_the_work():
         engine.map(os._exit, [(1,)])
 
 
+def test_a_pattern_of_one_file_is_that_file(parts, capsys):
+    assert rows("score", "whol*.parquet", *MAPPED) == rows("score", "whole.parquet", *MAPPED)
+
+
 def test_a_cache_is_sorted_once(parts, monkeypatch, capsys):
     words = ("score", "parts/*.parquet", *MAPPED)
     wanted = rows(*words)

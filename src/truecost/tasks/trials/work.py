@@ -116,7 +116,7 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
     if paths and is_large(paths, study):
         found = _with_resources(read_large(source, reader, study, paths), source, reader)
     else:
-        found = read_trials(reader, source)
+        found = read_trials(reader, replace(source, file=paths[0]) if paths else source)
     check_classes(found)
     return found
 
