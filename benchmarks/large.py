@@ -48,9 +48,7 @@ def report(part: int) -> str:
                 wall, cpu, peak = measured(code, f"{folder}/*.parquet")
                 cells = f"{wall:.1f} s", f"{cpu:.1f} s", f"{peak / 1e6:.2f} GB"
                 rows.append([f"{number:,}", name, *cells])
-    said = (
-        "Trials in Parquet: 32-bit scores, labels as text, 1,000 speakers; a process each."
-    )
+    said = "Trials in Parquet: 32-bit scores, labels as text, 1,000 speakers; a process each."
     return f"{said}\n\n{table(['trials', 'work', 'wall', 'CPU', 'peak memory'], rows)}"
 
 

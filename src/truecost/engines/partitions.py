@@ -16,6 +16,7 @@ from truecost.errors import InputError, UsageError, first_five
 from truecost.formats.reading import table_of_bytes
 from truecost.formats.table import Table
 
+LARGE = 20_000_000  # rows from which files are read in parts without being asked
 ROWS = 1 << 20  # of a partition of Parquet
 BYTES = 1 << 25  # of a partition of text
 LOOKED_AT = 1 << 20  # bytes of whose lines the mean length is taken

@@ -78,8 +78,8 @@ class Sets:
     """Which columns of labels have their labels in common.
 
     `shared`: the set of a column, where it is not its own; `numbers`: sets whose labels are whole
-    numbers where all of them can be; `units`: the columns by which rows of one score are ordered
-    before their class, as rankings in memory are.
+    numbers where all of them can be; `units`: the columns by which rows of one score and class
+    are ordered first, as rankings in memory are.
     """
 
     shared: Mapping[str, str] = field(default_factory=dict)
@@ -302,7 +302,7 @@ def _layout(parts: Sequence[Part], folder: str, sets: Sets) -> tuple[Layout, npt
               for one in parts[0].numbers}  # fmt: skip
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
     units = [name for name in kinds if name.partition(" ")[2] in sets.units]
-    ordered = dict.fromkeys(("scores", *units, "codes", *kinds))
+    ordered = dict.fromkeys(("scores", "codes", *units, *kinds))
     return Layout(int(sizes.sum()), {name: kinds[name] for name in ordered}, folder), starts
 
 

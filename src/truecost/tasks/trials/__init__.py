@@ -42,7 +42,7 @@ FACE = Face(
     options=("systems", "engine"),
     in_parts=True,
     tables={
-        "engine": "truecost.tasks.trials.options:EngineTable",
+        "engine": "truecost.study.tables:EngineTable",
         "methods": "truecost.protocol.options:MethodsTable",
         "spurious": "truecost.protocol.options:SpuriousTable",
     },

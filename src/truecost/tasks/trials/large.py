@@ -19,7 +19,7 @@ import polars as pl
 
 from truecost.core.factors import Coded, coded_texts
 from truecost.engines.mapping import engine_of
-from truecost.engines.partitions import Partition, partitions_of, size_of
+from truecost.engines.partitions import LARGE, Partition, partitions_of
 from truecost.engines.segments import ROW, Held, Sets, Sorted, open_sorted, sort_partitions
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
@@ -29,12 +29,11 @@ from truecost.study import columns as read
 from truecost.study.columns import Options
 from truecost.study.config import Study
 from truecost.study.settings import Reader, Source
+from truecost.study.tables import EngineTable
 from truecost.tasks.trials import labels as truth
 from truecost.tasks.trials.loading import SAME, signature_of
-from truecost.tasks.trials.options import EngineTable
 from truecost.tasks.trials.records import Floats, Trials
 
-LARGE = 20_000_000  # trials from which files are read in parts without being asked
 KINDS = ("llr", "score", "posterior", "log-posterior")  # types of one score a trial
 SIDES = "units of "  # before the name of the set of labels of units
 WORD = re.compile(r"\w+")
@@ -341,8 +340,3 @@ def _frame(found: Sorted, wanted: Wanted) -> pl.DataFrame:
             labels = pl.Series(coded.labels, dtype=pl.String)
             columns[name] = labels.cast(pl.Enum(labels)).gather(pl.Series(coded.codes))
     return pl.DataFrame(columns)
-
-
-def is_large(paths: Sequence[str], study: Study) -> bool:
-    """Whether files are read in partitions: asked for, several, or too many trials for memory."""
-    return bool(study.given("engine")) or len(paths) > 1 or size_of(paths) > LARGE

@@ -1,37 +1,14 @@
-"""What trials leave open beside costs and priors: thresholds, training priors, clipping; and where
-files that memory does not hold are counted.
-"""
+"""What trials leave open beside costs and priors: thresholds, training priors, clipping."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
 from truecost.core.application import check_priors
 from truecost.errors import UsageError
-from truecost.options import Option, PartialTable, check_fields
+from truecost.options import check_fields
 from truecost.study.tables import DataTable
-
-
-class EngineTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[engine]`: where files are counted that are read in parts; no figure depends on it."""
-
-    __table__: ClassVar[str] = "engine"
-    __group__: ClassVar[str] = "Large data"
-    __decides__: ClassVar[bool] = False
-
-    engine: Annotated[
-        Literal["serial", "processes", "ray"] | None,
-        Option(
-            "Read files in parts, in threads (serial), processes or on Ray; --jobs says how many.",
-            shown="in memory up to 20 million trials of one file, else serial",
-        ),
-    ] = None
-    cache: Annotated[
-        str | None,
-        Option("Folder that keeps sorted data for the next command.", shown="nothing is kept"),
-    ] = None
 
 
 @dataclass(frozen=True)

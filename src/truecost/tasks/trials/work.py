@@ -4,6 +4,7 @@ and what is odd about scores (`problems_of`).
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -35,6 +36,7 @@ HINT = (
     f"{NONE_BELOW}, which is odd: if the scores are posteriors say --type posterior, if they are "
     f"only scores --type score"
 )
+SMALL = 1 << 24  # bytes that cannot hold more trials than memory
 IMBALANCED = 0.9  # share of the largest class from which accuracy all but leaves out the others
 WAYS = {  # tables of a study, and what runs it where it has one of them
     "methods": "truecost.protocol.study.methods:run_methods",
@@ -110,15 +112,24 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
 
     Files that memory does not hold are read in partitions.
     """
-    from truecost.tasks.trials.large import is_large, read_large
-
     paths = [] if source.file in (*reader.held, *STANDARD_INPUT) else parts_of_system(source.file)
-    if paths and is_large(paths, study):
+    if paths and (study.given("engine") or len(paths) > 1 or _are_large(paths)):
+        from truecost.tasks.trials.large import read_large
+
         found = _with_resources(read_large(source, reader, study, paths), source, reader)
     else:
         found = read_trials(reader, replace(source, file=paths[0]) if paths else source)
     check_classes(found)
     return found
+
+
+def _are_large(paths: Sequence[str]) -> bool:
+    """Whether files hold more trials than are read into memory; small files need no look."""
+    if sum(Path(path).stat().st_size for path in paths if Path(path).is_file()) < SMALL:
+        return False
+    from truecost.engines.partitions import LARGE, size_of
+
+    return size_of(paths) > LARGE
 
 
 def read_trials(reader: Reader, source: "Source") -> Trials:
