@@ -8,6 +8,7 @@ from benchmarks import (
     diarization,
     files,
     intervals,
+    large,
     lifelong,
     pages,
     person,
@@ -30,6 +31,7 @@ PARTS = {  # that can be run alone
     "pages": pages.report,
     "person": person.report,
     "person_seconds": person_seconds.report,
+    "large": large.report,
 }
 FIRST = {"nec": "NEC", "eer": "EER, convex hull", "points": "ROC + 4 measures"}
 

@@ -38,6 +38,7 @@ from truecost.study.config import table_types
 from truecost.study.tables import (
     ApplicationTable,
     DataTable,
+    EngineTable,
     IntervalTable,
     SystemTable,
 )
@@ -109,7 +110,8 @@ def keys_of(table: type) -> set[str]:
             set().union(*map(keys_of, (LearnerTable, StrategyTable, ExpertTable, SweepTable))),
         ),
         ("`[timing]`, what", "`[prices]`, what", keys_of(TimingTable)),
-        ("`[prices]`, what", "`[interval]`:", keys_of(Prices)),
+        ("`[prices]`, what", "`[engine]`, for", keys_of(Prices)),
+        ("`[engine]`, for", "`[interval]`:", keys_of(EngineTable)),
         ("`[interval]`:", "`[subsets]` has", keys_of(IntervalTable)),
     ],
 )

@@ -17,7 +17,7 @@ TIERS = (
     ("face", "report", "running", "study", "task"),
     ("pictures",),
     ("gates",),
-    ("learning", "person", "protocol"),
+    ("engines", "learning", "person", "protocol"),
     ("corrections", "formats", "resources"),
     ("speech",),
     ("calibration",),

@@ -514,11 +514,14 @@ def test_no_interval_is_not_no_spread(run, folder):
         assert "no_spread" not in row["flags"]
 
 
-def test_patterns_in_quotes_are_expanded(run, folder):
+def test_a_pattern_in_quotes_is_one_system_or_the_systems_of_a_leaderboard(run, folder):
     mapped = ["--type", "llr", "--map", "score=s,label=y,unit=spk", "--replicates", "2", "--json"]
     (folder / "runs").mkdir()
     for name in "ab":
         (folder / "runs" / f"{name}.csv").write_bytes((folder / "old.csv").read_bytes())
     _, out, _ = run("score", "runs/*.csv", *mapped)
+    assert {r["dims"]["system"] for r in json.loads(out)["rows"]} == {"runs"}
+    mapped[3] += ",id=id"
+    _, out, _ = run("leaderboard", "runs/*.csv", *mapped, "-o", "board")
     assert {r["dims"]["system"] for r in json.loads(out)["rows"]} == {"a", "b"}
     assert "no file fits this pattern" in run("score", "none/*.csv", *mapped)[2]

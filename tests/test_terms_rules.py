@@ -139,7 +139,8 @@ def test_average_precision_of_pooled_queries_weighs_them(false_first):
         row = scored(search, "map", replicates=6, pooled=True)["map"]
         for replicate, weights in enumerate(drawn(search, 6)):
             weight = weights[search.query]
-            order = np.lexsort((search.is_target, -search.score))  # false alarms first
+            # false alarms first, then tied targets in the order of their queries
+            order = np.lexsort((search.query, search.is_target, -search.score))
             total = 0.0
             for k, i in enumerate(order):
                 if not search.is_target[i] or not weight[i]:

@@ -22,7 +22,7 @@ from truecost.cli.options import (
     signed,
 )
 from truecost.errors import UsageError
-from truecost.face import VERBS, Face, at
+from truecost.face import IN_PARTS, VERBS, Face, at
 from truecost.options import Declared, declared
 from truecost.verbs import further_of
 
@@ -134,7 +134,13 @@ def command(
         more = {key: said.get(key, default) for key, (_, default) in others.items()}
         study = study_of(
             face,
-            dict(name_systems([file for file in rest if file is not None], folders=face.folders)),
+            dict(
+                name_systems(
+                    [file for file in rest if file is not None],
+                    folders=face.folders,
+                    in_parts=face.in_parts and name in IN_PARTS,
+                )
+            ),
             given,
             references=(*lead, *further),
             measures=more.get("measure", ()),

@@ -3,6 +3,7 @@ replicates are drawn (`truecost.core.weights` asks for them block by block).
 """
 
 import hashlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,27 +14,112 @@ import numpy.typing as npt
 from truecost.errors import InputError, UsageError, counted, first_five
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from truecost.core.weights import Plan
 
 
 Array = npt.NDArray[Any]
+CHUNK = 1 << 22  # rows looked at in one go
 MOST_UNITS = 4_000_000_000  # of a factor with sizes: its weights are 32-bit numbers
 Counts = npt.NDArray[np.unsignedinteger[Any]]
 ONE_BY_ONE = 8  # labels of up to so many units: drawing unit by unit is five times faster there
 
 
-def encode(column: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.int32]]:
+@dataclass(frozen=True, eq=False)
+class Coded:
+    """A column as its sorted distinct labels and the place of each row's label among them.
+
+    Labels that no row has are allowed, as in a subset.
+    """
+
+    labels: Array
+    codes: npt.NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __getitem__(self, rows: Any) -> "Coded":
+        return Coded(self.labels, self.codes[rows])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        return np.asarray(self.labels[self.codes], dtype)
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """A column that is made piece by piece when it is asked for, and never held as a whole."""
+
+    make: Callable[[slice], Array]
+    rows: int
+    dtype: npt.DTypeLike = np.float64
+
+    @property
+    def shape(self) -> tuple[int]:
+        """One entry a row."""
+        return (self.rows,)
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __getitem__(self, part: slice) -> Array:
+        return self.make(part)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        pieces = [self.make(slice(k, k + CHUNK)) for k in range(0, self.rows, CHUNK)]
+        return np.concatenate(pieces or [np.zeros(0)]).astype(dtype or self.dtype)
+
+
+def sizes_of(codes: Array, count: int) -> npt.NDArray[np.int64]:
+    """How often each code from 0 to count - 1 occurs; in pieces, as numpy makes 64-bit copies."""
+    found = np.zeros(count, np.int64)
+    for start in range(0, len(codes), CHUNK):
+        found += np.bincount(codes[start : start + CHUNK], minlength=count)
+    return found
+
+
+Labels = Array | Coded  # of units, one a row
+Column = npt.ArrayLike | Coded
+
+
+def encode_sides(columns: Sequence[Column]) -> tuple[Array, list[npt.NDArray[np.int32]]]:
+    """Sorted distinct values of columns of one population, and the codes of each column."""
+    coded = [column for column in columns if isinstance(column, Coded)]
+    if len(coded) == len(columns) and all(one.labels is coded[0].labels for one in coded):
+        there = np.zeros(len(coded[0].labels), np.bool_)
+        for one in coded:
+            for start in range(0, len(one), CHUNK):  # fancy indices are 64-bit copies
+                there[one.codes[start : start + CHUNK]] = True
+        if there.all():
+            return coded[0].labels, [one.codes for one in coded]
+        places = (np.cumsum(there) - 1).astype(np.int32)
+        return coded[0].labels[there], [places[one.codes] for one in coded]
+    arrays = [np.asarray(column) for column in columns]
+    labels, codes = encode(np.concatenate(arrays) if len(arrays) > 1 else arrays[0])
+    return labels, [*np.split(codes, len(arrays))]
+
+
+def coded_texts(texts: "pl.Series") -> Coded:
+    """A column of texts of polars, none of them null, as labels and codes."""
+    import polars as pl
+
+    found = texts.unique().sort()
+    codes = texts.cast(pl.Enum(found)).to_physical().to_numpy()
+    return Coded(found.to_numpy(), codes.astype(np.int32))
+
+
+def encode(column: Column) -> tuple[Array, npt.NDArray[np.int32]]:
     """Sorted distinct values, and the index of each row's value among them; int32."""
+    if isinstance(column, Coded):
+        present, [own] = encode_sides([column])
+        return present, own
     values = np.asarray(column)
     if values.dtype.kind in "OU":
         import polars as pl
 
-        texts = pl.Series(values.astype(object) if values.dtype.kind == "U" else values).cast(
-            pl.String
-        )
-        found = texts.unique().sort()
-        codes = texts.cast(pl.Enum(found)).to_physical().to_numpy()
-        return found.to_numpy(), codes.astype(np.int32)
+        texts = pl.Series(values.astype(object) if values.dtype.kind == "U" else values)
+        coded = coded_texts(texts.cast(pl.String))
+        return coded.labels, coded.codes
     if values.dtype.kind in "iub" and len(values):
         low, high = int(values.min()), int(values.max())
         if high - low < 4 * len(values):  # a table of the range beats sorting tenfold
@@ -125,7 +211,7 @@ class Factor:
 
     @staticmethod
     def of(
-        name: str, column: npt.ArrayLike, strata: npt.ArrayLike | None = None
+        name: str, column: Column, strata: Column | None = None
     ) -> tuple["Factor", npt.NDArray[np.int32]]:
         """The factor of a column, text or numbers, and the int32 code of each row's unit in its
         labels.
@@ -208,7 +294,7 @@ def _refuse_sizes(sizes: Array, name: str, labels: int) -> None:
         raise InputError(f"factor {name!r} has {total} units: at most {MOST_UNITS} can be drawn")
 
 
-def refuse_divided(name: str, column: npt.NDArray[Any], codes: npt.NDArray[np.int32]) -> None:
+def refuse_divided(name: str, column: Column, codes: npt.NDArray[np.int32]) -> None:
     """Refuse a unit that stands in two strata: it would be drawn twice."""
     labels, units = encode(column)
     pairs = np.unique(np.stack([units, codes], axis=1), axis=0)[:, 0]

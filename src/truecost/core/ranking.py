@@ -80,6 +80,24 @@ class Ranking:
         return Ranking._sorted(found, slots, _two_classes(codes), extra)
 
     @staticmethod
+    def ascending(
+        scores: npt.NDArray[np.floating[Any]],
+        codes: npt.NDArray[np.uint8],
+        sides: Sides,
+        weights: npt.NDArray[np.float64] | None = None,
+    ) -> "Ranking":
+        """Trials that stand in ascending order of score already; nothing is copied."""
+        extra = np.zeros(0) if weights is None else weights
+        return Ranking(scores, Slots.of(sides), codes, extra)
+
+    def over(self, scores: npt.NDArray[np.floating[Any]], sides: Sides | None = None) -> "Ranking":
+        """The same order with other scores, which rise where these do, and perhaps other units;
+        units of a trial keep their place in the order of the ranking.
+        """
+        slots = self.slots if sides is None else Slots.of(sides)
+        return Ranking(scores, slots, self.codes, self.extra)
+
+    @staticmethod
     def _sorted(
         scores: npt.NDArray[np.floating[Any]],
         slots: Slots,
@@ -193,12 +211,14 @@ class Ranking:
         """The decisions at a threshold, trials from a position on accepted: weight `n` by class
         (nontarget, target) and decision (reject, accept).
         """
+        from truecost.kernels.exact import exact_sums
+
         cells = 2 * self.codes
         cells[position:] += 1
         whole = np.zeros((2, 2, 1))
-        squares = np.bincount(cells, self.extra**2, 4) if len(self.extra) else None
-        own = [self.extra if len(self.extra) else np.ones(len(cells))]
-        slots, found, values = count_entries(self.slots, cells.astype(np.int32), 4, own, None)
+        squares = exact_sums(cells, self.extra**2, 4) if len(self.extra) else None
+        own = [self.extra if len(self.extra) else np.broadcast_to(np.int64(1), len(cells))]
+        slots, found, values = count_entries(self.slots, cells, 4, own, None)
         axes = {"class": ("nontarget", "target"), "decision": ("reject", "accept")}
         return Tally(slots, found, values, axes, ("n",), whole, squares)
 

@@ -5,7 +5,7 @@ their order.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from truecost.core.application import Application
 from truecost.core.estimates import Context, estimate
 from truecost.core.evidence import Evidence
-from truecost.core.factors import Factor, refuse_divided
+from truecost.core.factors import Factor, Labels, encode_sides, refuse_divided
 from truecost.core.measure import Measure
 from truecost.core.results import Estimate
 from truecost.core.weights import Plan
@@ -137,7 +137,7 @@ def estimated(batches: Iterable[Batch], scoring: Scoring) -> list[Estimate]:
 
 
 def sides_of_units(
-    units: Mapping[str, Sequence[npt.NDArray[Any]]], strata: npt.NDArray[Any] | None, plan: Plan
+    units: Mapping[str, Sequence[Labels]], strata: Labels | None, plan: Plan
 ) -> list[tuple[Factor, npt.NDArray[np.int32]]]:
     """Of each side of each factor, named with its columns, the factor and the unit codes; the
     strata are of the first factor.
@@ -146,9 +146,14 @@ def sides_of_units(
     for name, columns in units.items():
         if strata is not None and len(columns) > 1:
             raise UsageError(f"strata and two sides ({name}) cannot be combined")
-        factor, codes = Factor.of(name, np.concatenate(columns), strata)
-        if strata is not None and plan.scheme_of(name) != "blocks":
-            refuse_divided(name, columns[0], codes)
-        sides += [(factor, side) for side in np.split(codes, len(columns))]
+        if strata is None:
+            labels, codes = encode_sides(columns)
+            factor = Factor(name, labels)
+        else:
+            factor, own = Factor.of(name, columns[0], strata)
+            codes = [own]
+            if plan.scheme_of(name) != "blocks":
+                refuse_divided(name, columns[0], own)
+        sides += [(factor, side) for side in codes]
         strata = None
     return sides

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.core.factors import Array
+from truecost.core.factors import Array, Computed
 from truecost.core.unit_index import (
     Sides,
     Slots,
@@ -24,6 +24,8 @@ from truecost.core.unit_index import (
 )
 from truecost.core.weights import Block, Weights, Without
 from truecost.errors import InputError, counted
+
+CELLS = ((np.uint8, 2**8), (np.int32, 2**31), (np.int64, 2**63))  # the least that holds them
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,7 @@ class Tally:
     @staticmethod
     def count(
         sides: Sides,
-        statistics: Mapping[str, npt.ArrayLike],
+        statistics: Mapping[str, npt.ArrayLike | Computed],
         axes: Mapping[str, tuple[Sequence[str], npt.ArrayLike]] | None = None,
         weights: npt.ArrayLike | None = None,
         fixed: npt.ArrayLike | None = None,
@@ -108,11 +110,13 @@ class Tally:
         >>> tc.totals(tc.Evidence({"trials": tally}), without_one).sums("trials", "n").tolist()
         [[0, 1], [1, 1]]
         """
+        from truecost.kernels.exact import exact_sums
+
         axes = axes or {}
         shape = tuple(len(labels) for labels, _ in axes.values())
         slots = Slots.of(sides)
         rows = len(slots.codes)
-        columns = [np.asarray(v) for v in statistics.values()]
+        columns = [v if isinstance(v, Computed) else np.asarray(v) for v in statistics.values()]
         codes = [np.asarray(c) for _, c in axes.values()]
         names = [*(f"statistic {s!r}" for s in statistics), *(f"axis {a!r}" for a in axes)]
         own = None if weights is None else np.asarray(weights, np.float64)
@@ -123,18 +127,18 @@ class Tally:
                     f"{name} has shape {column.shape}: {counted(rows, 'row', 'were')} expected, "
                     f"one for each unit code"
                 )
-        small = np.prod(shape, dtype=float) < 2**31
-        cells: Array = np.zeros(rows, np.int32 if small else np.int64)
+        size = np.prod(shape, dtype=float)
+        cells: Array = np.zeros(rows, next(t for t, most in CELLS if size <= most))
         for (name, (labels, _)), code in zip(axes.items(), codes, strict=True):
             refuse_outside(code, len(labels), f"codes of axis {name!r}")
             cells *= len(labels)
             cells += code.astype(cells.dtype, copy=False)
-        whole = own is None and all(c.dtype.kind in "iub" for c in columns)
+        whole = own is None and all(np.dtype(c.dtype).kind in "iub" for c in columns)
         kind: Any = np.int64 if whole else np.float64
         base = np.zeros((*shape, len(columns)), kind) if fixed is None else np.asarray(fixed)
         squares = None
         if own is not None:
-            squares = np.bincount(cells, own**2, int(np.prod(shape)))
+            squares = exact_sums(cells, own**2, int(np.prod(shape)))
         slots, cells, values = count_entries(slots, cells, int(np.prod(shape)), columns, own)
         return Tally(
             slots,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.core.factors import Factor, encode
+from truecost.core.factors import Computed, Factor, encode
 from truecost.core.weights import Block, Columns, Rows
 from truecost.errors import InputError
 
@@ -106,7 +106,7 @@ def count_entries(
     slots: Slots,
     cells: npt.NDArray[Any],
     width: int,
-    columns: Sequence[npt.NDArray[Any]],
+    columns: Sequence[npt.NDArray[Any] | Computed],
     weights: npt.NDArray[np.float64] | None,
 ) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
     """Sums of the columns for each (cell, units) that occurs; `width` is the number of cells.
@@ -121,30 +121,55 @@ def count_entries(
         if weights is not None:
             values *= weights[:, None]
         return group(slots, cells.astype(np.int64), values)
-    from truecost.kernels.sums import add_by_key
-
-    keys = cells.astype(np.int32)
-    keys *= units
-    keys += slots.codes[:, 0]
-    sums = np.zeros((len(columns) + 1, size))
-    for start in range(0, len(keys), CHUNK):
-        part = slice(start, start + CHUNK)
-        one = np.ones(len(keys[part]))
-        add_by_key(keys[part], one, sums[-1])
-        for column, total in zip(columns, sums, strict=False):
-            value = column[part].astype(np.float64)
-            add_by_key(keys[part], value if weights is None else value * weights[part], total)
+    sums = _sums_by_key(slots.codes[:, 0], cells, units, columns, weights, size)
     found = np.flatnonzero(sums[-1])
     places = (found % units).astype(np.int32).reshape(-1, 1)
-    return Slots(slots.factors, places), found // units, np.ascontiguousarray(sums[:-1, found].T)
+    kept = np.stack([column[found] for column in sums[:-1]], axis=1)
+    return Slots(slots.factors, places), found // units, kept
+
+
+def _sums_by_key(
+    codes: Codes,
+    cells: npt.NDArray[Any],
+    units: int,
+    columns: Sequence[npt.NDArray[Any] | Computed],
+    weights: npt.NDArray[np.float64] | None,
+    size: int,
+) -> list[npt.NDArray[np.float64]]:
+    """Sums of the columns and the number of rows by cell and unit, in one pass, which no order of
+    the rows changes; whole numbers need no exact digits.
+    """
+    from truecost.kernels.exact import ExactSums
+    from truecost.kernels.sums import add_by_key
+
+    whole = [weights is None and np.dtype(c.dtype).kind in "iub" for c in columns]
+    plain = [np.zeros(size) if one else np.zeros(0) for one in (*whole, True)]
+    exact = [ExactSums(0 if one else size) for one in whole]
+    for start in range(0, len(cells), CHUNK):
+        part = slice(start, start + CHUNK)
+        keys = cells[part].astype(np.int32)
+        keys *= units
+        keys += codes[part]
+        add_by_key(keys, np.ones(len(keys)), plain[-1])
+        for k, column in enumerate(columns):
+            value = column[part].astype(np.float64)
+            if whole[k]:
+                add_by_key(keys, value, plain[k])
+            else:
+                exact[k].add(keys, value if weights is None else value * weights[part])
+    sums = [own if one else digits.sums()
+            for own, one, digits in zip(plain, whole, exact, strict=False)]  # fmt: skip
+    return [*sums, plain[-1]]
 
 
 def group(
     slots: Slots, cells: npt.NDArray[np.int64], values: npt.NDArray[np.float64]
 ) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-    """One entry for each distinct (cell, units), in that order; rows add in their given order:
-    slots, cells (entries,) and sums (entries, statistics) of the entries.
+    """One entry for each distinct (cell, units), in that order: slots, cells (entries,) and sums
+    (entries, statistics) of the entries, which no order of the rows changes.
     """
+    from truecost.kernels.exact import exact_sums
+
     width = 1 + (int(slots.codes.max()) if len(slots.codes) else 0)
     entry: npt.NDArray[np.int64] = cells
     for side in range(slots.codes.shape[1]):
@@ -153,12 +178,10 @@ def group(
     count = int(entry.max()) + 1 if len(entry) else 0
     if count == len(entry) and bool((entry == np.arange(count)).all()):
         return slots, cells, values
-    sums = np.stack(
-        [np.bincount(entry, values[:, s], count) for s in range(values.shape[1])], axis=1
-    )
+    sums = np.stack([exact_sums(entry, column, count) for column in values.T], axis=1)
     place = np.empty(count, np.int64)
     place[entry] = np.arange(len(entry))
-    return Slots(slots.factors, slots.codes[place]), cells[place], sums.astype(np.float64)
+    return Slots(slots.factors, slots.codes[place]), cells[place], sums
 
 
 def join(left: Slots, right: Slots) -> Slots:

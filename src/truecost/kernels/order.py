@@ -27,7 +27,7 @@ def pack_keys(
     codes: npt.NDArray[np.uint8],
     keys: npt.NDArray[np.uint64],
 ) -> None:
-    """Key = orderable score bits, slot, code (most significant first)."""
+    """Key = orderable score bits, code, slot (most significant first)."""
     bits = scores.view(np.uint32)
     for i in range(len(keys)):
         word = bits[i]
@@ -35,8 +35,8 @@ def pack_keys(
         ordered = ~word if word >> np.uint32(31) else word | np.uint32(0x80000000)
         keys[i] = (
             (np.uint64(ordered) << np.uint64(32))
-            | (np.uint64(slots[i]) << np.uint64(8))
-            | np.uint64(codes[i])
+            | (np.uint64(codes[i]) << np.uint64(24))
+            | np.uint64(slots[i])
         )
 
 
@@ -51,8 +51,8 @@ def unpack_keys(
     for i in range(len(keys)):
         ordered = np.uint32(keys[i] >> np.uint64(32))
         bits[i] = ordered & np.uint32(0x7FFFFFFF) if ordered >> np.uint32(31) else ~ordered
-        slots[i] = np.int32((keys[i] >> np.uint64(8)) & np.uint64(0xFFFFFF))
-        codes[i] = np.uint8(keys[i] & np.uint64(0xFF))
+        codes[i] = np.uint8((keys[i] >> np.uint64(24)) & np.uint64(0xFF))
+        slots[i] = np.int32(keys[i] & np.uint64(0xFFFFFF))
 
 
 @kernel
@@ -154,6 +154,9 @@ def sort_trials(
     plain = slots.shape[1] == 1 and len(extra) == 0
     if plain and not slots.any():
         return _sort_one_unit(scores, slots, codes, extra)
+    if len(extra):  # in order of all that they hold: no order of rows changes a sum of weights
+        order = np.lexsort((extra, *reversed(slots.T), codes, scores))
+        return scores[order], slots[order], codes[order], extra[order]
     with np.errstate(over="ignore"):  # what does not fit is found unequal
         narrow = scores.astype(np.float32) + np.float32(0)  # + 0: no two kinds of zero
     if plain and int(slots.max()) < 1 << SLOT_BITS and bool(np.array_equal(narrow, scores)):
@@ -170,9 +173,34 @@ def sort_trials(
         )
         gather(keys, scores, slots, codes, extra, *found)
         if settle(*found):
-            return found
+            return _with_ties(*found)
     order = np.argsort(scores)
-    return scores[order], slots[order], codes[order], extra[order] if len(extra) else extra
+    return _with_ties(scores[order], slots[order], codes[order], extra)
+
+
+def _with_ties(
+    scores: npt.NDArray[np.floating[Any]],
+    slots: npt.NDArray[np.int32],
+    codes: npt.NDArray[np.uint8],
+    extra: npt.NDArray[np.float64],
+) -> Sorted:
+    """Sorted trials, of which those of one score stand in order of class and units, so that the
+    order of rows in a file means nothing, not even to the last digit.
+    """
+    starts = scores[1:] != scores[:-1]
+    if starts.all():
+        return scores, slots, codes, extra
+    if slots.shape[1] > 1 or int(slots.max()) >= 1 << SLOT_BITS:
+        order = np.lexsort((*reversed(slots.T), codes, scores))
+        return scores, slots[order], codes[order], extra
+    keys = np.zeros(len(scores), np.uint64)
+    np.cumsum(starts, out=keys[1:])  # the rank of each score takes its place in the key
+    keys <<= np.uint64(32)
+    keys |= (codes.astype(np.uint64) << np.uint64(SLOT_BITS)) | slots[:, 0].astype(np.uint64)
+    keys.sort()
+    units = (keys & np.uint64((1 << SLOT_BITS) - 1)).astype(np.int32)
+    classes = (keys >> np.uint64(SLOT_BITS)).astype(np.uint8)
+    return scores, units.reshape(-1, 1), classes, extra
 
 
 def _sort_one_unit(

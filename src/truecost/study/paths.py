@@ -13,6 +13,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,7 +61,9 @@ def files_of_study(study: "Study") -> list[str]:
 LISTS = (".kwslist", ".stdlist")  # s.kwslist.xml is named s
 
 
-def name_systems(paths: Sequence[str], *, folders: bool = False) -> list[tuple[str, str]]:
+def name_systems(
+    paths: Sequence[str], *, folders: bool = False, in_parts: bool = False
+) -> list[tuple[str, str]]:
     """Name and path of each system: `NAME=PATH`, or the file's name without its ending.
 
     Files of one name in several folders are named after their folders too (`a/scores`).
@@ -69,11 +72,17 @@ def name_systems(paths: Sequence[str], *, folders: bool = False) -> list[tuple[s
     ----------
     folders : bool
         A folder stands for the files in it, and in its folders, but for hidden ones.
+    in_parts : bool
+        A pattern is one system, named after its folder.
     """
     split = [
         (name, path)
         for name, pattern in map(given_name, paths)
-        for path in ([pattern] if name is not None else _files(pattern, folders=folders))
+        for path in (
+            [pattern]
+            if name is not None or (in_parts and is_pattern(pattern))
+            else _files(pattern, folders=folders)
+        )
     ]
     told = iter(unique_names([path for name, path in split if name is None]))
     named = [(name if name is not None else next(told), path) for name, path in split]
@@ -118,15 +127,36 @@ def files_of(path: str) -> list[str]:
     return [str(folder / p) for p in found]
 
 
+def is_pattern(path: str) -> bool:
+    """Whether a path stands for the files that fit it."""
+    return path not in STANDARD_INPUT and not Path(path).exists() and glob.has_magic(path)
+
+
 def matches(path: str) -> list[str]:
     """The files that a pattern stands for, sorted; a path that is no pattern stands for itself."""
-    if path in STANDARD_INPUT or Path(path).exists() or not glob.has_magic(path):
+    if not is_pattern(path):
         return [path]
     # Path.glob refuses patterns that start at the root.
     found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
     if not found:
         raise InputError(f"{path}: no file fits this pattern")
     return found
+
+
+TABLES = (".parquet", ".csv", ".tsv", ".ndjson", ".jsonl", ".txt")  # of a folder of parts
+
+
+def parts_of_system(path: str) -> list[str]:
+    """The files that are one system: those that fit a pattern, or the tables of a folder; else the
+    path itself.
+    """
+    if is_pattern(path):
+        return matches(path)
+    folder = Path(path)
+    if not folder.is_dir():
+        return [path]
+    inside = sorted(str(p) for p in folder.iterdir() if p.name.endswith(TABLES) and p.is_file())
+    return inside or [path]
 
 
 def given_name(given: str) -> tuple[str | None, str]:
@@ -165,6 +195,8 @@ def _parts(path: str) -> tuple[str, ...]:
     if path in STANDARD_INPUT:
         return ("stdin",)
     resolved = Path(path).resolve()
+    if is_pattern(path):
+        return tuple(takewhile(lambda part: not glob.has_magic(part), resolved.parts[1:]))
     if resolved.is_dir():
         name = name_in_run(path)  # run/logs/plastic/frozen is plastic-frozen
         return resolved.parts[1:] if name is None else (*resolved.parts[1:-2], name)

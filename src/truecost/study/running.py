@@ -175,7 +175,7 @@ def run(
     if (found := work.instead(study, progress)) is not None:
         return found
     check_study(study)
-    reader = Reader(study.task or DEFAULT, held)
+    reader = Reader(study.task or DEFAULT, held, progress)
     parts: list[Part] = []
     missing: list[dict[str, Problem]] = []
     for collection in study.collections or ("",):
@@ -330,8 +330,14 @@ def configuration(study: Study) -> str:
     loop = msgspec.structs.replace(shown.loop, folder=None, checkpoint=None)
     ledger = msgspec.structs.replace(shown.ledger, file=None, kept=None)
     training = msgspec.structs.replace(shown.training, folder=None, workers=None, timeout=None)
-    kept = {"interval": interval, "loop": loop, "ledger": ledger, "training": training}
+    own = {name: table for name, table in shown.own.items() if _decides(table)}
+    kept = {"interval": interval, "loop": loop, "ledger": ledger, "training": training, "own": own}
     return msgspec.structs.replace(shown, **kept).to_toml()
+
+
+def _decides(table: object) -> bool:
+    """Whether figures depend on a table of a task."""
+    return not isinstance(table, PartialTable) or table.__decides__
 
 
 def score_part(

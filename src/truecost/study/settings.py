@@ -4,7 +4,10 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import finalize
 
 from truecost.core.application import Application, preset
 from truecost.core.scoring import Scoring
@@ -37,6 +40,8 @@ class Reader:
     held : mapping of str to Table, optional
         Tables in memory, by the paths that stand for them. Like standard input they are no inputs
         of a result: nothing of theirs is hashed.
+    progress : callable, optional
+        Told how far reading is.
 
     Attributes
     ----------
@@ -49,9 +54,15 @@ class Reader:
         apply to none of these are refused.
     """
 
-    def __init__(self, task: str = DEFAULT, held: Mapping[str, Table] | None = None) -> None:
+    def __init__(
+        self,
+        task: str = DEFAULT,
+        held: Mapping[str, Table] | None = None,
+        progress: Progress | None = None,
+    ) -> None:
         self.task = task
         self.held = held or {}
+        self.progress = progress
         self.inputs: list[Input] = []
         self.readings: list[str] = []
         self.facts: list[tuple[PartialTable, dict[str, set[str]]]] = []
@@ -99,6 +110,16 @@ class Reader:
             self._made[key] = make()
         found: Made = self._made[key]
         return found
+
+    def told(self, what: str) -> Callable[[int, int], None] | None:
+        """What to tell while something is read, where somebody listens."""
+        return doing(what, self.progress)
+
+    def scratch(self) -> str:
+        """A new folder for what does not fit into memory; it goes with the reader."""
+        folder = mkdtemp(prefix="truecost-")
+        finalize(self, rmtree, folder, ignore_errors=True)
+        return folder
 
     def same(self, path: str, other: str) -> bool:
         """Whether two files hold the same bytes."""

@@ -6,7 +6,7 @@ system over its collection over `[data]`; the command line over a file over the 
 
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
 
@@ -319,4 +319,24 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     hold: Annotated[tuple[str, ...], Option("Factor that is not resampled; may be repeated.")] = ()
     jobs: Annotated[
         int | None, Option("Threads; the result does not depend on them.", shown="all cores", ge=1)
+    ] = None
+
+
+class EngineTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[engine]`: where files are counted that are read in parts; no figure depends on it."""
+
+    __table__: ClassVar[str] = "engine"
+    __group__: ClassVar[str] = "Large data"
+    __decides__: ClassVar[bool] = False
+
+    engine: Annotated[
+        Literal["serial", "processes", "ray"] | None,
+        Option(
+            "Read files in parts, in threads (serial), processes or on Ray; --jobs says how many.",
+            shown="in memory up to 20 million trials of one file, else serial",
+        ),
+    ] = None
+    cache: Annotated[
+        str | None,
+        Option("Folder that keeps sorted data for the next command.", shown="nothing is kept"),
     ] = None

@@ -39,8 +39,10 @@ FACE = Face(
         *("input_format", "key_format"),
     ),
     systems=("resources",),
-    options=("systems",),
+    options=("systems", "engine"),
+    in_parts=True,
     tables={
+        "engine": "truecost.study.tables:EngineTable",
         "methods": "truecost.protocol.options:MethodsTable",
         "spurious": "truecost.protocol.options:SpuriousTable",
     },

@@ -14,7 +14,7 @@ import numpy as np
 from truecost.core.application import bayes_decisions, log_normalise, move_posteriors
 from truecost.core.costs import TOOK
 from truecost.core.evidence import Evidence, Part, Totals, totals
-from truecost.core.factors import Factor
+from truecost.core.factors import Computed, Factor
 from truecost.core.measure import Measure
 from truecost.core.ranking import Ranking
 from truecost.core.scoring import Scoring, sides_of_units
@@ -57,9 +57,15 @@ def sides_of(trials: Trials, scoring: Scoring) -> Sides:
     Codes have the shape (N,), one array for each side; each trial is its own unit when none is
     named.
     """
-    if not trials.units:
-        return [_trials_as_units(trials, scoring)]
-    return sides_of_units(trials.units, trials.strata, scoring.plan)
+    key = "sides", scoring.plan.scheme
+    if key not in trials.made:
+        trials.made[key] = (
+            sides_of_units(trials.units, trials.strata, scoring.plan)
+            if trials.units
+            else [_trials_as_units(trials, scoring)]
+        )
+    found: Sides = trials.made[key]
+    return found
 
 
 def _trials_as_units(trials: Trials, scoring: Scoring) -> tuple[Factor, Codes]:
@@ -79,8 +85,7 @@ def class_shares(trials: Trials) -> Floats:
         own = np.ones(len(trials.labels)) if trials.weights is None else trials.weights
         counts = (own[:, None] * trials.annotation.shares).sum(axis=0)
         return np.asarray(counts / counts.sum())
-    counts = np.bincount(trials.labels, trials.weights, minlength=len(trials.classes))
-    return np.asarray(counts / counts.sum())
+    return np.asarray(trials.class_sizes / trials.class_sizes.sum())
 
 
 def system_shares(trials: Trials, scoring: Scoring) -> Floats:
@@ -148,14 +153,14 @@ def llrs(trials: Trials, scoring: Scoring) -> Floats:
     return np.asarray(odds - logit(_training(trials, scoring)[1]))
 
 
-def decided(trials: Trials, scoring: Scoring) -> Ints:
-    """Index of the decision taken for each trial: given, by threshold, or Bayes; int64 (N,)."""
+def decided(trials: Trials, scoring: Scoring) -> Array:
+    """Index of the decision taken for each trial: given, by threshold, or Bayes; whole (N,)."""
     if trials.kind == "decision":
         return trials.scores.astype(np.int64)
     if trials.detection:
         threshold = bayes_threshold(trials, scoring)
         if threshold is not None:
-            return np.asarray(llrs(trials, scoring) >= threshold).astype(np.int64)
+            return np.asarray(llrs(trials, scoring) >= threshold).view(np.uint8)
     logs = log_posteriors(trials, scoring)
     return bayes_decisions(logs, scoring.application.matrix(len(trials.classes)))
 
@@ -223,7 +228,7 @@ def tally_of(
     sides: Sides,
     decision: tuple[Sequence[str], Ints] | None = None,
     /,
-    **statistics: Array,
+    **statistics: Array | Computed,
 ) -> Tally:
     """Sums by class, where trials have classes, and by decision, of labels and codes."""
     axes: dict[str, Any] = {"class": (trials.classes, trials.labels)} if trials.classes else {}
@@ -298,7 +303,7 @@ def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 
 def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     choices, labels = _choices(trials, scoring)
-    return tally_of(trials, sides, (labels, choices), n=np.ones_like(choices))
+    return tally_of(trials, sides, (labels, choices), n=np.broadcast_to(np.int64(1), len(choices)))
 
 
 def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
@@ -313,23 +318,36 @@ def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 
 def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     application = scoring.application.with_priors(system_shares(trials, scoring))
-    signed = np.where(trials.labels == 1, -1.0, 1.0) * llrs(trials, scoring)
     shift = -application.threshold if application.plain_detection else 0.0
-    moved = signed + np.where(trials.labels == 1, -shift, shift)
-    impossible = np.isposinf(signed)
-    bits = {
-        name: np.where(impossible, 0.0, np.logaddexp(0.0, value) / np.log(2.0))
-        for name, value in (("cllr", signed), ("cnxe", moved))
+    ratios, labels = llrs(trials, scoring), trials.labels
+
+    def signed(part: slice) -> Floats:
+        side = np.where(labels[part] == 1, -1.0, 1.0)
+        return np.asarray(side * ratios[part])
+
+    def bits(part: slice, moved: float) -> Floats:
+        against = signed(part)
+        value = against + np.where(labels[part] == 1, -moved, moved)
+        return np.where(np.isposinf(against), 0.0, np.logaddexp(0.0, value) / np.log(2.0))
+
+    columns = {
+        "n": lambda part: np.ones(len(labels[part])),
+        "cllr": lambda part: bits(part, 0.0),
+        "cnxe": lambda part: bits(part, shift),
+        "impossible": lambda part: np.isposinf(signed(part)).astype(np.float64),
     }
-    one = np.ones(len(trials.labels))
-    return tally_of(trials, sides, n=one, **bits, impossible=impossible)
+    made = {name: Computed(make, len(labels)) for name, make in columns.items()}
+    return tally_of(trials, sides, **made)
 
 
 def sweep_of(trials: Trials, scoring: Scoring) -> Sweep:
     """The ranking of all trials, each with its own weight, at every threshold."""
-    whole = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
-    evidence = Evidence({"ranking": ranking_of(trials, scoring, whole)})
-    return point_of(evidence).sweep("ranking")
+    key = "whole", *_converted(scoring)
+    if key not in trials.made:
+        whole = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
+        ranking = ranking_of(trials, scoring, sides_of(trials, scoring))
+        trials.made[key] = ranking.over(ranking.scores, whole)
+    return point_of(Evidence({"ranking": trials.made[key]})).sweep("ranking")
 
 
 def point_of(evidence: Evidence) -> Totals:
@@ -337,9 +355,21 @@ def point_of(evidence: Evidence) -> Totals:
     return totals(evidence, Weights.ones(evidence.factors).block())
 
 
-def ranking_of(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
-    """Trials ranked by likelihood ratio (or score)."""
-    return Ranking.of(llrs(trials, scoring), trials.labels, sides, trials.weights)
+def _converted(scoring: Scoring) -> tuple[object, ...]:
+    """What decides the scale of `llrs`, beside the trials."""
+    how = scoring.chosen(TrialsScoring)
+    return how.training_prior, how.clip, how.whole_shares
+
+
+def ranking_of(trials: Trials, scoring: Scoring, sides: Sides) -> Ranking:
+    """Trials ranked by likelihood ratio (or score): sorted once, whatever the application."""
+    key = "ranking", *_converted(scoring), *(id(codes) for _, codes in sides)
+    if key not in trials.made:
+        plain = trials.ascending and trials.weights is None  # ties stand in order of weight
+        make = Ranking.ascending if plain else Ranking.of
+        trials.made[key] = make(llrs(trials, scoring), trials.labels, sides, trials.weights)
+    found: Ranking = trials.made[key]
+    return found
 
 
 def _error_tally(trials: Trials, _: Scoring, sides: Sides) -> Part:

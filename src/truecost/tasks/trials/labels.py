@@ -91,12 +91,8 @@ def classes_of(
         or (scores.ndim == 1 and options.kind != "decision")
         or (options.kind == "decision" and options.classes is None and len(binary) == len(present))
     ):
-        outside = [t for t in present if t not in binary]
-        if outside:
-            raise InputError(
-                f"{table.source}: {named('label', outside, 'are')} neither target nor nontarget "
-                f"({', '.join(TARGET_WORDS)}): say which label is the target with --target"
-            )
+        if outside := [t for t in present if t not in binary]:
+            refuse_labels(table, outside)
         return _code(texts, binary), BINARY, True
     names = (
         options.classes
@@ -117,6 +113,14 @@ def classes_of(
             f"{first_five(names)}: {where}"
         )
     return _code(texts, {n: k for k, n in enumerate(names)}), names, False
+
+
+def refuse_labels(table: Table, outside: Sequence[str]) -> NoReturn:
+    """Refuse labels that are neither target nor nontarget: InputError."""
+    raise InputError(
+        f"{table.source}: {named('label', outside, 'are')} neither target nor nontarget "
+        f"({', '.join(TARGET_WORDS)}): say which label is the target with --target"
+    )
 
 
 def _code(texts: pl.Series, codes: Mapping[str, int]) -> npt.NDArray[np.int64]:
@@ -176,11 +180,10 @@ def soft_labels(
     return labels, BINARY, True
 
 
-def other_labels(texts: pl.Series, options: Options) -> tuple[str, ...]:
-    """Which labels count as nontarget, when they are several."""
-    labels = texts.rename("label")
-    counts = labels.value_counts().sort("count", "label", descending=[True, False])
-    others = [f"{name} ({n})" for name, n in counts.iter_rows() if name != options.target]
+def merged_labels(sizes: Mapping[str, int], target: str) -> tuple[str, ...]:
+    """Which labels count as nontarget, when they are several; `sizes`: how often each occurs."""
+    ordered = sorted(sizes.items(), key=lambda one: (-one[1], one[0]))
+    others = [f"{name} ({n})" for name, n in ordered if name != target]
     return (f"counted as nontarget: {first_five(others)}",) if len(others) > 1 else ()
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.core.factors import encode
+from truecost.core.factors import encode, sizes_of
 from truecost.errors import InputError, UsageError, checked, counted, first_five
 from truecost.formats import Table
 from truecost.formats.table import optional_texts, refuse_rows, unit_columns
@@ -24,10 +24,12 @@ from truecost.study.columns import Options, join, join_metadata
 from truecost.tasks.trials import labels as truth
 from truecost.tasks.trials.records import Array, Floats, Ints, Trials
 
+SAME = "same"  # under which trials that were read in parts have the hashes of what they are
+
 
 def check_classes(trials: Trials) -> None:
     """Refuse data in which only one class occurs: InputError."""
-    if trials.classes and len(np.unique(trials.labels)) < 2:
+    if trials.classes and np.count_nonzero(sizes_of(trials.labels, len(trials.classes))) < 2:
         only, n = trials.classes[int(trials.labels[0])], len(trials)
         they = f"all {n} trials are" if n > 1 else "the only trial is"
         raise InputError(
@@ -35,8 +37,8 @@ def check_classes(trials: Trials) -> None:
             f"another class"
         )
     if trials.classes and trials.weights is not None:
-        shares = np.bincount(trials.labels, trials.weights, len(trials.classes))
-        present = np.bincount(trials.labels, minlength=len(trials.classes)) > 0
+        shares = trials.class_sizes
+        present = sizes_of(trials.labels, len(trials.classes)) > 0
         if not np.isfinite(shares.sum()):
             raise InputError(f"{trials.name}: the weights add up to more than a number can hold")
         if (shares[present] == 0).any():
@@ -49,6 +51,8 @@ def pair(trials: Sequence[Trials]) -> list[Trials]:
 
     That of the first system.
     """
+    if any(system.ascending for system in trials):
+        return _pair_large(trials)
     for system in trials:
         if system.ids is None:
             raise UsageError(
@@ -62,6 +66,23 @@ def pair(trials: Sequence[Trials]) -> list[Trials]:
         _same_trials(first, aligned)
         paired.append(replace(aligned, origin=first.origin))
     return paired
+
+
+def _pair_large(trials: Sequence[Trials]) -> list[Trials]:
+    """Systems that were read in parts: on the same trials, by sums of hashes of what they are."""
+    first = trials[0]
+    for system in trials:
+        if SAME not in system.made:
+            raise UsageError(
+                f"{system.name}: systems are compared trial by trial; read in parts this needs an "
+                f"id for all of them: --map id=COLUMN, and --engine serial where one is small"
+            )
+        if system.made[SAME] != first.made[SAME]:
+            raise InputError(
+                f"{first.name} and {system.name} are not scored on the same trials: their ids, "
+                f"labels, units or weights differ ({len(first):,} against {len(system):,} trials)"
+            )
+    return [*trials]
 
 
 def _aligned(a: Trials, b: Trials) -> Trials:
@@ -138,7 +159,11 @@ def _same_trials(a: Trials, b: Trials) -> None:
         if left is None or right is None:
             raise InputError(f"only one of {a.name} and {b.name} has a {what} for its trials")
         same = len(left) == len(right)
-        other = (left != right).reshape(len(left), -1).any(axis=1) if same else np.ones(len(left))
+        other = (
+            np.not_equal(left, right).reshape(len(left), -1).any(axis=1)
+            if same
+            else np.ones(len(left))
+        )
         different = np.flatnonzero(other)
         if len(different):
             raise InputError(
@@ -231,7 +256,7 @@ def load(
         strata=optional_texts(table, options.columns, "stratum"),
         weights=read.weights_of(table, options.columns, ids),
         frame=table.frame,
-        signature=_signature(options),
+        signature=signature_of(options),
         problems=_merged_labels(table, options, kind, column),
         annotation=annotation,
     )
@@ -253,7 +278,8 @@ def _merged_labels(table: Table, options: Options, kind: str, column: str) -> tu
     said = (
         truth.answers_of(table, column)[1] if kind == "annotators" else table.texts(column, "label")
     )
-    return truth.other_labels(said, options)
+    sizes = said.rename("label").value_counts().iter_rows()
+    return truth.merged_labels(dict(sizes), options.target)
 
 
 def _shared_out(trials: Trials, *, soft: bool) -> Trials:
@@ -306,7 +332,8 @@ def _missing(trials: Trials, table: Table, options: Options) -> Trials:
     return replace(trials, scores=scores, problems=(*trials.problems, said))
 
 
-def _signature(options: Options) -> str:
+def signature_of(options: Options) -> str:
+    """The choices of reading that decide figures."""
     soft, votes = "soft" in options.columns, options.annotators == "votes"
     share = "" if options.accept is None else f":accept{options.accept:g}"
     choices = {

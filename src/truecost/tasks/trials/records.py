@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.factors import Labels, sizes_of
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.names import Annotators, ScoreType
@@ -62,6 +64,10 @@ class Trials(Rows):
     annotation : Annotation, optional
         What several annotators said of the trials. When any label that they gave is right
         (`several_right`), `labels` is the one of most votes, the first of those that tie.
+    ascending : bool
+        Whether the rows stand in ascending order of score, as memory maps of sorted segments do.
+    made : dict
+        What was counted of them once: the units with their codes, the ranking.
     took : mapping of str to float
         What deciding took by its records: hours of `cpu`, `gpu` and `waiting`, GB-hours of
         `memory`.
@@ -73,9 +79,9 @@ class Trials(Rows):
     labels: Array
     classes: tuple[str, ...]
     detection: bool
-    units: Mapping[str, tuple[Array, ...]] = field(default_factory=dict)
+    units: Mapping[str, tuple[Labels, ...]] = field(default_factory=dict)
     ids: Array | None = None
-    strata: Array | None = None
+    strata: Labels | None = None
     weights: Floats | None = None
     frame: pl.DataFrame = field(default_factory=pl.DataFrame)
     signature: str = ""
@@ -83,6 +89,8 @@ class Trials(Rows):
     origin: Ints | None = None
     annotation: Annotation | None = None
     took: Mapping[str, float] = field(default_factory=dict)
+    ascending: bool = False
+    made: dict[Any, Any] = field(default_factory=dict, init=False)
     about: ClassVar[Mapping[str, str]] = {}
     item: ClassVar[str] = "trial"
     task: ClassVar[str] = "trials"
@@ -90,6 +98,15 @@ class Trials(Rows):
     def __len__(self) -> int:
         """Number of trials; one with a soft label counts once though it has several rows."""
         return len(self.scores) if self.origin is None else len(np.unique(self.origin))
+
+    @cached_property
+    def class_sizes(self) -> Floats:
+        """Weight of the trials of each class, shape (K,)."""
+        from truecost.kernels.exact import exact_sums
+
+        if self.weights is None:
+            return sizes_of(self.labels, len(self.classes)).astype(np.float64)
+        return exact_sums(self.labels, self.weights, len(self.classes))
 
     @property
     def places(self) -> Array:
@@ -216,7 +233,7 @@ class Trials(Rows):
             Indices, or a mask of shape (N,).
         """
 
-        def part(array: Array | None) -> Array | None:
+        def part(array: Any) -> Any:
             return None if array is None else array[rows]
 
         places = np.flatnonzero(rows) if rows.dtype == bool else rows

@@ -23,6 +23,7 @@ from truecost.core.costs import (
 )
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence, Totals
+from truecost.core.factors import sizes_of
 from truecost.core.flags import raised
 from truecost.core.measure import Measure, Result
 from truecost.core.scoring import Batch, Scoring
@@ -99,7 +100,7 @@ def _class_counts(trials: Trials) -> dict[str, float]:
     if not trials.classes:
         return {}
     own = trials.weights if trials.origin is not None else None  # shares of soft labels
-    sizes = np.bincount(trials.labels, own, minlength=len(trials.classes))
+    sizes = trials.class_sizes if own is not None else sizes_of(trials.labels, len(trials.classes))
     said = trials.annotation
     if said is not None and trials.several_right:
         sizes = said.accepted.sum(axis=0)

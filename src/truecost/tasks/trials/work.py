@@ -4,6 +4,7 @@ and what is odd about scores (`problems_of`).
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,10 +16,11 @@ from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
-from truecost.names import POSTERIORS, ScoreType
+from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
+from truecost.study.paths import parts_of_system
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.study.validation import Check
@@ -34,6 +36,7 @@ HINT = (
     f"{NONE_BELOW}, which is odd: if the scores are posteriors say --type posterior, if they are "
     f"only scores --type score"
 )
+SMALL = 1 << 24  # bytes that cannot hold more trials than memory
 IMBALANCED = 0.9  # share of the largest class from which accuracy all but leaves out the others
 WAYS = {  # tables of a study, and what runs it where it has one of them
     "methods": "truecost.protocol.study.methods:run_methods",
@@ -104,11 +107,29 @@ def on_imbalance(part: Part) -> list[Problem]:
     return found
 
 
-def read(source: "Source", reader: Reader, _: "Study") -> Trials:
-    """The checked trials of a source, of several classes; UsageError, InputError as `load` says."""
-    found = read_trials(reader, source)
+def read(source: "Source", reader: Reader, study: "Study") -> Trials:
+    """The checked trials of a source, of several classes; UsageError, InputError as `load` says.
+
+    Files that memory does not hold are read in partitions.
+    """
+    paths = [] if source.file in (*reader.held, *STANDARD_INPUT) else parts_of_system(source.file)
+    if paths and (study.given("engine") or len(paths) > 1 or _are_large(paths)):
+        from truecost.tasks.trials.large import read_large
+
+        found = _with_resources(read_large(source, reader, study, paths), source, reader)
+    else:
+        found = read_trials(reader, replace(source, file=paths[0]) if paths else source)
     check_classes(found)
     return found
+
+
+def _are_large(paths: Sequence[str]) -> bool:
+    """Whether files hold more trials than are read into memory; small files need no look."""
+    if sum(Path(path).stat().st_size for path in paths if Path(path).is_file()) < SMALL:
+        return False
+    from truecost.engines.partitions import LARGE, size_of
+
+    return size_of(paths) > LARGE
 
 
 def read_trials(reader: Reader, source: "Source") -> Trials:
@@ -118,7 +139,12 @@ def read_trials(reader: Reader, source: "Source") -> Trials:
     reader.note(source.file, source.name, source.collection)
     options = options_of(data, table)
     found = load(table, options, source.name, *reader.joined(data, source.collection))
-    reader.learn(data, **_facts(table, options, found))
+    reader.learn(data, **facts_of(table, options, found))
+    return _with_resources(found, source, reader)
+
+
+def _with_resources(found: Trials, source: "Source", reader: Reader) -> Trials:
+    """Trials with what deciding took, where there are records of it."""
     if not (records := source.table.resources):
         return found
     from truecost.resources import phase_of
@@ -128,7 +154,7 @@ def read_trials(reader: Reader, source: "Source") -> Trials:
     return replace(found, took=phase_of(records, "scoring").hours)
 
 
-def _facts(table: Table, options: Options, trials: Trials) -> dict[str, tuple[str, ...]]:
+def facts_of(table: Table, options: Options, trials: Trials) -> dict[str, tuple[str, ...]]:
     """What the scores and the labels of trials are, as far as options depend on it."""
     found: dict[str, tuple[str, ...]] = {
         "truth": () if "soft" in options.columns else ("labels of classes",),

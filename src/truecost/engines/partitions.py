@@ -1,0 +1,152 @@
+"""Partitions: stretches of rows of files, each read by itself.
+
+They come from the data: so many rows of a Parquet file, so many bytes of whole lines of a text
+file. No partition depends on the number of workers, and no result on the partitions.
+"""
+
+import gzip
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from truecost.errors import InputError, UsageError, first_five
+from truecost.formats.reading import table_of_bytes
+from truecost.formats.table import Table
+
+LARGE = 20_000_000  # rows from which files are read in parts without being asked
+ROWS = 1 << 20  # of a partition of Parquet
+BYTES = 1 << 25  # of a partition of text
+LOOKED_AT = 1 << 20  # bytes of whose lines the mean length is taken
+TABLES = (".csv", ".tsv")  # whose first line names the columns
+PACKED = (".gz", ".npy", ".npz")
+
+
+@dataclass(frozen=True)
+class Partition:
+    """A stretch of a file: rows of Parquet, bytes of whole lines of text.
+
+    `line` is the number of the first line, `head` the line of the names of columns.
+    """
+
+    path: str
+    start: int
+    stop: int
+    line: int = 0
+    head: bytes = b""
+    format: str | None = None
+
+    @property
+    def is_parquet(self) -> bool:
+        """Whether rows are counted, and no bytes."""
+        return self.format == "parquet"
+
+    def table(self, columns: Sequence[str] | None = None) -> Table:
+        """Its rows; of Parquet these columns alone."""
+        if self.is_parquet:
+            return self._rows(columns)
+        with Path(self.path).open("rb") as file:
+            file.seek(self.start)
+            data = file.read(self.stop - self.start)
+        if self.head and data.count(b'"') % 2:
+            raise InputError(
+                f"{self.path}, line {self.line}: a text in quotes goes on in the next line, so "
+                f"that the file cannot be read in parts: write it as Parquet"
+            )
+        table = table_of_bytes(self.head + data, self.path, self.format, "trials")
+        offset = self.line - bool(self.head) - 1
+        lines = None if table.lines is None else table.lines + offset
+        first = table.first_line + offset if table.first_line >= 0 else table.first_line
+        return replace(table, lines=lines, first_line=first)
+
+    def _rows(self, columns: Sequence[str] | None) -> Table:
+        """Rows of a Parquet file, numbered as in the whole file."""
+        frame = pl.scan_parquet(self.path)
+        try:
+            chosen = frame if columns is None else frame.select(columns)
+            found = chosen.slice(self.start, self.stop - self.start).collect()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise InputError(f"{self.path}: cannot be read as parquet: {error}") from error
+        return Table(self.path, found, first_line=self.start, noun="row", format="parquet")
+
+
+def is_parquet(path: str) -> bool:
+    """Whether a file is one, by its first bytes."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError:
+        return False
+
+
+def size_of(paths: Sequence[str]) -> int:
+    """About how many rows files hold: counted of Parquet, guessed by the lines of others."""
+    return sum(_rows_of(path) if is_parquet(path) else _lines_of(path) for path in paths)
+
+
+def _rows_of(path: str) -> int:
+    try:
+        found: int = pl.scan_parquet(path).select(pl.len()).collect().item()
+        return found
+    except (pl.exceptions.PolarsError, OSError):
+        return 0  # reading says what is wrong
+
+
+def _lines_of(path: str) -> int:
+    place = Path(path)
+    try:
+        with place.open("rb") as file:
+            head = file.read(LOOKED_AT)
+        size = place.stat().st_size
+    except OSError:
+        return 0
+    if head.startswith(b"\x1f\x8b"):
+        with gzip.open(io.BytesIO(head)) as packed:
+            try:
+                head = packed.read(LOOKED_AT)
+            except (OSError, EOFError):
+                return 0
+        size *= 5  # what texts of numbers are packed by, more or less
+    return size * head.count(b"\n") // max(1, len(head))
+
+
+def partitions_of(paths: Sequence[str], stated: str | None = None) -> list[Partition]:
+    """The partitions of files, in the order of the files and their rows.
+
+    UsageError where a file cannot be read in parts; InputError where one cannot be read.
+    """
+    found: list[Partition] = []
+    for path in paths:
+        if is_parquet(path):
+            rows = _rows_of(path)
+            found += [
+                Partition(path, at, min(at + ROWS, rows), format="parquet")
+                for at in range(0, rows, ROWS)
+            ]
+            continue
+        if path.endswith(PACKED):
+            raise UsageError(f"{path}: cannot be read in parts: unpack it, or write it as Parquet")
+        found += _stretches(path, stated)
+    if not found:
+        raise InputError(f"{first_five(paths)}: there are no rows")
+    return found
+
+
+def _stretches(path: str, stated: str | None) -> Iterator[Partition]:
+    """Whole lines of a text file, `BYTES` or a little more at a time."""
+    try:
+        with Path(path).open("rb") as file:
+            named = stated in ("csv", "tsv") or (stated is None and path.endswith(TABLES))
+            head = file.readline() if named else b""
+            start, line = len(head), 1 + bool(head)
+            while True:
+                data = file.read(BYTES)
+                if not data:
+                    return
+                data += file.readline()
+                yield Partition(path, start, start + len(data), line, head, stated)
+                start, line = start + len(data), line + data.count(b"\n")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error

@@ -1,0 +1,395 @@
+"""Sorted segments on disk: rows of any number in order of score, opened as memory maps.
+
+Four steps, of which the first and the third are jobs that may run anywhere::
+
+    count(partition)   -> a file of its rows, range by range of the scores; labels of its own
+    merge(parts)       -> all labels, sorted; where each range begins
+    sort(range)        -> the rows of a range of all partitions, sorted, at their place
+    open               -> memory maps of all columns
+
+Edges of the ranges are scores of a sample: no tie is split, and they decide speed, never a result.
+Rows are put in order of all that they hold: what is equal is interchangeable, so that the bytes do
+not depend on the order of rows, partitions or workers.
+"""
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from truecost.core.factors import Coded
+from truecost.engines.mapping import Done, Engine
+from truecost.engines.partitions import Partition
+from truecost.errors import InputError
+
+Array = npt.NDArray[Any]
+ROWS = 1 << 21  # of a range, about
+SAMPLED = 8  # partitions of which scores are sampled
+EVERY = 37  # of their rows
+PACKED_UNITS = 1 << 24  # a key of 64 bits holds so many units beside a 32-bit score and a class
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Rows in memory, as the reader of a partition gives them.
+
+    Attributes
+    ----------
+    scores : ndarray of float64, shape (rows,)
+        Finite or infinite, never NaN.
+    codes : ndarray of uint8, shape (rows,)
+        Class codes.
+    texts : mapping of str to Coded
+        Columns of labels: units and what subsets are told by.
+    numbers : mapping of str to ndarray of float64 or int64, shape (rows,)
+        Other columns: weights, numbers of rows.
+    facts : object
+        What else the partition tells; `Sorted.facts` has those of all in their order.
+    """
+
+    scores: Array
+    codes: Array
+    texts: Mapping[str, Coded] = field(default_factory=dict)
+    numbers: Mapping[str, Array] = field(default_factory=dict)
+    facts: Any = None
+
+
+class Reader(Protocol):
+    """Reads partitions; it travels to the workers."""
+
+    def sample(self, partition: Partition) -> Array:
+        """Scores of a partition, none of them NaN: they decide how ranges are cut."""
+
+    def __call__(self, partition: Partition) -> Held:
+        """The rows of a partition."""
+
+
+MANIFEST = "sorted.json"  # written last: where it lies, all columns are whole
+ROW = "row"  # column of numbers: the row in its partition, which becomes that in the data
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Which columns of labels have their labels in common.
+
+    `shared`: the set of a column, where it is not its own; `numbers`: sets whose labels are whole
+    numbers where all of them can be; `units`: the columns by which rows of one score and class
+    are ordered first, as rankings in memory are.
+    """
+
+    shared: Mapping[str, str] = field(default_factory=dict)
+    numbers: frozenset[str] = frozenset()
+    units: tuple[str, ...] = ()
+
+    def of(self, column: str) -> str:
+        """The set of a column."""
+        return self.shared.get(column, column)
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What is known of a counted partition: where its ranges begin in its files, its labels."""
+
+    name: str
+    starts: npt.NDArray[np.int64]
+    rows: int
+    labels: Mapping[str, Array]
+    narrow: bool
+    numbers: tuple[str, ...]
+    facts: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Sorted:
+    """Columns of all rows in order of score, as memory maps."""
+
+    scores: Array
+    codes: npt.NDArray[np.uint8]
+    texts: Mapping[str, Coded]
+    numbers: Mapping[str, Array]
+    facts: Sequence[Any]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What the sorted columns are: name and type of each, and how many rows there are."""
+
+    rows: int
+    kinds: Mapping[str, str]
+    folder: str
+
+    def place(self, name: str) -> str:
+        """The file of a column."""
+        return str(Path(self.folder) / f"sorted.{name}")
+
+    def column(self, name: str, mode: Any, start: int = 0, stop: int | None = None) -> Array:
+        """Rows of a column as a memory map; an empty array where there are none."""
+        count = (self.rows if stop is None else stop) - start
+        kind = np.dtype(self.kinds[name])
+        if count == 0:
+            return np.zeros(0, kind)
+        found = np.memmap(self.place(name), kind, mode, start * kind.itemsize, (count,))
+        return np.asarray(found)
+
+
+def sort_partitions(
+    partitions: Sequence[Partition],
+    read: Reader,
+    sets: Sets,
+    folder: str,
+    engine: Engine,
+    done: Done | None = None,
+) -> Sorted:
+    """All rows of partitions in order of score.
+
+    Parameters
+    ----------
+    sets : Sets
+        Which columns of labels have their labels in common.
+    folder : str
+        Where the files lie; they belong to what is given back.
+    done : callable, optional
+        Told how many jobs are done, and how many there are.
+    """
+    edges = _edges(partitions, read)
+    steps = _Steps(done, len(partitions) + len(edges) + 1)
+    counted = [(one, read, edges, folder, f"{k:06}") for k, one in enumerate(partitions)]
+    parts = engine.map(count, counted, steps.first)
+    labels, tables = merged_labels(parts, sets)
+    layout, starts = _layout(parts, folder, sets)
+    for name, kind in layout.kinds.items():
+        with Path(layout.place(name)).open("wb") as file:
+            file.truncate(layout.rows * np.dtype(kind).itemsize)
+    units = len(labels.get(sets.of(_unit(layout)), ()))
+    small = [replace(part, labels={}, facts=None) for part in parts]
+    jobs = [(k, small, tables, layout, int(at), units) for k, at in enumerate(starts)]
+    engine.map(sort_range, jobs, steps.second)
+    for part in parts:
+        for place in Path(folder).glob(f"{part.name}.*"):
+            place.unlink()
+    told = {"rows": layout.rows, "kinds": dict(layout.kinds), "facts": [p.facts for p in parts],
+            "labels": {name: of.tolist() for name, of in labels.items()}}  # fmt: skip
+    manifest = Path(folder) / MANIFEST
+    manifest.with_suffix(".part").write_bytes(msgspec.json.encode(told))
+    manifest.with_suffix(".part").replace(manifest)
+    return open_sorted(folder, sets)
+
+
+def open_sorted(folder: str, sets: Sets) -> Sorted:
+    """What `sort_partitions` left in a folder; InputError where it is not whole."""
+    try:
+        told = msgspec.json.decode((Path(folder) / MANIFEST).read_bytes())
+        layout = Layout(told["rows"], told["kinds"], folder)
+        labels = {name: np.array(of, np.int64 if of and isinstance(of[0], int) else object)
+                  for name, of in told["labels"].items()}  # fmt: skip
+        return _opened(layout, labels, sets, told["facts"])
+    except (OSError, ValueError, KeyError, TypeError, msgspec.DecodeError) as error:
+        raise InputError(
+            f"{folder}: does not hold sorted data as truecost wrote it ({error}): delete the folder"
+        ) from error
+
+
+class _Steps:
+    """Progress of two phases as one."""
+
+    def __init__(self, done: Done | None, total: int) -> None:
+        self.done, self.total, self.before = done, total, 0
+
+    def first(self, number: int, of: int) -> None:
+        """Partitions that are counted."""
+        self.before = of
+        if self.done is not None:
+            self.done(number, self.total)
+
+    def second(self, number: int, _: int) -> None:
+        """Ranges that are sorted."""
+        if self.done is not None:
+            self.done(self.before + number, self.total)
+
+
+def _edges(partitions: Sequence[Partition], read: Reader) -> Array:
+    """Scores that part the rows into ranges of about `ROWS`, from a few partitions."""
+    if len(partitions) == 1:
+        return np.zeros(0)
+    step = max(1, len(partitions) // SAMPLED)
+    found = [read.sample(one) for one in partitions[::step][:SAMPLED]]
+    rows = sum(map(len, found)) * len(partitions) / len(found)
+    ranges = max(1, int(rows / ROWS))
+    sample = np.sort(np.concatenate([scores[::EVERY] for scores in found]))
+    if not len(sample):
+        return np.zeros(0)
+    return np.unique(sample[np.arange(1, ranges) * len(sample) // ranges]).astype(np.float64)
+
+
+def count(partition: Partition, read: Reader, edges: Array, folder: str, name: str) -> Part:
+    """A partition as files of its columns, whose rows stand range by range."""
+    held = read(partition)
+    with np.errstate(over="ignore"):
+        scores = held.scores.astype(np.float32) + np.float32(0)  # + 0: no two kinds of zero
+    narrow = bool(np.array_equal(scores, held.scores))
+    kept = scores if narrow else held.scores + 0.0
+    ranges = np.searchsorted(edges, held.scores, side="right").astype(np.uint16)
+    order = np.argsort(ranges, kind="stable")
+    columns: dict[str, Array] = {"scores": kept, "codes": held.codes.astype(np.uint8)}
+    columns |= {f"text {key}": one.codes for key, one in held.texts.items()}
+    columns |= {f"number {key}": column for key, column in held.numbers.items()}
+    for key, column in columns.items():
+        _publish(Path(folder) / f"{name}.{_safe(key)}", column[order])
+    counts = np.bincount(ranges, minlength=len(edges) + 1)
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    labels = {key: one.labels for key, one in held.texts.items()}
+    numbers = tuple(f"{key}:{column.dtype.str}" for key, column in held.numbers.items())
+    return Part(name, starts, len(kept), labels, narrow, numbers, held.facts)
+
+
+def _safe(key: str) -> str:
+    """A name of a file for a column of any name."""
+    return key.encode().hex()
+
+
+def _publish(place: Path, column: Array) -> None:
+    """Write a file as a whole: a worker that is killed leaves none, or one that is right."""
+    made = place.with_name(f"{place.name}.{os.getpid()}.part")
+    column.tofile(made)
+    made.replace(place)
+
+
+def merged_labels(
+    parts: Sequence[Part], sets: Sets
+) -> tuple[dict[str, Array], list[dict[str, Array]]]:
+    """All labels of each set, sorted, and for each part the new code of each old one by column."""
+    found: dict[str, set[str]] = {}
+    for part in parts:
+        for column, labels in part.labels.items():
+            found.setdefault(sets.of(column), set()).update(labels.tolist())
+    every = {name: _sorted(labels, numbers=name in sets.numbers) for name, labels in found.items()}
+    codes = {name: {str(label): k for k, label in enumerate(of)} for name, of in every.items()}
+    tables = [
+        {
+            column: np.array([codes[sets.of(column)][label] for label in labels], np.int32)
+            for column, labels in part.labels.items()
+        }
+        for part in parts
+    ]
+    return every, tables
+
+
+def _sorted(labels: Collection[str], *, numbers: bool) -> Array:
+    """Labels in order; as whole numbers where they may be, and all of them are."""
+    if numbers and all(map(_is_whole, labels)):
+        return np.array(sorted(map(int, labels)), np.int64)
+    return np.array(sorted(labels), object)
+
+
+def _is_whole(label: str) -> bool:
+    """Whether a label is a whole number, written as numbers are."""
+    return label.removeprefix("-").isdecimal() and str(int(label)) == label
+
+
+def _layout(parts: Sequence[Part], folder: str, sets: Sets) -> tuple[Layout, npt.NDArray[np.int64]]:
+    """The sorted columns, in the order in which they decide, and the row at which each range
+    begins.
+    """
+    sizes = np.sum([np.diff(part.starts) for part in parts], axis=0)
+    kinds = {"scores": "<f4" if all(part.narrow for part in parts) else "<f8", "codes": "|u1"}
+    kinds |= {f"text {column}": "<i4" for column in parts[0].labels}
+    kinds |= {f"number {one.rpartition(':')[0]}": one.rpartition(":")[2]
+              for one in parts[0].numbers}  # fmt: skip
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
+    units = [name for name in kinds if name.partition(" ")[2] in sets.units]
+    ordered = dict.fromkeys(("scores", "codes", *units, *kinds))
+    return Layout(int(sizes.sum()), {name: kinds[name] for name in ordered}, folder), starts
+
+
+def _unit(layout: Layout) -> str:
+    """The column of labels where it is the only one beside scores and classes."""
+    others = [name for name in layout.kinds if name not in ("scores", "codes")]
+    alone = len(others) == 1 and others[0].startswith("text ")
+    return others[0].removeprefix("text ") if alone else ""
+
+
+def sort_range(
+    k: int,
+    parts: Sequence[Part],
+    tables: Sequence[Mapping[str, Array]],
+    layout: Layout,
+    start: int,
+    units: int,
+) -> int:
+    """Sort the rows of a range and write them to their place; their number."""
+    columns = {name: _of_range(k, name, parts, tables, layout) for name in layout.kinds}
+    rows = len(columns["scores"])
+    if not rows:
+        return 0
+    unit = _unit(layout)
+    if columns["scores"].dtype == np.float32 and unit and units < PACKED_UNITS:
+        columns = _packed(columns, f"text {unit}")
+    else:  # the last key is the first one that rows are sorted by
+        order = np.lexsort([*reversed([*columns.values()])])
+        columns = {name: column[order] for name, column in columns.items()}
+    for name, column in columns.items():
+        place = np.memmap(layout.place(name), column.dtype, "r+",
+                          start * column.dtype.itemsize, (rows,))  # fmt: skip
+        place[:] = column
+        place.flush()
+    return rows
+
+
+def _packed(columns: Mapping[str, Array], unit: str) -> dict[str, Array]:
+    """Rows of a 32-bit score, a unit and a class, sorted as keys of 64 bits."""
+    from truecost.kernels.order import pack_keys, unpack_keys
+
+    rows = len(columns["scores"])
+    keys = np.empty(rows, np.uint64)
+    pack_keys(columns["scores"], columns[unit], columns["codes"], keys)
+    keys.sort()
+    bits, units = np.empty(rows, np.uint32), np.empty(rows, np.int32)
+    codes = np.empty(rows, np.uint8)
+    unpack_keys(keys, bits, units, codes)
+    found: dict[str, Array] = {"scores": bits.view(np.float32), "codes": codes, unit: units}
+    return found
+
+
+def _of_range(
+    k: int,
+    name: str,
+    parts: Sequence[Part],
+    tables: Sequence[Mapping[str, Array]],
+    layout: Layout,
+) -> Array:
+    """A column of a range, of all parts in their order, with the codes of all labels."""
+    kind = np.dtype(layout.kinds[name])
+    found, before = [], 0
+    for part, table in zip(parts, tables, strict=True):
+        first, last = int(part.starts[k]), int(part.starts[k + 1])
+        own = np.dtype("<f4") if name == "scores" and part.narrow else kind
+        place = Path(layout.folder) / f"{part.name}.{_safe(name)}"
+        column: Array = np.fromfile(place, own, last - first, offset=first * own.itemsize)
+        if name.startswith("text "):
+            column = table[name.removeprefix("text ")][column]
+        if name == f"number {ROW}":
+            column = column + before
+        before += part.rows
+        found.append(column.astype(kind, copy=False))
+    return np.concatenate(found)
+
+
+def _opened(
+    layout: Layout, labels: Mapping[str, Array], sets: Sets, facts: Sequence[Any]
+) -> Sorted:
+    """The sorted columns, copied on write: a read-only map would make kernels compile anew."""
+    maps = {name: layout.column(name, "c") for name in layout.kinds}
+    texts = {
+        column: Coded(labels[sets.of(column)], maps[f"text {column}"])
+        for name in layout.kinds
+        if (column := name.removeprefix("text ")) != name
+    }
+    numbers = {
+        name.removeprefix("number "): maps[name] for name in maps if name.startswith("number ")
+    }
+    return Sorted(maps["scores"], maps["codes"], texts, numbers, facts)

@@ -1,0 +1,133 @@
+"""Sums of floats that no order changes: every number is added to a fixed grid of whole digits.
+
+A double is a 53-bit whole number times a power of two from 2^-1074 up. Its bits are added to
+digits of base 2^32 at absolute places; 64-bit integers hold the digits of a billion numbers without
+a carry. What comes out is the exact sum, rounded once: the same for any order, any partition of
+the rows and any number of threads. Adding takes 5 ns a number, five times as long as adding floats.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from truecost.kernels import kernel
+
+Limbs = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.integer[Any]]
+Floats = npt.NDArray[np.float64]
+DIGITS = 67  # of 32 bits: 2^-1074 to 2^1024, with room for carries
+LEAST = -1074  # power of two of the last place
+DIGIT = 0xFFFFFFFF
+MOST = 1 << 28  # bytes of digits; of more keys the rows are put in order instead
+
+
+@kernel
+def add_exact(keys: Keys, values: Floats, limbs: Limbs) -> None:
+    """Add each value to the digits of its key, `limbs` (keys x DIGITS); all values are finite."""
+    words = values.view(np.int64)
+    for i in range(len(keys)):
+        word = words[i]
+        place = (word >> 52) & 0x7FF
+        number = word & 0xFFFFFFFFFFFFF
+        if place > 0:  # else it is subnormal: no leading bit
+            number |= 1 << 52
+            place -= 1
+        digit, shift = place >> 5, place & 31
+        low, high = (number & DIGIT) << shift, (number >> 32) << shift
+        sign = -1 if word < 0 else 1
+        key = keys[i]
+        limbs[key, digit] += sign * (low & DIGIT)
+        limbs[key, digit + 1] += sign * ((low >> 32) + (high & DIGIT))
+        limbs[key, digit + 2] += sign * (high >> 32)
+
+
+@kernel
+def round_exact(limbs: Limbs, out: Floats) -> None:
+    """The double nearest to the number of each row of digits, which become those of its size."""
+    for key in range(len(limbs)):
+        negative = _carried(limbs[key])
+        top = DIGITS - 1
+        while top > 0 and limbs[key, top] == 0:
+            top -= 1
+        number = np.uint64(limbs[key, top])
+        place, rest = top, 0
+        for _ in range(2):  # 64 bits or more: what is below only decides ties
+            if place > 0 and number < np.uint64(1 << 32):
+                place -= 1
+                number = (number << np.uint64(32)) | np.uint64(limbs[key, place])
+        if place > 0 and number < np.uint64(1 << 62):  # the leading digit may be small
+            spare = 0
+            while number < np.uint64(1 << 62):
+                number <<= np.uint64(1)
+                spare += 1
+            number |= np.uint64(limbs[key, place - 1] >> (32 - spare))
+            rest = limbs[key, place - 1] & ((1 << (32 - spare)) - 1)
+            power = LEAST + 32 * place - spare
+            place -= 1
+        else:
+            power = LEAST + 32 * place
+        for below in range(place):
+            rest |= limbs[key, below]
+        if rest != 0:
+            number |= np.uint64(1)
+        found = math.ldexp(np.float64(number), power)
+        out[key] = -found if negative else found
+
+
+@kernel
+def _carried(digits: Limbs) -> bool:
+    """Bring digits into 0 to 2^32 - 1, those of the size of the number; whether it is negative."""
+    carry = 0
+    for d in range(DIGITS):
+        carry += digits[d]
+        digits[d] = carry & DIGIT
+        carry >>= 32
+    if carry >= 0:
+        return False
+    borrow = 1  # the two's complement
+    for d in range(DIGITS):
+        borrow += DIGIT - digits[d]
+        digits[d] = borrow & DIGIT
+        borrow >>= 32
+    return True
+
+
+class ExactSums:
+    """Sums by key that come in pieces: the same for any pieces in any order.
+
+    Rounded once, but where there are so many keys that digits would take more than `MOST` bytes, or
+    where a value is not finite: there values are added in order of size.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._limbs = np.zeros((0 if size * DIGITS * 8 > MOST else size, DIGITS), np.int64)
+        self._apart: list[tuple[Keys, Floats]] = []
+
+    def add(self, keys: Keys, values: Floats) -> None:
+        """Add each value to its key, from 0 to size - 1."""
+        whole = np.ascontiguousarray(values, np.float64)
+        if len(self._limbs) < self.size or not np.isfinite(whole).all():
+            self._apart.append((keys, whole))
+        else:
+            add_exact(keys, whole, self._limbs)
+
+    def sums(self) -> Floats:
+        """Sum of each key, shape (size,); it ends the adding."""
+        out = np.zeros(self.size)
+        if len(self._limbs):
+            round_exact(self._limbs, out)
+        if not self._apart:
+            return out
+        keys, values = (np.concatenate(columns) for columns in zip(*self._apart, strict=True))
+        order = np.lexsort((values, keys))
+        return out + np.bincount(keys[order], values[order], self.size)
+
+
+def exact_sums(keys: Keys, values: Floats, size: int) -> Floats:
+    """Sum of the values of each key from 0 to size - 1: the same for any order of the rows."""
+    found = ExactSums(size)
+    found.add(keys, values)
+    return found.sums()

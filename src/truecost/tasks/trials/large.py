@@ -1,0 +1,342 @@
+"""Trials that memory does not hold: read in partitions, sorted on disk, opened as memory maps.
+
+What comes out are trials in order of score, scored as all others are, to the last bit. Every check
+of a row is that of trials in memory; what cannot be done in parts is refused before anything is
+read: UsageError.
+"""
+
+import hashlib
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from truecost.core.factors import Coded, coded_texts
+from truecost.engines.mapping import engine_of
+from truecost.engines.partitions import LARGE, Partition, partitions_of
+from truecost.engines.segments import ROW, Held, Sets, Sorted, open_sorted, sort_partitions
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.formats import Table
+from truecost.formats.table import filled, refuse_repeated
+from truecost.names import POSTERIORS
+from truecost.study import columns as read
+from truecost.study.columns import Options
+from truecost.study.config import Study
+from truecost.study.settings import Reader, Source
+from truecost.study.tables import EngineTable
+from truecost.tasks.trials import labels as truth
+from truecost.tasks.trials.loading import SAME, signature_of
+from truecost.tasks.trials.records import Floats, Trials
+
+KINDS = ("llr", "score", "posterior", "log-posterior")  # types of one score a trial
+SIDES = "units of "  # before the name of the set of labels of units
+WORD = re.compile(r"\w+")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What of a table becomes columns.
+
+    Attributes
+    ----------
+    units : tuple of (str, tuple of str)
+        Names of factors with the columns of their sides.
+    stratum, weight, id : str, optional
+    further : tuple of str
+        Columns that subsets are told by.
+    """
+
+    units: tuple[tuple[str, tuple[str, ...]], ...]
+    stratum: str | None
+    weight: str | None
+    id: str | None
+    further: tuple[str, ...]
+
+    def columns(self, options: Options, table: Table) -> list[str]:
+        """The columns that are read."""
+        score, label = options.column("score", table), options.column("label", table)
+        named = [
+            *(score or "").split("+"),
+            label,
+            self.stratum,
+            self.weight,
+            self.id,
+            *self.further,
+        ]
+        named += [column for _, sides in self.units for column in sides]
+        return [*dict.fromkeys(name for name in named if name)]
+
+
+@dataclass(frozen=True)
+class PartReader:
+    """Reads a partition: from its table to classes, scores and labels of units, all checked."""
+
+    options: Options
+    wanted: Wanted
+    score: str
+    read: tuple[str, ...]
+
+    def sample(self, partition: Partition) -> Floats:
+        """The scores of a partition alone, for the edges of ranges; NaN where there is none."""
+        table = partition.table(self.read if "+" in self.score else [self.score])
+        scores, columns = read.scores_of(table, self.options)
+        if self.options.kind in POSTERIORS:
+            scores = truth.log_odds(scores, columns, self.options)
+        return scores[np.isfinite(scores)]
+
+    def __call__(self, partition: Partition) -> Held:
+        """The rows of a partition; InputError where one of them cannot be used."""
+        table = partition.table(self.read)
+        scores, columns = read.scores_of(table, self.options)
+        codes, labels = self._classes(table, truth.truth_of(table, self.options)[1])
+        if self.options.kind in POSTERIORS:
+            scores = truth.log_odds(scores, columns, self.options)
+        held = Held(scores, codes, self._texts(table), self._numbers(table), None)
+        return self._with_scores(table, held, labels)
+
+    def _classes(self, table: Table, column: str) -> tuple[np.ndarray[Any, Any], dict[str, int]]:
+        """Class of each label, 1 for a target, and how often each label occurs."""
+        coded = _coded(table, column, "label")
+        names, codes = coded.labels, coded.codes
+        target = self.options.target
+        known = {name: int(name == target) if target is not None else
+                 truth.TARGET_WORDS.get(name.lower(), -1) for name in names}  # fmt: skip
+        if outside := [name for name, code in known.items() if code < 0]:
+            truth.refuse_labels(table, outside)
+        sizes = np.bincount(codes, minlength=len(names)).tolist()
+        found = np.array([*known.values()], np.uint8)[codes]
+        return found, dict(zip(map(str, names), sizes, strict=True))
+
+    def _texts(self, table: Table) -> dict[str, Coded]:
+        """Units, strata and text columns of subsets."""
+        found = {}
+        if self.wanted.stratum is not None:
+            found["stratum"] = _coded(table, self.wanted.stratum, "stratum")
+        for name, sides in self.wanted.units:
+            for k, column in enumerate(sides):
+                found[f"{name} {k}"] = _coded(table, column, "unit")
+        for column in self.wanted.further:
+            if not table.frame[column].dtype.is_numeric():
+                found[f"column {column}"] = _coded(table, column, "subset")
+        return found
+
+    def _numbers(self, table: Table) -> dict[str, np.ndarray[Any, Any]]:
+        """Weights, rows where trials are units, and columns of numbers."""
+        found: dict[str, np.ndarray[Any, Any]] = {}
+        if self.wanted.weight is not None:
+            weights = read.weights_of(table, {"weight": self.wanted.weight}, None)
+            assert weights is not None
+            found["weight"] = weights
+        if not self.wanted.units:
+            found[ROW] = np.arange(len(table), dtype=np.int64)
+        for column in self.wanted.further:
+            if table.frame[column].dtype.is_numeric():
+                found[f"column {column}"] = table.frame[column].to_numpy()
+        return found
+
+    def _hashes(self, table: Table, held: Held) -> tuple[int, int] | None:
+        """Sums of hashes of what each trial is, beside its score: the same in any order."""
+        if self.wanted.id is None:
+            return None
+        columns = {"id": filled(table, self.wanted.id, "id"), "class": held.codes}
+        columns |= {name: np.asarray(one) for name, one in held.texts.items()}
+        columns |= {name: one for name, one in held.numbers.items() if name != ROW}
+        frame = pl.DataFrame(columns)
+        refuse_repeated(table.source, frame["id"])
+        sums = [int(frame.hash_rows(seed).to_numpy().sum(dtype=np.uint64)) for seed in (0, 1)]
+        return sums[0], sums[1]
+
+    def _with_scores(self, table: Table, held: Held, labels: dict[str, int]) -> Held:
+        """Rows that have a score; what to do with others is said by the options."""
+        absent = np.isnan(held.scores)
+        lost = int(absent.sum())
+        if lost and self.options.missing == "error":
+            names = [table.where(int(r)) for r in np.flatnonzero(absent)[:6]]
+            raise InputError(
+                f"{table.source}: {counted(lost, 'score', 'are')} missing or NaN: "
+                f"{first_five(names)}; score them, or say --missing drop"
+            )
+        facts = (labels, lost, len(held.scores), self._hashes(table, held))
+        if not lost:
+            return replace(held, facts=facts)
+        return Held(
+            held.scores[~absent],
+            held.codes[~absent],
+            {name: column[~absent] for name, column in held.texts.items()},
+            {name: column[~absent] for name, column in held.numbers.items()},
+            facts,
+        )
+
+
+def _coded(table: Table, column: str, meaning: str) -> Coded:
+    """A column as labels and codes; InputError where a cell is empty.
+
+    Texts are coded before they are looked at: few labels are stripped in place of many cells.
+    """
+    table.require(column, meaning)
+    raw = table.frame[column]
+    if raw.dtype == pl.String and not raw.null_count():
+        found = coded_texts(raw)
+        if all(label and label.strip() == label for label in found.labels):
+            return found
+    return coded_texts(filled(table, column, meaning))
+
+
+def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str]) -> Trials:
+    """The trials of a source whose files are read in partitions."""
+    from truecost.tasks.trials.work import facts_of, options_of
+
+    partitions = partitions_of(paths, source.data.input_format)
+    first = partitions[0].table()
+    options = options_of(source.data, first)
+    _refuse(source, study, options, first)
+    wanted = _wanted(options, study, first)
+    names = wanted.columns(options, first)
+    for name in names:
+        first.require(name, "score")
+    for path in paths:
+        reader.note(path, source.name, source.collection)
+    shared = {f"{name} {k}": f"{SIDES}{name}"
+              for name, sides in wanted.units for k in range(len(sides))}  # fmt: skip
+    units = (*(["stratum"] if wanted.stratum else []), *(shared or [ROW]))
+    sets = Sets(shared, frozenset(shared.values()), units)
+    rows = PartReader(options, wanted, str(options.column("score", first)), tuple(names))
+    digests = [reader.digest(path) for path in paths]
+
+    def sort(folder: str) -> Sorted:
+        table = study.table(EngineTable)
+        with engine_of(table.engine, study.interval.jobs) as engine:
+            told = reader.told(f"reading {source.name}")
+            return sort_partitions(partitions, rows, sets, folder, engine, told)
+
+    cache = study.table(EngineTable).cache
+    if cache is None:
+        found = sort(reader.scratch())
+    else:
+        found = kept(Path(cache), repr((digests, rows, sets)), sort, sets)
+    trials = _trials(found, source.name, options, wanted)
+    reader.learn(source.data, **facts_of(first, options, trials))
+    return trials
+
+
+def kept(cache: Path, key: str, sort: Callable[[str], Sorted], sets: Sets) -> Sorted:
+    """Sorted data of a cache, made where it lacks them; two commands may make them at once."""
+    place = cache / hashlib.sha256(key.encode()).hexdigest()[:24]
+    if not place.exists():
+        try:
+            cache.mkdir(parents=True, exist_ok=True)
+            made = Path(tempfile.mkdtemp(prefix=f"{place.name}.", dir=cache))
+        except OSError as error:
+            raise InputError(f"{cache}: cannot be written ({error.strerror})") from error
+        try:
+            sort(str(made))
+            made.replace(place)
+        except BaseException as error:
+            shutil.rmtree(made, ignore_errors=True)
+            if not (isinstance(error, OSError) and place.exists()):
+                raise
+    return open_sorted(str(place), sets)
+
+
+def _refuse(source: Source, study: Study, options: Options, table: Table) -> None:
+    """Refuse what cannot be read in parts, with the reason: UsageError."""
+    data, kind = source.data, truth.truth_of(table, options)[0]
+    score = options.column("score", table) or ""
+    why = {
+        f"type {options.kind}": options.kind not in KINDS,
+        "several scores a trial": "+" in score and options.target is None,
+        "several annotators, or soft labels": kind != "label",
+        "--key, which is joined in memory (put the labels into the file)": data.key is not None,
+        "--metadata, which is joined in memory (put its columns into the file)": data.metadata,
+        "--missing worst": options.missing == "worst",
+        "--resample blocks without a stratum": study.interval.resample == "blocks",
+    }
+    if lost := [text for text, holds in why.items() if holds]:
+        raise UsageError(
+            f"{source.file}: {lost[0]} does not go with files that are read in parts (several "
+            f"files, more than {LARGE:,} trials, or --engine)"
+        )
+
+
+def _wanted(options: Options, study: Study, table: Table) -> Wanted:
+    """The columns that units, strata, weights and subsets need."""
+    units = tuple(
+        (mapped, tuple(mapped.split("+")))
+        for mapped in (options.column(key, table) for key in ("unit", "unit2"))
+        if mapped is not None
+    )
+    said = {word for text in study.subsets.values() for word in WORD.findall(text)}
+    further = tuple(name for name in table.frame.columns if name in said)
+    stratum, weight, name = (options.columns.get(key) for key in ("stratum", "weight", "id"))
+    return Wanted(units, stratum, weight, name, further)
+
+
+def _trials(found: Sorted, name: str, options: Options, wanted: Wanted) -> Trials:
+    """Trials of sorted columns."""
+    labels: dict[str, int] = {}
+    for of_part, *_ in found.facts:
+        for label, number in of_part.items():
+            labels[label] = labels.get(label, 0) + number
+    if options.target is not None and options.target not in labels:
+        raise InputError(
+            f"{name}: no trial has the label {options.target!r}; the labels are "
+            f"{first_five(sorted(labels))}"
+        )
+    units = {
+        factor: tuple(found.texts[f"{factor} {k}"] for k in range(len(sides)))
+        for factor, sides in wanted.units
+    }
+    trials = Trials(
+        name=name,
+        kind=options.kind,
+        scores=found.scores,
+        labels=found.codes,
+        classes=truth.BINARY,
+        detection=True,
+        units=units,
+        ids=found.numbers.get(ROW),
+        strata=found.texts.get("stratum"),
+        weights=found.numbers.get("weight"),
+        frame=_frame(found, wanted),
+        signature=signature_of(options),
+        problems=tuple(_problems(found, options, labels)),
+        ascending=True,
+    )
+    hashes = [of_part for *_, of_part in found.facts if of_part is not None]
+    if hashes:
+        trials.made[SAME] = (
+            len(trials),
+            *(sum(one) % (1 << 64) for one in zip(*hashes, strict=True)),
+        )
+    return trials
+
+
+def _problems(found: Sorted, options: Options, labels: dict[str, int]) -> list[str]:
+    """What a reader should know, as of trials in memory."""
+    said = [] if options.target is None else [*truth.merged_labels(labels, options.target)]
+    lost = sum(lost for _, lost, *_ in found.facts)
+    total = sum(rows for _, _, rows, _ in found.facts)
+    if lost:
+        had = f"{lost} of {counted(total, 'trial')} had no score"
+        said.append(f"{had}: left out (--missing drop)")
+    return said
+
+
+def _frame(found: Sorted, wanted: Wanted) -> pl.DataFrame:
+    """The columns that subsets are told by."""
+    columns = {}
+    for name in wanted.further:
+        key = f"column {name}"
+        if key in found.numbers:
+            columns[name] = pl.Series(found.numbers[key])
+        else:
+            coded = found.texts[key]
+            labels = pl.Series(coded.labels, dtype=pl.String)
+            columns[name] = labels.cast(pl.Enum(labels)).gather(pl.Series(coded.codes))
+    return pl.DataFrame(columns)

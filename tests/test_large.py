@@ -1,0 +1,258 @@
+"""Files read in parts: the same results as in memory, to the last byte, for any engine."""
+
+import hashlib
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import truecost as tc
+from partitioned import Killing, Narrow, Read
+from truecost import cli
+from truecost.engines import mapping, partitions, segments
+from truecost.errors import InputError, UsageError
+from truecost.kernels import order
+from truecost.tasks.trials import large, work
+
+ROWS = 3000
+
+
+def frame(seed=0, rows=ROWS, digits=2):
+    """Trials with ties, of which a few speakers stand on both sides."""
+    draws = np.random.default_rng(seed)
+    targets = draws.random(rows) < 0.2
+    scores = draws.normal(np.where(targets, 1.5, -1.5), 1.5, rows).round(digits)
+    return pl.DataFrame({
+        "trial": [f"t{k}" for k in range(rows)],
+        "score": scores,
+        "label": np.where(targets, "target", "nontarget"),
+        "speaker": [f"s{k}" for k in draws.integers(0, 40, rows)],
+        "other": [f"s{k}" for k in draws.integers(20, 60, rows)],
+        "noise": np.where(draws.random(rows) < 0.5, "babble", "street"),
+        "snr": draws.integers(0, 20, rows),
+        "w": draws.random(rows).round(3) + 0.5,
+    })  # fmt: skip
+
+
+@pytest.fixture
+def parts(tmp_path, monkeypatch):
+    """A file, and its rows shuffled over three files."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(partitions, "ROWS", 500)
+    monkeypatch.setattr(segments, "ROWS", 700)
+    whole = frame()
+    whole.write_parquet("whole.parquet")
+    mixed = whole.sample(fraction=1.0, shuffle=True, seed=3)
+    (tmp_path / "parts").mkdir()
+    for k, at in enumerate((0, 400, 1900)):
+        end = (400, 1900, ROWS)[k]
+        mixed[at:end].write_parquet(f"parts/{k}.parquet")
+    return tmp_path
+
+
+def rows(*words):
+    """The rows of result.json, with what names the system left out."""
+    out = f"out-{hashlib.sha256(' '.join(words).encode()).hexdigest()[:8]}"
+    assert cli.run([*words, "--replicates", "40", "-o", out]) == 0, words
+    found = json.loads(Path(out, "result.json").read_text())["rows"]
+    for row in found:
+        row["dims"].pop("system", None)
+    return found
+
+
+TYPED = ("--type", "llr", "--prior", "0.05")
+UNIT = "score=score,label=label,unit=speaker"
+MAPPED = (*TYPED, "--map", UNIT)
+ALL = ("--measure", "act_dcf,min_dcf,cllr,min_cllr,eer,auc,p_miss,p_fa,miss_at_fa:0.1,cnxe")
+
+
+@pytest.mark.parametrize("more", [
+    (), ALL, ("--subset", "noise"), ("--subset", "snr < 10"), ("--method", "percentile"),
+    ("--map", "unit=speaker+other"), ("--map", f"{UNIT},unit2=other"),
+    ("--map", f"{UNIT},weight=w"), ("--map", "stratum=noise,unit=trial"),
+    ("--threshold", "0.5"), ("--cost-miss", "10"),
+], ids=" ".join)  # fmt: skip
+def test_the_same_bytes_as_in_memory(parts, more, capsys):
+    how = (*(TYPED if "--map" in more else MAPPED), *more)
+    wanted = rows("score", "whole.parquet", *how)
+    assert rows("score", "whole.parquet", *how, "--engine", "serial") == wanted
+    assert rows("score", "parts/*.parquet", *how) == wanted
+    assert rows("score", "parts", *how, "--jobs", "1") == wanted
+
+
+@pytest.mark.parametrize("kind", ["score", "posterior"])
+def test_other_types_of_scores(parts, kind, capsys):
+    whole = pl.read_parquet("whole.parquet")
+    odds = pl.col("score").exp() / (1 + pl.col("score").exp())
+    whole.with_columns(score=odds).write_parquet("other.parquet")
+    words = ("score", "other.parquet", "--type", kind, "--map", "unit=speaker")
+    assert rows(*words, "--engine", "serial") == rows(*words)
+
+
+def test_trials_that_are_their_own_units(parts, capsys):
+    words = ("score", "whole.parquet", "--type", "llr", "--prior", "0.1")
+    assert rows(*words, "--engine", "serial") == rows(*words)
+
+
+def test_text_files(parts, capsys):
+    pl.read_parquet("whole.parquet").write_csv("whole.csv")
+    wanted = rows("score", "whole.parquet", *MAPPED)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partitions, "BYTES", 9000)
+        assert len(partitions.partitions_of(["whole.csv"])) > 5
+        assert rows("score", "whole.csv", *MAPPED, "--engine", "serial") == wanted
+    pl.read_parquet("whole.parquet").write_ndjson("whole.ndjson")
+    assert rows("score", "whole.ndjson", *MAPPED, "--engine", "serial") == wanted
+
+
+def test_comparisons(parts, capsys):
+    better = pl.read_parquet("whole.parquet").with_columns(pl.col("score") * 1.5)
+    better.sample(fraction=1.0, shuffle=True, seed=9).write_parquet("better.parquet")
+    mapped = (*TYPED, "--map", f"{UNIT},id=trial")
+    wanted = rows("compare", "a=whole.parquet", "b=better.parquet", *mapped)
+    assert rows("compare", "a=parts/*.parquet", "b=better.parquet", *mapped,
+                "--engine", "serial") == wanted  # fmt: skip
+    better[:-1].write_parquet("fewer.parquet")
+    command = ["compare", "whole.parquet", "fewer.parquet", *mapped, "--engine", "serial"]
+    assert cli.run(command) == 3
+    assert "not scored on the same trials" in capsys.readouterr().err
+
+
+def digest(folder, paths, reader, engine):
+    """Hashes of the sorted columns."""
+    Path(folder).mkdir()
+    found = partitions.partitions_of(paths)
+    segments.sort_partitions(found, reader, segments.Sets(), str(folder), engine)
+    files = sorted(Path(folder).iterdir())
+    assert [p.name for p in files if ".part" in p.name or p.name[0].isdigit()] == []
+    files = [p for p in files if p.name != segments.MANIFEST]  # it tells of each partition
+    return {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in files}
+
+
+@pytest.mark.parametrize("reader", [Read(), Narrow()], ids=["wide", "narrow"])
+def test_equal_segments_for_any_engine_order_and_kill(parts, reader):
+    paths = [f"parts/{k}.parquet" for k in range(3)]
+    wanted = digest("serial", paths, reader, mapping.Serial(1))
+    assert digest("threads", paths, reader, mapping.Serial(3)) == wanted
+    assert digest("whole", ["whole.parquet"], reader, mapping.Serial(2)) == wanted
+    assert digest("shuffled", paths[::-1], reader, mapping.Serial(2)) == wanted
+    killing = Killing(2)
+    try:
+        assert digest("killed", paths, reader, killing) == wanted
+    finally:
+        killing.close()
+
+
+def test_processes_give_the_same_results(parts, capsys):
+    words = ("score", "parts/*.parquet", *MAPPED)
+    assert rows(*words, "--engine", "processes", "--jobs", "2") == rows(*words)
+
+
+def test_segments_hold_what_the_files_hold(parts):
+    found = segments.sort_partitions(
+        partitions.partitions_of(["whole.parquet"]), Read(), segments.Sets(), ".", mapping.Serial(2)
+    )
+    whole = pl.read_parquet("whole.parquet")
+    assert (np.diff(found.scores) >= 0).all()
+    there = pl.DataFrame({
+        "score": found.scores, "code": found.codes, "w": found.numbers["w"],
+        "speaker": np.asarray(found.texts["speaker"]), "noise": np.asarray(found.texts["noise"]),
+    })  # fmt: skip
+    known = whole.select("score", (pl.col("label") == "target").cast(pl.UInt8).alias("code"), "w",
+                         "speaker", "noise")  # fmt: skip
+    assert there.sort(there.columns).equals(known.sort(known.columns))
+
+
+@pytest.mark.parametrize(("change", "more", "said"), [
+    ({"score": None}, (), "missing or NaN"),
+    ({"label": "maybe"}, (), "label maybe is neither target nor nontarget"),
+    ({"speaker": None}, (), "empty cell of unit"),
+    ({"label": "maybe"}, ("--target", "seven"), "no trial has the label 'seven'"),
+])  # fmt: skip
+def test_bad_rows_are_refused_with_their_place(parts, capsys, change, more, said):
+    name, value = next(iter(change.items()))
+    whole = pl.read_parquet("whole.parquet")
+    bad = pl.when(pl.int_range(pl.len()) == 1234).then(pl.lit(value)).otherwise(name).alias(name)
+    whole.with_columns(bad).write_parquet("bad.parquet")
+    command = ["score", "bad.parquet", *MAPPED, *more, "--engine", "serial"]
+    assert cli.run(command) == 3
+    err = capsys.readouterr().err
+    assert said in err
+    if name != "label":
+        assert "bad.parquet" in err
+        assert "row 1234" in err
+
+
+@pytest.mark.parametrize(("more", "said"), [
+    (("--missing", "worst"), "--missing worst does not go with files that are read in parts"),
+    (("--key", "whole.parquet"), "--key, which is joined in memory"),
+    (("--type", "decision"), "type decision does not go"),
+    (("--resample", "blocks"), "--resample blocks"),
+])  # fmt: skip
+def test_what_cannot_be_read_in_parts_is_refused_at_once(parts, capsys, more, said):
+    how = MAPPED[2:] if "--type" in more else MAPPED
+    assert cli.run(["score", "whole.parquet", *how, *more, "--engine", "serial"]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_rows_without_a_score_are_left_out(parts, capsys):
+    whole = pl.read_parquet("whole.parquet")
+    lost = pl.when(pl.int_range(pl.len()) % 7 == 0).then(None).otherwise("score").alias("score")
+    whole.with_columns(lost).write_parquet("lost.parquet")
+    words = ("score", "lost.parquet", *MAPPED, "--missing", "drop")
+    assert rows(*words, "--engine", "serial") == rows(*words)
+
+
+def test_one_sort_for_each_system(parts, monkeypatch, capsys):
+    """Applications, subsets' thresholds, curves and the check of reversed scores share it."""
+    sorts = []
+    sort = order.sort_trials
+    monkeypatch.setattr(order, "sort_trials", lambda *columns: sorts.append(1) or sort(*columns))
+    rows("score", "whole.parquet", *MAPPED, *ALL)
+    assert len(sorts) == 1
+
+
+def test_a_worker_that_is_always_killed_ends_the_work():
+    with mapping.engine_of("processes", 1) as engine, pytest.raises(InputError, match="killed 3"):
+        engine.map(os._exit, [(1,)])
+
+
+def test_a_pattern_of_one_file_is_that_file(parts, capsys):
+    assert rows("score", "whol*.parquet", *MAPPED) == rows("score", "whole.parquet", *MAPPED)
+
+
+def test_a_cache_is_sorted_once(parts, monkeypatch, capsys):
+    words = ("score", "parts/*.parquet", *MAPPED)
+    wanted = rows(*words)
+    assert rows(*words, "--cache", "kept") == wanted
+    (place,) = Path("kept").iterdir()
+    with monkeypatch.context() as patch:
+        patch.setattr(large, "sort_partitions", None)  # it would fail
+        assert rows(*words, "--cache", "kept", "--engine", "serial") == wanted
+    assert rows(*words, "--cache", "kept", "--subset", "noise")
+    assert len([*Path("kept").iterdir()]) == 2  # other columns
+    (place / "sorted.json").write_text("{}")
+    assert cli.run([*words, "--cache", "kept"]) == 3
+    assert "does not hold sorted data" in capsys.readouterr().err
+    Path("file").touch()
+    assert cli.run([*words, "--cache", "file"]) == 3
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_unknown_engines_are_refused():
+    with pytest.raises(UsageError, match="engine 'spark' is not known"), mapping.engine_of("spark"):
+        pass
+
+
+def test_large_files_are_counted_in_parts_unasked(parts, monkeypatch):
+    seen = []
+    monkeypatch.setattr(partitions, "LARGE", ROWS - 1)
+    monkeypatch.setattr(work, "SMALL", 0)
+    monkeypatch.setattr(large, "sort_partitions",
+                        lambda *how: seen.append(1) or segments.sort_partitions(*how))  # fmt: skip
+    made = tc.score("whole.parquet", type="llr", prior=0.1, unit="speaker", replicates=5)
+    assert seen == [1]
+    assert made.estimates[0].n_trials == ROWS
