@@ -3,28 +3,10 @@
 import numpy as np
 import polars as pl
 
-from truecost.formats.events import EventLog
+from truecost.formats.events import SCHEMA, EventLog
 
 COLUMNS = {
-    "t": pl.Float64,
-    "batch": pl.Int64,
-    "id": pl.String,
-    "event": pl.String,
-    "phase": pl.String,
-    "score": pl.Float64,
-    "decision": pl.String,
-    "label": pl.String,
-    "expert": pl.String,
-    "active_seconds": pl.Float64,
-    "cpu_seconds": pl.Float64,
-    "gpu_seconds": pl.Float64,
-    "stream": pl.String,
-    "run": pl.String,
-    "set": pl.String,
-    "count": pl.Int64,
-    "part": pl.String,
-    "timing": pl.String,
-    "asked": pl.String,
+    name: pl.String if isinstance(kind, pl.Enum) else kind for name, (kind, _) in SCHEMA.items()
 }
 
 

@@ -89,7 +89,7 @@ def test_people_answer_and_labels_come_later(
     assert len(answers) == 6 + 3 * 3
     assert not any("label" in e for e in events if e["event"] == "predict")
     assert cli.run(["annotate", "out", "--report", "--quiet"]) == 0
-    assert cli.run(["annotate", "out", "--link", "me"]) == 0
+    assert cli.run(["annotate", "out", "--link", "me"]) == 2  # nobody serves the page any more
     head, *rows = Path("labels.csv").read_text().split()
     pairs = (row.split(",") for row in rows)
     Path("labels.csv").write_text("\n".join([head, *(f"{i},{label(x)}" for i, x in pairs)]) + "\n")

@@ -257,7 +257,7 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
             from truecost.formats import Table
 
             frame = table(store, timing)
-            write_table(Table(path, frame), path, format_for(path, None), force=True)
+            write_table(Table("answers", frame), path, format_for(path, None), force=True)
     if kept.report:
         from truecost.cli.annotated import render
         from truecost.formats.publishing import publish

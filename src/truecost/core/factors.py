@@ -3,7 +3,7 @@ replicates are drawn (`truecost.core.weights` asks for them block by block).
 """
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -44,30 +44,6 @@ class Coded:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.asarray(self.labels[self.codes], dtype)
-
-
-@dataclass(frozen=True, eq=False)
-class Computed:
-    """A column that is made piece by piece when it is asked for, and never held as a whole."""
-
-    make: Callable[[slice], Array]
-    rows: int
-    dtype: npt.DTypeLike = np.float64
-
-    @property
-    def shape(self) -> tuple[int]:
-        """One entry a row."""
-        return (self.rows,)
-
-    def __len__(self) -> int:
-        return self.rows
-
-    def __getitem__(self, part: slice) -> Array:
-        return self.make(part)
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        pieces = [self.make(slice(k, k + CHUNK)) for k in range(0, self.rows, CHUNK)]
-        return np.concatenate(pieces or [np.zeros(0)]).astype(dtype or self.dtype)
 
 
 def sizes_of(codes: Array, count: int) -> npt.NDArray[np.int64]:

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.core.factors import Array, Computed
+from truecost.core.factors import Array
 from truecost.core.unit_index import (
+    Computed,
     Sides,
     Slots,
     count_entries,

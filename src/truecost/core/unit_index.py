@@ -1,14 +1,15 @@
 """Slots: where each row of a part finds its weights (see `truecost.core.evidence`)."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from truecost.core.factors import Computed, Factor, encode
+from truecost.core.factors import CHUNK as PIECE
+from truecost.core.factors import Array, Factor, encode
 from truecost.core.weights import Block, Columns, Rows
 from truecost.errors import InputError
 
@@ -32,6 +33,30 @@ def refuse_outside(codes: npt.ArrayLike, count: int, what: str) -> None:
         raise InputError(
             f"{what} run from {found.min()} to {found.max()}; they must lie in 0 to {count - 1}"
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Computed:
+    """A column that is made piece by piece when it is asked for, and never held as a whole."""
+
+    make: Callable[[slice], Array]
+    rows: int
+    dtype: npt.DTypeLike = np.float64
+
+    @property
+    def shape(self) -> tuple[int]:
+        """One entry a row."""
+        return (self.rows,)
+
+    def __len__(self) -> int:
+        return self.rows
+
+    def __getitem__(self, part: slice) -> Array:
+        return self.make(part)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        pieces = [self.make(slice(k, k + PIECE)) for k in range(0, self.rows, PIECE)]
+        return np.concatenate(pieces or [np.zeros(0)]).astype(dtype or self.dtype)
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,7 +68,7 @@ NOMINAL = measured(
     "krippendorff_alpha", alpha_nominal, ("items", "labels"), "Krippendorff's alpha", source=ALPHA
 )
 INTERVAL = measured(
-    "krippendorff_alpha", alpha_interval, ("items",), "Krippendorff's alpha (numbers)", source=ALPHA
+    "krippendorff_alpha", alpha_interval, ("items",), "Krippendorff's alpha", source=ALPHA
 )
 COHEN = measured("cohen_kappa", kappa, ("items", *SIDES), "Cohen's kappa", source=KAPPA)
 

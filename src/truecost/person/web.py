@@ -132,7 +132,7 @@ def serve(
         origins = _origins(scheme, host, port, proxy)
         site = Site(store, settings, names, secure=origins[0].startswith("https"))
         server = _server(site.application(frozenset(origins)), tls_cert, tls_key)
-        store.set_meta(port=port, origin=origins[0], state="open")
+        store.set_meta(port=port, origin=origins[0], state="open", people=[*names])
         links = {name: f"{origins[0]}/start?token={store.launch(name)}" for name in names}
         thread = _started(server, bound)
         return Page(links, f"{origins[0]}/", site, server, thread, held.pop_all())

@@ -31,8 +31,7 @@ from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
 from truecost.tasks.measures import find, find_of_any_task
 
-PLANNED = ("strategy", "budget", "estimator", "phase", "version", "policy")
-"""What rows of a plan are told by besides."""
+PLANNED = ("strategy", "budget", "estimator", "phase", "version", "policy")  # of rows of a plan
 
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
@@ -330,14 +329,9 @@ def configuration(study: Study) -> str:
     loop = msgspec.structs.replace(shown.loop, folder=None, checkpoint=None)
     ledger = msgspec.structs.replace(shown.ledger, file=None, kept=None)
     training = msgspec.structs.replace(shown.training, folder=None, workers=None, timeout=None)
-    own = {name: table for name, table in shown.own.items() if _decides(table)}
-    kept = {"interval": interval, "loop": loop, "ledger": ledger, "training": training, "own": own}
-    return msgspec.structs.replace(shown, **kept).to_toml()
-
-
-def _decides(table: object) -> bool:
-    """Whether figures depend on a table of a task."""
-    return not isinstance(table, PartialTable) or table.__decides__
+    own = {name: of for name, of in shown.own.items() if getattr(of, "__decides__", True)}
+    kept = {"interval": interval, "loop": loop, "ledger": ledger, "training": training}
+    return msgspec.structs.replace(shown, **kept, own=own).to_toml()
 
 
 def score_part(

@@ -14,12 +14,13 @@ import numpy as np
 from truecost.core.application import bayes_decisions, log_normalise, move_posteriors
 from truecost.core.costs import TOOK
 from truecost.core.evidence import Evidence, Part, Totals, totals
-from truecost.core.factors import Computed, Factor
+from truecost.core.factors import Factor
 from truecost.core.measure import Measure
 from truecost.core.ranking import Ranking
 from truecost.core.scoring import Scoring, sides_of_units
 from truecost.core.sweep import Sweep
 from truecost.core.tally import Tally
+from truecost.core.unit_index import Computed
 from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.names import POSTERIORS
