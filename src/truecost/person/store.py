@@ -107,7 +107,7 @@ class Store:
 
     def put(self, questions: Sequence[Asked], order: Order = "given") -> None:
         """Add questions behind those that are there. Of one whose key is there already the number
-        of people who shall answer follows, and nothing else.
+        of people who shall answer follows, and where its sound and image lie now; nothing else.
 
         `order`: `shuffled` mixes those of this call, the same way each time.
         """

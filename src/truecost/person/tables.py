@@ -52,8 +52,9 @@ CREATE TABLE tally(name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID
 PUT = """
 INSERT INTO question(key, kind, payload, hidden, address, media, image, span, overlap, gold, batch,
     asked, wanted, rank) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-ON CONFLICT(key) DO UPDATE SET overlap = excluded.overlap, wanted = excluded.wanted
-    WHERE overlap <> excluded.overlap AND state = 'open'"""
+ON CONFLICT(key) DO UPDATE SET media = excluded.media, image = excluded.image,
+    overlap = IIF(state = 'open', excluded.overlap, overlap),
+    wanted = IIF(state = 'open' AND overlap <> excluded.overlap, excluded.wanted, wanted)"""
 FREE = """
 SELECT qid FROM question q INDEXED BY question_open
 WHERE state = 'open' AND given < wanted AND qid <> :but
