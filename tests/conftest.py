@@ -123,22 +123,22 @@ def swept(request, monkeypatch) -> tuple[Sweep, list[Scan]]:
 
 
 @pytest.fixture(scope="session")
-def alone():
+def run_in_workers():
     """The real ways to run jobs, before any test took another one."""
     return parallel.run_parallel
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _jobs_are_done_here(alone):
+def _jobs_are_done_here(run_in_workers):
     """Jobs of which one is done at a time need no process of their own; see `here`."""
     with pytest.MonkeyPatch.context() as patched, here(patched):
         yield
 
 
 @pytest.fixture
-def workers(alone, monkeypatch):
+def workers(run_in_workers, monkeypatch):
     """Every job has a process of its own, as users have it."""
-    monkeypatch.setattr(parallel, "run_parallel", alone)
+    monkeypatch.setattr(parallel, "run_parallel", run_in_workers)
 
 
 @pytest.fixture

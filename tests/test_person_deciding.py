@@ -155,7 +155,7 @@ def test_errors_of_all_people_are_resampled_by_item(store):
 def test_the_time_of_looking_counts_once_however_often_a_run_goes_on(tmp_path):
     path = str(tmp_path / "answers.sqlite")
     batch = Batch(0, ("a", "b", "c"), np.zeros((3, 1)))
-    outputs = Outputs(np.zeros(3), ("right", "wrong", "bad"))
+    outputs = Outputs(("right", "wrong", "bad"), np.zeros(3))
     seconds = {"right": 10.0, "wrong": 4.0, "bad": 2.0}
 
     def expert():
