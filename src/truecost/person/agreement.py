@@ -68,7 +68,11 @@ NOMINAL = measured(
     "krippendorff_alpha", alpha_nominal, ("items", "labels"), "Krippendorff's alpha", source=ALPHA
 )
 INTERVAL = measured(
-    "krippendorff_alpha", alpha_interval, ("items",), "Krippendorff's alpha", source=ALPHA
+    "krippendorff_alpha_numbers",
+    alpha_interval,
+    ("items",),
+    "Krippendorff's alpha (numbers)",
+    source=ALPHA,
 )
 COHEN = measured("cohen_kappa", kappa, ("items", *SIDES), "Cohen's kappa", source=KAPPA)
 
