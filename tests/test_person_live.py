@@ -3,14 +3,18 @@
 import gzip
 import json
 import re
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from robots import Robot, write_sound
 from truecost import cli
+from truecost.errors import UsageError
 from truecost.formats.events import read_events
+from truecost.learning.live.studies import Logged
 from truecost.person.store import Store
 from truecost.person.timing import TimingTable, retimed
 from truecost.study.paths import PASSES
@@ -321,3 +325,26 @@ def test_regions_of_recordings_are_corrected(tmp_path, monkeypatch, running):
     answers = [e for e in life(tmp_path) if e["event"] == "answer"]
     assert answers
     assert all(e["part"] for e in answers)
+
+
+def test_what_people_see_is_looked_at_where_jobs_run(tmp_path, monkeypatch):
+    """Files and modules of a source lie in the folder of the loop, not where the command runs."""
+    there = tmp_path / "there"
+    there.mkdir()
+    (there / "own_extractor.py").write_text("NAME = 'own'")
+    (there / "items.txt").write_text("one")
+    monkeypatch.chdir(tmp_path)
+    seen = []
+
+    def see(seed):
+        seen.append((seed, __import__("own_extractor").NAME, Path("items.txt").read_text()))
+        raise UsageError("enough")
+
+    recipe = SimpleNamespace(person=SimpleNamespace(live=object()), folder=str(there), see=see)
+    job = SimpleNamespace(seed=7, done=lambda _: False)
+    asked = Logged._asked(SimpleNamespace(recipe=recipe, jobs=[job]), tmp_path)
+    path = [*sys.path]
+    with pytest.raises(UsageError, match="enough"), asked:
+        pass
+    assert seen == [(7, "own", "one")]
+    assert (Path.cwd(), sys.path) == (tmp_path, path)

@@ -17,8 +17,9 @@ systems, training sets or methods. What decides it must be the same. See `study/
 
 import json
 import shutil
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import isfinite
@@ -111,7 +112,8 @@ class Logged:
         if live is None or all(job.done(folder / LOGS.place) for job in self.jobs):
             yield self.recipe
             return
-        self.recipe.see(self.jobs[0].seed)  # what cannot be asked is refused before the page opens
+        with _within(self.recipe.folder):  # what cannot be asked is refused before the page opens
+            self.recipe.see(self.jobs[0].seed)
         from truecost.person.live import answering
         from truecost.person.web import Settings
 
@@ -133,6 +135,19 @@ class Logged:
             for job in jobs
         }
         return structs.replace(self.scored(self.study, seen), systems=systems)
+
+
+@contextmanager
+def _within(folder: str) -> Iterator[None]:
+    """Where jobs run: their folder is the current one, and modules are looked for there too."""
+    known = [*sys.path]
+    with chdir(folder):
+        if folder not in sys.path:
+            sys.path.append(folder)
+        try:
+            yield
+        finally:
+            sys.path[:] = known
 
 
 def check_recipe(study: Study) -> None:
