@@ -190,10 +190,10 @@ def test_bad_rows_are_refused_with_their_place(parts, capsys, change, more, said
     (("--missing", "worst"), "--missing worst does not go with files that are read in parts"),
     (("--key", "whole.parquet"), "--key, which is joined in memory"),
     (("--type", "decision"), "type decision does not go"),
-    (("--resample", "blocks"), "--resample blocks"),
+    (("--resample", "blocks"), "--resample blocks of trials (name a unit)"),
 ])  # fmt: skip
 def test_what_cannot_be_read_in_parts_is_refused_at_once(parts, capsys, more, said):
-    how = MAPPED[2:] if "--type" in more else MAPPED
+    how = MAPPED[2:] if "--type" in more else TYPED if "blocks" in more else MAPPED
     assert cli.run(["score", "whole.parquet", *how, *more, "--engine", "serial"]) == 2
     assert said in capsys.readouterr().err
 
@@ -204,6 +204,98 @@ def test_rows_without_a_score_are_left_out(parts, capsys):
     whole.with_columns(lost).write_parquet("lost.parquet")
     words = ("score", "lost.parquet", *MAPPED, "--missing", "drop")
     assert rows(*words, "--engine", "serial") == rows(*words)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_trials_that_are_their_own_units_by_id_or_by_row(parts, named, capsys):
+    """Rows are numbered after those without a score are left out, as in memory."""
+    whole = pl.read_parquet("whole.parquet").rename({"trial": "id" if named else "name"})
+    lost = pl.when(pl.int_range(pl.len()) % 7 == 3).then(None).otherwise("score").alias("score")
+    whole.with_columns(lost).write_parquet("own.parquet")
+    words = ("score", "own.parquet", *TYPED, "--missing", "drop")
+    assert rows(*words, "--engine", "serial") == rows(*words)
+
+
+def test_ids_that_are_repeated_are_refused(parts, capsys):
+    whole = pl.read_parquet("whole.parquet").rename({"trial": "id"})
+    pl.concat([whole, whole[:1]]).write_parquet("twice.parquet")
+    assert cli.run(["score", "twice.parquet", *TYPED, "--engine", "serial"]) == 3
+    assert "1 id stands more than once: t0" in capsys.readouterr().err
+
+
+def test_so_many_trials_are_no_units_by_their_ids(parts, monkeypatch, capsys):
+    monkeypatch.setattr(large, "LARGE", ROWS - 1)
+    pl.read_parquet("whole.parquet").rename({"trial": "id"}).write_parquet("own.parquet")
+    assert cli.run(["score", "own.parquet", *TYPED, "--engine", "serial"]) == 2
+    assert "name what trials share (--map unit=COLUMN)" in capsys.readouterr().err
+
+
+def test_systems_without_the_same_scores_are_not_compared(parts, capsys):
+    """As many trials are left, and not the same ones."""
+    whole = pl.read_parquet("whole.parquet")
+    for name, gone in (("a", 5), ("b", 6)):
+        score = pl.when(pl.int_range(pl.len()) == gone).then(None).otherwise("score")
+        whole.with_columns(score=score).write_parquet(f"{name}.parquet")
+    command = ["compare", "a.parquet", "b.parquet", *TYPED, "--map", f"{UNIT},id=trial",
+               "--missing", "drop", "--engine", "serial"]  # fmt: skip
+    assert cli.run(command) == 3
+    assert "not scored on the same trials" in capsys.readouterr().err
+
+
+def test_other_columns_may_differ_between_systems(parts, capsys):
+    whole = pl.read_parquet("whole.parquet")
+    whole.with_columns(snr=pl.col("snr") + 1).write_parquet("other.parquet")
+    words = ("compare", "whole.parquet", "other.parquet", *TYPED, "--map", f"{UNIT},id=trial",
+             "--subset", "snr < 10")  # fmt: skip
+    assert rows(*words, "--engine", "serial") == rows(*words)
+
+
+def test_a_column_of_several_types_in_text_files(parts, capsys):
+    """Every block of JSON lines is read by itself: whole numbers in one, others in the next."""
+    whole = pl.read_parquet("whole.parquet").with_columns(snr=pl.col("snr").cast(pl.Float64))
+    lines = [json.loads(line) for line in whole.write_ndjson().splitlines()]
+    for line in lines[:1500]:
+        line["snr"] = int(line["snr"])
+    Path("mixed.ndjson").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    words = ("score", "mixed.ndjson", *MAPPED, "--subset", "snr < 10")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partitions, "BYTES", 20_000)
+        assert rows(*words, "--engine", "serial") == rows(*words)
+        lines[-1]["snr"] = "loud"
+        Path("mixed.ndjson").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        assert cli.run(["score", "mixed.ndjson", *words[2:], "--engine", "serial"]) == 3
+
+
+def test_moving_blocks_of_units(parts, capsys):
+    words = ("score", "whole.parquet", *MAPPED, "--resample", "blocks", "--block-length", "4")
+    assert rows(*words, "--engine", "serial") == rows(*words)
+
+
+@pytest.mark.parametrize("fault", ["damaged", "no column", "gone"])
+def test_a_part_that_cannot_be_read_is_never_left_out(parts, capsys, fault):
+    part = Path("parts/1.parquet")
+    if fault == "damaged":
+        part.write_bytes(part.read_bytes()[:-100] + b"x" * 100)
+    elif fault == "no column":
+        pl.read_parquet(part).drop("speaker").write_parquet(part)
+    else:
+        part.unlink()
+        part.symlink_to("nowhere")
+    code = cli.run(["score", "parts/*.parquet", *MAPPED])
+    err = capsys.readouterr().err
+    assert code == (2 if fault == "no column" else 3)
+    assert "parts/1.parquet" in err
+    assert fault != "no column" or "there is no column 'speaker'" in err
+
+
+def test_a_full_disk_is_said_with_what_to_do(parts, monkeypatch, capsys):
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(segments, "_publish", full)
+    assert cli.run(["score", "parts/*.parquet", *MAPPED, "--cache", "kept"]) == 3
+    assert "cannot be written there (No space left on device): make room" in capsys.readouterr().err
+    assert [*Path("kept").iterdir()] == []
 
 
 def test_one_sort_for_each_system(parts, monkeypatch, capsys):

@@ -12,56 +12,18 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_compl
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from truecost.errors import InputError, UsageError, counted, need
 
 R = TypeVar("R")
 Done = Callable[[int, int], None]  # jobs that are done, and all of them
-NAMES = ("serial", "processes", "ray")
 TRIES = 3  # times that workers may be killed before the work is given up
 OBJECTS = 200_000_000  # bytes of Ray's store: jobs are small, what they make lies in files
 
 
-class Engine(Protocol):
-    """Runs jobs."""
-
-    def map(
-        self,
-        function: Callable[..., R],
-        jobs: Sequence[tuple[Any, ...]],
-        done: Done | None = None,
-    ) -> list[R]:
-        """What the function gives for each job, in the order of the jobs."""
-
-
-@dataclass
-class Serial:
-    """Threads of this process."""
-
-    jobs: int
-
-    def map(
-        self,
-        function: Callable[..., R],
-        jobs: Sequence[tuple[Any, ...]],
-        done: Done | None = None,
-    ) -> list[R]:
-        """What the function gives for each job, in the order of the jobs."""
-        with ThreadPoolExecutor(self.jobs) as pool:
-            try:
-                return _gathered([pool.submit(function, *job) for job in jobs], done)
-            except BaseException:
-                pool.shutdown(cancel_futures=True)
-                raise
-
-
-@dataclass
-class Processes:
-    """Processes of this machine; a killed one is replaced, and what it did is done again."""
-
-    jobs: int
-    _pool: ProcessPoolExecutor | None = field(default=None, init=False, repr=False)
+class Engine:
+    """Runs jobs; a subclass says where (`_completed`)."""
 
     def map(
         self,
@@ -71,29 +33,72 @@ class Processes:
     ) -> list[R]:
         """What the function gives for each job, in the order of the jobs."""
         found: dict[int, R] = {}
-        for _ in range(TRIES):
-            left = [k for k in range(len(jobs)) if k not in found]
+        for place, result in self._completed(function, jobs):
+            found[place] = result
+            if done is not None:
+                done(len(found), len(jobs))
+        return [found[k] for k in range(len(jobs))]
+
+    def _completed(
+        self, function: Callable[..., R], jobs: Sequence[tuple[Any, ...]]
+    ) -> Iterator[tuple[int, R]]:
+        """Place and result of each job, as they are done."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Let go of the workers."""
+
+
+@dataclass
+class Serial(Engine):
+    """Threads of this process."""
+
+    jobs: int
+
+    def _completed(
+        self, function: Callable[..., R], jobs: Sequence[tuple[Any, ...]]
+    ) -> Iterator[tuple[int, R]]:
+        with ThreadPoolExecutor(self.jobs) as pool:
             try:
-                sent = {self._started().submit(function, *jobs[k]): k for k in left}
+                sent = {pool.submit(function, *job): k for k, job in enumerate(jobs)}
+                yield from ((sent[one], one.result()) for one in as_completed(sent))
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise
+
+
+@dataclass
+class Processes(Engine):
+    """Processes of this machine; a killed one is replaced, and what it did is done again."""
+
+    jobs: int
+    _pool: ProcessPoolExecutor | None = field(default=None, init=False, repr=False)
+
+    def _completed(
+        self, function: Callable[..., R], jobs: Sequence[tuple[Any, ...]]
+    ) -> Iterator[tuple[int, R]]:
+        left = dict(enumerate(jobs))
+        for _ in range(TRIES):
+            try:
+                sent = {self._started().submit(function, *job): k for k, job in left.items()}
                 for future in as_completed(sent):
-                    found[sent[future]] = future.result()
-                    if done is not None:
-                        done(len(found), len(jobs))
-                return [found[k] for k in range(len(jobs))]
+                    result = future.result()
+                    del left[sent[future]]
+                    yield sent[future], result
+                return
             except BrokenProcessPool:
                 self.close()
             except BaseException:
                 self.close()
                 raise
         raise InputError(
-            f"workers were killed {TRIES} times with {counted(len(jobs) - len(found), 'job')} "
-            f"left: is there too little memory? Give fewer workers (--jobs)"
+            f"workers were killed {TRIES} times with {counted(len(left), 'job')} left: is there "
+            f"too little memory? Give fewer workers (--jobs)"
         )
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            spawn = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(self.jobs, spawn)
+            self._pool = ProcessPoolExecutor(self.jobs, multiprocessing.get_context("spawn"))
         return self._pool
 
     def close(self) -> None:
@@ -104,10 +109,10 @@ class Processes:
 
 
 @dataclass
-class Ray:
+class Ray(Engine):
     """The workers of Ray, of this machine or of a cluster that is named by `RAY_ADDRESS`."""
 
-    jobs: int | None
+    jobs: int
 
     def __post_init__(self) -> None:
         self._ray: Any = need("ray", "ray")
@@ -115,36 +120,30 @@ class Ray:
         if self._ray.is_initialized():
             return
         where = os.environ.get("RAY_ADDRESS")
-        own = {} if where else {"num_cpus": self.jobs, "object_store_memory": OBJECTS}
-        self._ray.init(
-            address=where,
-            include_dashboard=None if where else False,
-            log_to_driver=False,
-            logging_level="ERROR",
-            **own,
-        )
+        own = {"num_cpus": self.jobs, "object_store_memory": OBJECTS, "include_dashboard": False}
+        quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+        self._ray.init(address=where, **quiet, **({} if where else own))
 
-    def map(
-        self,
-        function: Callable[..., R],
-        jobs: Sequence[tuple[Any, ...]],
-        done: Done | None = None,
-    ) -> list[R]:
-        """What the function gives for each job, in the order of the jobs."""
+    def _completed(
+        self, function: Callable[..., R], jobs: Sequence[tuple[Any, ...]]
+    ) -> Iterator[tuple[int, R]]:
         remote = self._ray.remote(max_retries=TRIES)(function)
         sent = {remote.remote(*job): k for k, job in enumerate(jobs)}
-        left, found = [*sent], dict[int, R]()
+        left = [*sent]
         while left:
             ready, left = self._ray.wait(left)
-            for one in ready:
-                found[sent[one]] = self._ray.get(one)
-            if done is not None:
-                done(len(found), len(jobs))
-        return [found[k] for k in range(len(jobs))]
+            yield from ((sent[one], self._ray.get(one)) for one in ready)
 
     def close(self) -> None:
         """Let go of the workers."""
         self._ray.shutdown()
+
+
+ENGINES: dict[str, type[Serial | Processes | Ray]] = {
+    "serial": Serial,
+    "processes": Processes,
+    "ray": Ray,
+}
 
 
 @contextmanager
@@ -153,23 +152,10 @@ def engine_of(name: str | None, jobs: int | None = None) -> Iterator[Engine]:
 
     UsageError when there is none of that name, or Ray is missing.
     """
-    if name not in (None, *NAMES):
-        raise UsageError(f"engine {name!r} is not known: choose one of {', '.join(NAMES)}")
-    workers = jobs or os.cpu_count() or 1
-    if name in (None, "serial"):
-        yield Serial(workers)
-        return
-    engine = Processes(workers) if name == "processes" else Ray(jobs)
+    if name not in (None, *ENGINES):
+        raise UsageError(f"engine {name!r} is not known: choose one of {', '.join(ENGINES)}")
+    engine = ENGINES[name or "serial"](jobs or os.cpu_count() or 1)
     try:
         yield engine
     finally:
         engine.close()
-
-
-def _gathered(futures: Sequence[Any], done: Done | None) -> list[Any]:
-    """The results of futures in their order."""
-    for number, future in enumerate(as_completed(futures), 1):
-        future.result()  # the first fault ends the rest
-        if done is not None:
-            done(number, len(futures))
-    return [future.result() for future in futures]

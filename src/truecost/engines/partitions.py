@@ -15,6 +15,7 @@ import polars as pl
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats.reading import table_of_bytes
 from truecost.formats.table import Table
+from truecost.formats.tables import FAULTS
 
 LARGE = 20_000_000  # rows from which files are read in parts without being asked
 ROWS = 1 << 20  # of a partition of Parquet
@@ -47,9 +48,12 @@ class Partition:
         """Its rows; of Parquet these columns alone."""
         if self.is_parquet:
             return self._rows(columns)
-        with Path(self.path).open("rb") as file:
-            file.seek(self.start)
-            data = file.read(self.stop - self.start)
+        try:
+            with Path(self.path).open("rb") as file:
+                file.seek(self.start)
+                data = file.read(self.stop - self.start)
+        except OSError as error:
+            raise unreadable(self.path, error) from error
         if self.head and data.count(b'"') % 2:
             raise InputError(
                 f"{self.path}, line {self.line}: a text in quotes goes on in the next line, so "
@@ -63,13 +67,18 @@ class Partition:
 
     def _rows(self, columns: Sequence[str] | None) -> Table:
         """Rows of a Parquet file, numbered as in the whole file."""
-        frame = pl.scan_parquet(self.path)
+        rows = self.stop - self.start
         try:
-            chosen = frame if columns is None else frame.select(columns)
-            found = chosen.slice(self.start, self.stop - self.start).collect()
-        except (pl.exceptions.PolarsError, OSError) as error:
-            raise InputError(f"{self.path}: cannot be read as parquet: {error}") from error
-        return Table(self.path, found, first_line=self.start, noun="row", format="parquet")
+            frame = pl.scan_parquet(self.path).slice(self.start, rows)
+            named = set(frame.collect_schema())
+            chosen = [name for name in columns or () if name in named]
+            found = (frame.select(chosen) if columns else frame).collect()
+        except FAULTS as error:
+            raise unreadable(self.path, error) from error
+        table = Table(self.path, found, first_line=self.start, noun="row", format="parquet")
+        for name in columns or ():
+            table.require(name, name)
+        return table
 
 
 def is_parquet(path: str) -> bool:
@@ -81,17 +90,25 @@ def is_parquet(path: str) -> bool:
         return False
 
 
+def unreadable(path: str, error: BaseException) -> InputError:
+    """What to say of a file that cannot be read."""
+    return InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})")
+
+
 def size_of(paths: Sequence[str]) -> int:
     """About how many rows files hold: counted of Parquet, guessed by the lines of others."""
-    return sum(_rows_of(path) if is_parquet(path) else _lines_of(path) for path in paths)
+    try:
+        return sum(_rows_of(path) if is_parquet(path) else _lines_of(path) for path in paths)
+    except InputError:
+        return 0  # reading says what is wrong
 
 
 def _rows_of(path: str) -> int:
     try:
         found: int = pl.scan_parquet(path).select(pl.len()).collect().item()
         return found
-    except (pl.exceptions.PolarsError, OSError):
-        return 0  # reading says what is wrong
+    except FAULTS as error:
+        raise unreadable(path, error) from error
 
 
 def _lines_of(path: str) -> int:
@@ -149,4 +166,4 @@ def _stretches(path: str, stated: str | None) -> Iterator[Partition]:
                 yield Partition(path, start, start + len(data), line, head, stated)
                 start, line = start + len(data), line + data.count(b"\n")
     except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+        raise unreadable(path, error) from error

@@ -25,7 +25,7 @@ import numpy.typing as npt
 from truecost.core.factors import Coded
 from truecost.engines.mapping import Done, Engine
 from truecost.engines.partitions import Partition
-from truecost.errors import InputError
+from truecost.errors import InputError, first_five
 
 Array = npt.NDArray[Any]
 ROWS = 1 << 21  # of a range, about
@@ -93,15 +93,20 @@ class Sets:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What is known of a counted partition: where its ranges begin in its files, its labels."""
+    """What is known of a counted partition: where its ranges begin in its files, the types of its
+    columns, its labels.
+    """
 
     name: str
     starts: npt.NDArray[np.int64]
-    rows: int
+    kinds: Mapping[str, str]
     labels: Mapping[str, Array]
-    narrow: bool
-    numbers: tuple[str, ...]
     facts: Any
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return int(self.starts[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,14 +132,13 @@ class Layout:
         """The file of a column."""
         return str(Path(self.folder) / f"sorted.{name}")
 
-    def column(self, name: str, mode: Any, start: int = 0, stop: int | None = None) -> Array:
-        """Rows of a column as a memory map; an empty array where there are none."""
-        count = (self.rows if stop is None else stop) - start
-        kind = np.dtype(self.kinds[name])
-        if count == 0:
-            return np.zeros(0, kind)
-        found = np.memmap(self.place(name), kind, mode, start * kind.itemsize, (count,))
-        return np.asarray(found)
+    def column(self, name: str) -> Array:
+        """A column as a memory map, copied on write: a read-only one would make kernels compile
+        anew. An empty array where there are no rows.
+        """
+        if self.rows == 0:
+            return np.zeros(0, self.kinds[name])
+        return np.asarray(np.memmap(self.place(name), self.kinds[name], "c", shape=(self.rows,)))
 
 
 def sort_partitions(
@@ -157,9 +161,13 @@ def sort_partitions(
         Told how many jobs are done, and how many there are.
     """
     edges = _edges(partitions, read)
-    steps = _Steps(done, len(partitions) + len(edges) + 1)
+
+    def told(before: int) -> Done | None:
+        total = len(partitions) + len(edges) + 1
+        return None if done is None else lambda number, _: done(before + number, total)
+
     counted = [(one, read, edges, folder, f"{k:06}") for k, one in enumerate(partitions)]
-    parts = engine.map(count, counted, steps.first)
+    parts = engine.map(count, counted, told(0))
     labels, tables = merged_labels(parts, sets)
     layout, starts = _layout(parts, folder, sets)
     for name, kind in layout.kinds.items():
@@ -168,15 +176,15 @@ def sort_partitions(
     units = len(labels.get(sets.of(_unit(layout)), ()))
     small = [replace(part, labels={}, facts=None) for part in parts]
     jobs = [(k, small, tables, layout, int(at), units) for k, at in enumerate(starts)]
-    engine.map(sort_range, jobs, steps.second)
+    engine.map(sort_range, jobs, told(len(partitions)))
     for part in parts:
-        for place in Path(folder).glob(f"{part.name}.*"):
-            place.unlink()
-    told = {"rows": layout.rows, "kinds": dict(layout.kinds), "facts": [p.facts for p in parts],
+        for run in Path(folder).glob(f"{part.name}.*"):
+            run.unlink()
+    manifest = {"rows": layout.rows, "kinds": dict(layout.kinds), "facts": [p.facts for p in parts],
             "labels": {name: of.tolist() for name, of in labels.items()}}  # fmt: skip
-    manifest = Path(folder) / MANIFEST
-    manifest.with_suffix(".part").write_bytes(msgspec.json.encode(told))
-    manifest.with_suffix(".part").replace(manifest)
+    place = Path(folder) / MANIFEST
+    place.with_suffix(".part").write_bytes(msgspec.json.encode(manifest))
+    place.with_suffix(".part").replace(place)
     return open_sorted(folder, sets)
 
 
@@ -192,24 +200,6 @@ def open_sorted(folder: str, sets: Sets) -> Sorted:
         raise InputError(
             f"{folder}: does not hold sorted data as truecost wrote it ({error}): delete the folder"
         ) from error
-
-
-class _Steps:
-    """Progress of two phases as one."""
-
-    def __init__(self, done: Done | None, total: int) -> None:
-        self.done, self.total, self.before = done, total, 0
-
-    def first(self, number: int, of: int) -> None:
-        """Partitions that are counted."""
-        self.before = of
-        if self.done is not None:
-            self.done(number, self.total)
-
-    def second(self, number: int, _: int) -> None:
-        """Ranges that are sorted."""
-        if self.done is not None:
-            self.done(self.before + number, self.total)
 
 
 def _edges(partitions: Sequence[Partition], read: Reader) -> Array:
@@ -230,9 +220,8 @@ def count(partition: Partition, read: Reader, edges: Array, folder: str, name: s
     """A partition as files of its columns, whose rows stand range by range."""
     held = read(partition)
     with np.errstate(over="ignore"):
-        scores = held.scores.astype(np.float32) + np.float32(0)  # + 0: no two kinds of zero
-    narrow = bool(np.array_equal(scores, held.scores))
-    kept = scores if narrow else held.scores + 0.0
+        narrow = held.scores.astype(np.float32) + np.float32(0)  # + 0: no two kinds of zero
+    kept = narrow if np.array_equal(narrow, held.scores) else held.scores + 0.0
     ranges = np.searchsorted(edges, held.scores, side="right").astype(np.uint16)
     order = np.argsort(ranges, kind="stable")
     columns: dict[str, Array] = {"scores": kept, "codes": held.codes.astype(np.uint8)}
@@ -243,8 +232,8 @@ def count(partition: Partition, read: Reader, edges: Array, folder: str, name: s
     counts = np.bincount(ranges, minlength=len(edges) + 1)
     starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     labels = {key: one.labels for key, one in held.texts.items()}
-    numbers = tuple(f"{key}:{column.dtype.str}" for key, column in held.numbers.items())
-    return Part(name, starts, len(kept), labels, narrow, numbers, held.facts)
+    kinds = {key: column.dtype.str for key, column in columns.items()}
+    return Part(name, starts, kinds, labels, held.facts)
 
 
 def _safe(key: str) -> str:
@@ -288,7 +277,11 @@ def _sorted(labels: Collection[str], *, numbers: bool) -> Array:
 
 def _is_whole(label: str) -> bool:
     """Whether a label is a whole number, written as numbers are."""
-    return label.removeprefix("-").isdecimal() and str(int(label)) == label
+    return (
+        label.removeprefix("-").isdecimal()
+        and str(int(label)) == label
+        and -(2**63) <= int(label) < 2**63
+    )
 
 
 def _layout(parts: Sequence[Part], folder: str, sets: Sets) -> tuple[Layout, npt.NDArray[np.int64]]:
@@ -296,10 +289,16 @@ def _layout(parts: Sequence[Part], folder: str, sets: Sets) -> tuple[Layout, npt
     begins.
     """
     sizes = np.sum([np.diff(part.starts) for part in parts], axis=0)
-    kinds = {"scores": "<f4" if all(part.narrow for part in parts) else "<f8", "codes": "|u1"}
-    kinds |= {f"text {column}": "<i4" for column in parts[0].labels}
-    kinds |= {f"number {one.rpartition(':')[0]}": one.rpartition(":")[2]
-              for one in parts[0].numbers}  # fmt: skip
+    for part in parts:
+        if other := parts[0].kinds.keys() ^ part.kinds.keys():
+            names = first_five(sorted({name.partition(" ")[2] for name in other}))
+            raise InputError(
+                f"column {names} holds numbers in one part of the files and texts in another: "
+                f"write it with one type"
+            )
+    kinds = {
+        name: np.result_type(*{part.kinds[name] for part in parts}).str for name in parts[0].kinds
+    }
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(np.int64)
     units = [name for name in kinds if name.partition(" ")[2] in sets.units]
     ordered = dict.fromkeys(("scores", "codes", *units, *kinds))
@@ -333,10 +332,9 @@ def sort_range(
         order = np.lexsort([*reversed([*columns.values()])])
         columns = {name: column[order] for name, column in columns.items()}
     for name, column in columns.items():
-        place = np.memmap(layout.place(name), column.dtype, "r+",
-                          start * column.dtype.itemsize, (rows,))  # fmt: skip
-        place[:] = column
-        place.flush()
+        with Path(layout.place(name)).open("r+b") as file:  # a map would die on a full disk
+            file.seek(start * column.dtype.itemsize)
+            column.tofile(file)
     return rows
 
 
@@ -367,7 +365,7 @@ def _of_range(
     found, before = [], 0
     for part, table in zip(parts, tables, strict=True):
         first, last = int(part.starts[k]), int(part.starts[k + 1])
-        own = np.dtype("<f4") if name == "scores" and part.narrow else kind
+        own = np.dtype(part.kinds[name])
         place = Path(layout.folder) / f"{part.name}.{_safe(name)}"
         column: Array = np.fromfile(place, own, last - first, offset=first * own.itemsize)
         if name.startswith("text "):
@@ -382,8 +380,8 @@ def _of_range(
 def _opened(
     layout: Layout, labels: Mapping[str, Array], sets: Sets, facts: Sequence[Any]
 ) -> Sorted:
-    """The sorted columns, copied on write: a read-only map would make kernels compile anew."""
-    maps = {name: layout.column(name, "c") for name in layout.kinds}
+    """The sorted columns."""
+    maps = {name: layout.column(name) for name in layout.kinds}
     texts = {
         column: Coded(labels[sets.of(column)], maps[f"text {column}"])
         for name in layout.kinds

@@ -6,7 +6,6 @@ read: UsageError.
 """
 
 import hashlib
-import re
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ import polars as pl
 
 from truecost.core.factors import Coded, coded_texts
 from truecost.engines.mapping import engine_of
-from truecost.engines.partitions import LARGE, Partition, partitions_of
+from truecost.engines.partitions import LARGE, Partition, partitions_of, size_of
 from truecost.engines.segments import ROW, Held, Sets, Sorted, open_sorted, sort_partitions
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
@@ -35,8 +34,7 @@ from truecost.tasks.trials.loading import SAME, signature_of
 from truecost.tasks.trials.records import Floats, Trials
 
 KINDS = ("llr", "score", "posterior", "log-posterior")  # types of one score a trial
-SIDES = "units of "  # before the name of the set of labels of units
-WORD = re.compile(r"\w+")
+TRIAL = "trial"  # the factor of trials that are their own units
 
 
 @dataclass(frozen=True)
@@ -47,30 +45,41 @@ class Wanted:
     ----------
     units : tuple of (str, tuple of str)
         Names of factors with the columns of their sides.
-    stratum, weight, id : str, optional
+    own : bool
+        Whether the unit of a trial is its id.
+    stratum, weight : str, optional
+    id : str, optional
+        Column that tells trials apart, where systems are compared.
     further : tuple of str
         Columns that subsets are told by.
     """
 
     units: tuple[tuple[str, tuple[str, ...]], ...]
+    own: bool
     stratum: str | None
     weight: str | None
     id: str | None
     further: tuple[str, ...]
 
+    @property
+    def sides(self) -> dict[str, str]:
+        """The column of each side of each factor, by the name that it has when sorted."""
+        return {f"{name} {k}": side for name, sides in self.units for k, side in enumerate(sides)}
+
+    @property
+    def sets(self) -> Sets:
+        """The labels that sides have in common, and what ties are ordered by. Ids are texts."""
+        shared = {f"{name} {k}": name for name, sides in self.units for k in range(len(sides))}
+        first = ("stratum",) * (self.stratum is not None)
+        numbers = frozenset() if self.own else frozenset(shared.values())
+        return Sets(shared, numbers, (*first, *(shared or [ROW])))
+
     def columns(self, options: Options, table: Table) -> list[str]:
         """The columns that are read."""
         score, label = options.column("score", table), options.column("label", table)
-        named = [
-            *(score or "").split("+"),
-            label,
-            self.stratum,
-            self.weight,
-            self.id,
-            *self.further,
-        ]
-        named += [column for _, sides in self.units for column in sides]
-        return [*dict.fromkeys(name for name in named if name)]
+        named = [*(score or "").split("+"), label, self.stratum, self.weight, self.id]
+        named += self.sides.values()
+        return [*dict.fromkeys(name for name in (*named, *self.further) if name)]
 
 
 @dataclass(frozen=True)
@@ -97,7 +106,7 @@ class PartReader:
         codes, labels = self._classes(table, truth.truth_of(table, self.options)[1])
         if self.options.kind in POSTERIORS:
             scores = truth.log_odds(scores, columns, self.options)
-        held = Held(scores, codes, self._texts(table), self._numbers(table), None)
+        held = Held(scores, codes, self._texts(table), self._numbers(table))
         return self._with_scores(table, held, labels)
 
     def _classes(self, table: Table, column: str) -> tuple[np.ndarray[Any, Any], dict[str, int]]:
@@ -118,9 +127,8 @@ class PartReader:
         found = {}
         if self.wanted.stratum is not None:
             found["stratum"] = _coded(table, self.wanted.stratum, "stratum")
-        for name, sides in self.wanted.units:
-            for k, column in enumerate(sides):
-                found[f"{name} {k}"] = _coded(table, column, "unit")
+        for name, column in self.wanted.sides.items():
+            found[name] = _coded(table, column, "id" if self.wanted.own else "unit")
         for column in self.wanted.further:
             if not table.frame[column].dtype.is_numeric():
                 found[f"column {column}"] = _coded(table, column, "subset")
@@ -133,24 +141,11 @@ class PartReader:
             weights = read.weights_of(table, {"weight": self.wanted.weight}, None)
             assert weights is not None
             found["weight"] = weights
-        if not self.wanted.units:
-            found[ROW] = np.arange(len(table), dtype=np.int64)
         for column in self.wanted.further:
             if table.frame[column].dtype.is_numeric():
+                filled(table, column, "subset")  # refuses empty cells
                 found[f"column {column}"] = table.frame[column].to_numpy()
         return found
-
-    def _hashes(self, table: Table, held: Held) -> tuple[int, int] | None:
-        """Sums of hashes of what each trial is, beside its score: the same in any order."""
-        if self.wanted.id is None:
-            return None
-        columns = {"id": filled(table, self.wanted.id, "id"), "class": held.codes}
-        columns |= {name: np.asarray(one) for name, one in held.texts.items()}
-        columns |= {name: one for name, one in held.numbers.items() if name != ROW}
-        frame = pl.DataFrame(columns)
-        refuse_repeated(table.source, frame["id"])
-        sums = [int(frame.hash_rows(seed).to_numpy().sum(dtype=np.uint64)) for seed in (0, 1)]
-        return sums[0], sums[1]
 
     def _with_scores(self, table: Table, held: Held, labels: dict[str, int]) -> Held:
         """Rows that have a score; what to do with others is said by the options."""
@@ -162,16 +157,29 @@ class PartReader:
                 f"{table.source}: {counted(lost, 'score', 'are')} missing or NaN: "
                 f"{first_five(names)}; score them, or say --missing drop"
             )
-        facts = (labels, lost, len(held.scores), self._hashes(table, held))
-        if not lost:
-            return replace(held, facts=facts)
-        return Held(
-            held.scores[~absent],
-            held.codes[~absent],
-            {name: column[~absent] for name, column in held.texts.items()},
-            {name: column[~absent] for name, column in held.numbers.items()},
-            facts,
+        there = ~absent if lost else slice(None)
+        numbers = {name: column[there] for name, column in held.numbers.items()}
+        kept = Held(
+            held.scores[there],
+            held.codes[there],
+            {name: column[there] for name, column in held.texts.items()},
+            numbers if self.wanted.units else numbers | {ROW: np.arange(len(absent) - lost)},
         )
+        return replace(kept, facts=(labels, lost, len(absent), self._hashes(table, kept, there)))
+
+    def _hashes(self, table: Table, held: Held, there: Any) -> tuple[int, int] | None:
+        """Sums of hashes of what each trial is, beside its score: the same in any order."""
+        if self.wanted.id is None:
+            return None
+        ids = filled(table, self.wanted.id, "id").to_numpy()[there]
+        refuse_repeated(table.source, pl.Series(ids))
+        columns = {"id": ids, "class": held.codes}
+        units = self.wanted.sets.units
+        columns |= {name: np.asarray(of) for name, of in held.texts.items() if name in units}
+        columns |= {name: held.numbers[name] for name in ("weight",) if name in held.numbers}
+        frame = pl.DataFrame(columns)
+        sums = [int(frame.hash_rows(seed).to_numpy().sum(dtype=np.uint64)) for seed in (0, 1)]
+        return sums[0], sums[1]
 
 
 def _coded(table: Table, column: str, meaning: str) -> Coded:
@@ -194,18 +202,24 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
 
     partitions = partitions_of(paths, source.data.input_format)
     first = partitions[0].table()
+    if source.data.input_format is None and not partitions[0].is_parquet:  # all as the first
+        partitions = [replace(one, format=one.format or first.format) for one in partitions]
+    if first.layout:
+        reader.readings.append(f"{first.source}: read as {first.layout}")
     options = options_of(source.data, first)
     _refuse(source, study, options, first)
     wanted = _wanted(options, study, first)
+    if wanted.own and size_of(paths) > LARGE:
+        raise UsageError(
+            f"{source.file}: each of more than {LARGE:,} trials is its own unit, by its id: name "
+            f"what trials share (--map unit=COLUMN)"
+        )
     names = wanted.columns(options, first)
     for name in names:
         first.require(name, "score")
     for path in paths:
         reader.note(path, source.name, source.collection)
-    shared = {f"{name} {k}": f"{SIDES}{name}"
-              for name, sides in wanted.units for k in range(len(sides))}  # fmt: skip
-    units = (*(["stratum"] if wanted.stratum else []), *(shared or [ROW]))
-    sets = Sets(shared, frozenset(shared.values()), units)
+    sets = wanted.sets
     rows = PartReader(options, wanted, str(options.column("score", first)), tuple(names))
     digests = [reader.digest(path) for path in paths]
 
@@ -213,7 +227,13 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
         table = study.table(EngineTable)
         with engine_of(table.engine, study.interval.jobs) as engine:
             told = reader.told(f"reading {source.name}")
-            return sort_partitions(partitions, rows, sets, folder, engine, told)
+            try:
+                return sort_partitions(partitions, rows, sets, folder, engine, told)
+            except OSError as error:
+                raise InputError(
+                    f"{folder}: sorted data cannot be written there ({error.strerror}): make room, "
+                    f"or choose another folder (--cache FOLDER, or TMPDIR)"
+                ) from error
 
     cache = study.table(EngineTable).cache
     if cache is None:
@@ -255,7 +275,8 @@ def _refuse(source: Source, study: Study, options: Options, table: Table) -> Non
         "--key, which is joined in memory (put the labels into the file)": data.key is not None,
         "--metadata, which is joined in memory (put its columns into the file)": data.metadata,
         "--missing worst": options.missing == "worst",
-        "--resample blocks without a stratum": study.interval.resample == "blocks",
+        "--resample blocks of trials (name a unit)": study.interval.resample == "blocks"
+        and options.column("unit", table) is None,
     }
     if lost := [text for text, holds in why.items() if holds]:
         raise UsageError(
@@ -271,10 +292,13 @@ def _wanted(options: Options, study: Study, table: Table) -> Wanted:
         for mapped in (options.column(key, table) for key in ("unit", "unit2"))
         if mapped is not None
     )
-    said = {word for text in study.subsets.values() for word in WORD.findall(text)}
-    further = tuple(name for name in table.frame.columns if name in said)
-    stratum, weight, name = (options.columns.get(key) for key in ("stratum", "weight", "id"))
-    return Wanted(units, stratum, weight, name, further)
+    name = options.column("id", table)
+    own = not units and name is not None
+    units = ((TRIAL, (str(name),)),) if own else units
+    said = " ".join(study.subsets.values())
+    further = tuple(column for column in table.frame.columns if column in said)
+    stratum, weight = (options.columns.get(key) for key in ("stratum", "weight"))
+    return Wanted(units, own, stratum, weight, name if len(study.systems) > 1 else None, further)
 
 
 def _trials(found: Sorted, name: str, options: Options, wanted: Wanted) -> Trials:
@@ -292,6 +316,10 @@ def _trials(found: Sorted, name: str, options: Options, wanted: Wanted) -> Trial
         factor: tuple(found.texts[f"{factor} {k}"] for k in range(len(sides)))
         for factor, sides in wanted.units
     }
+    ids = found.numbers.get(ROW)
+    if wanted.own:
+        ids = np.asarray(units.pop(TRIAL)[0])
+        refuse_repeated(name, pl.Series(ids))
     trials = Trials(
         name=name,
         kind=options.kind,
@@ -300,7 +328,7 @@ def _trials(found: Sorted, name: str, options: Options, wanted: Wanted) -> Trial
         classes=truth.BINARY,
         detection=True,
         units=units,
-        ids=found.numbers.get(ROW),
+        ids=ids,
         strata=found.texts.get("stratum"),
         weights=found.numbers.get("weight"),
         frame=_frame(found, wanted),
