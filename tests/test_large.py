@@ -288,6 +288,14 @@ def test_a_part_that_cannot_be_read_is_never_left_out(parts, capsys, fault):
     assert fault != "no column" or "there is no column 'speaker'" in err
 
 
+def test_in_python_a_pattern_is_one_system_too(parts):
+    how = {"type": "llr", "prior": 0.05, "unit": "speaker", "replicates": 20}
+    many, one = tc.score("parts/*.parquet", **how), tc.score("whole.parquet", **how)
+    assert {row.dims["system"] for row in many.estimates} == {"parts"}
+    assert [row.value for row in many.estimates] == [row.value for row in one.estimates]
+    assert [row.lower for row in many.estimates] == [row.lower for row in one.estimates]
+
+
 def test_a_full_disk_is_said_with_what_to_do(parts, monkeypatch, capsys):
     def full(*_):
         raise OSError(28, "No space left on device")

@@ -201,7 +201,8 @@ def asked_of(
         else:
             rest[option] = value
     held = Held("id" if "id" in face.formats.columns else "", columns.map.get("id", ""))
-    systems = _systems(data, columns, held, folders=face.folders)
+    how = {"folders": face.folders, "in_parts": verb in face.in_parts}
+    systems = _systems(data, columns, held, how)
     given = {option: value_of(option, value, held) for option, value in rest.items()}
     if columns.map:
         option = next(one for one in known if one.key == "map")
@@ -236,15 +237,15 @@ def _unknown(verb: str, face: Face, key: str, names: set[str]) -> str:
     return f"{said}; truecost list options {face.name} has all of them"
 
 
-def _systems(data: Any, columns: _Columns, held: Held, *, folders: bool) -> dict[str, str]:
-    """The files of the systems by their names; those in memory are held."""
+def _systems(data: Any, columns: _Columns, held: Held, how: Mapping[str, bool]) -> dict[str, str]:
+    """The files of the systems by their names, told `how`; those in memory are held."""
     from truecost.study.paths import name_systems
 
     if isinstance(data, Mapping) and data and all(map(_is_file, data.values())):
         systems = {str(name): of for name, of in data.items()}
     elif is_path(data) or _are_paths(data):
         paths = [data] if is_path(data) else [*data]
-        systems = dict(name_systems([str(path) for path in paths], folders=folders))
+        systems = dict(name_systems([str(path) for path in paths], **how))
     elif data is not None and is_table(data):
         systems = {SYSTEM: data}
     elif data is not None:

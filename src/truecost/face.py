@@ -25,9 +25,6 @@ VERBS = {  # what help says of each, where a task says nothing else
 }
 
 
-IN_PARTS = ("score", "compare", "plan")  # verbs for which a pattern may be one system
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Face:
     """What help, schemas and checks know of a task without importing it.
@@ -50,8 +47,8 @@ class Face:
     options : tuple of str
         The tables whose keys are flags, its own first. Of `systems` the keys above: FILE, or
         SYSTEM=FILE where there are several systems.
-    in_parts : bool
-        Whether a pattern in quotes is one system whose files are its parts.
+    in_parts : tuple of str
+        The verbs for which a pattern in quotes is one system, whose files are its parts.
     application, interval : tuple of str
         The keys of `[application]` and `[interval]` that go with it.
     prices : tuple of str
@@ -104,7 +101,7 @@ class Face:
     interval: tuple[str, ...] = ("level", "replicates", "seed", "method", "icc", "jobs")
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shown: Mapping[str, str] = field(default_factory=dict)
-    in_parts: bool = False
+    in_parts: tuple[str, ...] = ()
     leading: tuple[str, ...] = ()
     folders: bool = False
     wanted: str = ""

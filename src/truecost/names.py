@@ -7,6 +7,7 @@ from typing import Literal, TypeVar
 
 from truecost.errors import InputError, UsageError
 
+SCORED = ("score", "compare", "plan", "leaderboard")  # verbs that make figures
 Number = TypeVar("Number", int, float)
 ScoreType = Literal["llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"]
 Missing = Literal["error", "drop", "worst"]

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Annotated, Any, ClassVar
 
 from truecost.errors import UsageError, near
+from truecost.names import SCORED
 from truecost.options import Declared, Option, PartialTable, check
 
 COSTS = (  # the measures that take prices, what all costs first
@@ -94,7 +95,7 @@ PRICE = Declared(
         group="Prices",
         read=_entries,
         repeat=True,
-        verbs=("score", "compare", "plan", "leaderboard"),
+        verbs=SCORED,
     ),
 )
 

@@ -22,7 +22,7 @@ from truecost.cli.options import (
     signed,
 )
 from truecost.errors import UsageError
-from truecost.face import IN_PARTS, VERBS, Face, at
+from truecost.face import VERBS, Face, at
 from truecost.options import Declared, declared
 from truecost.verbs import further_of
 
@@ -138,7 +138,7 @@ def command(
                 name_systems(
                     [file for file in rest if file is not None],
                     folders=face.folders,
-                    in_parts=face.in_parts and name in IN_PARTS,
+                    in_parts=name in face.in_parts,
                 )
             ),
             given,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 Array = npt.NDArray[Any]
-CHUNK = 1 << 22  # rows looked at in one go
+PIECE = 1 << 22  # rows looked at in one go
 MOST_UNITS = 4_000_000_000  # of a factor with sizes: its weights are 32-bit numbers
 Counts = npt.NDArray[np.unsignedinteger[Any]]
 ONE_BY_ONE = 8  # labels of up to so many units: drawing unit by unit is five times faster there
@@ -49,8 +49,8 @@ class Coded:
 def sizes_of(codes: Array, count: int) -> npt.NDArray[np.int64]:
     """How often each code from 0 to count - 1 occurs; in pieces, as numpy makes 64-bit copies."""
     found = np.zeros(count, np.int64)
-    for start in range(0, len(codes), CHUNK):
-        found += np.bincount(codes[start : start + CHUNK], minlength=count)
+    for start in range(0, len(codes), PIECE):
+        found += np.bincount(codes[start : start + PIECE], minlength=count)
     return found
 
 
@@ -64,8 +64,8 @@ def encode_sides(columns: Sequence[Column]) -> tuple[Array, list[npt.NDArray[np.
     if len(coded) == len(columns) and all(one.labels is coded[0].labels for one in coded):
         there = np.zeros(len(coded[0].labels), np.bool_)
         for one in coded:
-            for start in range(0, len(one), CHUNK):  # fancy indices are 64-bit copies
-                there[one.codes[start : start + CHUNK]] = True
+            for start in range(0, len(one), PIECE):  # fancy indices are 64-bit copies
+                there[one.codes[start : start + PIECE]] = True
         if there.all():
             return coded[0].labels, [one.codes for one in coded]
         places = (np.cumsum(there) - 1).astype(np.int32)

@@ -7,13 +7,15 @@ questions they are of (`asked`); the store of the run holds what happened on the
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from truecost.errors import InputError, UsageError, first_five
+from truecost.names import SCORED
 from truecost.options import Option, PartialTable
 from truecost.person.records import STORE
-from truecost.person.seconds import Timing
+from truecost.person.seconds import Counts, Timing
 
 if TYPE_CHECKING:
     import polars as pl
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 ABOVE = 4  # folders in which the store of a run is looked for, from that of the log upwards
 MIXED = "timing:mixed"
-Counts = Literal["active", "idle"]
+_scored = partial(Option, verbs=SCORED)
 
 
 class TimingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -33,22 +35,22 @@ class TimingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     answers: Annotated[
         str | None,
-        Option("Store of the page.", shown=f"{STORE} of the run that wrote the log", file=True),
+        _scored("Store of the page.", shown=f"{STORE} of the run that wrote the log", file=True),
     ] = None
     idle: Annotated[
         float | None,
-        Option("Seconds without a sign of a person that count as work.", shown="as the run", ge=0),
+        _scored("Seconds without a sign of a person that count as work.", shown="as the run", ge=0),
     ] = None
     tail: Annotated[
         float | None,
-        Option("Seconds that count at the start of a longer pause.", shown="as the run", ge=0),
+        _scored("Seconds that count at the start of a longer pause.", shown="as the run", ge=0),
     ] = None
     audio: Annotated[
-        Counts | None, Option("What the time is in which a sound plays.", default="active")
+        Counts | None, _scored("What the time is in which a sound plays.", default="active")
     ] = None
     unfocused: Annotated[
         Counts | None,
-        Option("What the time is in which another window has the focus.", default="idle"),
+        _scored("What the time is in which another window has the focus.", default="idle"),
     ] = None
 
 

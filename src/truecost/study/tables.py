@@ -334,9 +334,14 @@ class EngineTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option(
             "Read files in parts, in threads (serial), processes or on Ray; --jobs says how many.",
             shown="in memory up to 20 million trials of one file, else serial",
+            verbs=names.SCORED,
         ),
     ] = None
     cache: Annotated[
         str | None,
-        Option("Folder that keeps sorted data for the next command.", shown="nothing is kept"),
+        Option(
+            "Folder that keeps sorted data for the next command.",
+            shown="nothing is kept",
+            verbs=names.SCORED,
+        ),
     ] = None

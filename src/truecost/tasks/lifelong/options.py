@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from truecost.errors import UsageError, near
-from truecost.names import LifelongFactor, LifelongKind, PolicyKind, numbers
+from truecost.names import SCORED, LifelongFactor, LifelongKind, PolicyKind, numbers
 from truecost.options import Option, PartialTable, check_fields
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ OF_POLICY: tuple[str, ...] = (  # the measures that weigh times as a policy says
     *("policy_score", "penalised_score", "base_score", "adapted_score"),
     *("impaired_score", "corrected_score", "penalty", "generalisation_gain"),
 )
-SCORED = ("score", "compare", "plan", "leaderboard")  # verbs that make figures
 SCORES, LOGS = ("a table of scores",), ("event logs",)
 HELPED = ("help in event logs", "a learning curve")
 HALVED = ("--policy recent", "--policy conservative")  # what a half-life is for

@@ -40,7 +40,7 @@ FACE = Face(
     ),
     systems=("resources",),
     options=("systems", "engine"),
-    in_parts=True,
+    in_parts=("score", "compare", "plan"),
     tables={
         "engine": "truecost.study.tables:EngineTable",
         "methods": "truecost.protocol.options:MethodsTable",

@@ -343,7 +343,7 @@ def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 
 def sweep_of(trials: Trials, scoring: Scoring) -> Sweep:
     """The ranking of all trials, each with its own weight, at every threshold."""
-    key = "whole", *_converted(scoring)
+    key = "whole", scoring.plan.scheme, *_converted(scoring)
     if key not in trials.made:
         whole = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
         ranking = ranking_of(trials, scoring, sides_of(trials, scoring))
@@ -363,8 +363,10 @@ def _converted(scoring: Scoring) -> tuple[object, ...]:
 
 
 def ranking_of(trials: Trials, scoring: Scoring, sides: Sides) -> Ranking:
-    """Trials ranked by likelihood ratio (or score): sorted once, whatever the application."""
-    key = "ranking", *_converted(scoring), *(id(codes) for _, codes in sides)
+    """Trials ranked by likelihood ratio (or score): sorted once, whatever the application; `sides`
+    are those of `sides_of`.
+    """
+    key = "ranking", scoring.plan.scheme, *_converted(scoring)
     if key not in trials.made:
         plain = trials.ascending and trials.weights is None  # ties stand in order of weight
         make = Ranking.ascending if plain else Ranking.of
