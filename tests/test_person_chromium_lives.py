@@ -13,37 +13,9 @@ import numpy as np
 import pytest
 
 from people import Person, answers, check, values, write_table
+from person_studies import PRICED, life, of_meetings
 from robots import write_sound
 
-MEETINGS = """
-task = "lifelong"
-
-[source]
-name = "diarization"
-
-[source.options]
-recordings = "recordings.csv"
-reference = "reference.rttm"
-outputs = ["vb.rttm", "sc.rttm"]
-
-[help]
-questions = 2
-
-[expert]
-name = "person"
-audio = "{id}.wav"
-
-[systems.memory]
-learner = { name = "diarizer" }
-strategy = "own"
-
-[prices]
-error = 0.01
-person = 36
-
-[interval]
-replicates = 200
-"""
 TIMES = {
     "IS1009a": "1,lifelong",
     "TS3003a": "1.5,test",
@@ -88,7 +60,7 @@ def sound_of(name, turns):
 def test_regions_of_meetings_are_corrected(shared, tab, running):
     """AMI: who speaks in a region, with turns that are drawn with the mouse."""
     known = meetings(shared)
-    Path("study.toml").write_text(MEETINGS)
+    Path("study.toml").write_text(of_meetings("questions = 2", "vb.rttm", "sc.rttm") + PRICED)
     run = running("run", "study.toml", "-o", "out")
     person = Person(tab, run.links()["me"])
     while question := person.question():
@@ -172,35 +144,6 @@ def nearly(one, other, most=0.006):
     )
 
 
-SENTENCES = """
-task = "lifelong"
-
-[source]
-name = "table"
-file = "sentences.tsv"
-label = "german"
-kind = "translation"
-text = "english"
-
-[help]
-questions = 2
-
-[expert]
-name = "person"
-
-[systems.memory]
-learner = { name = "translator" }
-strategy = "own"
-
-[prices]
-error = 0.01
-person = 36
-
-[interval]
-replicates = 200
-"""
-
-
 def sentences(shared):
     """Short sentences of MLQE-PE and their translations in which nobody found a critical error."""
     place = shared / "data" / "mlqe_pe_critical_errors" / "ende_majority_dev.tsv.gz"
@@ -222,7 +165,11 @@ def sentences(shared):
 def test_sentences_are_corrected(shared, tab, running):
     """MLQE-PE: translations are typed anew, with the output in view."""
     known = sentences(shared)
-    Path("study.toml").write_text(SENTENCES)
+    source = (
+        'name = "table"\nfile = "sentences.tsv"\nlabel = "german"\nkind = "translation"\n'
+        'text = "english"'
+    )
+    Path("study.toml").write_text(life(source, "questions = 2", "translator") + PRICED)
     run = running("run", "study.toml", "-o", "out")
     person = Person(tab, run.links()["me"])
     ids = {english: f"s{k}" for k, english in enumerate(known)}

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from person_studies import STREAM
 from robots import Robot, questions, write_sound
 from truecost import cli
 from truecost.cli.annotated import render
@@ -324,27 +325,6 @@ def test_a_run_that_is_stopped_says_so(tmp_path):
 
 # In a stream
 
-STUDY = """
-task = "streams"
-
-[source]
-name = "table"
-file = "items.csv"
-target = "7"
-order = "given"
-
-[loop]
-batch = 12
-budget = 3
-bootstrap = 4
-
-[expert]
-name = "person"
-guess = "shown"
-gold = "known"
-text = "seen"
-"""
-
 
 @pytest.fixture
 def items(tmp_path, monkeypatch):
@@ -354,8 +334,8 @@ def items(tmp_path, monkeypatch):
         label = "7" if k % 3 == 0 else "1"
         lines.append(f"i{k},{label},{draws.normal() + 2 * (label == '7'):.4f},{label},{label}")
     Path("items.csv").write_text("\n".join(lines) + "\n")
-    features = STUDY.replace("[loop]", 'features = ["x"]\n\n[loop]')
-    Path("study.toml").write_text(features)
+    study = STREAM.replace("[loop]", 'features = ["x"]\n\n[loop]')
+    Path("study.toml").write_text(f'{study}guess = "shown"\ngold = "known"\ntext = "seen"\n')
     return tmp_path
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robots import Robot, write_sound
+from person_studies import of_meetings, write_meetings
+from robots import Robot
 from truecost.corrections.texts import region_of
 from truecost.learning.lifelong.helping import Help
 from truecost.learning.system import Answer, Batch, Outputs, Question
@@ -33,42 +34,10 @@ def log(pattern):
 def meetings(tmp_path, monkeypatch):
     """Four recordings in which a system hears one of two speakers too long."""
     monkeypatch.chdir(tmp_path)
-    Path("recordings.csv").write_text(
-        "recording,time,set\na,1,lifelong\nb,1.5,test\nc,2,lifelong\nd,2.5,test\n"
-    )
-    turn = "SPEAKER {} 1 {} {} <NA> <NA> {} <NA> <NA>\n"
-    for side, end in (("reference", 4), ("one", 5), ("two", 7)):
-        Path(f"{side}.rttm").write_text("".join(turn.format(n, 0, end, "x") for n in "abcd"))
-    for name in "abcd":
-        write_sound(f"{name}.wav", [0] * 8000 * 20)
-    Path("study.toml").write_text(MEETINGS)
+    write_meetings(20, reference=4, one=5, two=7)
+    helped = "questions = 1\ncorrections = 3\ntest = false"
+    Path("study.toml").write_text(of_meetings(helped, "one.rttm", "two.rttm"))
     return tmp_path
-
-
-MEETINGS = """
-task = "lifelong"
-
-[source]
-name = "diarization"
-
-[source.options]
-recordings = "recordings.csv"
-reference = "reference.rttm"
-outputs = ["one.rttm", "two.rttm"]
-
-[help]
-questions = 1
-corrections = 3
-test = false
-
-[expert]
-name = "person"
-audio = "{id}.wav"
-
-[systems.memory]
-learner = { name = "diarizer" }
-strategy = "own"
-"""
 
 
 def test_more_than_was_asked_is_volunteered(meetings, running):

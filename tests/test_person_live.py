@@ -10,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from person_studies import STREAM, of_meetings, write_meetings
 from robots import Robot, write_sound
 from truecost import cli
 from truecost.errors import UsageError
@@ -19,26 +20,10 @@ from truecost.person.store import Store
 from truecost.person.timing import TimingTable, retimed
 from truecost.study.paths import PASSES
 
-STUDY = """
-task = "streams"
-measures = ["imlm", "imlm_seconds"]
-
-[source]
-name = "table"
-file = "items.csv"
-target = "7"
-order = "given"
-
-[loop]
-batch = 12
-budget = 3
-bootstrap = 4
-
-[expert]
-name = "person"
-ask = "Is it a seven?"
-audio = "sounds/{id}.wav"
-"""
+STUDY = (
+    STREAM.replace("[source]", 'measures = ["imlm", "imlm_seconds"]\n\n[source]')
+    + 'ask = "Is it a seven?"\naudio = "sounds/{id}.wav"\n'
+)
 
 
 @pytest.fixture
@@ -271,41 +256,10 @@ def test_sentences_are_corrected_with_the_output_in_view(texts, running, helped)
     same_when_measured_again(texts / "out")
 
 
-MEETINGS = """
-task = "lifelong"
-
-[source]
-name = "diarization"
-
-[source.options]
-recordings = "recordings.csv"
-reference = "reference.rttm"
-outputs = ["one.rttm", "two.rttm"]
-
-[help]
-questions = 1
-
-[expert]
-name = "person"
-audio = "{id}.wav"
-
-[systems.memory]
-learner = { name = "diarizer" }
-strategy = "own"
-"""
-
-
 def test_regions_of_recordings_are_corrected(tmp_path, monkeypatch, running):
     monkeypatch.chdir(tmp_path)
-    Path("recordings.csv").write_text(
-        "recording,time,set\na,1,lifelong\nb,1.5,test\nc,2,lifelong\nd,2.5,test\n"
-    )
-    for side, end in (("reference", 4), ("one", 5), ("two", 4)):
-        turn = "SPEAKER {} 1 0 {} <NA> <NA> x <NA> <NA>\n"
-        Path(f"{side}.rttm").write_text("".join(turn.format(name, end) for name in "abcd"))
-    for name in "abcd":
-        write_sound(f"{name}.wav", np.zeros(8000 * 6))
-    Path("study.toml").write_text(MEETINGS)
+    write_meetings(6, reference=4, one=5, two=4)
+    Path("study.toml").write_text(of_meetings("questions = 1", "one.rttm", "two.rttm"))
     run = running("run", "study.toml", "-o", "out")
     lengths = []
 

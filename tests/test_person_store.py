@@ -53,6 +53,15 @@ def test_questions_are_put_once_by_their_keys(store):
     assert store.progress() == Progress(5, 0, 0)
 
 
+def test_sounds_and_images_may_have_moved_when_a_run_goes_on(store):
+    store.put([Asked(key="k", kind="classes", media="old.wav", image="old.png")])
+    reply(store, "ann", "a")
+    store.put([Asked(key="k", kind="classes", media="new.wav", image="new.png")])
+    [address] = store._rows("SELECT address FROM question")[0]
+    assert store.media(address)[:2] == ("new.wav", "new.png")
+    assert store.progress() == Progress(1, 1, 1)
+
+
 def test_questions_come_by_batch_and_in_their_order(store):
     store.put(questions(2, batch=3))
     store.put([Asked(key="early", kind="text", batch=1)])
