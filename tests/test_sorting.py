@@ -23,3 +23,25 @@ def test_64_bit_scores_are_sorted_stably(kind):
     order = found[1][:, 0]
     for given, sorted_ in zip((scores, codes, weights), (found[0], *found[2:]), strict=True):
         assert np.array_equal(given[order], sorted_)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("sides", [1, 2])
+@pytest.mark.parametrize("scores", ["whole", "32 bits", "64 bits", "few ties"])
+@pytest.mark.parametrize("units", [30, (1 << 24) + 30])
+def test_no_order_of_rows_changes_a_byte(weighted, sides, scores, units):
+    draws = np.random.default_rng(0)
+    plain = draws.normal(size=500)
+    made = {"whole": plain.round(), "32 bits": plain.round(1).astype(np.float32).astype(float),
+            "64 bits": plain.round(1), "few ties": np.append(plain[:490], plain[:10])}  # fmt: skip
+    slots = draws.integers(units - 20, units, (500, sides)).astype(np.int32)
+    codes = draws.integers(0, 2, 500).astype(np.uint8)
+    extra = draws.integers(1, 4, 500) / 3 if weighted else np.zeros(0)
+    rows = made[scores], slots, codes, extra
+    order = draws.permutation(500)
+    one = sort_trials(*(column.copy() for column in rows))
+    other = sort_trials(*(column[order] if len(column) else column for column in rows))
+    assert [column.tobytes() for column in one] == [column.tobytes() for column in other]
+    assert (np.diff(one[0]) >= 0).all()
+    whole = sorted(zip(*(column.tolist() for column in rows if len(column)), strict=True))
+    assert sorted(zip(*(column.tolist() for column in one if len(column)), strict=True)) == whole

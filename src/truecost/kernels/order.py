@@ -154,9 +154,6 @@ def sort_trials(
     plain = slots.shape[1] == 1 and len(extra) == 0
     if plain and not slots.any():
         return _sort_one_unit(scores, slots, codes, extra)
-    if len(extra):  # in order of all that they hold: no order of rows changes a sum of weights
-        order = np.lexsort((extra, *reversed(slots.T), codes, scores))
-        return scores[order], slots[order], codes[order], extra[order]
     with np.errstate(over="ignore"):  # what does not fit is found unequal
         narrow = scores.astype(np.float32) + np.float32(0)  # + 0: no two kinds of zero
     if plain and int(slots.max()) < 1 << SLOT_BITS and bool(np.array_equal(narrow, scores)):
@@ -175,7 +172,9 @@ def sort_trials(
         if settle(*found):
             return _with_ties(*found)
     order = np.argsort(scores)
-    return _with_ties(scores[order], slots[order], codes[order], extra)
+    return _with_ties(
+        scores[order], slots[order], codes[order], extra[order] if len(extra) else extra
+    )
 
 
 def _with_ties(
@@ -184,23 +183,31 @@ def _with_ties(
     codes: npt.NDArray[np.uint8],
     extra: npt.NDArray[np.float64],
 ) -> Sorted:
-    """Sorted trials, of which those of one score stand in order of class and units, so that the
-    order of rows in a file means nothing, not even to the last digit.
+    """Sorted trials, of which those of one score stand in order of class, units and weight, so that
+    the order of rows in a file means nothing, not even to the last digit.
     """
+    scores += 0.0  # no two kinds of zero
     starts = scores[1:] != scores[:-1]
     if starts.all():
         return scores, slots, codes, extra
-    if slots.shape[1] > 1 or int(slots.max()) >= 1 << SLOT_BITS:
-        order = np.lexsort((*reversed(slots.T), codes, scores))
-        return scores, slots[order], codes[order], extra
     keys = np.zeros(len(scores), np.uint64)
     np.cumsum(starts, out=keys[1:])  # the rank of each score takes its place in the key
     keys <<= np.uint64(32)
-    keys |= (codes.astype(np.uint64) << np.uint64(SLOT_BITS)) | slots[:, 0].astype(np.uint64)
-    keys.sort()
-    units = (keys & np.uint64((1 << SLOT_BITS) - 1)).astype(np.int32)
-    classes = (keys >> np.uint64(SLOT_BITS)).astype(np.uint8)
-    return scores, units.reshape(-1, 1), classes, extra
+    keys |= codes.astype(np.uint64) << np.uint64(SLOT_BITS)
+    fits = int(slots[:, 0].max()) < 1 << SLOT_BITS
+    if fits:
+        keys |= slots[:, 0].astype(np.uint64)
+    if fits and slots.shape[1] == 1 and len(extra) == 0:
+        keys.sort()
+        units = (keys & np.uint64((1 << SLOT_BITS) - 1)).astype(np.int32)
+        return scores, units.reshape(-1, 1), (keys >> np.uint64(SLOT_BITS)).astype(np.uint8), extra
+    tied = np.flatnonzero(np.append(~starts, False) | np.append(False, ~starts))
+    further = [*slots[tied, int(fits) :].T, *([extra[tied]] if len(extra) else [])]
+    order = tied[np.lexsort((*reversed(further), keys[tied]))]
+    slots[tied], codes[tied] = slots[order], codes[order]
+    if len(extra):
+        extra[tied] = extra[order]
+    return scores, slots, codes, extra
 
 
 def _sort_one_unit(
@@ -215,6 +222,7 @@ def _sort_one_unit(
     targets.sort()
     ordered, classes = np.empty(len(scores), scores.dtype), np.zeros(len(scores), np.uint8)
     merge_classes(nontargets, targets, ordered, classes)
+    ordered += 0.0  # no two kinds of zero
     return ordered, np.zeros_like(slots), classes, extra  # zeros cost no memory until written
 
 
