@@ -221,6 +221,30 @@ def test_curve_turns_where_the_full_scan_does(swept):
     assert np.array_equal(scans[0].pfa[at], fa)
 
 
+@pytest.mark.parametrize("trials", [1, 40, 10_000])
+def test_a_curve_in_pieces_is_the_curve(swept, trials):
+    sweep, scans = swept
+    whole, pieces = sweep.curve(), [*sweep.curve_parts(trials)]
+    assert len(pieces) == 1 if trials == 10_000 else len(pieces) > 2 or len(sweep.ranking.edges) < 9
+    found = np.array([*map(np.concatenate, zip(*pieces, strict=True))])
+    assert set(zip(*np.array(whole), strict=True)) <= set(zip(*found, strict=True))
+    assert (np.diff(found[0]) > 0).all()
+    at = np.searchsorted(scans[0].thresholds, found[0])  # what is more lies on the curve too
+    assert np.array_equal(found[1:], [scans[0].pmiss[at], scans[0].pfa[at]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_places_of_thresholds_are_those_of_64_bits(dtype):
+    scores = np.array([-np.inf, -3e38, 0, 0.1, 0.1, 0.3, 1, np.inf], dtype)
+    near = scores.astype(float)
+    wanted = np.concatenate([near, np.nextafter(near, np.inf), np.nextafter(near, -np.inf),
+                             [0.1, 0.3, 1e300, -1e300, 1e-300]])  # fmt: skip
+    ranking = Ranking.of(scores, np.zeros(8, int), [Factor.trials(8)])
+    assert np.array_equal(ranking.positions(wanted), np.searchsorted(near, wanted))
+    assert ranking.finite == slice(1, 7)
+    assert Ranking.of(scores[:1], [0], [Factor.trials(1)]).finite == slice(1, 1)
+
+
 def test_rates_at_any_threshold(swept):
     sweep, scans = swept
     wanted = np.append(np.linspace(scans[0].scores.min() - 1, scans[0].scores.max() + 1, 9), np.inf)

@@ -26,7 +26,6 @@ from truecost.tasks.trials import curves, pictures
 from truecost.tasks.trials.counting import evidence_of
 from truecost.tasks.trials.curves.cost import costs_at
 from truecost.tasks.trials.curves.det import Weighed
-from truecost.tasks.trials.curves.reliability import pooled
 
 __all__ = ["case"]  # a fixture
 
@@ -96,7 +95,11 @@ def test_pooling_equals_the_minimax_formula(trials):
     """g_i = max over a <= i of min over b >= i of the mean of groups a to b."""
     trials.sort()
     odds, codes, masses = (np.array(v, float) for v in zip(*trials, strict=True))
-    said, seen = pooled(odds, codes.astype(np.uint8), masses)
+    ranking = tc.Ranking.of(odds, codes.astype(np.uint8), [tc.Factor.trials(len(odds))], masses)
+    evidence = tc.Evidence({"ranking": ranking})
+    sweep = tc.totals(evidence, tc.Weights.ones(evidence.factors).block()).sweep("ranking")
+    starts, stops, targets, nontargets = sweep.pools()
+    said = ranking.scores[np.stack([starts, stops - 1], axis=1)].ravel()
     levels = np.unique(odds)
     ones = np.array([masses[(odds == v) & (codes == 1)].sum() for v in levels])
     total = np.array([masses[odds == v].sum() for v in levels])
@@ -109,7 +112,7 @@ def test_pooling_equals_the_minimax_formula(trials):
         for i in k
     ]
     pool = np.searchsorted(said[1::2], levels)
-    assert 1 / (1 + np.exp(-seen[1::2][pool])) == pytest.approx(np.array(wanted))
+    assert (targets / (targets + nontargets))[pool] == pytest.approx(np.array(wanted))
 
 
 def test_bins_show_means_and_shares(case):

@@ -21,7 +21,7 @@ import polars as pl
 
 import truecost as tc
 from truecost.cli import run
-from truecost.pictures import Picture
+from truecost.pictures import Axis, Mark, Picture
 from truecost.protocol.study import page as check_page
 from truecost.report.pictures import chosen
 from truecost.report.story import Story
@@ -256,6 +256,23 @@ def cost_of_verification() -> Picture:
     return pictures.cost_against_threshold(curves.cost_curves(verification(), scoring))
 
 
+def grown(name: str, column: str, label: str) -> Picture:
+    """What trials in files take, by their number: figures of benchmarks/large.py."""
+    found = pl.read_csv(PLACE.parents[1] / "benchmarks" / "large.csv")
+    marks = []
+    for work in found["work"].unique(maintain_order=True):
+        own = found.filter(work=work)
+        x, y = own["trials"].to_numpy(), own[column].to_numpy()
+        marks.append(Mark(kind="line", x=x.astype(float), y=y, series=work))
+        told = zip(x.tolist(), y.tolist(), strict=True)
+        marks += [
+            Mark(kind="dot", x=n, y=v, series=work, label=f"{work}: {n:,} trials, {v:g}")
+            for n, v in told
+        ]
+    axes = {"x": Axis(label="trials", kind="log"), "y": Axis(label=label, kind="log")}
+    return Picture(name=name, marks=tuple(marks), **axes)
+
+
 def of_page(*words: str) -> Callable[[str], Callable[[], Picture]]:
     """How a picture of the page of a command is made, by its name or heading."""
     return lambda name: lambda: chosen(page(*words), name)
@@ -325,6 +342,8 @@ TABLE: dict[str, Callable[[], Picture]] = {
     "lifelong-penalised": lifelong("penalised"),
     "lifelong-sequence": lifelong("sequence"),
     "lifelong-curve": helped("learning"),
+    "scale-time": lambda: grown("scale-time", "cpu_seconds", "CPU seconds"),
+    "scale-memory": lambda: grown("scale-memory", "peak_gb", "peak memory, GB"),
 }
 REAL: dict[str, Callable[[], Picture]] = {  # where `shared` lies beside the repository
     "hero": hero,

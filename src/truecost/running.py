@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from truecost.core.comparison import compare
 from truecost.core.costs import BREAK_EVEN, break_evens
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
@@ -126,6 +125,8 @@ def compare_systems(
     InputError
         When ids, labels or units do not agree, or as `score` says.
     """
+    from truecost.core.comparison import compare
+
     checked("systems", systems, (list, tuple), "a list of systems, the first one the baseline")
     if len(systems) < 2:
         raise UsageError("a comparison needs at least two systems")

@@ -23,6 +23,7 @@ from truecost.core.unit_index import (
 )
 from truecost.errors import InputError, counted
 
+Floats = npt.NDArray[np.float64]
 BUCKETS = 1024  # threshold sweeps cut the trials into about this many buckets
 NEAR_CROSSING = 0.6  # share of them where Pmiss = Pfa
 
@@ -148,6 +149,21 @@ class Ranking:
         cut = np.ones(len(self.scores), np.bool_)
         np.not_equal(self.scores[1:], self.scores[:-1], out=cut[1:])
         return cut
+
+    def positions(self, thresholds: Floats) -> npt.NDArray[np.int64]:
+        """Place of the first score that reaches each threshold; the number of trials for none."""
+        with np.errstate(over="ignore"):
+            wanted = thresholds.astype(self.scores.dtype)
+        if self.scores.dtype != np.float64:  # else numpy would copy all scores to 64 bits
+            wanted = np.where(wanted < thresholds, np.nextafter(wanted, np.inf), wanted)
+        return np.searchsorted(self.scores, wanted).astype(np.int64)
+
+    @property
+    def finite(self) -> slice:
+        """The trials whose score is finite."""
+        low, high = np.array([-np.inf, np.inf], self.scores.dtype)
+        first = np.searchsorted(self.scores, low, side="right")
+        return slice(int(first), int(np.searchsorted(self.scores, high)))
 
     @cached_property
     def edges(self) -> npt.NDArray[np.int64]:

@@ -5,9 +5,10 @@ Every method answers for all replicates of a block at once and equals a full sca
 together; rejecting everything is a threshold too.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -241,16 +242,52 @@ class Sweep:
         first threshold accepts and the last rejects everything; a rate is NaN when that class is
         empty.
         """
+        thresholds, miss, fa = map(np.concatenate, zip(*self.curve_parts(), strict=True))
+        return thresholds, miss, fa
+
+    def curve_parts(self, trials: int = 1 << 22) -> Iterator[tuple[Floats, Floats, Floats]]:
+        """`curve` piece by piece, so that large data need little memory; each piece has at least
+        as many trials, and its first threshold may lie on a straight line.
+        """
         from truecost.kernels.scans import corners
 
-        # Room for every trial: memory that is never written to is never taken.
-        room = len(self.ranking.scores) + 1
-        positions, miss, rejected = np.empty(room, np.int64), np.empty(room), np.empty(room)
-        count = corners(positions, miss, rejected, self._rows[0], *self._trials[1:])
-        miss, rejected = miss[:count].copy(), rejected[:count].copy()
-        with np.errstate(divide="ignore", invalid="ignore"):
-            fa = (rejected[-1] - rejected) / rejected[-1]
-            return self._thresholds(positions[:count]), miss / miss[-1], fa
+        (miss, fa), edges = self._edges, self.ranking.edges
+        whole = self.targets[0], self.nontargets[0]
+        last = len(edges) - 1
+        cuts = np.searchsorted(edges, np.arange(0, edges[-1] + 1, trials)).tolist()
+        for first, stop in pairwise([*sorted({k for k in cuts if k < last} or {0}), last]):
+            part = slice(edges[first], edges[stop])
+            room = part.stop - part.start + 1  # memory that is never written to is never taken
+            positions, missed, rejected = np.empty(room, np.int64), np.empty(room), np.empty(room)
+            _, slots, codes, extra, cut = self._trials
+            given = slots[part], codes[part], extra[part] if len(extra) else extra, cut[part]
+            count = corners(positions, missed, rejected, self._rows[0], *given)
+            if first > 0 and count == 1:  # nothing has weight here
+                continue
+            found = slice(int(first > 0), count)  # the first ends the piece before
+            missed = missed[found] + miss[0, first]
+            accepted = fa[0, first] - rejected[found]
+            if stop == last:  # to the digit, whatever the order of sums
+                missed[-1], accepted[-1] = whole[0], 0.0
+            with np.errstate(divide="ignore", invalid="ignore"):
+                rates = missed / whole[0], accepted / whole[1]
+            yield self._thresholds(positions[found] + part.start), *rates
+
+    def pools(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats, Floats]:
+        """The best monotone map of the scores to posteriors, of the first replicate: pool adjacent
+        violators, tied scores together.
+
+        For each pool, ascending: its first trial, the place after its last one, and the weight of
+        targets and of nontargets. Barlow and others (1972); Brümmer and du Preez (2006).
+        """
+        from truecost.kernels.scans import pools
+
+        knots = self.ranking.knots  # room for each: memory that is not written to is never taken
+        starts, stops = np.empty(len(knots), np.int64), np.empty(len(knots), np.int64)
+        targets, nontargets = np.empty(len(knots)), np.empty(len(knots))
+        _, slots, codes, extra, _ = self._trials
+        found = pools(starts, stops, targets, nontargets, self._rows[0], slots, codes, extra, knots)
+        return starts[:found], stops[:found], targets[:found], nontargets[:found]
 
     def near(self, distance: Callable[[Floats, Floats], Floats], most: float) -> "Near":
         """The thresholds of the first replicate at which a distance is small, ascending.
@@ -293,7 +330,7 @@ class Sweep:
         from truecost.kernels.sweeps import rates_at
 
         wanted = np.atleast_1d(np.asarray(thresholds, np.float64))
-        positions = np.searchsorted(self.ranking.scores, wanted).astype(np.int64)
+        positions = self.ranking.positions(wanted)
         out = np.empty((self.block.count, len(positions), 2))
         rates_at(out, positions, *self._edges, self.ranking.edges, *self._trials[:-1])
         return out[..., 0], out[..., 1]

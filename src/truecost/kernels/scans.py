@@ -86,6 +86,49 @@ def pooling_knots(codes: Codes, cut: Cuts, knots: Ints) -> int:
 
 
 @kernel
+def pools(
+    starts: Ints,
+    stops: Ints,
+    targets: Floats,
+    nontargets: Floats,
+    row: Row,
+    slots: Slots,
+    codes: Codes,
+    extra: Floats,
+    knots: Ints,
+) -> int:
+    """Pool adjacent violators over the intervals between `knots`: targets/nontargets rises.
+
+    Fills first trial, place after the last trial (both with weight) and weight of either class of
+    each pool, with room for each knot; returns their number.
+    """
+    top = -1
+    for k in range(len(knots) - 1):
+        t, n, first, stop = 0.0, 0.0, -1, -1
+        for i in range(knots[k], knots[k + 1]):
+            weight = weight_of(i, row, slots, extra)
+            if weight <= 0.0:
+                continue
+            if first < 0:
+                first = i
+            stop = i + 1
+            if codes[i] == 1:
+                t += weight
+            else:
+                n += weight
+        if first < 0:
+            continue
+        while top >= 0 and targets[top] * n >= t * nontargets[top]:
+            t += targets[top]
+            n += nontargets[top]
+            first = starts[top]
+            top -= 1
+        top += 1
+        starts[top], stops[top], targets[top], nontargets[top] = first, stop, t, n
+    return top + 1
+
+
+@kernel
 def areas(
     columns: Columns,
     slots: Slots,

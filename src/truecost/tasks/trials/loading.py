@@ -19,7 +19,6 @@ from truecost.formats import Table
 from truecost.formats.table import optional_texts, refuse_rows, unit_columns
 from truecost.names import POSTERIORS
 from truecost.study import columns as read
-from truecost.study.arguments import columns_in
 from truecost.study.columns import Options, join, join_metadata
 from truecost.tasks.trials import labels as truth
 from truecost.tasks.trials.records import Array, Floats, Ints, Trials
@@ -219,6 +218,8 @@ def load(
     """
     checked("options", options, Options, "what the columns mean, truecost.trials.Options")
     if not isinstance(table, Table):
+        from truecost.study.arguments import columns_in
+
         table = Table(name, columns_in("table", table, lambda: _HOW), ordered=True)
     if len(table) == 0:
         raise InputError(f"{table.source}: there are no trials")

@@ -13,7 +13,6 @@ from truecost.core.factors import Labels, sizes_of
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.names import Annotators, ScoreType
-from truecost.study.arguments import further_columns
 from truecost.study.columns import Options
 from truecost.task import Rows, named_labels
 from truecost.tasks.trials import MAP_KEYS
@@ -184,6 +183,8 @@ class Trials(Rows):
         >>> len(trials), trials.classes, trials.labels.tolist()
         (3, ('nontarget', 'target'), [1, 0, 1])
         """
+        from truecost.study.arguments import further_columns
+
         given = {"unit": unit, "unit2": unit2, "stratum": stratum, "id": ids, "weight": weight}
         given |= columns
         said, matrix = np.asarray(labels), np.asarray(scores)

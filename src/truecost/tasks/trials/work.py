@@ -5,7 +5,7 @@ and what is odd about scores (`problems_of`).
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -23,7 +23,6 @@ from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.paths import parts_of_system
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
-from truecost.study.validation import Check
 from truecost.task import Work
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
@@ -31,6 +30,9 @@ from truecost.tasks.trials.loading import check_classes, load, pair
 from truecost.tasks.trials.options import TrialsScoring, choices_of
 from truecost.tasks.trials.records import Trials
 from truecost.tasks.trials.scoring import batches, defaults, frozen, measures_for, refuse_reversed
+
+if TYPE_CHECKING:
+    from truecost.study.validation import Check
 
 HINT = (
     f"{NONE_BELOW}, which is odd: if the scores are posteriors say --type posterior, if they are "

@@ -2,10 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from truecost.core.application import Application
 from truecost.core.measure import share
@@ -14,7 +12,15 @@ from truecost.core.sweep import Sweep
 from truecost.pictures.tables import Table
 from truecost.tasks.measures import find
 from truecost.tasks.trials.counting import bayes_threshold, evidence_of, risks
-from truecost.tasks.trials.curves.det import DRAWN, GRID, Scorings, Weighed, numbers_of, ranked
+from truecost.tasks.trials.curves.det import (
+    DRAWN,
+    GRID,
+    Scorings,
+    Weighed,
+    central_scores,
+    numbers_of,
+    ranked,
+)
 from truecost.tasks.trials.records import Floats, Trials
 
 STEPS = 241  # thresholds of a slider
@@ -124,7 +130,7 @@ def _curve(trials: Trials, scoring: Scoring) -> tuple[CostCurve, Sweep] | None:
         return None
     at = bayes_threshold(trials, scoring)
     least = float(sweep.minimum_at(*risks(trials, scoring), ties=True)[1][0])
-    shown = _central_scores(sweep)
+    shown = central_scores(sweep)
     threshold = _drawable(sweep, [least, *([] if at is None else [at])], shown)
     grid = np.unique(np.clip(np.linspace(*_reach(shown, at), GRID), -1e300, 1e300))
     lower, upper = weighed.band(lambda s: costs_at(s, grid, application))
@@ -163,31 +169,6 @@ def costs_at(sweep: Sweep, thresholds: Floats, application: Application) -> Floa
     return share(all_missed * miss + all_accepted * fa, naive)
 
 
-def _central_scores(sweep: Sweep) -> tuple[float, float]:
-    """Scores that leave out the lowest and highest 1 % of the trials, both classes alike."""
-    scores = sweep.ranking.scores[np.isfinite(sweep.ranking.scores)]
-    if len(scores) == 0:
-        return -1.0, 1.0
-    low, high = (_quantile(sweep, scores, share) for share in (0.01, 0.99))
-    return low, max(low, high)
-
-
-def _quantile(sweep: Sweep, scores: npt.NDArray[np.floating[Any]], share: float) -> float:
-    """A score with at most this share of the trials below it, both classes weighing alike.
-
-    Found by looking at ever closer scores, so that no weight of a trial is ever written down.
-    """
-    low, high = 0, len(scores) - 1
-    while high > low:
-        places = np.unique(np.linspace(low, high, 256).astype(np.int64))
-        miss, fa = sweep.rates_at(scores[places])
-        k = int(np.searchsorted((miss[0] + 1 - fa[0]) / 2, share, side="right"))
-        low = int(places[max(k - 1, 0)])
-        high = int(places[k]) - 1 if k < len(places) else low
-        high = max(high, low)
-    return float(scores[low])
-
-
 def _reach(shown: tuple[float, float], at: float | None) -> tuple[float, float]:
     """Where the band begins and ends: what is shown, the threshold in use and some more."""
     low, high = shown if at is None or not np.isfinite(at) else (min(*shown, at), max(*shown, at))
@@ -197,11 +178,10 @@ def _reach(shown: tuple[float, float], at: float | None) -> tuple[float, float]:
 
 def _drawable(sweep: Sweep, marked: list[float], shown: tuple[float, float]) -> Floats:
     """Thresholds of the drawn curve: scores, evenly by rank and by size, and the marked ones."""
-    scores = np.asarray(sweep.ranking.scores, np.float64)
+    scores = sweep.ranking.scores
     if len(scores) > DRAWN:
-        by_rank = scores[np.linspace(0, len(scores) - 1, DRAWN // 3).astype(np.int64)]
-        wanted = np.linspace(*shown, 2 * DRAWN // 3)
-        by_size = scores[np.searchsorted(scores, wanted).clip(0, len(scores) - 1)]
-        scores = np.concatenate([scores[:1], by_rank, by_size])
+        by_rank = np.linspace(0, len(scores) - 1, DRAWN // 3).astype(np.int64)
+        by_size = sweep.ranking.positions(np.linspace(*shown, 2 * DRAWN // 3))
+        scores = scores[np.concatenate([[0], by_rank, by_size.clip(0, len(scores) - 1)])]
     kept = np.concatenate([scores, marked, [np.inf]])
     return np.unique(kept[kept > -np.inf])

@@ -21,7 +21,7 @@ from truecost.core.sweep import Sweep
 from truecost.pictures.tables import Table
 from truecost.tasks.measures import find
 from truecost.tasks.trials.counting import bayes_threshold, evidence_of, parts_of, point_of, risks
-from truecost.tasks.trials.records import Floats, Ints, Trials
+from truecost.tasks.trials.records import Floats, Trials
 
 DRAWN = 600  # points of a drawn curve: more cannot be told apart
 GRID = 60  # places at which a band is computed
@@ -154,16 +154,15 @@ def det_curves(systems: Sequence[Trials], scoring: Scorings) -> list[Curve]:
 
 def _curve(trials: Trials, scoring: Scoring) -> Curve:
     weighed = Weighed(evidence_of(trials, scoring, [find("eer")]), scoring)
-    threshold, miss, fa = weighed.sweep.curve()
-    kept = _drawable(miss, fa)
+    threshold, miss, fa = _drawable(weighed.sweep)
     rates = _rates(weighed.sweep.nontargets[0])
     lower, upper = weighed.band(lambda sweep: sweep.miss_at(rates)[0])
     actual, minimum, at = _operating_points(trials, scoring, weighed.sweep)
     return Curve(
         system=trials.name,
-        threshold=threshold[kept],
-        p_miss=miss[kept],
-        p_fa=fa[kept],
+        threshold=threshold,
+        p_miss=miss,
+        p_fa=fa,
         rates=rates,
         lower=lower,
         middle=weighed.sweep.miss_at(rates)[0][0],
@@ -174,6 +173,39 @@ def _curve(trials: Trials, scoring: Scoring) -> Curve:
     )
 
 
+def mass_below(sweep: Sweep, thresholds: Floats, priors: tuple[float, float]) -> Floats:
+    """Share of the trials below each threshold; nontargets and targets weigh as their priors."""
+    miss, fa = sweep.rates_at(thresholds)
+    (zeros, ones) = priors
+    found = ones * np.nan_to_num(miss[0]) + zeros * (1 - np.nan_to_num(fa[0], nan=1.0))
+    return np.asarray(found)
+
+
+def score_at(sweep: Sweep, share: float, priors: tuple[float, float] = (0.5, 0.5)) -> float:
+    """The highest finite score with at most this share of the trials below it.
+
+    Found by looking at ever closer scores, so that no weight of a trial is ever written down.
+    """
+    scores = sweep.ranking.scores[sweep.ranking.finite]
+    low, high = 0, len(scores) - 1
+    while high > low:
+        places = np.unique(np.linspace(low, high, 256).astype(np.int64))
+        below = mass_below(sweep, scores[places].astype(np.float64), priors)
+        k = int(np.searchsorted(below, share, side="right"))
+        low = int(places[max(k - 1, 0)])
+        high = max(low, int(places[k]) - 1 if k < len(places) else low)
+    return float(scores[low])
+
+
+def central_scores(sweep: Sweep) -> tuple[float, float]:
+    """Scores that leave out the lowest and highest 1 % of the trials, both classes alike."""
+    finite = sweep.ranking.finite
+    if finite.start >= finite.stop:
+        return -1.0, 1.0
+    low, high = (score_at(sweep, share) for share in (0.01, 0.99))
+    return low, max(low, high)
+
+
 def _rates(nontargets: float) -> Floats:
     """False-alarm rates from one false alarm up, evenly spaced on the probit axis."""
     from scipy.special import ndtr, ndtri
@@ -182,16 +214,29 @@ def _rates(nontargets: float) -> Floats:
     return np.asarray(ndtr(np.linspace(ndtri(lowest), ndtri(0.6), GRID)))
 
 
-def _drawable(miss: Floats, fa: Floats) -> Ints:
-    """Points of the curve, thinned evenly in probit coordinates."""
+def _drawable(sweep: Sweep) -> tuple[Floats, Floats, Floats]:
+    """Points of the curve, thinned evenly in probit coordinates; large curves piece by piece."""
+    parts = list(map(_thinned, sweep.curve_parts()))
+    threshold, miss, fa = map(np.concatenate, zip(*parts, strict=True))
+    return _thinned((threshold, miss, fa), DRAWN)
+
+
+def _thinned(
+    curve: tuple[Floats, Floats, Floats], most: int = 100 * DRAWN
+) -> tuple[Floats, Floats, Floats]:
+    """At most so many points of a curve, evenly in probit coordinates."""
     from scipy.special import ndtri
 
-    if len(miss) <= DRAWN or np.isnan(miss).any() or np.isnan(fa).any():
-        return np.arange(min(len(miss), DRAWN))
+    threshold, miss, fa = curve
+    if len(miss) <= most:
+        return curve
+    if np.isnan(miss).any() or np.isnan(fa).any():
+        return threshold[:most], miss[:most], fa[:most]
     clipped = [np.clip(v, 1e-7, 1 - 1e-7) for v in (miss, fa)]
     way = np.concatenate([[0], np.cumsum(np.hypot(*(np.diff(ndtri(v)) for v in clipped)))])
-    wanted = np.searchsorted(way, np.linspace(0, way[-1], DRAWN)).clip(0, len(miss) - 1)
-    return np.unique(wanted)
+    wanted = np.searchsorted(way, np.linspace(0, way[-1], most)).clip(0, len(miss) - 1)
+    kept = np.unique(wanted)
+    return threshold[kept], miss[kept], fa[kept]
 
 
 def _operating_points(

@@ -12,10 +12,11 @@ its naive value 1: Cllr = minimum + calibration loss, or the normalised cross en
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from truecost.core.evidence import Evidence
 from truecost.core.ranking import Ranking
@@ -24,13 +25,22 @@ from truecost.core.sweep import Sweep
 from truecost.pictures.tables import Table
 from truecost.tasks.measures import find
 from truecost.tasks.trials import counting
-from truecost.tasks.trials.curves.det import DRAWN, Scorings, Weighed, each
-from truecost.tasks.trials.records import Floats, Ints, Mask, Trials
+from truecost.tasks.trials.curves.det import (
+    DRAWN,
+    Scorings,
+    Weighed,
+    central_scores,
+    each,
+    mass_below,
+    score_at,
+)
+from truecost.tasks.trials.records import Floats, Ints, Trials
 
 Scale = Literal["llr", "posterior", "top"]
 BINS = 12
 FEWEST = 5  # trials of a bin
 COLUMNS = 40  # of the histogram
+AT_ONCE = 1 << 20  # trials whose probabilities are written down at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,11 +166,6 @@ def _detection(trials: Trials, scoring: Scoring, posteriors: bool) -> Reliabilit
         prior = float(application.with_priors(counting.system_shares(trials, scoring)).prior)
     if not 0 < prior < 1:
         return None
-    shift = float(np.log(prior) - np.log1p(-prior))
-    with np.errstate(over="ignore"):
-        odds = np.asarray(sweep.ranking.scores, np.float64) + shift
-    masses = sweep.trial_weights()[0]
-    own = np.array([(1 - prior) / sweep.nontargets[0], prior / sweep.targets[0]])
     scale: Scale = "posterior" if posteriors else "llr"
     actual, minimum = (m(weighed.point, application).values[0] for m in (cllr, least))
 
@@ -169,16 +174,9 @@ def _detection(trials: Trials, scoring: Scoring, posteriors: bool) -> Reliabilit
             return np.full((s.block.count, 2), 0.5)
         return application.class_priors(np.stack([s.nontargets, s.targets], axis=-1))
 
-    return _reliability(
-        trials.name,
-        weighed,
-        scale,
-        prior,
-        odds,
-        masses * own[sweep.ranking.codes],
-        priors,
-        ("cllr", float(actual), float(minimum)),
-    )
+    said = Said(sweep, scale, float(np.log(prior) - np.log1p(-prior)), (1 - prior, prior))
+    counts = ("cllr", float(actual), float(minimum))
+    return _reliability(trials.name, weighed, said, prior, priors, counts)
 
 
 def _top(trials: Trials, scoring: Scoring) -> Reliability | None:
@@ -206,53 +204,134 @@ def _top(trials: Trials, scoring: Scoring) -> Reliability | None:
     def priors(s: Sweep) -> Floats:
         return np.stack([s.nontargets, s.targets], axis=-1)
 
-    scores = np.asarray(sweep.ranking.scores, np.float64)
-    masses = sweep.trial_weights()[0]
-    counts = ("nce", value, float("nan"))
-    return _reliability(trials.name, weighed, "top", None, scores, masses, priors, counts)
+    ones = float(sweep.targets[0] / (sweep.targets[0] + sweep.nontargets[0]))
+    said = Said(sweep, "top", 0.0, (1 - ones, ones))
+    return _reliability(trials.name, weighed, said, None, priors, ("nce", value, float("nan")))
+
+
+@dataclass(frozen=True, eq=False)
+class Said:
+    """What is said of trials that are ranked by it.
+
+    Log odds are the scores and a shift, so that no column of all trials is ever made.
+
+    Attributes
+    ----------
+    sweep : Sweep
+        With weights of one.
+    shift : float
+        From scores to the log odds said.
+    priors : tuple of float
+        Share of the mass that trials of code 0 and of code 1 have.
+    """
+
+    sweep: Sweep
+    scale: Scale
+    shift: float
+    priors: tuple[float, float]
+
+    def pooled(self) -> tuple[Floats, Floats]:
+        """The best monotone map of what is said: for each pool the lowest and highest log odds, and
+        the log odds seen there; infinite where all of a pool are of one class.
+        """
+        starts, stops, targets, nontargets = self.sweep.pools()
+        with np.errstate(divide="ignore"):
+            seen = np.log(targets * self.own[1]) - np.log(nontargets * self.own[0])
+        ends = self.sweep.ranking.scores[np.stack([starts, stops - 1], axis=1)]
+        return ends.ravel().astype(np.float64) + self.shift, np.repeat(seen, 2)
+
+    @cached_property
+    def own(self) -> Floats:
+        """Mass of a trial of weight one, of either class; a class of no weight has none."""
+        weights = np.array([self.sweep.nontargets[0], self.sweep.targets[0]])
+        return np.asarray(np.divide(self.priors, weights, out=np.zeros(2), where=weights > 0))
+
+    def bins(self) -> Ints:
+        """First trial of each bin: about equal masses, never inside a tie."""
+        ranking = self.sweep.ranking
+        trials = len(ranking.scores)
+        bins = int(np.clip(trials // FEWEST, 1, BINS))
+        shares = np.arange(1, bins) / bins - 1e-12  # a bin that is full to the digit ends
+        wanted = np.array([score_at(self.sweep, share, self.priors) for share in shares])
+        kept = [0]
+        for start in np.unique(ranking.positions(wanted)).tolist():
+            if start - kept[-1] >= FEWEST and trials - start >= FEWEST:
+                kept.append(start)
+        return np.array(kept)
+
+    def mean(self, first: int, stop: int) -> float:
+        """Mean probability said of the trials from one place to another."""
+        from scipy.special import expit
+
+        ranking, sums = self.sweep.ranking, np.zeros(2)
+        for start in range(first, stop, AT_ONCE):
+            part = slice(start, min(start + AT_ONCE, stop))
+            masses = self.own[ranking.codes[part]]
+            if len(ranking.extra):
+                masses = masses * ranking.extra[part]
+            said = expit(ranking.scores[part].astype(np.float64) + self.shift)
+            sums += (masses * said).sum(), masses.sum()
+        return float(sums[0] / sums[1])
+
+    def weights(self, starts: Ints) -> Floats:
+        """Weight of the trials of each bin."""
+        ranking = self.sweep.ranking
+        if len(ranking.extra):
+            return np.add.reduceat(ranking.extra, starts)
+        return np.diff(starts, append=len(ranking.scores)).astype(np.float64)
+
+    def columns(self) -> Floats:
+        """Edges of the histogram: of log odds over all but the outermost 1 % on either side."""
+        if self.scale != "llr":
+            return np.linspace(0, 1, COLUMNS + 1)
+        low, high = (end + self.shift for end in central_scores(self.sweep))
+        edge = 0.05 * (high - low) or 1.0
+        return np.linspace(low - edge, high + edge, COLUMNS + 1)
+
+    def shares(self, columns: Floats) -> Floats:
+        """Share of the mass in each column; the last one has both ends."""
+        edges = columns
+        if self.scale != "llr":
+            with np.errstate(divide="ignore"):
+                edges = np.log(columns) - np.log1p(-columns)
+        edges = edges - self.shift - 1e-12  # 0.1 stays 0.1, wherever its logarithm is rounded to
+        below = mass_below(self.sweep, edges, self.priors)
+        if self.scale != "llr":
+            below[[0, -1]] = 0.0, 1.0  # all are between 0 and 1
+        return np.asarray(np.diff(below))
 
 
 def _reliability(
     name: str,
     weighed: Weighed,
-    scale: Scale,
+    said: Said,
     prior: float | None,
-    odds: Floats,
-    masses: Floats,
     priors: Callable[[Sweep], Floats],
     score: tuple[str, float, float],
 ) -> Reliability:
-    """All of it, from the log odds that are said and the mass of each trial, by ascending odds.
-
-    `priors` gives the mass of either class in each replicate, (replicates x 2).
-    """
-    from scipy.special import expit
-
+    """All of it. `priors` gives the mass of either class in each replicate, (replicates x 2)."""
     ranking = weighed.sweep.ranking
-    said, seen = pooled(odds, ranking.codes, masses)
-    starts = _bins(ranking.cut, masses)
-    edges = np.append(np.asarray(ranking.scores, np.float64)[starts], np.inf)
+    low, seen = said.pooled()
+    starts = said.bins()
+    edges = np.append(ranking.scores[starts].astype(np.float64), np.inf)
     edges[0] = -np.inf
     lower, upper = weighed.band(lambda s: _observed_share(s, edges, priors(s)))
-    mean = np.add.reduceat(masses * expit(odds), starts) / np.add.reduceat(masses, starts)
-    own = ranking.extra if len(ranking.extra) else np.ones(len(masses))
-    shown = odds if scale == "llr" else expit(odds)
-    columns = _columns(shown, masses) if scale == "llr" else np.linspace(0, 1, COLUMNS + 1)
-    counts = np.histogram(shown, columns, weights=masses)[0] / masses.sum()
-    kept = np.unique(np.linspace(0, len(said) - 1, min(DRAWN, len(said))).astype(np.int64))
+    ends = [*starts.tolist(), len(ranking.scores)]
+    columns = said.columns()
+    kept = np.unique(np.linspace(0, len(low) - 1, min(DRAWN, len(low))).astype(np.int64))
     return Reliability(
         name,
-        scale,
+        said.scale,
         prior,
-        said[kept],
+        low[kept],
         seen[kept],
-        mean,
+        np.array([said.mean(*pair) for pair in pairwise(ends)]),
         _observed_share(weighed.sweep, edges, priors(weighed.sweep))[0],
         lower,
         upper,
-        np.add.reduceat(own, starts),
+        said.weights(starts),
         columns,
-        counts,
+        said.shares(columns),
         *score,
     )
 
@@ -264,49 +343,3 @@ def _observed_share(sweep: Sweep, edges: Floats, priors: Floats) -> Floats:
         ones = np.nan_to_num(np.diff(miss)) * priors[:, 1:]
         zeros = np.nan_to_num(-np.diff(fa)) * priors[:, :1]
         return np.asarray(ones / (ones + zeros))
-
-
-def pooled(odds: Floats, codes: npt.NDArray[np.uint8], masses: Floats) -> tuple[Floats, Floats]:
-    """The best monotone map of log odds (pool adjacent violators), tied ones together.
-
-    `odds`: what is said, ascending; `codes`: 1 where it came true; `masses`: weight of each trial.
-    For each pool the lowest and highest log odds said, and the log odds seen there; infinite where
-    all of a pool are of one class. Barlow and others (1972); Brümmer and du Preez (2006).
-    """
-    from scipy.optimize import isotonic_regression
-
-    odds, codes, masses = odds[masses > 0], codes[masses > 0], masses[masses > 0]
-    starts = np.flatnonzero(np.append(True, odds[1:] != odds[:-1]))
-    total, ones = np.add.reduceat(masses, starts), np.add.reduceat(masses * codes, starts)
-    blocks = isotonic_regression(ones / total, weights=total).blocks
-    first, last = blocks[:-1], blocks[1:] - 1
-    pool_ones = np.add.reduceat(ones, first)
-    pool_zeros = np.add.reduceat(masses * (codes == 0), starts[first])
-    with np.errstate(divide="ignore"):
-        seen = np.log(pool_ones) - np.log(pool_zeros)
-    ends = np.stack([odds[starts[first]], odds[starts[last]]], axis=1)
-    return ends.ravel(), np.repeat(seen, 2)
-
-
-def _bins(cut: Mask, masses: Floats) -> Ints:
-    """First trial of each bin: about equal masses, never inside a tie."""
-    bins = int(np.clip(len(masses) // FEWEST, 1, BINS))
-    wanted = np.searchsorted(np.cumsum(masses), masses.sum() * np.arange(bins) / bins)
-    ties = np.flatnonzero(cut)
-    starts = np.unique(ties[np.searchsorted(ties, wanted, side="right").clip(1) - 1])
-    kept = [0]
-    for start in starts[starts > 0]:
-        if start - kept[-1] >= FEWEST and len(masses) - start >= FEWEST:
-            kept.append(int(start))
-    return np.array(kept)
-
-
-def _columns(shown: Floats, masses: Floats) -> Floats:
-    """Edges of the histogram over all but the outermost 1 % on either side."""
-    places = np.searchsorted(np.cumsum(masses) / masses.sum(), [0.01, 0.99])
-    finite = shown[np.isfinite(shown)]
-    if len(finite) == 0:
-        return np.linspace(-1, 1, COLUMNS + 1)
-    low, high = np.clip(shown[places.clip(0, len(shown) - 1)], finite[0], finite[-1])
-    edge = 0.05 * (high - low) or 1.0
-    return np.linspace(low - edge, high + edge, COLUMNS + 1)
