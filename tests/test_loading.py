@@ -77,6 +77,14 @@ def test_the_readers_of_a_format_are_loaded_alone(tmp_path, name, text, task, re
     assert found & READERS <= readers
 
 
+def test_a_plain_score_enters_few_files():
+    """So that who follows it through the code reads little; the rest is there when it is asked."""
+    path = Path(str(SOURCE / "data" / "demo" / "network.csv"))
+    code = "import sys\nfrom truecost.cli import run\nrun(['score', *sys.argv[1:]])"
+    found = imported(code, str(path), "--type", "llr", "--quiet")
+    assert len(found) <= 90, sorted(found)
+
+
 @pytest.mark.parametrize("folder", ["core", "core/intervals", "formats"])
 def test_what_tasks_share_names_no_task(folder):
     others = {*tasks.TABLE} - {"streams", "terms"}  # who reads logs; files of searches
