@@ -117,14 +117,15 @@ def test_progress(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
     screen = Screen(Output())
-    with screen.progress() as tell:
-        tell(f"learning {HOSTILE}", 1, 2)
+    with screen.progress(f"writing {HOSTILE}") as tell:
+        tell(f"learning {HOSTILE}", 1, 2000)
     screen.say(HOSTILE)
     written = shown.getvalue()
     assert "]0;title\x07" not in written
     assert "\x1b]" not in written
     assert "\u202e" not in written
     assert rf"learning {SHOWN}" in written
+    assert "1 of 2,000" in written
     assert written.endswith(f"{SHOWN}\n")
 
 

@@ -198,7 +198,10 @@ def report(
 
     layout = layout_of(outcome.task)
     screen.explain(outcome)
-    target = None if output.output is None else study.write(outcome, output.output)
+    target = None
+    if output.output is not None:
+        with screen.progress(f"writing {output.output}"):
+            target = study.write(outcome, output.output)
     if output.json:
         print(outcome.to_json(), end="")
     else:

@@ -60,19 +60,28 @@ class Screen:
             print(text if whole else fill(text, width, subsequent_indent="  "))
 
     @contextmanager
-    def progress(self) -> Iterator[Callable[[str, int, int], None] | None]:
-        """A bar on standard error while replicates are made, on terminals only."""
+    def progress(
+        self, first: str = "reading"
+    ) -> Iterator[Callable[[str, int, int], None] | None]:
+        """A bar on standard error, on terminals only: what is being done, how much of it, and the
+        time left. Until it is told more it says what comes `first`.
+        """
         if self.output.quiet or not sys.stderr.isatty():
             yield None
             return
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         console = Console(stderr=True, no_color=self.out.no_color)
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+        texts = (TextColumn(f"{{task.{name}}}") for name in ("description", "fields[count]"))
+        columns = (next(texts), BarColumn(), *texts, TimeRemainingColumn())
         with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task("reading", total=None)
+            task = bar.add_task(escape(visible(first)), total=None, count="")
             yield lambda what, done, total: bar.update(
-                task, description=escape(visible(what)), completed=done, total=total
+                task,
+                description=escape(visible(what)),
+                completed=done,
+                total=total,
+                count=f"{done:,} of {total:,}",
             )
 
     def say(self, text: str) -> None:
