@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 import msgspec
+import polars as pl
 import pytest
 
 import test_house
@@ -281,3 +282,17 @@ def test_the_reference_of_options_is_what_is_declared():
         path.write_text(now, encoding="utf-8")
     assert now == text or os.environ.get("UPDATE_DOCS")
     assert re.findall(r"<!-- options: (\w+) -->", text) == [*TABLE]
+
+
+def test_what_large_data_take_is_what_the_benchmark_found():
+    from benchmarks.large import KEPT, told
+
+    path = ROOT / "docs" / "scale.md"
+    text, found = path.read_text(encoding="utf-8"), pl.read_csv(KEPT)
+    rows = told(found.filter(pl.col("trials") >= 100_000_000))
+    now = re.sub(r"<!-- large -->\n.*?<!-- end -->", f"<!-- large -->\n{rows}\n<!-- end -->", text,
+                 flags=re.DOTALL)  # fmt: skip
+    if os.environ.get("UPDATE_DOCS"):
+        path.write_text(now, encoding="utf-8")
+    assert now == text or os.environ.get("UPDATE_DOCS")
+    assert "| 100,000,000 | every measure, page |" in text

@@ -269,8 +269,9 @@ def grown(name: str, column: str, label: str) -> Picture:
             Mark(kind="dot", x=n, y=v, series=work, label=f"{work}: {n:,} trials, {v:g}")
             for n, v in told
         ]
-    axes = {"x": Axis(label="trials", kind="log"), "y": Axis(label=label, kind="log")}
-    return Picture(name=name, marks=tuple(marks), **axes)
+    ticks = {1e5: "100,000", 1e6: "1 million", 1e7: "10 million", 1e8: "100 million"}
+    across = Axis(label="trials", kind="log", ticks=tuple(ticks), names=tuple(ticks.values()))
+    return Picture(name=name, x=across, y=Axis(label=label, kind="log"), marks=tuple(marks))
 
 
 def of_page(*words: str) -> Callable[[str], Callable[[], Picture]]:
