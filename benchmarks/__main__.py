@@ -15,6 +15,7 @@ from benchmarks import (
     person_seconds,
     points,
     protocol,
+    ranked,
     sequences,
     stream,
     terms,
@@ -32,6 +33,7 @@ PARTS = {  # that can be run alone
     "person": person.report,
     "person_seconds": person_seconds.report,
     "large": large.report,
+    "ranked": ranked.report,
 }
 FIRST = {"nec": "NEC", "eer": "EER, convex hull", "points": "ROC + 4 measures"}
 

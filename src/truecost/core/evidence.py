@@ -84,7 +84,7 @@ class Evidence:
         """Compute what sweeps share before threads do it all at once."""
         for part in self.parts.values():
             if isinstance(part, Ranking):
-                _ = part.cut, part.histogram, part.knots
+                _ = part.cut, part.histogram
 
 
 @dataclass(frozen=True, eq=False)

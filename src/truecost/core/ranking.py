@@ -6,6 +6,7 @@ let a sweep look at few trials and still be exact.
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from truecost.errors import InputError, counted
 Floats = npt.NDArray[np.float64]
 BUCKETS = 1024  # threshold sweeps cut the trials into about this many buckets
 NEAR_CROSSING = 0.6  # share of them where Pmiss = Pfa
+_MAKING = RLock()  # what threads ask for at the same time is made by the first of them
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,17 +251,47 @@ class Ranking:
         np.cumsum(np.bincount(codes, minlength=len(starts) - 1), out=starts[1:])
         return starts, np.argsort(codes, kind="stable")
 
-    @cached_property
+    @property
     def knots(self) -> npt.NDArray[np.int64]:
         """Positions where pooled adjacent violators may separate blocks, whatever the weights.
 
         Between two tie groups only a step from a group with nontargets to one with targets can
         separate; everything else is pooled once and for all.
         """
-        from truecost.kernels.scans import pooling_knots
+        with _MAKING:
+            return self._knots
+
+    @cached_property
+    def _knots(self) -> npt.NDArray[np.int64]:
+        from truecost.kernels.pooling import pooling_knots
 
         knots = np.empty(len(self.codes) + 1, np.int64)
         return knots[: pooling_knots(self.codes, self.cut, knots)].copy()
+
+    @property
+    def has_wins(self) -> bool:
+        """Whether `wins` is counted."""
+        return "_wins" in self.__dict__
+
+    @property
+    def wins(self) -> npt.NDArray[np.int64]:
+        """How often the targets of a unit outscore the nontargets of another: 2 for each pair that
+        is won, 1 for each that is tied; shape (units, units). Of trials with one side.
+        """
+        with _MAKING:
+            return self._wins
+
+    @cached_property
+    def _wins(self) -> npt.NDArray[np.int64]:
+        from truecost.kernels.pairs import pair_wins, tile_of
+
+        units = len(self.slots.factors[0])
+        sizes = [np.bincount(self.slots.codes[self.codes == k, 0], minlength=units) for k in (0, 1)]
+        rarer = int(sizes[1].sum() <= sizes[0].sum())
+        wins = np.zeros((units, units), np.int64)
+        pair_wins(self.slots.codes, self.codes, self.cut, rarer, tile_of(units), wins)
+        # Where nontargets are rarer their wins are counted: what they do not win, targets do.
+        return wins if rarer else np.subtract(2 * np.outer(sizes[1], sizes[0]), wins.T)
 
 
 def _two_classes(codes: npt.ArrayLike) -> npt.NDArray[np.uint8]:

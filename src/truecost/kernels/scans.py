@@ -1,4 +1,4 @@
-"""Scans of all ranked trials: area under the curve, pooled adjacent violators, weighted median.
+"""Scans of all ranked trials: the weight of each, where the curve turns, weighted median.
 
 Conventions as in `sweeps`: trials in ascending order of score, code 1 a target, 0 a nontarget.
 """
@@ -6,7 +6,6 @@ Conventions as in `sweeps`: trials in ascending order of score, code 1 a target,
 import numpy as np
 
 from truecost.kernels import kernel
-from truecost.kernels.sums import Columns
 from truecost.kernels.sweeps import Codes, Cuts, Floats, Ints, Row, Rows, Slots, weight_of
 
 
@@ -58,34 +57,6 @@ def corners(
 
 
 @kernel
-def pooling_knots(codes: Codes, cut: Cuts, knots: Ints) -> int:
-    """Positions where a tie group with nontargets is followed by one with targets, with both ends.
-
-    The output has room for each trial and one more; returns their number.
-    """
-    trials, found = len(codes), 1
-    knots[0] = 0
-    before_has_nontarget = False
-    start = 0
-    while start < trials:
-        has_target, has_nontarget = False, False
-        stop = start
-        while stop < trials and (stop == start or not cut[stop]):
-            has_target |= codes[stop] == 1
-            has_nontarget |= codes[stop] == 0
-            stop += 1
-        if start > 0 and before_has_nontarget and has_target:
-            knots[found] = start
-            found += 1
-        before_has_nontarget = has_nontarget
-        start = stop
-    if trials > 0:
-        knots[found] = trials
-        found += 1
-    return found
-
-
-@kernel
 def pools(
     starts: Ints,
     stops: Ints,
@@ -126,122 +97,6 @@ def pools(
         top += 1
         starts[top], stops[top], targets[top], nontargets[top] = first, stop, t, n
     return top + 1
-
-
-@kernel
-def areas(
-    columns: Columns,
-    slots: Slots,
-    codes: Codes,
-    extra: Floats,
-    cut: Cuts,
-    out: Floats,
-) -> None:
-    """Weight of (target above nontarget) pairs plus half the tied pairs, for each replicate."""
-    trials, replicates = len(codes), columns.shape[1]
-    below = np.zeros(replicates)
-    tied_targets, tied_nontargets = np.zeros(replicates), np.zeros(replicates)
-    weight = np.empty(replicates)
-    for i in range(trials):
-        first = columns[slots[i, 0]]
-        for r in range(replicates):
-            weight[r] = first[r]
-        for side in range(1, slots.shape[1]):
-            other = columns[slots[i, side]]
-            for r in range(replicates):
-                weight[r] *= other[r]
-        if len(extra) > 0:
-            for r in range(replicates):
-                weight[r] *= extra[i]
-        alone = cut[i] and (i + 1 == trials or cut[i + 1])
-        if alone:
-            if codes[i] == 1:
-                for r in range(replicates):
-                    out[r] += weight[r] * below[r]
-            else:
-                for r in range(replicates):
-                    below[r] += weight[r]
-            continue
-        if codes[i] == 1:
-            tied_targets += weight
-        else:
-            tied_nontargets += weight
-        if i + 1 == trials or cut[i + 1]:
-            out += tied_targets * (below + 0.5 * tied_nontargets)
-            below += tied_nontargets
-            tied_targets[:] = 0.0
-            tied_nontargets[:] = 0.0
-
-
-@kernel
-def entropy_of_blocks(prior: float, targets: Floats, nontargets: Floats) -> float:
-    """Cross entropy in bits of blocks whose posterior is their own share of targets."""
-    total_t, total_n = targets.sum(), nontargets.sum()
-    if total_t <= 0.0 or total_n <= 0.0:
-        return np.nan
-    entropy = 0.0
-    for k in range(len(targets)):
-        t = prior * targets[k] / total_t
-        n = (1.0 - prior) * nontargets[k] / total_n
-        if t > 0.0 and n > 0.0:
-            entropy += t * np.log2((t + n) / t) + n * np.log2((t + n) / n)
-    return entropy
-
-
-LANES = 16  # replicates pooled side by side: one cache line of weights serves them all
-
-
-@kernel
-def pooled_entropies(
-    priors: Floats,
-    columns: Columns,
-    slots: Slots,
-    codes: Codes,
-    extra: Floats,
-    knots: Ints,
-    out: Floats,
-) -> None:
-    """Cross entropy in bits at each replicate's prior after its own best monotone calibration.
-
-    Pool adjacent violators over the intervals between `knots`, a stack of blocks (weight of
-    targets, weight of nontargets) for each replicate, so that targets/nontargets strictly rises.
-    """
-    replicates, size = len(out), max(1, len(knots) - 1)
-    width = min(LANES, replicates)
-    targets, nontargets = np.empty((width, size)), np.empty((width, size))
-    weight, t_sum, n_sum = np.empty(LANES), np.empty(LANES), np.empty(LANES)
-    for start in range(0, replicates, LANES):
-        lanes = min(LANES, replicates - start)
-        top = np.full(LANES, -1)
-        for k in range(len(knots) - 1):
-            t_sum[:] = 0.0
-            n_sum[:] = 0.0
-            for i in range(knots[k], knots[k + 1]):
-                first = columns[slots[i, 0]]
-                for r in range(lanes):
-                    weight[r] = first[start + r]
-                for side in range(1, slots.shape[1]):
-                    other = columns[slots[i, side]]
-                    for r in range(lanes):
-                        weight[r] *= other[start + r]
-                own = extra[i] if len(extra) > 0 else 1.0
-                total = t_sum if codes[i] == 1 else n_sum
-                for r in range(lanes):
-                    total[r] += weight[r] * own
-            for r in range(lanes):
-                t, n = t_sum[r], n_sum[r]
-                if t == 0.0 and n == 0.0:
-                    continue
-                while top[r] >= 0 and targets[r, top[r]] * n >= t * nontargets[r, top[r]]:
-                    t += targets[r, top[r]]
-                    n += nontargets[r, top[r]]
-                    top[r] -= 1
-                top[r] += 1
-                targets[r, top[r]], nontargets[r, top[r]] = t, n
-        for r in range(lanes):
-            out[start + r] = entropy_of_blocks(
-                priors[start + r], targets[r, : top[r] + 1], nontargets[r, : top[r] + 1]
-            )
 
 
 @kernel
