@@ -173,11 +173,15 @@ SCORES = {
 @pytest.mark.parametrize("scores", SCORES.values(), ids=SCORES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sides", [1, 2])
-def test_sort_trials_keeps_rows_together_and_makes_no_ties(scores, weighted, sides):
+@pytest.mark.parametrize("few", [0, 1 << 16])
+def test_sort_trials_keeps_rows_together_and_makes_no_ties(
+    scores, weighted, sides, few, monkeypatch
+):
     rng = np.random.default_rng(2)
     slots = rng.integers(0, 1 << 24, (10, sides)).astype(np.int32)
     codes = rng.integers(0, 2, 10).astype(np.uint8)
     extra = rng.random(10) if weighted else np.zeros(0)
+    monkeypatch.setattr(order, "FEW", few)
     got = order.sort_trials(scores, slots, codes, extra)
 
     def table(scores, slots, codes, extra):

@@ -187,10 +187,11 @@ class Ranking:
 
     def _entries(self) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """Units, (bucket, class) cell and weight of each entry of the histogram."""
+        from truecost.kernels import FEW
         from truecost.kernels.sums import bucket_entries
 
         trials = len(self.codes)
-        if self.slots.codes.shape[1] > 1:
+        if self.slots.codes.shape[1] > 1 or (trials <= FEW and not len(self.extra)):
             flat = np.repeat(np.arange(len(self.edges) - 1), np.diff(self.edges)) * 2 + self.codes
             values = self.extra if len(self.extra) else np.ones(trials)
             return group(self.slots, flat, values.reshape(-1, 1))
