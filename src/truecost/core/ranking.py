@@ -24,7 +24,10 @@ from truecost.core.unit_index import (
 )
 from truecost.errors import InputError, counted
 
-BUCKETS = 1024  # threshold sweeps cut the trials into about this many buckets
+BUCKETS = 1024  # threshold sweeps cut the trials into about this many buckets,
+MANY = 500_000  # of more trials than these into more, by the square root: sums at the edges cost as
+# much more as scans inside cost less. Sums, EER and minimum of 1e7 trials with 4,096 buckets take
+# 0.36 of the time with 1,024 (1,000 units; 0.47 with 100); 8,192 are slower again.
 NEAR_CROSSING = 0.6  # share of them where Pmiss = Pfa
 _MAKING = RLock()  # what threads ask for at the same time is made by the first of them
 
@@ -160,16 +163,17 @@ class Ranking:
         Where they lie decides speed only, never a result.
         """
         trials = len(self.scores)
-        few = max(1, int(BUCKETS * (1 - NEAR_CROSSING)))
+        buckets = int(BUCKETS * max(1.0, trials / MANY) ** 0.5)
+        few = max(1, int(buckets * (1 - NEAR_CROSSING)))
         coarse = self._snapped(np.arange(1, few) * trials // few)
-        if trials < 4 * BUCKETS:  # small data: the whole of it is near
-            return self._snapped(np.arange(1, BUCKETS) * trials // BUCKETS)
+        if trials < 4 * buckets:  # small data: the whole of it is near
+            return self._snapped(np.arange(1, buckets) * trials // buckets)
         targets = np.cumsum(np.add.reduceat(self.codes, coarse[:-1], dtype=np.uint32))
         targets = targets.astype(np.int64)
         others = coarse[1:] - targets
         crossing = np.argmax(targets * others[-1] >= (others[-1] - others) * targets[-1])
         middle, reach = int(coarse[1:][crossing]), trials // 20
-        near = np.linspace(middle - reach, middle + reach, BUCKETS - few).astype(np.int64)
+        near = np.linspace(middle - reach, middle + reach, buckets - few).astype(np.int64)
         return np.union1d(coarse, self._snapped(near.clip(0, trials)))
 
     def _snapped(self, wanted: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
