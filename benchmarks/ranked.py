@@ -82,12 +82,12 @@ def _by_trial(sweeps: Sweeps) -> Array:
 
 def _by_pair(sweeps: Sweeps) -> Array:
     """AUC by a look at every trial."""
-    found = [np.zeros(sweep.block.count) for sweep in sweeps]
-    for sweep, pairs in zip(sweeps, found, strict=True):
-        ranking = sweep.ranking
+    found = []
+    for sweep in sweeps:
+        ranking, pairs = sweep.ranking, np.zeros(sweep.block.count)
         trials = ranking.slots.codes, ranking.codes, ranking.extra, ranking.cut
         areas(ranking.slots.columns(sweep.block), *trials, pairs)
-        pairs /= sweep.targets * sweep.nontargets
+        found.append(pairs / (sweep.targets * sweep.nontargets))
     return np.concatenate(found)
 
 
