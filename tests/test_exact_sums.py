@@ -23,6 +23,14 @@ def nearest(values):
         return math.copysign(math.inf, total)
 
 
+@pytest.fixture(params=["few", "many"], autouse=True, scope="module")
+def road(request):
+    """Few numbers are added without a kernel."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "FEW", 1 << 16 if request.param == "few" else 0)
+        yield
+
+
 @given(st.lists(st.tuples(st.integers(0, 3), NUMBERS), max_size=30), st.randoms())
 def test_sums_are_exact_and_rounded_once(rows, random):
     keys = np.array([key for key, _ in rows], np.int32)
@@ -47,6 +55,21 @@ def test_hard_cases(values):
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=200))
 def test_as_python_sums_them(values):
     assert exact_sums(np.zeros(len(values), np.int32), np.array(values), 1)[0] == math.fsum(values)
+
+
+@pytest.mark.parametrize("first", [1e299, 1e301])
+def test_few_numbers_become_many(first, monkeypatch):
+    """Pieces that were kept are among the digits in the end, however large the next ones are."""
+    draws = np.random.default_rng(1)
+    keys, values = draws.integers(0, 3, 90), draws.normal(size=90)
+    values[60] = first
+    wanted = [nearest(values[keys == key]) for key in range(3)]
+    for few in (0, 10, 50, 89, 90):
+        monkeypatch.setattr(exact, "FEW", few)
+        found = exact.ExactSums(4)
+        for start in range(0, 90, 30):
+            found.add(keys[start : start + 30], values[start : start + 30])
+        assert found.sums().tolist() == [*wanted, 0.0]
 
 
 def test_very_many_keys_and_what_is_not_finite_do_not_depend_on_order(monkeypatch):

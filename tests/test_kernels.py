@@ -14,7 +14,7 @@ from sklearn.metrics import roc_auc_score
 from truecost.core.factors import Factor
 from truecost.core.ranking import Ranking
 from truecost.core.sweep import Sweep
-from truecost.core.weights import Block
+from truecost.core.weights import Block, Plan
 from truecost.kernels import draws, order, sums
 
 KEY = np.uint64(0x1234), np.uint64(0x9876)
@@ -173,11 +173,15 @@ SCORES = {
 @pytest.mark.parametrize("scores", SCORES.values(), ids=SCORES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("sides", [1, 2])
-def test_sort_trials_keeps_rows_together_and_makes_no_ties(scores, weighted, sides):
+@pytest.mark.parametrize("few", [0, 1 << 16])
+def test_sort_trials_keeps_rows_together_and_makes_no_ties(
+    scores, weighted, sides, few, monkeypatch
+):
     rng = np.random.default_rng(2)
     slots = rng.integers(0, 1 << 24, (10, sides)).astype(np.int32)
     codes = rng.integers(0, 2, 10).astype(np.uint8)
     extra = rng.random(10) if weighted else np.zeros(0)
+    monkeypatch.setattr(order, "FEW", few)
     got = order.sort_trials(scores, slots, codes, extra)
 
     def table(scores, slots, codes, extra):
@@ -392,3 +396,20 @@ def test_kernels_compile_where_nothing_can_be_written(tmp_path):
     )
     found = subprocess.run([sys.executable, source], capture_output=True, text=True, check=False)
     assert found.stdout == "42\n", found.stderr
+
+
+def test_buckets_grow_with_the_trials_and_change_no_digit(monkeypatch):
+    rng = np.random.default_rng(3)
+    codes = (rng.random(20_000) < 0.1).astype(np.uint8)
+    side = Factor.of("unit", rng.integers(0, 30, 20_000))
+    scores = rng.normal(2 * codes, 1)
+    block = Plan(replicates=9).weights({"unit": side[0]}).block()
+    found = []
+    for many, wanted in ((20_000, 16), (5_000, 32), (200, 160)):
+        monkeypatch.setattr("truecost.core.ranking.BUCKETS", 16)
+        monkeypatch.setattr("truecost.core.ranking.MANY", many)
+        sweep = Sweep(Ranking.of(scores, codes, [side]), block)
+        assert len(sweep.ranking.edges) - 1 == pytest.approx(wanted, rel=0.1)
+        found.append([sweep.eer(), sweep.minimum(0.05, 0.95), sweep.miss_at([0.01])[0][:, 0]])
+    assert np.array_equal(found[0], found[1])
+    assert np.array_equal(found[0], found[2])

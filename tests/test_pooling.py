@@ -152,6 +152,7 @@ def test_a_sweep_takes_either_way_to_the_same_entropy(way, monkeypatch):
     rows = rng.integers(0, most + 1, (70, 40)).astype(np.uint16)
     rows[:, 0] = most
     block = Block({"unit": rows if whole else rows / 2}, 70)
+    monkeypatch.setattr("truecost.kernels.FEW", 0)
     called = []
     real = pooling.pooled_counts
     monkeypatch.setattr(pooling, "pooled_counts", lambda *a: (called.append(1), real(*a)))
@@ -170,7 +171,8 @@ def test_a_sweep_takes_either_way_to_the_same_entropy(way, monkeypatch):
         assert found[r] == pytest.approx(wanted, rel=1e-12)
 
 
-def test_a_point_and_its_replicates_are_compiled_once():
+def test_a_point_and_its_replicates_are_compiled_once(monkeypatch):
+    monkeypatch.setattr("truecost.kernels.FEW", 0)
     factor = Factor("unit", np.arange(4))
     places = np.arange(40, dtype=np.int32) % 4
     ranking = Ranking.of(np.arange(40.0), np.arange(40) % 3 == 0, [(factor, places)])
@@ -181,3 +183,15 @@ def test_a_point_and_its_replicates_are_compiled_once():
         Sweep(ranking, block).pav_entropy(np.full(block.count, 0.1))
     plain = [s for s in pooling.pooled_counts.signatures if "omitted" in str(s)]
     assert len(plain) == 1
+
+
+def test_few_trials_need_no_second_kernel(monkeypatch):
+    """Where kernels are compiled for the first time that takes longer than all replicates."""
+    ranking = Ranking.of(np.arange(40.0), np.arange(40) % 3 == 0, [Factor.trials(40)])
+    block = Plan(replicates=70).weights({"trial": ranking.slots.factors[0]}).block()
+    few = Sweep(ranking, block)
+    monkeypatch.setattr(pooling, "pooled_counts", None)
+    found = few.pav_entropy(0.5)
+    monkeypatch.undo()
+    monkeypatch.setattr("truecost.kernels.FEW", 0)
+    assert np.array_equal(Sweep(ranking, block).pav_entropy(0.5), found)

@@ -3,9 +3,16 @@
 import numpy as np
 import pytest
 
+from truecost.kernels import order as kernels
 from truecost.kernels.order import sort_trials
 
 RNG = np.random.default_rng(11)
+
+
+@pytest.fixture(params=["few", "many"], autouse=True)
+def road(request, monkeypatch):
+    """Few trials are sorted without a kernel."""
+    monkeypatch.setattr(kernels, "FEW", 1 << 16 if request.param == "few" else 0)
 
 
 @pytest.mark.parametrize("kind", ["plain", "equal as 32-bit floats", "rounded", "constant"])
@@ -40,6 +47,11 @@ def test_no_order_of_rows_changes_a_byte(weighted, sides, scores, units):
     rows = made[scores], slots, codes, extra
     order = draws.permutation(500)
     one = sort_trials(*(column.copy() for column in rows))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernels, "FEW", 0 if kernels.FEW else 1 << 16)
+        other_road = sort_trials(*(column.copy() for column in rows))
+    assert [column.tobytes() for column in one] == [column.tobytes() for column in other_road]
+    assert [column.dtype for column in one] == [column.dtype for column in other_road]
     other = sort_trials(*(column[order] if len(column) else column for column in rows))
     assert [column.tobytes() for column in one] == [column.tobytes() for column in other]
     assert (np.diff(one[0]) >= 0).all()

@@ -231,6 +231,7 @@ class Sweep:
         Pool adjacent violators turns the scores into posteriors, tied scores together (Brümmer and
         du Preez 2006).
         """
+        from truecost.kernels import FEW
         from truecost.kernels.pooling import LARGEST, SIDE_BY_SIDE, pooled_counts, pooled_entropies
 
         ranking, out = self.ranking, np.empty(self.block.count)
@@ -240,7 +241,8 @@ class Sweep:
         trials = ranking.slots.codes, ranking.codes
         unit = float(columns.max())
         heaviest = unit ** ranking.slots.codes.shape[1]
-        if not self.whole or unit > 255 or heaviest > LARGEST:
+        few = len(ranking.codes) <= FEW  # a fourth of the compilation
+        if few or not self.whole or unit > 255 or heaviest > LARGEST:
             pooled_entropies(at, columns, *trials, ranking.extra, ranking.knots, out)
             return out
         for start in range(0, self.block.count, SIDE_BY_SIDE):

@@ -163,27 +163,34 @@ def _sums_by_key(
     """Sums of the columns and the number of rows by cell and unit, in one pass, which no order of
     the rows changes; whole numbers need no exact digits.
     """
+    from truecost.kernels import FEW
     from truecost.kernels.exact import ExactSums
     from truecost.kernels.sums import add_by_key
 
     whole = [weights is None and np.dtype(c.dtype).kind in "iub" for c in columns]
     plain = [np.zeros(size) if one else np.zeros(0) for one in (*whole, True)]
     exact = [ExactSums(0 if one else size) for one in whole]
+    add = _add_counts if len(cells) <= FEW else add_by_key
     for start in range(0, len(cells), CHUNK):
         part = slice(start, start + CHUNK)
         keys = cells[part].astype(np.int32)
         keys *= units
         keys += codes[part]
-        add_by_key(keys, np.ones(len(keys)), plain[-1])
+        add(keys, np.ones(len(keys)), plain[-1])
         for k, column in enumerate(columns):
             value = column[part].astype(np.float64)
             if whole[k]:
-                add_by_key(keys, value, plain[k])
+                add(keys, value, plain[k])
             else:
                 exact[k].add(keys, value if weights is None else value * weights[part])
     sums = [own if one else digits.sums()
             for own, one, digits in zip(plain, whole, exact, strict=False)]  # fmt: skip
     return [*sums, plain[-1]]
+
+
+def _add_counts(keys: Codes, values: npt.NDArray[np.float64], out: npt.NDArray[np.float64]) -> None:
+    """Add whole numbers to the places of their keys, in one piece."""
+    out += np.bincount(keys, values, len(out))
 
 
 def group(

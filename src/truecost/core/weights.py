@@ -183,6 +183,7 @@ class Block:
         float32, or float64 when a factor has sizes, so that the counts stay exact; kept, so do not
         change it.
         """
+        from truecost.kernels import FEW
         from truecost.kernels.sums import transpose_block
 
         if factors not in self._columns:
@@ -191,8 +192,12 @@ class Block:
             columns, offset = np.empty((size, self.count), kind), 0
             columns[-1] = 1
             for name in factors:
-                transpose_block(self[name], columns, offset)
-                offset += self.rows[name].shape[1]
+                rows = self[name]
+                if rows.size <= FEW:
+                    columns[offset : offset + rows.shape[1]] = rows.T
+                else:
+                    transpose_block(rows, columns, offset)
+                offset += rows.shape[1]
             self._columns[factors] = columns
         return self._columns[factors]
 

@@ -7,12 +7,13 @@ the rows and any number of threads. Adding takes 5 ns a number, five times as lo
 """
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from truecost.kernels import kernel
+from truecost.kernels import FEW, kernel
 
 Limbs = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.integer[Any]]
@@ -20,6 +21,7 @@ Floats = npt.NDArray[np.float64]
 DIGITS = 67  # of 32 bits: 2^-1074 to 2^1024, with room for carries
 LEAST = -1074  # power of two of the last place
 DIGIT = 0xFFFFFFFF
+LARGE = 1e300  # `math.fsum` of few numbers that are no larger never overflows
 MOST = 1 << 28  # bytes of digits; of more keys the rows are put in order instead
 
 
@@ -94,6 +96,16 @@ def _carried(digits: Limbs) -> bool:
     return True
 
 
+def _add_few(pieces: Sequence[tuple[Keys, Floats]], out: Floats) -> None:
+    """Sums by key as `math.fsum` gives them, exact and rounded once too: no kernel is needed."""
+    keys, values = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
+    order = np.argsort(keys, kind="stable")
+    found, starts = np.unique(keys[order], return_index=True)
+    sums = values[order].tolist()
+    for key, start, stop in zip(found, starts, [*starts[1:], len(sums)], strict=False):
+        out[key] = math.fsum(sums[start:stop])
+
+
 class ExactSums:
     """Sums by key that come in pieces: the same for any pieces in any order.
 
@@ -105,20 +117,30 @@ class ExactSums:
         self.size = size
         self._limbs = np.zeros((0 if size * DIGITS * 8 > MOST else size, DIGITS), np.int64)
         self._apart: list[tuple[Keys, Floats]] = []
+        self._few: list[tuple[Keys, Floats]] = []  # not yet among the digits
+        self._room = FEW if size <= FEW >> 4 else 0  # numbers that may be kept so: a loop over keys
 
     def add(self, keys: Keys, values: Floats) -> None:
         """Add each value to its key, from 0 to size - 1."""
         whole = np.ascontiguousarray(values, np.float64)
         if len(self._limbs) < self.size or not np.isfinite(whole).all():
             self._apart.append((keys, whole))
-        else:
-            add_exact(keys, whole, self._limbs)
+            return
+        self._few.append((keys, whole))
+        self._room -= len(whole)
+        if self._room < 0 or bool((np.abs(whole) > LARGE).any()):
+            self._room = -1  # all that follow are many
+            for of, numbers in self._few:
+                add_exact(of, numbers, self._limbs)
+            self._few.clear()
 
     def sums(self) -> Floats:
         """Sum of each key, shape (size,); it ends the adding."""
         out = np.zeros(self.size)
-        if len(self._limbs):
+        if self._room < 0 and len(self._limbs):
             round_exact(self._limbs, out)
+        elif self._few:
+            _add_few(self._few, out)
         if not self._apart:
             return out
         keys, values = (np.concatenate(columns) for columns in zip(*self._apart, strict=True))

@@ -5,7 +5,7 @@ and sorted by value: about eight times faster at ten million trials than sorting
 gathering through it. Otherwise the key is the score rounded to 32 bits and the place of the trial;
 the few that rounding ties are put in order by their full scores, or an index is sorted where they
 are many. No rounding ever makes a new tie. Trials of a single unit (values without intervals) need
-no index at all.
+no index at all. Few trials are sorted by an index, which needs no kernel.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.kernels import kernel
+from truecost.kernels import FEW, kernel
 
 CODE_BITS = 8
 SLOT_BITS = 32 - CODE_BITS
@@ -151,6 +151,8 @@ def sort_trials(
     extra: npt.NDArray[np.float64],
 ) -> Sorted:
     """(scores, slots, codes, extra) in ascending order of score."""
+    if len(scores) <= FEW:
+        return _sort_index(scores, slots, codes, extra)
     plain = slots.shape[1] == 1 and len(extra) == 0
     if plain and not slots.any():
         return _sort_one_unit(scores, slots, codes, extra)
@@ -171,6 +173,16 @@ def sort_trials(
         gather(keys, scores, slots, codes, extra, *found)
         if settle(*found):
             return _with_ties(*found)
+    return _sort_index(scores, slots, codes, extra)
+
+
+def _sort_index(
+    scores: npt.NDArray[np.floating[Any]],
+    slots: npt.NDArray[np.int32],
+    codes: npt.NDArray[np.uint8],
+    extra: npt.NDArray[np.float64],
+) -> Sorted:
+    """Gathered through a sorted index: the way of few trials, and of the hardest scores."""
     order = np.argsort(scores)
     return _with_ties(
         scores[order], slots[order], codes[order], extra[order] if len(extra) else extra

@@ -64,7 +64,10 @@ def pooling_knots(codes: Codes, cut: Cuts, knots: Ints) -> int:
 @kernel
 def entropy_of_blocks(prior: float, targets: Floats, nontargets: Floats) -> float:
     """Cross entropy in bits of blocks whose posterior is their own share of targets."""
-    total_t, total_n = targets.sum(), nontargets.sum()
+    total_t, total_n = 0.0, 0.0
+    for k in range(len(targets)):
+        total_t += targets[k]
+        total_n += nontargets[k]
     if total_t <= 0.0 or total_n <= 0.0:
         return np.nan
     entropy = 0.0
@@ -95,38 +98,32 @@ def pooled_entropies(
     replicates, size = len(out), max(1, len(knots) - 1)
     width = min(LANES, replicates)
     targets, nontargets = np.empty((width, size)), np.empty((width, size))
-    weight, t_sum, n_sum = np.empty(LANES), np.empty(LANES), np.empty(LANES)
+    weight, sums, tops = np.empty(LANES), np.empty((2, LANES)), np.empty(LANES, np.int64)
     for start in range(0, replicates, LANES):
         lanes = min(LANES, replicates - start)
-        top = np.full(LANES, -1)
+        for r in range(LANES):
+            tops[r] = -1
         for k in range(len(knots) - 1):
-            t_sum[:] = 0.0
-            n_sum[:] = 0.0
+            for r in range(LANES):
+                sums[0, r] = 0.0
+                sums[1, r] = 0.0
             for i in range(knots[k], knots[k + 1]):
-                first = columns[slots[i, 0]]
+                slot, code = slots[i, 0], codes[i]
                 for r in range(lanes):
-                    weight[r] = first[start + r]
+                    weight[r] = columns[slot, start + r]
                 for side in range(1, slots.shape[1]):
-                    other = columns[slots[i, side]]
+                    slot = slots[i, side]
                     for r in range(lanes):
-                        weight[r] *= other[start + r]
+                        weight[r] *= columns[slot, start + r]
                 own = extra[i] if len(extra) > 0 else 1.0
-                total = t_sum if codes[i] == 1 else n_sum
                 for r in range(lanes):
-                    total[r] += weight[r] * own
+                    sums[code, r] += weight[r] * own
             for r in range(lanes):
-                t, n = t_sum[r], n_sum[r]
-                if t == 0.0 and n == 0.0:
-                    continue
-                while top[r] >= 0 and targets[r, top[r]] * n >= t * nontargets[r, top[r]]:
-                    t += targets[r, top[r]]
-                    n += nontargets[r, top[r]]
-                    top[r] -= 1
-                top[r] += 1
-                targets[r, top[r]], nontargets[r, top[r]] = t, n
+                tops[r] = push(r, sums[0, r], sums[1, r], targets, nontargets, tops[r])
         for r in range(lanes):
+            last = tops[r] + 1
             out[start + r] = entropy_of_blocks(
-                priors[start + r], targets[r, : top[r] + 1], nontargets[r, : top[r] + 1]
+                priors[start + r], targets[r, :last], nontargets[r, :last]
             )
 
 
@@ -153,12 +150,16 @@ def pooled_counts(
     lasts, states = np.empty(slab, np.int64), np.empty(slab, np.int64)
     sources = np.empty(slab, np.int64)
     targets, nontargets = np.empty((lanes, 4 * slab)), np.empty((lanes, 4 * slab))
-    tops = np.full(lanes, -1)
+    tops = np.empty(lanes, np.int64)
+    for r in range(lanes):
+        tops[r] = -1
     for start in range(0, buckets, slab):
         stop = min(buckets, start + slab)
         own = edges[start : stop + 1]
         bucket_sums(columns, most, slots, codes, knots, own, sums)
-        needed = np.max(tops) + 2 + edges[stop] - edges[start]
+        needed = 0
+        for r in range(lanes):
+            needed = max(needed, tops[r] + 2 + edges[stop] - edges[start])
         if needed > targets.shape[1]:
             targets, nontargets = wider(targets, 2 * needed), wider(nontargets, 2 * needed)
         for r in range(lanes):
