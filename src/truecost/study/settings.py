@@ -1,6 +1,6 @@
 """From a study to the library's own objects: where its systems come from, and who reads them."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, Sy
 from truecost.tasks import DEFAULT, find
 
 if TYPE_CHECKING:
+    from truecost.engines.mapping import Engine
     from truecost.formats.events import EventLog
 
 
@@ -52,6 +53,8 @@ class Reader:
     facts : list of (PartialTable, dict)
         Tables of the study, and what the files that they are for turned out to hold: options that
         apply to none of these are refused.
+    engine : Engine, optional
+        Whose workers read what may be read file by file (`each`).
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class Reader:
         self.inputs: list[Input] = []
         self.readings: list[str] = []
         self.facts: list[tuple[PartialTable, dict[str, set[str]]]] = []
+        self.engine: Engine | None = None
         self._seen: list[str] = []
         self._made: dict[Hashable, Any] = {}
         self._table = cache(self._read)
@@ -103,6 +107,12 @@ class Reader:
             self.facts.append((table, known := {}))
         for kind, found in facts.items():
             known.setdefault(kind, set()).update(found)
+
+    def each(self, function: Callable[..., Made], jobs: Sequence[tuple[Any, ...]]) -> list[Made]:
+        """What a function gives for each job, such as a file, in their order."""
+        if self.engine is None:
+            return [function(*job) for job in jobs]
+        return self.engine.map(function, jobs)
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What `make` gives, made once for a key: a reference that all systems share."""

@@ -28,7 +28,6 @@ from truecost.study import columns as read
 from truecost.study.columns import Options
 from truecost.study.config import Study
 from truecost.study.settings import Reader, Source
-from truecost.study.tables import EngineTable
 from truecost.tasks.trials import labels as truth
 from truecost.tasks.trials.loading import SAME, signature_of
 from truecost.tasks.trials.records import Floats, Trials
@@ -224,8 +223,7 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
     digests = [reader.digest(path) for path in paths]
 
     def sort(folder: str) -> Sorted:
-        table = study.table(EngineTable)
-        with engine_of(table.engine, study.interval.jobs) as engine:
+        with engine_of(study.engine.engine, study.interval.jobs) as engine:
             told = reader.told(f"reading {source.name}")
             try:
                 return sort_partitions(partitions, rows, sets, folder, engine, told)
@@ -235,7 +233,7 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
                     f"or choose another folder (--cache FOLDER, or TMPDIR)"
                 ) from error
 
-    cache = study.table(EngineTable).cache
+    cache = study.engine.cache
     if cache is None:
         found = sort(reader.scratch())
     else:

@@ -113,7 +113,7 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
     Files that memory does not hold are read in partitions.
     """
     paths = [] if source.file in (*reader.held, *STANDARD_INPUT) else parts_of_system(source.file)
-    if paths and (study.given("engine") or len(paths) > 1 or _are_large(paths)):
+    if paths and (study.engine.given() or len(paths) > 1 or _are_large(paths)):
         from truecost.tasks.trials.large import read_large
 
         found = _with_resources(read_large(source, reader, study, paths), source, reader)
