@@ -117,7 +117,7 @@ def sample(
 ) -> Sample:
     """Training data of two classes as `Affine.fit` takes them; trials of weight 0 are left out.
 
-    No prior stands for the share of the targets in the data, trial weights included; `finite` says
+    They are put in order, so that no order of trials changes a bit of a fit. No prior stands for the share of the targets in the data, trial weights included; `finite` says
     whether infinite scores are refused.
     """
     found, codes, own = _checked(scores, labels, weights, finite)
@@ -125,6 +125,7 @@ def sample(
         raise InputError(f"scores of shape {found.shape}: one score a trial was expected")
     if not np.isin(codes, (0, 1)).all():
         raise InputError("labels were expected to be 1 (target) or 0 (nontarget)")
+    found, codes, own = _in_order(found, codes, own)
     of_class = np.bincount(codes, own, minlength=2)
     for count, name in zip(of_class, ("nontargets", "targets"), strict=True):
         if count == 0:
@@ -133,6 +134,19 @@ def sample(
     if not 0 < share < 1:
         raise UsageError(f"prior is {share:g}: it must lie between 0 and 1, neither included")
     return Sample(found, codes.astype(np.uint8), own, share)
+
+
+def _in_order(scores: Floats, codes: Ints, own: Floats) -> tuple[Floats, Ints, Floats]:
+    """Trials by class, then by score, then by weight."""
+    parts = [codes == code for code in (0, 1)]
+    if (own == own[0]).all():  # no need to carry the weights along
+        return np.concatenate([np.sort(scores[rows]) for rows in parts]), np.sort(codes), own
+    orders = [np.lexsort((own[rows], scores[rows])) for rows in parts]
+    both = [
+        np.concatenate([column[rows][order] for rows, order in zip(parts, orders, strict=True)])
+        for column in (scores, own)
+    ]
+    return both[0], np.sort(codes), both[1]
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ read: UsageError.
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -276,6 +276,11 @@ def _refuse(source: Source, study: Study, options: Options, table: Table) -> Non
         "--resample blocks of trials (name a unit)": study.interval.resample == "blocks"
         and options.column("unit", table) is None,
     }
+    refuse_parts(source, why)
+
+
+def refuse_parts(source: Source, why: Mapping[str, Any]) -> None:
+    """Refuse the first of what cannot be done in parts and holds: UsageError."""
     if lost := [text for text, holds in why.items() if holds]:
         raise UsageError(
             f"{source.file}: {lost[0]} does not go with files that are read in parts (several "

@@ -112,15 +112,28 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
 
     Files that memory does not hold are read in partitions.
     """
-    paths = [] if source.file in (*reader.held, *STANDARD_INPUT) else parts_of_system(source.file)
-    if paths and (study.engine.given() or len(paths) > 1 or _are_large(paths)):
+    if paths := parts_read(source, reader, study):
         from truecost.tasks.trials.large import read_large
 
         found = _with_resources(read_large(source, reader, study, paths), source, reader)
     else:
-        found = read_trials(reader, replace(source, file=paths[0]) if paths else source)
+        found = read_trials(reader, replace(source, file=_only_file(source, reader)))
     check_classes(found)
     return found
+
+
+def parts_read(source: "Source", reader: Reader, study: "Study") -> list[str]:
+    """The files of a source that is read in partitions; none where it is read into memory."""
+    if source.file in (*reader.held, *STANDARD_INPUT):
+        return []
+    paths = parts_of_system(source.file)
+    return paths if study.engine.given() or len(paths) > 1 or _are_large(paths) else []
+
+
+def _only_file(source: "Source", reader: Reader) -> str:
+    """The file of a source, of a pattern that a single one fits too."""
+    held = source.file in (*reader.held, *STANDARD_INPUT)
+    return source.file if held else parts_of_system(source.file)[0]
 
 
 def _are_large(paths: Sequence[str]) -> bool:
