@@ -141,12 +141,20 @@ def _in_order(scores: Floats, codes: Ints, own: Floats) -> tuple[Floats, Ints, F
     parts = [codes == code for code in (0, 1)]
     if (own == own[0]).all():  # no need to carry the weights along
         return np.concatenate([np.sort(scores[rows]) for rows in parts]), np.sort(codes), own
-    orders = [np.lexsort((own[rows], scores[rows])) for rows in parts]
-    both = [
-        np.concatenate([column[rows][order] for rows, order in zip(parts, orders, strict=True)])
-        for column in (scores, own)
-    ]
-    return both[0], np.sort(codes), both[1]
+    order = np.concatenate([_order(np.flatnonzero(rows), scores, own) for rows in parts])
+    return scores[order], codes[order], own[order]
+
+
+def _order(rows: Ints, scores: Floats, own: Floats) -> Ints:
+    """Some rows by score, those of one score by weight: ties are few, and sorted by themselves."""
+    order = rows[np.argsort(scores[rows], kind="stable")]
+    found = scores[order]
+    tied = np.zeros(len(order), np.bool_)
+    tied[1:] = found[1:] == found[:-1]
+    tied[:-1] |= tied[1:]
+    ties = order[tied]
+    order[tied] = ties[np.lexsort((own[ties], scores[ties]))]
+    return np.asarray(order)
 
 
 @dataclass(frozen=True, eq=False)
