@@ -1,0 +1,125 @@
+"""Studies of files read in parts: gates, collections, applications, curves, ranks as in memory."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from test_large import TYPED, UNIT, parts
+from truecost import cli
+from truecost.tasks.trials import large
+
+__all__ = ["parts"]
+FEW = ("--replicates", "40")
+STUDY = """
+measures = ["act_dcf", "eer"]
+[data]
+type = "llr"
+map = {{ unit = "speaker", weight = "w" }}
+{head}
+[subsets]
+noise = "noise"
+quiet = "snr >= 10"
+[interval]
+replicates = 40
+{gates}
+"""
+ONE = "[systems]\nx.file = '{}'\n[application]\nprior = 0.05\n"
+GATES = """
+[[gate]]
+measure = "eer"
+{limit}
+[[gate]]
+measure = "act_dcf"
+subset = "quiet"
+max_upper = 9.0
+"""
+
+
+def result(out, *words, code=0):
+    """The files of a result, without the hashes of its inputs."""
+    assert cli.run([*words, "--quiet", "-o", out]) == code, words
+    found = json.loads(Path(out, "result.json").read_text())
+    found.pop("inputs", None)
+    found.pop("configuration", None)
+    curves = Path(out, "curves.parquet")
+    return found, pl.read_parquet(curves) if curves.exists() else None
+
+
+def same(one, other):
+    """Whether two results are the same, to the last digit of rows and of curves."""
+    assert one[0] == other[0]
+    assert (one[1] is None) == (other[1] is None)
+    assert one[1] is None or one[1].equals(other[1])
+
+
+@pytest.mark.parametrize(("limit", "code"), [("max_upper = 0.9", 0), ("max_upper = 0.01", 1)])
+def test_gates_and_subsets(parts, limit, code, capsys):
+    gates = GATES.format(limit=limit)
+    for name, file in {"one": "whole.parquet", "many": "parts/*.parquet"}.items():
+        Path(f"{name}.toml").write_text(STUDY.format(head=ONE.format(file), gates=gates))
+    wanted = result("a", "run", "one.toml", code=code)
+    assert wanted[0]["rows"]
+    same(result("b", "run", "many.toml", code=code), wanted)
+
+
+def test_collections_and_applications(parts, capsys):
+    head = """
+[systems.x.files]
+near = '{0}'
+far = '{0}'
+[collections.near]
+[collections.far]
+llr_base = 2.0
+[applications]
+rare.prior = 0.01
+often = {{ prior = 0.3, cost_miss = 5 }}
+"""
+    for name, file in {"one": "whole.parquet", "many": "parts/*.parquet"}.items():
+        Path(f"{name}.toml").write_text(STUDY.format(head=head.format(file), gates=""))
+    same(result("b", "run", "many.toml"), result("a", "run", "one.toml"))
+
+
+def test_curves_and_descriptions_of_a_comparison(parts, capsys):
+    better = pl.read_parquet("whole.parquet").with_columns(pl.col("score") * 1.5)
+    better.sample(fraction=1.0, shuffle=True, seed=9).write_parquet("better.parquet")
+    words = (*TYPED, *FEW, "--map", f"{UNIT},id=trial", "--subset", "noise")
+    wanted = result("a", "compare", "x=whole.parquet", "y=better.parquet", *words)
+    assert wanted[1] is not None
+    found = result("b", "compare", "x=parts/*.parquet", "y=better.parquet", *words,
+                   "--engine", "serial")  # fmt: skip
+    same(found, wanted)
+
+
+def test_a_leaderboard(parts, capsys):
+    for k in range(3):
+        other = pl.read_parquet("whole.parquet").with_columns(pl.col("score") * (k + 1))
+        other.sample(fraction=1.0, shuffle=True, seed=k).write_parquet(f"s{k}.parquet")
+    words = ("leaderboard", *(f"s{k}.parquet" for k in range(3)), *TYPED, *FEW, "--map",
+             f"{UNIT},id=trial")  # fmt: skip
+    same(result("b", *words, "--engine", "serial"), result("a", *words))
+
+
+def test_a_plan(parts, capsys):
+    told = []
+    for file in ("x=whole.parquet", "x=parts/*.parquet"):
+        assert cli.run(["plan", file, *TYPED, *FEW, "--map", UNIT]) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1]
+
+
+@pytest.mark.parametrize(("more", "said"), [
+    (("--map", "score=score+snr,label=label,unit=speaker", "--type", "posterior"),
+     "several scores a trial"),
+    (("--metadata", "whole.parquet"), "--metadata, which is joined in memory"),
+    (("--map", "score=score,soft=w,unit=speaker"), "several annotators, or soft labels"),
+    (("--type", "number"), "type number does not go"),
+])  # fmt: skip
+def test_what_needs_memory_is_refused_before_counting(parts, more, said, capsys, monkeypatch):
+    monkeypatch.setattr(large, "sort_partitions", None)  # it would fail
+    words = ["score", "x=parts/*.parquet"]
+    words += () if "--type" in more else ("--type", "posterior" if "soft=w" in str(more) else "llr")
+    words += () if "--map" in more else ("--map", UNIT)
+    assert cli.run([*words, *more]) == 2
+    assert said in capsys.readouterr().err
