@@ -198,7 +198,8 @@ def test_several_collections(folder, workers):
     said(folder, 14)
     tables = {
         "task": "transcripts", "baseline": "a", "measures": ["wer"],
-        "data": {"reference": ["right.csv"]}, "collections": {"one": {}, "two": {"missing": "drop"}},
+        "data": {"reference": ["right.csv"]},
+        "collections": {"one": {}, "two": {"missing": "drop"}},
         "systems": {n: {"files": {"one": f"{n}.csv", "two": f"{n}.csv"}} for n in ("a", "b")},
     }  # fmt: skip
     Path("study.toml").write_text(Study.of(tables).to_toml())

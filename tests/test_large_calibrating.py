@@ -1,4 +1,4 @@
-"""Calibration of files read in parts: the same bytes as in memory, whatever is fitted and to whom."""
+"""Calibration of files read in parts: the same bytes as in memory, whatever it is fitted to."""
 
 import json
 from pathlib import Path

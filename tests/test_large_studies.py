@@ -113,13 +113,16 @@ def test_a_plan(parts, capsys):
     (("--map", "score=score+snr,label=label,unit=speaker", "--type", "posterior"),
      "several scores a trial"),
     (("--metadata", "whole.parquet"), "--metadata, which is joined in memory"),
-    (("--map", "score=score,soft=w,unit=speaker"), "several annotators, or soft labels"),
+    (("--map", "annotators=label+noise,unit=speaker", "--annotators", "votes"),
+     "several annotators, or soft labels"),
     (("--type", "number"), "type number does not go"),
 ])  # fmt: skip
 def test_what_needs_memory_is_refused_before_counting(parts, more, said, capsys, monkeypatch):
     monkeypatch.setattr(large, "sort_partitions", None)  # it would fail
     words = ["score", "x=parts/*.parquet"]
-    words += () if "--type" in more else ("--type", "posterior" if "soft=w" in str(more) else "llr")
+    words += (
+        () if "--type" in more else ("--type", "posterior" if "--annotators" in more else "llr")
+    )
     words += () if "--map" in more else ("--map", UNIT)
     assert cli.run([*words, *more]) == 2
     assert said in capsys.readouterr().err

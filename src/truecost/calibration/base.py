@@ -117,8 +117,9 @@ def sample(
 ) -> Sample:
     """Training data of two classes as `Affine.fit` takes them; trials of weight 0 are left out.
 
-    They are put in order, so that no order of trials changes a bit of a fit. No prior stands for the share of the targets in the data, trial weights included; `finite` says
-    whether infinite scores are refused.
+    They are put in order, so that no order of trials changes a bit of a fit. No prior stands for
+    the share of the targets in the data, trial weights included; `finite` says whether infinite
+    scores are refused.
     """
     found, codes, own = _checked(scores, labels, weights, finite)
     if found.ndim != 1:
