@@ -16,6 +16,7 @@ from truecost.errors import InputError, UsageError, first_five
 from truecost.formats.reading import table_of_bytes
 from truecost.formats.table import Table
 from truecost.formats.tables import FAULTS
+from truecost.names import in_store
 
 LARGE = 20_000_000  # rows from which files are read in parts without being asked
 ROWS = 1 << 20  # of a partition of Parquet
@@ -82,12 +83,26 @@ class Partition:
 
 
 def is_parquet(path: str) -> bool:
-    """Whether a file is one, by its first bytes."""
+    """Whether a file is one, by its first bytes; by its name where it lies in an object store."""
+    if in_store(path):
+        return path.endswith(".parquet")
     try:
         with Path(path).open("rb") as file:
             return file.read(4) == b"PAR1"
     except OSError:
         return False
+
+
+def stored_files(pattern: str) -> list[str]:
+    """The files of an object store that fit a pattern, sorted: Parquet alone."""
+    if not is_parquet(pattern):
+        raise UsageError(f"{pattern}: of object stores Parquet is read: end it in .parquet")
+    try:
+        files = pl.scan_parquet(pattern, include_file_paths="its file").select("its file")
+        found: list[str] = files.unique().sort("its file").collect().to_series().to_list()
+    except FAULTS as error:
+        raise unreadable(pattern, error) from error
+    return found
 
 
 def unreadable(path: str, error: BaseException) -> InputError:
@@ -143,6 +158,8 @@ def partitions_of(paths: Sequence[str], stated: str | None = None) -> list[Parti
                 for at in range(0, rows, ROWS)
             ]
             continue
+        if in_store(path):
+            raise UsageError(f"{path}: of object stores Parquet is read: end it in .parquet")
         if path.endswith(PACKED):
             raise UsageError(f"{path}: cannot be read in parts: unpack it, or write it as Parquet")
         found += _stretches(path, stated)

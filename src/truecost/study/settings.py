@@ -14,7 +14,7 @@ from truecost.core.scoring import Scoring
 from truecost.core.weights import Plan
 from truecost.errors import UsageError
 from truecost.formats import Table, read, sha256
-from truecost.names import STANDARD_INPUT
+from truecost.names import STANDARD_INPUT, in_store
 from truecost.options import PartialTable
 from truecost.study.config import Study
 from truecost.study.outcome import Input
@@ -151,8 +151,10 @@ class Reader:
         return table
 
     def note(self, path: str, system: str = "", collection: str = "") -> None:
-        """Take the hash of a file that gives a system (a key or metadata when none is named)."""
-        if path in STANDARD_INPUT or path in self.held:
+        """Take the hash of a file that gives a system (a key or metadata when none is named); none
+        of what lies in an object store, which would be read once more.
+        """
+        if path in STANDARD_INPUT or path in self.held or in_store(path):
             return
         digest = self.digest(path)
         entry = Input(system=system, file=Path(path).name, sha256=digest, collection=collection)

@@ -23,7 +23,7 @@ from truecost.engines.segments import ROW, Held, Sets, Sorted, open_sorted, sort
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.table import filled, refuse_repeated
-from truecost.names import POSTERIORS
+from truecost.names import POSTERIORS, in_store
 from truecost.study import columns as read
 from truecost.study.columns import Options
 from truecost.study.config import Study
@@ -220,7 +220,6 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
         reader.note(path, source.name, source.collection)
     sets = wanted.sets
     rows = PartReader(options, wanted, str(options.column("score", first)), tuple(names))
-    digests = [reader.digest(path) for path in paths]
 
     def sort(folder: str) -> Sorted:
         with engine_of(study.engine.engine, study.interval.jobs) as engine:
@@ -237,6 +236,7 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
     if cache is None:
         found = sort(reader.scratch())
     else:
+        digests = [reader.digest(path) for path in paths]
         found = kept(Path(cache), repr((digests, rows, sets)), sort, sets)
     trials = _trials(found, source.name, options, wanted)
     reader.learn(source.data, **facts_of(first, options, trials))
@@ -268,6 +268,8 @@ def _refuse(source: Source, study: Study, options: Options, table: Table) -> Non
     score = options.column("score", table) or ""
     why = {
         f"type {options.kind}": options.kind not in KINDS,
+        "--cache with an object store, whose files are not hashed": study.engine.cache is not None
+        and in_store(source.file),
         "several scores a trial": "+" in score and options.target is None,
         "several annotators, or soft labels": kind != "label",
         "--key, which is joined in memory (put the labels into the file)": data.key is not None,

@@ -16,7 +16,7 @@ from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
-from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType
+from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType, in_store
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
@@ -127,7 +127,8 @@ def parts_read(source: "Source", reader: Reader, study: "Study") -> list[str]:
     if source.file in (*reader.held, *STANDARD_INPUT):
         return []
     paths = parts_of_system(source.file)
-    return paths if study.engine.given() or len(paths) > 1 or _are_large(paths) else []
+    stored = any(map(in_store, paths))
+    return paths if study.engine.given() or stored or len(paths) > 1 or _are_large(paths) else []
 
 
 def _only_file(source: "Source", reader: Reader) -> str:
