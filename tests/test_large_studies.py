@@ -1,14 +1,17 @@
 """Studies of files read in parts: gates, collections, applications, curves, ranks as in memory."""
 
 import json
+import pickle
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from test_large import TYPED, UNIT, parts
+from partitioned import Read
+from test_large import MAPPED, TYPED, UNIT, digest, parts
 from truecost import cli
-from truecost.tasks.trials import large
+from truecost.engines import mapping, partitions
+from truecost.tasks.trials import large, work
 
 __all__ = ["parts"]
 FEW = ("--replicates", "40")
@@ -126,3 +129,50 @@ def test_what_needs_memory_is_refused_before_counting(parts, more, said, capsys,
     words += () if "--map" in more else ("--map", UNIT)
     assert cli.run([*words, *more]) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["whole.parquet", "whole.csv"])
+def test_files_that_do_not_fit_into_free_memory_are_counted_in_parts(parts, monkeypatch, name):
+    pl.read_parquet("whole.parquet").write_csv("whole.csv")
+    free = Path("meminfo")
+    monkeypatch.setattr(work, "SMALL", 0)
+    monkeypatch.setattr(partitions, "Path", lambda p: free if p == "/proc/meminfo" else Path(p))
+    found = []
+    for said in ("MemAvailable:  1 kB", "MemAvailable:  9999999 kB", "nothing"):
+        free.write_text(f"MemTotal:  8 kB\n{said}\n")
+        found.append(work._are_large([name]))
+    assert found == [True, False, False]
+
+
+def test_verbose_says_that_files_were_read_in_parts(parts, capsys):
+    told = []
+    for file in ("parts/*.parquet", "whole.parquet"):
+        assert cli.run(["score", file, *MAPPED, "--replicates", "40", "-v"]) == 0
+        told.append("trials, read in parts, type llr" in capsys.readouterr().err)
+    assert told == [True, False]
+
+
+def test_parts_without_quotes_are_told_what_they_are(parts, capsys):
+    files = [f"parts/{k}.parquet" for k in range(3)]
+    assert cli.run(["compare", *files, *TYPED, "--map", f"{UNIT},id=trial"]) == 3
+    assert "give them as one pattern in quotes" in capsys.readouterr().err
+    pl.read_parquet("whole.parquet")[1:].write_parquet("fewer.parquet")
+    assert cli.run(["compare", "whole.parquet", "fewer.parquet", *TYPED, "--map",
+                    f"{UNIT},id=trial"]) == 3  # fmt: skip
+    assert "pattern in quotes" not in capsys.readouterr().err
+
+
+def test_what_all_ranges_need_is_sent_once(parts, monkeypatch):
+    """Jobs do not grow with the number of partitions."""
+    jobs = []
+
+    class Seen(mapping.Serial):
+        def map(self, function, jobs_, done=None):
+            jobs.append([len(pickle.dumps(job)) for job in jobs_])
+            return super().map(function, jobs_, done)
+
+    for rows_ in (500, 50):
+        monkeypatch.setattr(partitions, "ROWS", rows_)
+        digest(f"rows-{rows_}", ["whole.parquet"], Read(), Seen(1))
+    assert len(jobs[2]) == 10 * len(jobs[0])
+    assert max(jobs[3]) <= max(jobs[1])

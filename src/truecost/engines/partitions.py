@@ -21,6 +21,7 @@ from truecost.names import in_store
 LARGE = 20_000_000  # rows from which files are read in parts without being asked
 ROWS = 1 << 20  # of a partition of Parquet
 BYTES = 1 << 25  # of a partition of text
+WIDTH = 32  # bytes that a text of a table takes in memory, about
 LOOKED_AT = 1 << 20  # bytes of whose lines the mean length is taken
 TABLES = (".csv", ".tsv")  # whose first line names the columns
 PACKED = (".gz", ".npy", ".npz")
@@ -116,6 +117,28 @@ def size_of(paths: Sequence[str]) -> int:
         return sum(_rows_of(path) if is_parquet(path) else _lines_of(path) for path in paths)
     except InputError:
         return 0  # reading says what is wrong
+
+
+def do_not_fit(paths: Sequence[str]) -> bool:
+    """Whether twice the memory that files take exceeds what is free, where this can be told."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, ValueError, StopIteration):
+        return False
+    return 2 * sum(map(_bytes_of, paths)) > 1024 * free
+
+
+def _bytes_of(path: str) -> int:
+    """About how much memory a file takes; 0 where reading says what is wrong with it."""
+    try:
+        if not is_parquet(path):
+            return Path(path).stat().st_size
+        kinds = pl.read_parquet_schema(path).values()
+        wide = sum(WIDTH if kind == pl.String else 8 for kind in kinds)
+        return _rows_of(path) * wide
+    except (InputError, *FAULTS):
+        return 0
 
 
 def _rows_of(path: str) -> int:

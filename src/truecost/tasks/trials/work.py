@@ -141,9 +141,9 @@ def _are_large(paths: Sequence[str]) -> bool:
     """Whether files hold more trials than are read into memory; small files need no look."""
     if sum(Path(path).stat().st_size for path in paths if Path(path).is_file()) < SMALL:
         return False
-    from truecost.engines.partitions import LARGE, size_of
+    from truecost.engines.partitions import LARGE, do_not_fit, size_of
 
-    return size_of(paths) > LARGE
+    return size_of(paths) > LARGE or do_not_fit(paths)
 
 
 def read_trials(reader: Reader, source: "Source") -> Trials:
