@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
 import lifelogs
@@ -15,6 +16,7 @@ from spoken import heard, sentences, spoken, written
 from truecost import cli
 from truecost.engines import mapping
 from truecost.errors import UsageError
+from truecost.formats import Table
 from truecost.study import records
 from truecost.study.config import Study
 from truecost.study.settings import Reader
@@ -232,6 +234,25 @@ def test_the_first_fault_is_told_whoever_finds_one_first(task, folder, workers, 
     assert files[0] in told[0]
 
 
+def test_what_is_said_of_files_and_refused_of_options_is_the_same(folder, workers, capsys):
+    said(folder, 14)
+    for name in ("right", "a", "b"):
+        rows = pl.read_csv(f"{name}.csv").rows(named=True)
+        Path(name + ".txt").write_text("".join(f"{r['id']} {r['text']}\n" for r in rows))
+    streams(folder)
+    for words, code, part in (
+        (("transcripts", "compare", "right.txt", "a.txt", "b.txt"), 0, "a.txt: read as"),
+        (("streams", "compare", "events.jsonl", "other.jsonl", "--labels", "labels.csv",
+          "--pooling", "macro"), 2, "several streams"),
+    ):  # fmt: skip
+        told = []
+        for more in ((), WORKERS):
+            assert cli.run([*words, *FEW, *more]) == code
+            told.append(capsys.readouterr().err)
+        assert told[0] == told[1]
+        assert part in told[0]
+
+
 def test_little_is_counted_here(folder, monkeypatch):
     """Workers take seconds to start; an engine that may not be used fails."""
     words = transcripts(folder)
@@ -245,10 +266,11 @@ def test_little_is_counted_here(folder, monkeypatch):
 def test_what_cannot_travel_is_counted_here(folder, monkeypatch, capsys):
     """Tables in memory and standard input are of this process."""
     monkeypatch.setattr(records, "engine_of", None)
-    study = Study.of({"task": "streams", "engine": {"engine": "processes"},
-                      "systems": {"a": {"file": "-"}}})  # fmt: skip
-    with records.reading(study, Reader("streams")) as read:
-        assert callable(read)
+    for name, held in (("-", {}), ("a", {"a": Table("a", pl.DataFrame())})):
+        study = Study.of({"task": "streams", "engine": {"engine": "processes"},
+                          "systems": {"a": {"file": name}}})  # fmt: skip
+        with records.reading(study, Reader("streams", held)) as read:
+            assert callable(read)
 
 
 @pytest.mark.parametrize("task", ["transcripts", "abba"])
