@@ -256,7 +256,7 @@ def test_what_is_said_of_files_and_refused_of_options_is_the_same(folder, worker
 def test_little_is_counted_here(folder, monkeypatch):
     """Workers take seconds to start; an engine that may not be used fails."""
     words = transcripts(folder)
-    monkeypatch.setattr(records, "engine_of", None)
+    monkeypatch.setattr(mapping, "engine_of", None)
     monkeypatch.setattr(records, "SMALL", sum(Path(n).stat().st_size for n in ("a.csv", "b.csv")))
     assert cli.run([*words, *WORKERS]) == 70
     monkeypatch.setattr(records, "SMALL", records.SMALL + 1)
@@ -265,7 +265,7 @@ def test_little_is_counted_here(folder, monkeypatch):
 
 def test_what_cannot_travel_is_counted_here(folder, monkeypatch, capsys):
     """Tables in memory and standard input are of this process."""
-    monkeypatch.setattr(records, "engine_of", None)
+    monkeypatch.setattr(mapping, "engine_of", None)
     for name, held in (("-", {}), ("a", {"a": Table("a", pl.DataFrame())})):
         study = Study.of({"task": "streams", "engine": {"engine": "processes"},
                           "systems": {"a": {"file": name}}})  # fmt: skip

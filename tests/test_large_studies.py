@@ -176,3 +176,30 @@ def test_what_all_ranges_need_is_sent_once(parts, monkeypatch):
         digest(f"rows-{rows_}", ["whole.parquet"], Read(), Seen(1))
     assert len(jobs[2]) == 10 * len(jobs[0])
     assert max(jobs[3]) <= max(jobs[1])
+
+
+@pytest.mark.parametrize("more", [("--type", "log-posterior"), ("--type", "score")])
+def test_a_target_among_labels_and_log_posteriors(parts, more, capsys):
+    whole = pl.read_parquet("whole.parquet")
+    odds = pl.col("score") - (1 + pl.col("score").exp()).log()
+    label = pl.when(pl.col("label") == "target").then(pl.lit("seven")).otherwise(pl.col("noise"))
+    whole.with_columns(score=odds, label=label).write_parquet("x.parquet")
+    words = ("score", "x.parquet", *more, *FEW, "--map", UNIT, "--target", "seven")
+    same(result("b", *words, "--engine", "serial"), result("a", *words))
+
+
+def test_lists_of_trials(parts, capsys, monkeypatch):
+    monkeypatch.setattr(partitions, "BYTES", 20_000)
+    whole = pl.read_parquet("whole.parquet")
+    columns = ("speaker", "trial", "score", "label")
+    for name, rows in (
+        ("x.txt", whole),
+        ("lists/0.txt", whole[:900]),
+        ("lists/1.txt", whole[900:]),
+    ):
+        Path(name).parent.mkdir(exist_ok=True)
+        rows.select(columns).write_csv(name, include_header=False, separator=" ")
+    words = (*TYPED, *FEW, "--map", "unit=enroll")
+    wanted = result("a", "score", "x=x.txt", *words)
+    same(result("b", "score", "x=lists/*.txt", *words), wanted)
+    same(result("b", "score", "x=x.txt", *words, "--engine", "serial"), wanted)

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from truecost.engines.mapping import engine_of
 from truecost.errors import TruecostError
 from truecost.names import STANDARD_INPUT
 from truecost.options import PartialTable
@@ -53,6 +52,8 @@ def reading(study: Study, reader: Reader) -> Iterator[Callable[[Source], Record]
     if not (work.apart and _pays(study, reader, sources)):
         yield lambda source: work.read(source, reader, study)
         return
+    from truecost.engines.mapping import engine_of
+
     with engine_of(study.engine.engine, study.interval.jobs) as engine:
         if len(sources) == 1:
             reader.engine = engine
