@@ -34,9 +34,15 @@ class Killing(mapping.Processes):
 
     def map(self, function, jobs, done=None):
         flag = Path(f"killed-{function.__name__}").absolute()
-        found = super().map(Killed(function, str(flag)), jobs, done)
+        found = mapping.Engine.map(self, Killed(function, str(flag)), jobs, done)
         assert flag.exists()
         return found
+
+
+class KillingRay(mapping.Ray):
+    """Workers of Ray, one of which is killed in each phase."""
+
+    map = Killing.map
 
 
 class Read:

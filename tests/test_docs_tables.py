@@ -174,7 +174,7 @@ def test_every_choice_of_streams_is_explained():
     options = (o for o in options_of(find("streams")) if o.table not in ("application", "map"))
     flags = {option.flag.removeprefix("--") for option in options}
     told = {word.lstrip("-") for word in re.findall(r"--[a-z-]+", page_of)}
-    assert flags - {"jobs", "seed", "level", "replicates", "map", "input-format"} <= told
+    assert flags - {"jobs", "engine", "seed", "level", "replicates", "map", "input-format"} <= told
     assert {"--q", "--queried", "--annotations", "--pooling"} <= first_cells(table)
     assert "--price" in prices
 

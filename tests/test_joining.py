@@ -6,6 +6,8 @@ import pytest
 
 from truecost.errors import InputError, UsageError
 from truecost.formats import Table
+from truecost.formats.table import refuse_repeated
+from truecost.study import columns
 from truecost.study.columns import Options, join, join_metadata
 from truecost.tasks.trials.loading import load
 
@@ -121,3 +123,32 @@ def test_metadata_that_do_not_fit(name):
     with pytest.raises(kind) as refused:
         join_metadata(SCORES, metadata, column)
     assert str(refused.value) == said
+
+
+def test_tables_of_one_order_are_compared_and_not_joined(monkeypatch):
+    ids = [f"t{k}" for k in range(30)]
+    scores = table("scores", id=ids, score=range(30), room=["a"] * 30)
+    key = table("key", id=ids, label=["target", "nontarget"] * 15, room=["a"] * 30)
+    back = Table("scores", scores.frame.reverse())
+    wanted = join(back, key, Options("llr")).frame
+    monkeypatch.setattr(columns, "_places", None)  # it would fail
+    assert join(scores, key, Options("llr")).frame.equals(wanted)
+    other = Table("key", key.frame.with_columns(room=pl.lit("b")))
+    with pytest.raises(InputError, match="'room' stands in both scores and key and differs in 30"):
+        join(scores, other, Options("llr"))
+
+
+@pytest.mark.parametrize(("ids", "said"), [
+    (["a", "b", "a"], "scores: 1 id stands more than once: a"),
+    (["a", None, "b"], r"1 id is not in the key key: \(empty\)"),
+])  # fmt: skip
+def test_ids_of_one_order_that_repeat_or_are_empty_are_refused(ids, said):
+    with pytest.raises(InputError, match=said):
+        join(table("scores", id=ids, score=range(3)), table("key", id=ids), Options("llr"))
+
+
+def test_ids_of_one_hash_are_no_repeated_ids(monkeypatch):
+    monkeypatch.setattr(pl.Series, "hash", lambda ids, seed: pl.zeros(len(ids), eager=True))
+    refuse_repeated("here", pl.Series(["a", "b", "c"]))
+    with pytest.raises(InputError, match="1 id stands more than once: b"):
+        refuse_repeated("here", pl.Series(["a", "b", "b"]))

@@ -12,7 +12,7 @@ import pytest
 import truecost as tc
 from partitioned import Killing, Narrow, Read
 from truecost import cli
-from truecost.engines import mapping, partitions, segments
+from truecost.engines import labels, mapping, partitions, segments
 from truecost.errors import InputError, UsageError
 from truecost.kernels import order
 from truecost.tasks.trials import large, work
@@ -125,7 +125,7 @@ def digest(folder, paths, reader, engine):
     """Hashes of the sorted columns."""
     Path(folder).mkdir()
     found = partitions.partitions_of(paths)
-    segments.sort_partitions(found, reader, segments.Sets(), str(folder), engine)
+    segments.sort_partitions(found, reader, labels.Sets(), str(folder), engine)
     files = sorted(Path(folder).iterdir())
     assert [p.name for p in files if ".part" in p.name or p.name[0].isdigit()] == []
     files = [p for p in files if p.name != segments.MANIFEST]  # it tells of each partition
@@ -153,7 +153,7 @@ def test_processes_give_the_same_results(parts, capsys):
 
 def test_segments_hold_what_the_files_hold(parts):
     found = segments.sort_partitions(
-        partitions.partitions_of(["whole.parquet"]), Read(), segments.Sets(), ".", mapping.Serial(2)
+        partitions.partitions_of(["whole.parquet"]), Read(), labels.Sets(), ".", mapping.Serial(2)
     )
     whole = pl.read_parquet("whole.parquet")
     assert (np.diff(found.scores) >= 0).all()

@@ -161,7 +161,7 @@ def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any
     >>> planned.planned[0]["n_units"], planned.planned[0]["more_units"]
     (120, 456)
     """
-    from truecost.study.running import check_half_width, plan_rows
+    from truecost.study.planning import check_half_width, plan_rows
 
     if not (half_width is None or isinstance(half_width, int | float)):
         raise UsageError(f"half_width is {shown_as(half_width)}: give a number")

@@ -49,8 +49,8 @@ class Face:
         SYSTEM=FILE where there are several systems.
     in_parts : tuple of str
         The verbs for which a pattern in quotes is one system, whose files are its parts.
-    application, interval : tuple of str
-        The keys of `[application]` and `[interval]` that go with it.
+    application, interval, engine : tuple of str
+        The keys of `[application]`, `[interval]` and `[engine]` that go with it.
     prices : tuple of str
         The keys of `[prices]` of what it measures.
     words : mapping of str to tuple of str
@@ -99,6 +99,7 @@ class Face:
     application: tuple[str, ...] = ()
     prices: tuple[str, ...] = ()
     interval: tuple[str, ...] = ("level", "replicates", "seed", "method", "icc", "jobs")
+    engine: tuple[str, ...] = ()
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     shown: Mapping[str, str] = field(default_factory=dict)
     in_parts: tuple[str, ...] = ()
@@ -193,6 +194,7 @@ def item_face(
             *("level", "replicates", "seed", "method", "icc"),
             *("resample", "block_length", "hold", "jobs"),
         ),
+        engine=("engine",),
         worst=True,
         libraries=libraries,
         wanted="ids",

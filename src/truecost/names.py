@@ -55,6 +55,13 @@ COLUMNS: dict[str, tuple[str, ...]] = {  # names that need no --map, the first o
 }
 NO_NUMBER = ("na", "nan", "null", "none")  # in lower case: what says that there is no number
 STANDARD_INPUT = ("-", "/dev/stdin")
+
+
+def in_store(path: str) -> bool:
+    """Whether a path names what lies in an object store, such as `s3://bucket/parts/*.parquet`."""
+    return "://" in path
+
+
 SCORE_TYPES: dict[str, str] = {
     "llr": "natural-log likelihood ratios (target over nontarget); --llr-base for others",
     "posterior": "posterior of the target, or one posterior a class",

@@ -342,10 +342,9 @@ class PartialTable(
     """A table whose keys may all be left out.
 
     `__table__`: its name in a study; `__group__`: the heading of its options in help, its name when
-    empty; `__decides__`: whether any figure depends on it.
+    empty.
     """
 
-    __decides__: ClassVar[bool] = True
     __table__: ClassVar[str] = ""
     __group__: ClassVar[str] = ""
     __entry_of__: ClassVar[str] = ""

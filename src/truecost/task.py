@@ -203,6 +203,8 @@ class Work(Generic[R]):
         The advice of a flag in the words of the task; the rows that have it are named before it.
     advice : callable
         Advice on a part, whatever its flags.
+    apart : bool
+        Whether workers of an engine may read and count systems, each by itself: records travel.
     shares : bool
         Whether a problem that all records have is reported once, for what they share.
     advise : bool
@@ -243,6 +245,7 @@ class Work(Generic[R]):
     same: Callable[[R, R], str] = lambda *_: ""
     flagged: "Callable[[Flag, Sequence[Part]], str]" = flagged
     advice: "Callable[[Part], Sequence[Problem]]" = _no_texts
+    apart: bool = False
     shares: bool = True
     advise: bool = False
     unjudged: "Callable[[Study, str | None], Study]" = _first

@@ -20,7 +20,13 @@ from truecost.errors import UsageError, near
 from truecost.face import Face, at
 from truecost.options import Declared, Option, declared, picked
 from truecost.prices import PRICE, prices_of
-from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
+from truecost.study.tables import (
+    ApplicationTable,
+    DataTable,
+    EngineTable,
+    IntervalTable,
+    SystemTable,
+)
 from truecost.tasks import TABLE, find
 
 if TYPE_CHECKING:
@@ -57,6 +63,7 @@ def options_of(face: Face, verb: str = "score") -> tuple[Declared, ...]:
         *picked(ApplicationTable, *face.application),
         *((PRICE,) if face.prices else ()),
         *picked(IntervalTable, *face.interval),
+        *picked(EngineTable, *face.engine),
     )
     shown = (_task_option(option, face) for option in (*every, *_columns(face, every)))
     return tuple(option for option in shown if _takes(option, verb))
@@ -181,6 +188,7 @@ def study_of(
         application=ApplicationTable(**tables.pop("application", {})),
         prices=prices_of(prices, face.prices, face.name),
         interval=IntervalTable(**tables.pop("interval", {})),
+        engine=EngineTable(**tables.pop("engine", {})),
         subsets=dict(subsets) if isinstance(subsets, Mapping) else {e: e for e in subsets},
         own={name: kinds[name](**keys) for name, keys in tables.items()},
         worst=worst,

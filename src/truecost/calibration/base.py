@@ -117,14 +117,16 @@ def sample(
 ) -> Sample:
     """Training data of two classes as `Affine.fit` takes them; trials of weight 0 are left out.
 
-    No prior stands for the share of the targets in the data, trial weights included; `finite` says
-    whether infinite scores are refused.
+    They are put in order, so that no order of trials changes a bit of a fit. No prior stands for
+    the share of the targets in the data, trial weights included; `finite` says whether infinite
+    scores are refused.
     """
     found, codes, own = _checked(scores, labels, weights, finite)
     if found.ndim != 1:
         raise InputError(f"scores of shape {found.shape}: one score a trial was expected")
     if not np.isin(codes, (0, 1)).all():
         raise InputError("labels were expected to be 1 (target) or 0 (nontarget)")
+    found, codes, own = _in_order(found, codes, own)
     of_class = np.bincount(codes, own, minlength=2)
     for count, name in zip(of_class, ("nontargets", "targets"), strict=True):
         if count == 0:
@@ -133,6 +135,27 @@ def sample(
     if not 0 < share < 1:
         raise UsageError(f"prior is {share:g}: it must lie between 0 and 1, neither included")
     return Sample(found, codes.astype(np.uint8), own, share)
+
+
+def _in_order(scores: Floats, codes: Ints, own: Floats) -> tuple[Floats, Ints, Floats]:
+    """Trials by class, then by score, then by weight."""
+    parts = [codes == code for code in (0, 1)]
+    if (own == own[0]).all():  # no need to carry the weights along
+        return np.concatenate([np.sort(scores[rows]) for rows in parts]), np.sort(codes), own
+    order = np.concatenate([_order(np.flatnonzero(rows), scores, own) for rows in parts])
+    return scores[order], codes[order], own[order]
+
+
+def _order(rows: Ints, scores: Floats, own: Floats) -> Ints:
+    """Some rows by score, those of one score by weight: ties are few, and sorted by themselves."""
+    order = rows[np.argsort(scores[rows], kind="stable")]
+    found = scores[order]
+    tied = np.zeros(len(order), np.bool_)
+    tied[1:] = found[1:] == found[:-1]
+    tied[:-1] |= tied[1:]
+    ties = order[tied]
+    order[tied] = ties[np.lexsort((own[ties], scores[ties]))]
+    return np.asarray(order)
 
 
 @dataclass(frozen=True, eq=False)

@@ -239,10 +239,14 @@ def study_of(
     measure: "Sequence[str]" = (),
     subset: "Sequence[str]" = (),
     config: str | None = None,
+    *,
+    in_parts: bool = False,
 ) -> "Study":
-    """The study of trials that the options of a command make, laid over that of --config."""
+    """The study of trials that the options of a command make, laid over that of --config; whether
+    a pattern is one system.
+    """
     from truecost.study.paths import name_systems
     from truecost.verbs import study_of as made
 
-    systems = dict(name_systems(files))
+    systems = dict(name_systems(files, in_parts=in_parts))
     return made(find(DEFAULT), systems, given, measures=measure, subsets=subset, config=config)

@@ -89,7 +89,7 @@ def planned(chosen: "Study", half_width: float | None, output: Output) -> None:
     from truecost import study
     from truecost.cli.terminal import Screen, plan_table
     from truecost.study.outcome import json_text
-    from truecost.study.running import check_half_width, plan_rows
+    from truecost.study.planning import check_half_width, plan_rows
 
     if output.output is not None:
         raise UsageError("plan writes no directory: leave out --output")

@@ -7,6 +7,8 @@ the second time changes nothing. Processes are spawned, never forked: polars and
 
 import multiprocessing
 import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -19,6 +21,7 @@ from truecost.errors import InputError, UsageError, counted, need
 R = TypeVar("R")
 Done = Callable[[int, int], None]  # jobs that are done, and all of them
 TRIES = 3  # times that workers may be killed before the work is given up
+SHORT = 40  # letters of a folder, beyond which the names of Ray's sockets are too long
 OBJECTS = 200_000_000  # bytes of Ray's store: jobs are small, what they make lies in files
 
 
@@ -91,10 +94,7 @@ class Processes(Engine):
             except BaseException:
                 self.close()
                 raise
-        raise InputError(
-            f"workers were killed {TRIES} times with {counted(len(left), 'job')} left: is there "
-            f"too little memory? Give fewer workers (--jobs)"
-        )
+        raise InputError(_given_up(len(left)))
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
@@ -113,6 +113,7 @@ class Ray(Engine):
     """The workers of Ray, of this machine or of a cluster that is named by `RAY_ADDRESS`."""
 
     jobs: int
+    _folder: str | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self._ray: Any = need("ray", "ray")
@@ -120,23 +121,54 @@ class Ray(Engine):
         if self._ray.is_initialized():
             return
         where = os.environ.get("RAY_ADDRESS")
-        own = {"num_cpus": self.jobs, "object_store_memory": OBJECTS, "include_dashboard": False}
+        own: dict[str, Any] = {
+            "num_cpus": self.jobs,
+            "object_store_memory": OBJECTS,
+            "include_dashboard": False,
+        }
+        if len(tempfile.gettempdir()) > SHORT and os.name == "posix":
+            self._folder = tempfile.mkdtemp(prefix="ray-", dir="/tmp")
+            own["_temp_dir"] = self._folder
         quiet = {"log_to_driver": False, "logging_level": "ERROR"}
         self._ray.init(address=where, **quiet, **({} if where else own))
 
     def _completed(
         self, function: Callable[..., R], jobs: Sequence[tuple[Any, ...]]
     ) -> Iterator[tuple[int, R]]:
-        remote = self._ray.remote(max_retries=TRIES)(function)
-        sent = {remote.remote(*job): k for k, job in enumerate(jobs)}
+        remote = self._ray.remote(max_retries=TRIES)(_called)
+        sent = {remote.remote(function, *job): k for k, job in enumerate(jobs)}
         left = [*sent]
         while left:
             ready, left = self._ray.wait(left)
-            yield from ((sent[one], self._ray.get(one)) for one in ready)
+            yield from ((sent[one], self._result(one, len(left) + 1)) for one in ready)
+
+    def _result(self, one: Any, left: int) -> Any:
+        """What a job gave; its error as it was raised, without the way that it came."""
+        try:
+            return self._ray.get(one)
+        except self._ray.exceptions.RayTaskError as error:
+            raise error.cause from None
+        except self._ray.exceptions.WorkerCrashedError:
+            raise InputError(_given_up(left)) from None
 
     def close(self) -> None:
         """Let go of the workers."""
         self._ray.shutdown()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _called(function: Callable[..., R], *job: Any) -> R:
+    """What a function gives, which need not be one that Ray takes for a function."""
+    return function(*job)
+
+
+def _given_up(left: int) -> str:
+    """What to say where workers are killed again and again."""
+    return (
+        f"workers were killed {TRIES} times with {counted(left, 'job')} left: is there too little "
+        f"memory? Give fewer workers (--jobs)"
+    )
 
 
 ENGINES: dict[str, type[Serial | Processes | Ray]] = {

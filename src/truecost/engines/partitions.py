@@ -16,10 +16,12 @@ from truecost.errors import InputError, UsageError, first_five
 from truecost.formats.reading import table_of_bytes
 from truecost.formats.table import Table
 from truecost.formats.tables import FAULTS
+from truecost.names import in_store
 
 LARGE = 20_000_000  # rows from which files are read in parts without being asked
 ROWS = 1 << 20  # of a partition of Parquet
 BYTES = 1 << 25  # of a partition of text
+WIDTH = 32  # bytes that a text of a table takes in memory, about
 LOOKED_AT = 1 << 20  # bytes of whose lines the mean length is taken
 TABLES = (".csv", ".tsv")  # whose first line names the columns
 PACKED = (".gz", ".npy", ".npz")
@@ -82,12 +84,26 @@ class Partition:
 
 
 def is_parquet(path: str) -> bool:
-    """Whether a file is one, by its first bytes."""
+    """Whether a file is one, by its first bytes; by its name where it lies in an object store."""
+    if in_store(path):
+        return path.endswith(".parquet")
     try:
         with Path(path).open("rb") as file:
             return file.read(4) == b"PAR1"
     except OSError:
         return False
+
+
+def stored_files(pattern: str) -> list[str]:
+    """The files of an object store that fit a pattern, sorted: Parquet alone."""
+    if not is_parquet(pattern):
+        raise UsageError(f"{pattern}: of object stores Parquet is read: end it in .parquet")
+    try:
+        files = pl.scan_parquet(pattern, include_file_paths="its file").select("its file")
+        found: list[str] = files.unique().sort("its file").collect().to_series().to_list()
+    except FAULTS as error:
+        raise unreadable(pattern, error) from error
+    return found
 
 
 def unreadable(path: str, error: BaseException) -> InputError:
@@ -101,6 +117,28 @@ def size_of(paths: Sequence[str]) -> int:
         return sum(_rows_of(path) if is_parquet(path) else _lines_of(path) for path in paths)
     except InputError:
         return 0  # reading says what is wrong
+
+
+def do_not_fit(paths: Sequence[str]) -> bool:
+    """Whether twice the memory that files take exceeds what is free, where this can be told."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+        free = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, ValueError, StopIteration):
+        return False
+    return 2 * sum(map(_bytes_of, paths)) > 1024 * free
+
+
+def _bytes_of(path: str) -> int:
+    """About how much memory a file takes; 0 where reading says what is wrong with it."""
+    try:
+        if not is_parquet(path):
+            return Path(path).stat().st_size
+        kinds = pl.read_parquet_schema(path).values()
+        wide = sum(WIDTH if kind == pl.String else 8 for kind in kinds)
+        return _rows_of(path) * wide
+    except (InputError, *FAULTS):
+        return 0
 
 
 def _rows_of(path: str) -> int:
@@ -143,6 +181,8 @@ def partitions_of(paths: Sequence[str], stated: str | None = None) -> list[Parti
                 for at in range(0, rows, ROWS)
             ]
             continue
+        if in_store(path):
+            raise UsageError(f"{path}: of object stores Parquet is read: end it in .parquet")
         if path.endswith(PACKED):
             raise UsageError(f"{path}: cannot be read in parts: unpack it, or write it as Parquet")
         found += _stretches(path, stated)

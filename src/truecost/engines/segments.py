@@ -13,9 +13,12 @@ not depend on the order of rows, partitions or workers.
 """
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+import pickle
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
+from tempfile import mkstemp
 from typing import Any, Protocol
 
 import msgspec
@@ -23,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.factors import Coded
+from truecost.engines.labels import Sets, merged_labels
 from truecost.engines.mapping import Done, Engine
 from truecost.engines.partitions import Partition
 from truecost.errors import InputError, first_five
@@ -71,24 +75,6 @@ class Reader(Protocol):
 
 MANIFEST = "sorted.json"  # written last: where it lies, all columns are whole
 ROW = "row"  # column of numbers: the row in its partition, which becomes that in the data
-
-
-@dataclass(frozen=True)
-class Sets:
-    """Which columns of labels have their labels in common.
-
-    `shared`: the set of a column, where it is not its own; `numbers`: sets whose labels are whole
-    numbers where all of them can be; `units`: the columns by which rows of one score and class
-    are ordered first, as rankings in memory are.
-    """
-
-    shared: Mapping[str, str] = field(default_factory=dict)
-    numbers: frozenset[str] = frozenset()
-    units: tuple[str, ...] = ()
-
-    def of(self, column: str) -> str:
-        """The set of a column."""
-        return self.shared.get(column, column)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,15 +154,16 @@ def sort_partitions(
 
     counted = [(one, read, edges, folder, f"{k:06}") for k, one in enumerate(partitions)]
     parts = engine.map(count, counted, told(0))
-    labels, tables = merged_labels(parts, sets)
+    labels, tables = merged_labels([part.labels for part in parts], sets)
     layout, starts = _layout(parts, folder, sets)
     for name, kind in layout.kinds.items():
         with Path(layout.place(name)).open("wb") as file:
             file.truncate(layout.rows * np.dtype(kind).itemsize)
     units = len(labels.get(sets.of(_unit(layout)), ()))
     small = [replace(part, labels={}, facts=None) for part in parts]
-    jobs = [(k, small, tables, layout, int(at), units) for k, at in enumerate(starts)]
-    engine.map(sort_range, jobs, told(len(partitions)))
+    plan = _written((small, tables, layout, units), folder)
+    engine.map(sort_range, [(k, plan, int(at)) for k, at in enumerate(starts)], told(len(counted)))
+    Path(plan).unlink()
     for part in parts:
         for run in Path(folder).glob(f"{part.name}.*"):
             run.unlink()
@@ -186,6 +173,27 @@ def sort_partitions(
     place.with_suffix(".part").write_bytes(msgspec.json.encode(manifest))
     place.with_suffix(".part").replace(place)
     return open_sorted(folder, sets)
+
+
+Plan = tuple[Sequence["Part"], Sequence[Mapping[str, Array]], "Layout", int]
+
+
+def _written(plan: Plan, folder: str) -> str:
+    """The file of what all ranges need: what it holds grows with the partitions, as do the ranges,
+    so that it is sent to each worker once and not with each job.
+    """
+    number, name = mkstemp(".plan", dir=folder)
+    with os.fdopen(number, "wb") as file:
+        pickle.dump(plan, file)
+    return str(Path(name).absolute())
+
+
+@lru_cache(1)
+def _read(plan: str) -> Plan:
+    """What all ranges need, read once by each worker."""
+    with Path(plan).open("rb") as file:
+        found: Plan = pickle.load(file)
+    return found
 
 
 def open_sorted(folder: str, sets: Sets) -> Sorted:
@@ -248,42 +256,6 @@ def _publish(place: Path, column: Array) -> None:
     made.replace(place)
 
 
-def merged_labels(
-    parts: Sequence[Part], sets: Sets
-) -> tuple[dict[str, Array], list[dict[str, Array]]]:
-    """All labels of each set, sorted, and for each part the new code of each old one by column."""
-    found: dict[str, set[str]] = {}
-    for part in parts:
-        for column, labels in part.labels.items():
-            found.setdefault(sets.of(column), set()).update(labels.tolist())
-    every = {name: _sorted(labels, numbers=name in sets.numbers) for name, labels in found.items()}
-    codes = {name: {str(label): k for k, label in enumerate(of)} for name, of in every.items()}
-    tables = [
-        {
-            column: np.array([codes[sets.of(column)][label] for label in labels], np.int32)
-            for column, labels in part.labels.items()
-        }
-        for part in parts
-    ]
-    return every, tables
-
-
-def _sorted(labels: Collection[str], *, numbers: bool) -> Array:
-    """Labels in order; as whole numbers where they may be, and all of them are."""
-    if numbers and all(map(_is_whole, labels)):
-        return np.array(sorted(map(int, labels)), np.int64)
-    return np.array(sorted(labels), object)
-
-
-def _is_whole(label: str) -> bool:
-    """Whether a label is a whole number, written as numbers are."""
-    return (
-        label.removeprefix("-").isdecimal()
-        and str(int(label)) == label
-        and -(2**63) <= int(label) < 2**63
-    )
-
-
 def _layout(parts: Sequence[Part], folder: str, sets: Sets) -> tuple[Layout, npt.NDArray[np.int64]]:
     """The sorted columns, in the order in which they decide, and the row at which each range
     begins.
@@ -312,15 +284,9 @@ def _unit(layout: Layout) -> str:
     return others[0].removeprefix("text ") if alone else ""
 
 
-def sort_range(
-    k: int,
-    parts: Sequence[Part],
-    tables: Sequence[Mapping[str, Array]],
-    layout: Layout,
-    start: int,
-    units: int,
-) -> int:
+def sort_range(k: int, plan: str, start: int) -> int:
     """Sort the rows of a range and write them to their place; their number."""
+    parts, tables, layout, units = _read(plan)
     columns = {name: _of_range(k, name, parts, tables, layout) for name in layout.kinds}
     rows = len(columns["scores"])
     if not rows:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from truecost.errors import InputError, TruecostError, UsageError, counted, first_five
+from truecost.formats import Table
 from truecost.formats.event_checks import Finding
-from truecost.formats.events import ENDINGS, EventLog, Labels, files_of, read_events
+from truecost.formats.events import ENDINGS, EventLog, Labels, files_of, of_table, read_events
 from truecost.names import STANDARD_INPUT
 from truecost.person.timing import TimingTable, retimed
 from truecost.study.settings import Reader, Source
@@ -75,11 +76,17 @@ def read_logs(source: Source, reader: Reader, study: "Study") -> tuple[list[Even
     are not finished.
     """
     paths, unfinished = logs_of(source.file, source.table.runs)
-    timing = study.table(TimingTable)
-    logs = [retimed(reader.events(path, source.data.input_format), timing) for path in paths]
+    timing, stated = study.table(TimingTable), source.data.input_format
+    logs = reader.each(read_log, [(reader.given(path), stated, timing) for path in paths])
     for path in (*paths, *source.table.resources):
         reader.note(path, source.name, source.collection)
     return logs, [f"left out: {Path(path).name} is not finished" for path in unfinished]
+
+
+def read_log(given: str | Table, stated: str | None, timing: TimingTable) -> EventLog:
+    """An event log, timed as the table says."""
+    log = of_table(given) if isinstance(given, Table) else read_events(given, stated)
+    return retimed(log, timing)
 
 
 def without_faults(log: EventLog, findings: Sequence[Finding], task: str) -> EventLog:

@@ -6,6 +6,7 @@ has its begin and not its end. Segments that are not to be scored take their wor
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -209,9 +210,6 @@ def count(
         normalising.resolve(said, texts, steps) if settled else normalising.normalise(said, steps)
     )
 
-    def show(k: int) -> Lines:
-        return alignment_lines(right[k], texts[k])
-
     return Items(
         name,
         COUNTING,
@@ -221,8 +219,13 @@ def count(
         dict.fromkeys(PARTS, _signature(joined, options, steps)),
         (*joined.problems, *_problems(right, texts, steps), *_unspaced(right, steps, parts)),
         texts=("text",),
-        show=show,
+        show=partial(_lines, right, texts),
     )
+
+
+def _lines(right: pl.Series, texts: pl.Series, item: int) -> Lines:
+    """The alignment of an utterance."""
+    return alignment_lines(right[item], texts[item])
 
 
 def _joined(

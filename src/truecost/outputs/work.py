@@ -267,6 +267,7 @@ def item_work(
         defaults=lambda _: counting.measures,
         count=batches,
         same=same_counts,
+        apart=True,
         advise=True,
         cases=reading.worst_of,
         unjudged=unjudged_items,

@@ -254,6 +254,11 @@ def check_task(study: "Study") -> None:
     _refuse_beside(study, face)
     if study.prices.given():
         prices_of(study.prices.given(), face.prices, face.name)
+    if lost := [key for key in study.engine.given() if key not in face.engine]:
+        takes = ", ".join(face.engine) or "none of its keys: its files are counted here"
+        raise UsageError(
+            f"{first_five(lost)} under [engine] does not go with {face.name}, which takes {takes}"
+        )
     if not face.worst and study.worst is not None:
         *others, last = (name for name in names() if find(name).worst)
         raise UsageError(f"worst goes with {', '.join(others)} and {last}")

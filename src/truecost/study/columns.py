@@ -247,9 +247,10 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
     if column is None:
         raise UsageError(f"{scores.source}: a key joins by id; {scores.listed}: --map id=COLUMN")
     left, right = scores.texts(column, "id"), key.texts(column, "id")
-    for table, ids in ((scores, left), (key, right)):
+    same = not left.null_count() and left.equals(right)  # in one order: nothing is joined
+    for table, ids in ((scores, left), *(((key, right),) * (not same))):
         refuse_repeated(table.source, ids)
-    places = _places(right, left)
+    places = pl.int_range(len(left), eager=True) if same else _places(right, left)
     absent = right.filter(places.is_null()).fill_null("(empty)")
     if len(left) > len(right) - len(absent):  # ids do not repeat, so that counts tell
         known = left.is_in(right.implode()).fill_null(value=False)
@@ -264,7 +265,8 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
             f"{scores.source}: {counted(len(absent), 'trial')} of {role} {key.source} without a "
             f"score: {first_five(absent)}; score them{advice}"
         )
-    placed = scores.frame.drop(column).select(pl.all().gather(places))
+    placed = scores.frame.drop(column)
+    placed = placed if same else placed.select(pl.all().gather(places))
     both = [name for name in placed.columns if name in key.frame.columns]
     for name in both:
         here, there = (t.texts(name, name) for t in (replace(scores, frame=placed), key))

@@ -45,7 +45,13 @@ from truecost.prices import Prices
 from truecost.protocol.options import LedgerTable, TrainingTable
 from truecost.study import checking
 from truecost.study.paths import path_beside, plain
-from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
+from truecost.study.tables import (
+    ApplicationTable,
+    DataTable,
+    EngineTable,
+    IntervalTable,
+    SystemTable,
+)
 from truecost.tasks import DEFAULT, find, names
 
 Table = TypeVar("Table", bound=PartialTable)
@@ -79,6 +85,8 @@ class Study(
         What errors, people, computing and waiting cost.
     interval : IntervalTable
         How intervals are made.
+    engine : EngineTable
+        Where files are counted; no figure depends on it.
     subsets : dict of str to str
         A column (each of its levels is a subset) or a condition, by name.
     own : dict of str to table
@@ -139,6 +147,7 @@ class Study(
     applications: dict[str, ApplicationTable] = {}
     prices: Prices = Prices()
     interval: IntervalTable = IntervalTable()
+    engine: EngineTable = EngineTable()
     subsets: Annotated[
         dict[str, str],
         Option("Subsets by name: a column, each level of which is one, or a condition."),

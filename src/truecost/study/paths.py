@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truecost.errors import InputError, TruecostError, UsageError, first_five
-from truecost.names import STANDARD_INPUT
+from truecost.names import STANDARD_INPUT, in_store
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
@@ -136,6 +136,10 @@ def matches(path: str) -> list[str]:
     """The files that a pattern stands for, sorted; a path that is no pattern stands for itself."""
     if not is_pattern(path):
         return [path]
+    if in_store(path):
+        from truecost.engines.partitions import stored_files
+
+        return stored_files(path)
     # Path.glob refuses patterns that start at the root.
     found = sorted(glob.glob(path, recursive=True))  # noqa: PTH207
     if not found:
@@ -215,7 +219,7 @@ def plain(file: str) -> str:
 
 def path_beside(study: str, file: str) -> str:
     """A path of a study file, which is meant from the folder of that file."""
-    if file in STANDARD_INPUT or study in STANDARD_INPUT:
+    if file in STANDARD_INPUT or study in STANDARD_INPUT or in_store(file):
         return file
     return str(Path(study).parent / file)
 

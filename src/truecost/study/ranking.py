@@ -25,6 +25,7 @@ from truecost.running import SHARED, pair, work_of
 from truecost.study.config import Study
 from truecost.study.directory import page_of
 from truecost.study.outcome import Outcome, Part, Problem, json_text
+from truecost.study.records import reading
 from truecost.study.running import check_study, outcome_of, part_of, problems_of, run
 from truecost.study.settings import Reader, scoring_of, sources_of
 from truecost.study.tables import SystemTable
@@ -151,16 +152,17 @@ def _valid(
     sources = sources_of(study)
     found: list[Record] = []
     faults: list[str] = []
-    for source in sources:
-        try:
-            record = find_task(study.task).load().read(source, reader, study)
-            work_of(record).refuse(record, scoring[source.name])
-        except TruecostError as error:
-            said = str(error)
-            named = said.startswith((source.file, f"{source.name}:"))
-            faults.append(said if named else f"{source.name}: {said}")
-        else:
-            found.append(record)
+    with reading(study, reader) as read:
+        for source in sources:
+            try:
+                record = read(source)
+                work_of(record).refuse(record, scoring[source.name])
+            except TruecostError as error:
+                said = str(error)
+                named = said.startswith((source.file, f"{source.name}:"))
+                faults.append(said if named else f"{source.name}: {said}")
+            else:
+                found.append(record)
     if faults and not keep_going:
         listed = "\n  ".join(faults)
         raise InputError(

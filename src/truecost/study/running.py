@@ -1,9 +1,8 @@
-"""Running a study: read, score, compare, judge; and how many units narrow its intervals;
-what is odd about its data and its rows (`problems_of`).
+"""Running a study: read, score, compare, judge; what is odd about its data and its rows
+(`problems_of`).
 """
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -21,17 +20,17 @@ from truecost.core.subsets import empty_cells
 from truecost.errors import InputError, UsageError, checked, counted
 from truecost.formats import Table
 from truecost.options import PartialTable
-from truecost.running import SHARED, compare_systems, pair, score, work_of
+from truecost.running import compare_systems, pair, score, work_of
 from truecost.study.checking import check_task, refuse_idle
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
-from truecost.study.settings import Progress, Reader, scoring_of, sources_of
+from truecost.study.records import reading
+from truecost.study.settings import Progress, Reader, Source, scoring_of, sources_of
+from truecost.study.tables import EngineTable
 from truecost.task import Record, Work, flagged
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
-from truecost.tasks.measures import find, find_of_any_task
-
-PLANNED = ("strategy", "budget", "estimator", "phase", "version", "policy")  # of rows of a plan
+from truecost.tasks.measures import find
 
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
@@ -175,19 +174,8 @@ def run(
         return found
     check_study(study)
     reader = Reader(study.task or DEFAULT, held, progress)
-    parts: list[Part] = []
-    missing: list[dict[str, Problem]] = []
-    for collection in study.collections or ("",):
-        sources = sources_of(study, collection)
-        systems = [work.read(source, reader, study) for source in sources]
-        if study.baseline is not None and len(systems) > 1:
-            systems = pair(sorted(systems, key=lambda t: t.name != study.baseline))
-        kept, lacking = subsets_of(study, systems[0], collection)
-        missing.append(lacking)
-        for name, table in (study.applications or {"": study.application}).items():
-            dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
-            chosen = {s.name: scoring_of(kept, table, s.data, progress, reader) for s in sources}
-            parts.append(part_of(study, reader, systems, chosen, dims))
+    with reading(study, reader) as read:
+        parts, missing = _parts(study, reader, read, progress)
     refuse_lost(study, missing)
     parts = _marked(parts)
     lost = (problem for lacking in missing for problem in lacking.values())
@@ -196,6 +184,29 @@ def run(
     remarks = tuple(work.remarks(study, parts))
     further = {"remarks": remarks, "cases": cases, "first_rank": first_rank(parts, work)}
     return outcome_of(study, reader, parts, problems, **further)
+
+
+def _parts(
+    study: Study,
+    reader: Reader,
+    read: Callable[[Source], Record],
+    progress: Progress | None,
+) -> tuple[list[Part], list[dict[str, Problem]]]:
+    """The parts of a study, and the subsets that each collection lacks."""
+    parts: list[Part] = []
+    missing: list[dict[str, Problem]] = []
+    for collection in study.collections or ("",):
+        sources = sources_of(study, collection)
+        systems = [read(source) for source in sources]
+        if study.baseline is not None and len(systems) > 1:
+            systems = pair(sorted(systems, key=lambda t: t.name != study.baseline))
+        kept, lacking = subsets_of(study, systems[0], collection)
+        missing.append(lacking)
+        for name, table in (study.applications or {"": study.application}).items():
+            dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
+            chosen = {s.name: scoring_of(kept, table, s.data, progress, reader) for s in sources}
+            parts.append(part_of(study, reader, systems, chosen, dims))
+    return parts, missing
 
 
 def first_rank(parts: Sequence[Part], work: Work[Any]) -> dict[str, tuple[str, ...]]:
@@ -329,9 +340,8 @@ def configuration(study: Study) -> str:
     loop = msgspec.structs.replace(shown.loop, folder=None, checkpoint=None)
     ledger = msgspec.structs.replace(shown.ledger, file=None, kept=None)
     training = msgspec.structs.replace(shown.training, folder=None, workers=None, timeout=None)
-    own = {name: of for name, of in shown.own.items() if getattr(of, "__decides__", True)}
     kept = {"interval": interval, "loop": loop, "ledger": ledger, "training": training}
-    return msgspec.structs.replace(shown, **kept, own=own).to_toml()
+    return msgspec.structs.replace(shown, **kept, engine=EngineTable()).to_toml()
 
 
 def score_part(
@@ -361,40 +371,3 @@ def score_part(
     else:
         rows, compared = compare_systems(ordered, scorings, dims, paired=True)
     return Part(dims, tuple(ordered), scoring, tuple(chain(*rows)), tuple(chain(*compared)))
-
-
-def check_half_width(wanted: float | None) -> None:
-    """Refuse a half-width that no interval can have, before any work: UsageError."""
-    if wanted is not None and not (math.isfinite(wanted) and wanted > 0):
-        raise UsageError(f"--half-width is {wanted:g}: it must be a finite number above 0")
-
-
-def plan_rows(outcome: Outcome, half_width: float | None) -> list[dict[str, object]]:
-    """For each row the present half-width and the units for the wanted one.
-
-    What is measured once, such as memory, has no units to be more of, and a sum over units no
-    interval that more of them narrow.
-    """
-    rows: list[dict[str, object]] = []
-    for e in outcome.estimates:
-        alone = e.n_replicates and e.measure not in SHARED
-        if not alone or find_of_any_task(e.label, e.task).total:
-            continue
-        known = math.isfinite(e.half_width) and e.half_width > 0
-        wanted = e.half_width / 2 if half_width is None else half_width
-        needed = int(e.units_for(half_width)) if known else None
-        rows.append(
-            {
-                "system": e.dims["system"],
-                "measure": e.label,
-                **{k: v for k, v in e.dims.items() if k in PLANNED},
-                "value": e.value,
-                **({"shown_in": e.shown_in} if e.shown_in else {}),
-                "n_units": e.n_units,
-                "half_width": e.half_width if known else None,
-                "wanted_half_width": wanted if math.isfinite(wanted) else None,
-                "units_needed": needed,
-                "more_units": None if needed is None else max(0, needed - e.n_units),
-            }
-        )
-    return rows

@@ -1,6 +1,6 @@
 """From a study to the library's own objects: where its systems come from, and who reads them."""
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from truecost.core.scoring import Scoring
 from truecost.core.weights import Plan
 from truecost.errors import UsageError
 from truecost.formats import Table, read, sha256
-from truecost.names import STANDARD_INPUT
+from truecost.names import STANDARD_INPUT, in_store
 from truecost.options import PartialTable
 from truecost.study.config import Study
 from truecost.study.outcome import Input
@@ -22,6 +22,7 @@ from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, Sy
 from truecost.tasks import DEFAULT, find
 
 if TYPE_CHECKING:
+    from truecost.engines.mapping import Engine
     from truecost.formats.events import EventLog
 
 
@@ -52,6 +53,8 @@ class Reader:
     facts : list of (PartialTable, dict)
         Tables of the study, and what the files that they are for turned out to hold: options that
         apply to none of these are refused.
+    engine : Engine, optional
+        Whose workers read what may be read file by file (`each`).
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class Reader:
         self.inputs: list[Input] = []
         self.readings: list[str] = []
         self.facts: list[tuple[PartialTable, dict[str, set[str]]]] = []
+        self.engine: Engine | None = None
         self._seen: list[str] = []
         self._made: dict[Hashable, Any] = {}
         self._table = cache(self._read)
@@ -104,6 +108,12 @@ class Reader:
         for kind, found in facts.items():
             known.setdefault(kind, set()).update(found)
 
+    def each(self, function: Callable[..., Made], jobs: Sequence[tuple[Any, ...]]) -> list[Made]:
+        """What a function gives for each job, such as a file, in their order."""
+        if self.engine is None:
+            return [function(*job) for job in jobs]
+        return self.engine.map(function, jobs)
+
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """What `make` gives, made once for a key: a reference that all systems share."""
         if key not in self._made:
@@ -141,8 +151,10 @@ class Reader:
         return table
 
     def note(self, path: str, system: str = "", collection: str = "") -> None:
-        """Take the hash of a file that gives a system (a key or metadata when none is named)."""
-        if path in STANDARD_INPUT or path in self.held:
+        """Take the hash of a file that gives a system (a key or metadata when none is named); none
+        of what lies in an object store, which would be read once more.
+        """
+        if path in STANDARD_INPUT or path in self.held or in_store(path):
             return
         digest = self.digest(path)
         entry = Input(system=system, file=Path(path).name, sha256=digest, collection=collection)

@@ -323,17 +323,16 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class EngineTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[engine]`: where files are counted that are read in parts; no figure depends on it."""
+    """`[engine]`: where files are counted; no figure depends on it."""
 
     __table__: ClassVar[str] = "engine"
     __group__: ClassVar[str] = "Large data"
-    __decides__: ClassVar[bool] = False
 
     engine: Annotated[
         Literal["serial", "processes", "ray"] | None,
         Option(
-            "Read files in parts, in threads (serial), processes or on Ray; --jobs says how many.",
-            shown="in memory up to 20 million trials of one file, else serial",
+            "Where files are counted: here (serial), in processes or on Ray; --jobs says how many.",
+            default="serial",
             verbs=names.SCORED,
         ),
     ] = None

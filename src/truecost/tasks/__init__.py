@@ -40,8 +40,8 @@ RESERVED = frozenset(
         *("methods", "protocol", "calibrate", "threshold", "annotate"),
         *("score", "compare", "plan", "validate", "leaderboard"),
         *("task", "measures", "baseline", "data", "systems", "collections", "application"),
-        *("applications", "interval", "subsets", "own", "source", "loop", "learner", "strategy"),
-        *("expert", "sweep", "help", "training", "ledger", "worst", "prices"),
+        *("applications", "interval", "engine", "subsets", "own", "source", "loop", "learner"),
+        *("strategy", "expert", "sweep", "help", "training", "ledger", "worst", "prices"),
     )
 )
 

@@ -59,6 +59,7 @@ FACE = Face(
     options=("lifelong", "timing"),
     application=("cost_matrix",),
     prices=("error", "person", "cpu", "gpu", "memory"),
+    engine=("engine",),
     words={"method": ("auto", "percentile")},
     commands=(
         (

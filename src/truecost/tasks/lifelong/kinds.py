@@ -92,6 +92,10 @@ class Kind:
     own_exchange: Exchange | None = None
     errors: tuple[str, tuple[str, ...]] = ("", ())
 
+    def __reduce__(self) -> tuple[Callable[[str], "Kind"], tuple[str]]:
+        """By its name: what it does stays where it is when a record travels."""
+        return kind_of, (self.name,)
+
     def exchange(
         self,
         outputs: Sequence[str],

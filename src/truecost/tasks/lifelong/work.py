@@ -343,6 +343,7 @@ WORK = Work(
     ),
     descriptions=("truecost.tasks.lifelong.descriptions:LifelongDescription",),
     same=in_common,
+    apart=True,
     checks=checks,
     page="truecost.tasks.lifelong.page:PAGE",
     layout="truecost.tasks.lifelong.commands:LAYOUT",

@@ -44,6 +44,7 @@ FACE = Face(
     application=("cost_miss", "cost_fa", "prior", "preset", "cost_matrix"),
     prices=("miss", "false_alarm", "error", "person", "cpu", "gpu", "memory", "waiting"),
     interval=("block_length", "level", "replicates", "seed", "method", "icc", "jobs"),
+    engine=("engine",),
     words={
         "type": ("llr", "posterior", "score", "decision", "number"),
         "method": ("auto", "percentile"),

@@ -317,6 +317,7 @@ WORK = Work(
         "truecost.tasks.streams.sweep:SweepAdvice",
     ),
     same=lambda one, other: "outputs" if one.items.equals(other.items) else "",
+    apart=True,
     checks=checks,
     page="truecost.tasks.streams.page:PAGE",
     layout="truecost.tasks.streams.commands:LAYOUT",

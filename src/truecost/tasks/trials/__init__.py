@@ -39,10 +39,9 @@ FACE = Face(
         *("input_format", "key_format"),
     ),
     systems=("resources",),
-    options=("systems", "engine"),
+    options=("systems",),
     in_parts=("score", "compare", "plan"),
     tables={
-        "engine": "truecost.study.tables:EngineTable",
         "methods": "truecost.protocol.options:MethodsTable",
         "spurious": "truecost.protocol.options:SpuriousTable",
     },
@@ -52,6 +51,8 @@ FACE = Face(
         *("level", "replicates", "seed", "method", "icc"),
         *("resample", "block_length", "hold", "jobs"),
     ),
+    engine=("engine", "cache"),
+    shown={"engine": "in memory; large data in parts, serial"},
     wanted="trials",
     commands=(
         (

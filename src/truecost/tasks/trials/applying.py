@@ -14,7 +14,7 @@ import polars as pl
 
 from truecost.calibration import METHODS, Calibrator, Kind, TwoClasses
 from truecost.core.application import Application, log_normalise
-from truecost.core.factors import encode
+from truecost.core.factors import encode, encode_sides, sizes_of
 from truecost.core.scoring import Scoring
 from truecost.core.subsets import folds as deal
 from truecost.errors import InputError, UsageError, counted, first_five, near
@@ -178,7 +178,7 @@ def dealt_folds(trials: Trials, k: int, seed: int) -> Folds:
     rows: list[Ints] = []
     for number, columns in enumerate(trials.units.values()):
         classes = np.tile(trials.labels, len(columns))
-        codes = deal(np.concatenate(columns), k, seed, classes)
+        codes = deal(np.concatenate(encode_sides(columns)[1]), k, seed, classes)
         rows += [part + number * k for part in np.split(codes, len(columns))]
     several = len(trials.units) > 1
     folds = [f"{j + 1} of {unit}" for unit in trials.units for j in range(k)] if several else []
@@ -270,8 +270,14 @@ def training_shares(trials: Trials, rows: Mask, where: str) -> Floats:
 
     InputError when a class does not occur there; `where` says where that is.
     """
-    own = None if trials.weights is None else trials.weights[rows]
-    counts = np.bincount(trials.labels[rows], own, minlength=len(trials.classes))
+    from truecost.kernels.exact import exact_sums
+
+    labels, width = trials.labels[rows], len(trials.classes)
+    counts = (
+        sizes_of(labels, width)
+        if trials.weights is None
+        else exact_sums(labels, trials.weights[rows], width)
+    )
     empty = [trials.classes[k] for k in np.flatnonzero(counts == 0)]
     if empty:
         raise InputError(

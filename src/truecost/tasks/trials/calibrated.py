@@ -27,7 +27,7 @@ from truecost.study.settings import Progress, Reader, Source, scoring_of, source
 from truecost.tasks.trials.applying import has_truth, problems_of_scores
 from truecost.tasks.trials.calibrating import Calibrated, calibrate, fitted_by, scoring_after
 from truecost.tasks.trials.records import Trials
-from truecost.tasks.trials.work import Fitted, options_of, read
+from truecost.tasks.trials.work import Fitted, options_of, parts_read, read
 
 
 @dataclass(frozen=True)
@@ -106,15 +106,19 @@ def decompose(
 
 
 def run_calibration(
-    study: Study, fitting: CalibrationTable, progress: Progress | None = None
-) -> tuple[Table, Outcome]:
+    study: Study,
+    fitting: CalibrationTable,
+    progress: Progress | None = None,
+    *,
+    tabled: bool = True,
+) -> tuple[Table | None, Outcome]:
     """Calibrate the last system of a study, on the first or cross-fitted, and score it.
 
     The study has one system, or two: where it is fitted, and where it is applied. The table has the
     columns as they were read, with the calibrated scores; the outcome the rows of the raw scores,
     where their type has a cost, and of the calibrated ones: what the difference lies below 0 is the
     calibration loss. The gates of the study are checked. Of a system without labels there is what
-    was fitted, and no parts.
+    was fitted, and no parts. There is no table unless it is asked for.
     """
     if len(study.systems) not in (1, 2):
         raise UsageError(
@@ -141,8 +145,10 @@ def run_calibration(
             "--folds is for cross-fitting with dealt folds: give one file, and no --in-sample or "
             "--fold"
         )
+    if paths := parts_read(sources[-1], reader, study):
+        _refuse_in_parts(sources[-1], paths, fitting, tabled=tabled)
     train = [read(source, reader, study) for source in sources[:-1]]
-    if train and (bare := _without_labels(sources[-1], reader)) is not None:
+    if train and not paths and (bare := _without_labels(sources[-1], reader)) is not None:
         return _unscored(study, fitting, train[0], sources[-1], bare, reader)
     raw = read(sources[-1], reader, study)
     scoring = scoring_of(study, study.application, sources[-1].data, progress)
@@ -158,7 +164,26 @@ def run_calibration(
     part = _part(found, raw, scoring)
     problems = (*_faults(train), *problems_of([part]))
     described = (Fitted(summary=found.summary()),)
-    return found.table(), outcome_of(study, reader, (part,), problems, described=described)
+    table = found.table() if tabled else None
+    return table, outcome_of(study, reader, (part,), problems, described=described)
+
+
+def _refuse_in_parts(
+    source: Source, paths: Sequence[str], fitting: CalibrationTable, *, tabled: bool
+) -> None:
+    """Refuse what a calibration cannot do with files that are read in parts: UsageError."""
+    from truecost.engines.partitions import partitions_of
+    from truecost.tasks.trials.large import refuse_parts
+
+    first = partitions_of(paths, source.data.input_format)[0].table()
+    why = {
+        "--output FILE (give each file by itself after TRAIN)": tabled,
+        "--fold COLUMN (folds are dealt by unit)": fitting.fold is not None,
+        "a file without labels (give each by itself after TRAIN)": not has_truth(
+            first, options_of(source.data, first)
+        ),
+    }
+    refuse_parts(source, why)
 
 
 def _fitted_by(scoring: Scoring, fitting: CalibrationTable) -> dict[str, Any]:

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from truecost.calibration import Calibrator
 from truecost.calibration.base import plain, problems_of
 from truecost.core.application import Application, move_posteriors
+from truecost.core.factors import encode_sides
 from truecost.core.scoring import Scoring
 from truecost.core.subsets import seen_before, shared_units
 from truecost.errors import InputError, UsageError, checked, first_five
@@ -319,6 +320,8 @@ def calibrate(
         name=f"{trials.name}+{method}",
         kind="llr" if trials.detection else "log-posterior",
         scores=scores,
+        # A map of one fit that rises keeps the order; those of several folds do not.
+        ascending=trials.ascending and bool((scores[1:] >= scores[:-1]).all()),
         signature=f"{trials.signature}|{words}",
         problems=(*trials.problems, *notes),
     )
@@ -377,7 +380,7 @@ def _same_task(trials: Trials, source: Trials) -> list[str]:
         )
     shared = []
     for name in sorted(set(trials.units) & set(source.units)):
-        sides = (np.concatenate(part.units[name]) for part in (trials, source))
+        sides = (encode_sides(part.units[name])[0] for part in (trials, source))
         shared.append((f"of the units of {name!r}", *shared_units(*sides)))
     ids, others = trials.ids, source.ids
     if ids is not None and others is not None and ids.dtype.kind in "OU":  # no row numbers

@@ -37,6 +37,7 @@ WRITTEN = Written()
     *declared(CalibrationTable),
     *of_trials("Application"),
     *picked(IntervalTable, "level", "replicates", "seed", "jobs"),
+    *of_trials("Large data"),
 )
 def calibrate(
     *files: Annotated[str, Parameter(negative=())],
@@ -61,7 +62,7 @@ def calibrate(
     from truecost.tasks.trials.calibrated import run_calibration
 
     of_study = {o: value for o, value in given.items() if o.owner is not CalibrationTable}
-    study = study_of(files, of_study, measure, config=output.config)
+    study = study_of(files, of_study, measure, config=output.config, in_parts=True)
     table = CalibrationTable(**keys_of(given, CalibrationTable))
     check(table)
     study = _placed(study, table)
@@ -75,8 +76,9 @@ def calibrate(
     kind = check_file(output, study)  # before the work
     screen = Screen(output)
     with screen.progress() as progress:
-        calibrated, outcome = run_calibration(study, table, progress)
-    if output.output is None or kind is None:
+        tabled = output.output is not None
+        calibrated, outcome = run_calibration(study, table, progress, tabled=tabled)
+    if output.output is None or kind is None or calibrated is None:
         return _reported(outcome, output, screen)
     note = write_table(calibrated, output.output, kind, force=output.force)
     with aside(output):

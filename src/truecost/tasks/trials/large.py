@@ -8,7 +8,7 @@ read: UsageError.
 import hashlib
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,18 +17,18 @@ import numpy as np
 import polars as pl
 
 from truecost.core.factors import Coded, coded_texts
+from truecost.engines.labels import Sets
 from truecost.engines.mapping import engine_of
 from truecost.engines.partitions import LARGE, Partition, partitions_of, size_of
-from truecost.engines.segments import ROW, Held, Sets, Sorted, open_sorted, sort_partitions
+from truecost.engines.segments import ROW, Held, Sorted, open_sorted, sort_partitions
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.table import filled, refuse_repeated
-from truecost.names import POSTERIORS
+from truecost.names import POSTERIORS, in_store
 from truecost.study import columns as read
 from truecost.study.columns import Options
 from truecost.study.config import Study
 from truecost.study.settings import Reader, Source
-from truecost.study.tables import EngineTable
 from truecost.tasks.trials import labels as truth
 from truecost.tasks.trials.loading import SAME, signature_of
 from truecost.tasks.trials.records import Floats, Trials
@@ -221,11 +221,9 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
         reader.note(path, source.name, source.collection)
     sets = wanted.sets
     rows = PartReader(options, wanted, str(options.column("score", first)), tuple(names))
-    digests = [reader.digest(path) for path in paths]
 
     def sort(folder: str) -> Sorted:
-        table = study.table(EngineTable)
-        with engine_of(table.engine, study.interval.jobs) as engine:
+        with engine_of(study.engine.engine, study.interval.jobs) as engine:
             told = reader.told(f"reading {source.name}")
             try:
                 return sort_partitions(partitions, rows, sets, folder, engine, told)
@@ -235,10 +233,11 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
                     f"or choose another folder (--cache FOLDER, or TMPDIR)"
                 ) from error
 
-    cache = study.table(EngineTable).cache
+    cache = study.engine.cache
     if cache is None:
         found = sort(reader.scratch())
     else:
+        digests = [reader.digest(path) for path in paths]
         found = kept(Path(cache), repr((digests, rows, sets)), sort, sets)
     trials = _trials(found, source.name, options, wanted)
     reader.learn(source.data, **facts_of(first, options, trials))
@@ -270,6 +269,8 @@ def _refuse(source: Source, study: Study, options: Options, table: Table) -> Non
     score = options.column("score", table) or ""
     why = {
         f"type {options.kind}": options.kind not in KINDS,
+        "--cache with an object store, whose files are not hashed": study.engine.cache is not None
+        and in_store(source.file),
         "several scores a trial": "+" in score and options.target is None,
         "several annotators, or soft labels": kind != "label",
         "--key, which is joined in memory (put the labels into the file)": data.key is not None,
@@ -278,6 +279,11 @@ def _refuse(source: Source, study: Study, options: Options, table: Table) -> Non
         "--resample blocks of trials (name a unit)": study.interval.resample == "blocks"
         and options.column("unit", table) is None,
     }
+    refuse_parts(source, why)
+
+
+def refuse_parts(source: Source, why: Mapping[str, Any]) -> None:
+    """Refuse the first of what cannot be done in parts and holds: UsageError."""
     if lost := [text for text, holds in why.items() if holds]:
         raise UsageError(
             f"{source.file}: {lost[0]} does not go with files that are read in parts (several "

@@ -117,10 +117,12 @@ def _places(a: Trials, b: Trials, ids: Array, other: Array) -> Ints:
     here, there = (np.bincount(part, minlength=len(names)) for part in (left, right))
     missing, extra = names[there == 0], names[here == 0]
     if len(missing) or len(extra):
+        apart = len(missing) == (here > 0).sum() and len(extra) == (there > 0).sum()
+        hint = "; if they are parts of one system, give them as one pattern in quotes" * bool(apart)
         raise InputError(
             f"{a.name} and {b.name} are not scored on the same trials: "
             f"{counted(len(missing), 'trial')} only in {a.name} ({first_five(missing) or 'none'}), "
-            f"{len(extra)} only in {b.name} ({first_five(extra) or 'none'})"
+            f"{len(extra)} only in {b.name} ({first_five(extra) or 'none'}){hint}"
         )
     differing = names[here != there]  # a soft label of 0 or 1 is one row, not two
     if len(differing):

@@ -117,7 +117,8 @@ class Trials(Rows):
     def summary(self) -> str:
         """What there is, in a few words."""
         classes = ", ".join(self.classes) or "none"
-        return f"{counted(len(self), 'trial')}, type {self.kind}, classes {classes}"
+        read = ", read in parts" if self.ascending else ""
+        return f"{counted(len(self), 'trial')}{read}, type {self.kind}, classes {classes}"
 
     @property
     def several_right(self) -> bool:

@@ -16,7 +16,7 @@ from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
-from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType
+from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType, in_store
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
@@ -114,24 +114,38 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
 
     Files that memory does not hold are read in partitions.
     """
-    paths = [] if source.file in (*reader.held, *STANDARD_INPUT) else parts_of_system(source.file)
-    if paths and (study.given("engine") or len(paths) > 1 or _are_large(paths)):
+    if paths := parts_read(source, reader, study):
         from truecost.tasks.trials.large import read_large
 
         found = _with_resources(read_large(source, reader, study, paths), source, reader)
     else:
-        found = read_trials(reader, replace(source, file=paths[0]) if paths else source)
+        found = read_trials(reader, replace(source, file=_only_file(source, reader)))
     check_classes(found)
     return found
+
+
+def parts_read(source: "Source", reader: Reader, study: "Study") -> list[str]:
+    """The files of a source that is read in partitions; none where it is read into memory."""
+    if source.file in (*reader.held, *STANDARD_INPUT):
+        return []
+    paths = parts_of_system(source.file)
+    stored = any(map(in_store, paths))
+    return paths if study.engine.given() or stored or len(paths) > 1 or _are_large(paths) else []
+
+
+def _only_file(source: "Source", reader: Reader) -> str:
+    """The file of a source, of a pattern that a single one fits too."""
+    held = source.file in (*reader.held, *STANDARD_INPUT)
+    return source.file if held else parts_of_system(source.file)[0]
 
 
 def _are_large(paths: Sequence[str]) -> bool:
     """Whether files hold more trials than are read into memory; small files need no look."""
     if sum(Path(path).stat().st_size for path in paths if Path(path).is_file()) < SMALL:
         return False
-    from truecost.engines.partitions import LARGE, size_of
+    from truecost.engines.partitions import LARGE, do_not_fit, size_of
 
-    return size_of(paths) > LARGE
+    return size_of(paths) > LARGE or do_not_fit(paths)
 
 
 def read_trials(reader: Reader, source: "Source") -> Trials:
