@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 
 from person_studies import STREAM, of_meetings, write_meetings
-from robots import Robot, write_sound
+from robots import LINK, Robot, write_sound
 from truecost import cli
 from truecost.errors import UsageError
 from truecost.formats.events import read_events
 from truecost.learning.live.studies import Logged
+from truecost.learning.source import Source
+from truecost.learning.streams import streams_of
 from truecost.person.store import Store
 from truecost.person.timing import TimingTable, retimed
 from truecost.study.paths import PASSES
@@ -279,6 +281,63 @@ def test_regions_of_recordings_are_corrected(tmp_path, monkeypatch, running):
     answers = [e for e in life(tmp_path) if e["event"] == "answer"]
     assert answers
     assert all(e["part"] for e in answers)
+
+
+def refused(running, *words):
+    """What a run says that ends before it opens a page."""
+    run = running("run", "study.toml", "-o", "out", *words)
+    code, _, err = run.end()
+    assert not LINK.search(err)
+    assert not Path("out").exists()
+    return code, err
+
+
+def test_the_items_of_every_seed_are_looked_at_before_anybody_is_asked(items, running):
+    drawn = STUDY.replace('order = "given"', 'order = "shuffled"\nitems = 12')
+    Path("study.toml").write_text(drawn.replace("[loop]", "[loop]\nseeds = 3"))
+    source = Source(name="table", file="items.csv", target="7", order="shuffled", items=12)
+    seen = []
+    for seed in range(3):
+        [stream] = streams_of(source, 12, seed, bootstrap=4)
+        seen.append({*stream.bootstrap.ids, *(i for batch in stream.batches for i in batch.ids)})
+    late = min(seen[2] - seen[0] - seen[1])
+    Path(f"sounds/{late}.wav").unlink()
+    code, err = refused(running)
+    assert code == 3
+    assert f"sounds/{late}.wav: there is no such file; it is the audio of item '{late}'" in err
+    unasked = min({path.stem for path in Path("sounds").iterdir()} - set().union(*seen))
+    write_sound(f"sounds/{late}.wav", np.zeros(80))
+    Path(f"sounds/{unasked}.wav").unlink()  # nobody will be asked about it
+    run = running("run", "study.toml", "-o", "out")
+    assert run.links()
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "said"),
+    [
+        (lambda: Path("d.wav").unlink(), 3, "d.wav: there is no such file"),
+        (lambda: Path("d.wav").write_bytes(b"fLaC" + bytes(80)), 3, "d.wav: .* uncompressed wav"),
+        (lambda: Path("a.wav").write_bytes(b"RIFFxxxxWAVE"), 3, "a.wav: .* uncompressed wav"),
+        (
+            lambda: Path("study.toml").write_text(
+                Path("study.toml").read_text().replace('"{id}.wav"', '"{id}.wav"\ntext = "said"')
+            ),
+            2,
+            "text = 'said' is a column, and these items come from no table",
+        ),
+    ],
+)
+def test_recordings_of_a_life_are_looked_at_before_anybody_is_asked(
+    tmp_path, monkeypatch, running, change, code, said
+):
+    """The last test recording too, of which regions must be cut."""
+    monkeypatch.chdir(tmp_path)
+    write_meetings(6, reference=4, one=5, two=4)
+    Path("study.toml").write_text(of_meetings("questions = 1", "one.rttm", "two.rttm"))
+    change()
+    found, err = refused(running)
+    assert found == code
+    assert re.search(said, err)
 
 
 def test_what_people_see_is_looked_at_where_jobs_run(tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -320,7 +321,8 @@ class Store:
     def history(self) -> list[list[Logged]]:
         """The events of each session, in their order."""
         rows = self._rows(f"SELECT {', '.join(Logged._fields)} FROM event ORDER BY session, seq")
-        return [[Logged(*row) for row in rows] for _, rows in groupby(rows, lambda row: row[0])]
+        events = map(Logged._make, rows)
+        return [[*session] for _, session in groupby(events, attrgetter("session"))]
 
     def presentations(self) -> list[Presentation]:
         """Who was shown which question when, in the order of time."""

@@ -37,6 +37,7 @@ from truecost.formats.publishing import publish, tidy
 from truecost.learning.jobs import LOG, LoggedJob, Recipe
 from truecost.learning.options import TABLES
 from truecost.learning.parallel import run_jobs
+from truecost.learning.people import check_shown
 from truecost.study.config import Study
 from truecost.study.directory import LOGS, TRAINED, work_of
 from truecost.study.outcome import Input, Outcome
@@ -109,12 +110,19 @@ class Logged:
     def _asked(self, folder: Path) -> Iterator[Any]:
         """The recipe, while the people whom it asks have a page to answer on."""
         live = self.recipe.person.live
-        if live is None or all(job.done(folder / LOGS.place) for job in self.jobs):
+        left = [job.seed for job in self.jobs if not job.done(folder / LOGS.place)]
+        if live is None:
+            yield self.recipe
+            return
+        from truecost.person.live import answering, say_answered
+
+        if not left:
+            say_answered(folder)
             yield self.recipe
             return
         with _within(self.recipe.folder):  # what cannot be asked is refused before the page opens
-            self.recipe.see(self.jobs[0].seed)
-        from truecost.person.live import answering
+            seen = map(self.recipe.see, dict.fromkeys(left))
+            check_shown(one for of in seen for one in self.recipe.shown(of))
         from truecost.person.web import Settings
 
         settings = Settings(title="truecost", ask=live.ask, live=True)
@@ -297,7 +305,7 @@ def run_live(
     """
     folder, work = Path(directory), work_of(study)
     making = _making(study)
-    work.check(folder, resume)
+    work.check(folder, resume, study.loop.folder)
     read = [Input(system="", file=name, sha256=digest) for name, digest in making.files()]
     with work.alone(folder) as lock:
         for place in (folder, folder / work.place):
