@@ -134,9 +134,10 @@ def _idle(answered: Answered) -> Section | None:
     """How active time moves with the longest pause that counts as work."""
     cells, timing = [], answered.timing
     for idle in sorted({*IDLES, timing.idle}):
-        seconds = answered.timed(replace(timing, idle=idle)).known_seconds
-        mark = " (chosen)" if idle == timing.idle else ""
-        cells.append((f"{idle:g}{mark}", f"{sum(one.active for one in seconds) / 60:.2f}"))
+        chosen = idle == timing.idle
+        timed = answered if chosen else answered.timed(replace(timing, idle=idle))
+        active = sum(one.active for one in timed.known_seconds)
+        cells.append((f"{idle:g}{' (chosen)' if chosen else ''}", f"{active / 60:.2f}"))
     wall = sum(one.wall for one in answered.known_seconds)
     if not wall:
         return None

@@ -43,7 +43,7 @@ class Items:
         """All columns as texts; lists and structures as JSON."""
         return self.table.frame.select(_as_texts(column) for column in self.table.frame)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """What a store must not be continued without: items, classes, and what is in view."""
         frame = self.texts
@@ -135,9 +135,9 @@ def begin(items: Items, place: Path) -> None:
                 f"{place.parent}: its answers are to another list, or were asked with other "
                 f"classes or columns: give those, or choose another --output"
             )
-        store.set_meta(**{key: items.how[key] for key in KEPT})  # people, before their questions
+        noted = {key: items.how[key] for key in KEPT}
+        store.set_meta(**noted, **{LIST: items.digest})  # before people answer the first of them
         store.put(questions, items.how["order"])
-        store.set_meta(**{LIST: items.digest})
 
 
 def labels(store: Store, answered: Answered) -> pl.DataFrame:

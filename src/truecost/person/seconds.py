@@ -20,6 +20,7 @@ import itertools
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Literal
 
 from truecost.person.records import Logged
@@ -80,6 +81,11 @@ class Stretches:
     wall: Spans
     heard: Spans
 
+    @property
+    def seconds(self) -> Seconds:
+        """How long they are."""
+        return Seconds(length(self.active), length(self.wall), length(self.heard))
+
     def moved(self, by: float) -> "Stretches":
         """The same on another clock."""
         return Stretches(*(_moved(spans, by) for spans in (self.active, self.wall, self.heard)))
@@ -132,20 +138,20 @@ def seconds_of(
 
     The function takes all presentations of a question to a person.
     """
-    seen: dict[str, list[Stretches]] = {}
+    seen: dict[str, list[tuple[float, Stretches]]] = {}
     for events in sessions:
         if events:
             ahead = min(event.t - event.mono for event in events)  # what was sent soonest
             for pid, one in presentations(events, how).items():
-                seen.setdefault(pid, []).append(one.moved(ahead))
+                seen.setdefault(pid, []).append((ahead, one))
 
     def together(pids: Iterable[str]) -> Seconds:
         every = [one for pid in pids for one in seen.get(pid, ())]
-        sums = (
-            length(union(*(getattr(one, name) for one in every)))
-            for name in ("active", "wall", "heard")
-        )
-        return Seconds(*sums)
+        if len(every) == 1:  # nothing to join, as of nearly all
+            return every[0][1].seconds
+        moved = [one.moved(ahead) for ahead, one in every]
+        names = ("active", "wall", "heard")
+        return Stretches(*(union(*(getattr(one, name) for one in moved)) for name in names)).seconds
 
     return together
 
@@ -227,10 +233,13 @@ def _shown(events: Sequence[Logged], last: float) -> dict[str, Span]:
 
 def _clipped(spans: Spans, whole: Span) -> list[Span]:
     """What lies in one stretch, found by halving: a session has thousands of them."""
-    first = bisect_left(spans, whole[0], key=lambda span: span[1])
+    first, (begin, until) = bisect_left(spans, whole[0], key=itemgetter(1)), whole
     found = []
-    for start, end in spans[first:]:
-        if start >= whole[1]:
+    for k in range(first, len(spans)):
+        start, end = spans[k]
+        if start >= until:
             break
-        found.append((max(start, whole[0]), min(end, whole[1])))
-    return [span for span in found if span[1] > span[0]]
+        start, end = max(start, begin), min(end, until)
+        if end > start:
+            found.append((start, end))
+    return found
