@@ -4,6 +4,7 @@ never lost, and nobody answers for anybody else.
 
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -583,11 +584,11 @@ def test_a_kill_loses_no_answer_that_was_acknowledged(tmp_path, kills):
     assert len(kept) - len(acknowledged) <= kills  # kept, and killed before it was said
 
 
+LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))"
 FILLER = """
-import resource, sys
+import sys
 from truecost.errors import InputError
 from truecost.person.store import Asked, Given, Store
-resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))
 store = Store(sys.argv[1])
 store.put([Asked(key=str(k), kind="classes") for k in range(200)])
 try:
@@ -601,15 +602,46 @@ print(store.progress(), flush=True)
 """
 
 
-def test_on_a_full_disk_answers_are_refused_and_none_is_lost(tmp_path):
-    path = tmp_path / "answers.sqlite"
+def filled(path, before=""):
+    """Answers that were acknowledged until there was no more room; and the fault."""
     done = subprocess.run(
-        [sys.executable, "-c", FILLER, path], capture_output=True, text=True, check=True
+        [sys.executable, "-c", before + FILLER, path], capture_output=True, text=True, check=True
     )
     *keys, refused, progress = done.stdout.splitlines()
     assert re.search("make room.* every acknowledged answer is kept", refused)
     assert f"done={len(keys)}" in progress
     assert 10 < len(keys) < 200  # else this tests nothing
+    return keys, refused
+
+
+def check_filled(path, keys):
+    """With room again all that was acknowledged is there, the file is whole, and it goes on."""
     with Store(path) as store:  # which checks the file
         assert [row.key for row in store.answers()] == keys
         assert reply(store, "ann", "with room again")[1] == "new"
+
+
+def test_on_a_file_that_cannot_grow_answers_are_refused_and_none_is_lost(tmp_path):
+    path = tmp_path / "answers.sqlite"
+    check_filled(path, filled(path, LIMITED)[0])
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A disk of 2 MB; what it is called to the system that gives it more room."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    how = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
+    if shutil.which("mount") is None or subprocess.run(how, capture_output=True).returncode:  # noqa: PLW1510
+        pytest.skip("a disk that is full must be mounted, which is not allowed here (root is)")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_on_a_full_disk_answers_are_refused_and_none_is_lost(disk):
+    path = disk / "answers.sqlite"
+    keys, refused = filled(path)
+    assert "the disk is full" in refused
+    assert shutil.disk_usage(disk).free < 50_000
+    subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
+    check_filled(path, keys)

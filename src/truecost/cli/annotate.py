@@ -92,9 +92,8 @@ def _of_list(items: str, given: Given, kept: Kept) -> int:
 
         next(blocks(items), b"")  # there is such a file
     need("uvicorn", "person")  # before anything is made
-    screen = _screen(kept)
     with folder_of(kept.output, resume=kept.resume) as place:
-        interrupted = _serve(place, items, how, screen)
+        interrupted = _serve(place, items, how, kept)
     from truecost.person.seconds import Timing
     from truecost.person.store import Store
 
@@ -112,7 +111,7 @@ def _screen(kept: Kept) -> "Screen":
     return Screen(replace(PLAIN, quiet=kept.quiet))
 
 
-def _serve(place: Path, items: str, how: dict[str, Any], screen: "Screen") -> bool:
+def _serve(place: Path, items: str, how: dict[str, Any], kept: Kept) -> bool:
     """The page, then its questions, until all is answered or everybody stopped; whether Ctrl-C was
     pressed.
     """
@@ -123,6 +122,7 @@ def _serve(place: Path, items: str, how: dict[str, Any], screen: "Screen") -> bo
     host = how["host"] or "127.0.0.1"
     with serve(place, settings, how["port"] or 0, host, how["people"], **where) as page:
         page.announce()
+        screen = _screen(kept)
         from truecost.person.lists import begin, items_of  # which imports much
         from truecost.person.seconds import Timing
         from truecost.person.standing import shown_standing
