@@ -1,9 +1,14 @@
 """A person as the expert of live runs: questions, answers, seconds, what a kill loses (nothing)."""
 
+import contextlib
 import gzip
 import json
+import os
 import re
+import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -48,6 +53,50 @@ def items(tmp_path, monkeypatch):
 def listener(_, hear):
     """Somebody who hears what the sound is."""
     return {"label": "yes" if np.frombuffer(hear()[-2:], "<i2")[0] == 7 else "no"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_terminal_shows_how_far_people_and_the_run_are(items):
+    """Read as it comes: what is answered and open, the active time, and batches in the bar."""
+    import pty
+
+    near, far = pty.openpty()
+    words = [sys.executable, "-m", "truecost", "run", "study.toml", "-o", "out"]
+    place = {**os.environ, "COLUMNS": "120", "TERM": "xterm"}
+    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=far, env=place)
+    os.close(far)
+    seen = []
+
+    def read():
+        with contextlib.suppress(OSError):  # EIO: the other side is closed
+            while data := os.read(near, 4096):
+                seen.append(data.decode())
+
+    def wait_for(pattern):
+        end = time.monotonic() + 60
+        while not (found := re.search(pattern, "".join(seen))):
+            assert time.monotonic() < end, "".join(seen)
+            time.sleep(0.02)
+        return found
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    try:
+        robot = Robot(wait_for(r"answers at (http://[!-~]+)")[1], listener)
+        for _ in range(4 + 2):  # the bootstrap set, and two of three of the first batch
+            robot.answer(robot.ask(wait=20)["question"]["pid"], "yes")
+        wait_for(r"6 answered, 1 open, \d+\.\d min active")
+        robot.start()
+        out, _ = run.communicate(timeout=120)
+    finally:
+        run.kill()
+        run.wait()
+    reader.join(10)
+    os.close(near)
+    assert run.returncode == 0, "".join(seen)
+    assert robot.failure is None
+    assert "imlm_seconds" in out.decode()
+    assert "answered" not in out.decode()  # the bar is on standard error, and goes again
 
 
 def log(folder):
@@ -355,7 +404,7 @@ def test_what_people_see_is_looked_at_where_jobs_run(tmp_path, monkeypatch):
 
     recipe = SimpleNamespace(person=SimpleNamespace(live=object()), folder=str(there), see=see)
     job = SimpleNamespace(seed=7, done=lambda _: False)
-    asked = Logged._asked(SimpleNamespace(recipe=recipe, jobs=[job]), tmp_path)
+    asked = Logged._asked(SimpleNamespace(recipe=recipe, jobs=[job]), tmp_path, None)
     path = [*sys.path]
     with pytest.raises(UsageError, match="enough"), asked:
         pass

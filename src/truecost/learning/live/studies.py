@@ -92,9 +92,9 @@ class Logged:
         logs = (folder / LOGS.place).absolute()
         tidy(logs / self.recipe.seen)
         same_recipe(folder / LOGS.note, self.noted, self.joining)
-        count, doing_so = self.study.interval.jobs, doing("running", progress)
+        count = self.study.interval.jobs
         try:
-            with self._asked(folder) as recipe:
+            with self._asked(folder, progress) as (recipe, doing_so):
                 shared = recipe.shared(logs)
                 run_jobs(LOG, shared, self.jobs, logs, count, doing_so, keep=(lock,))
             made = {table.__table__: table() for table in TABLES}  # made the logs that are there
@@ -107,28 +107,34 @@ class Logged:
             raise type(error)(f"{error} (logs stay in {where}: --resume goes on)") from error
 
     @contextmanager
-    def _asked(self, folder: Path) -> Iterator[Any]:
-        """The recipe, while the people whom it asks have a page to answer on."""
-        live = self.recipe.person.live
+    def _asked(self, folder: Path, progress: Progress | None) -> Iterator[tuple[Any, Any]]:
+        """The recipe, while the people whom it asks have a page to answer on, and what is told how
+        far the jobs are.
+        """
+        live, doing_so = self.recipe.person.live, doing("running", progress)
         left = [job.seed for job in self.jobs if not job.done(folder / LOGS.place)]
         if live is None:
-            yield self.recipe
+            yield self.recipe, doing_so
             return
         from truecost.person.live import answering, say_answered
 
         if not left:
             say_answered(folder)
-            yield self.recipe
+            yield self.recipe, doing_so
             return
         with _within(self.recipe.folder):  # what cannot be asked is refused before the page opens
             seen = map(self.recipe.see, dict.fromkeys(left))
             check_shown(one for of in seen for one in self.recipe.shown(of))
+        from truecost.person.standing import standing_beside
         from truecost.person.web import Settings
 
         settings = Settings(title="truecost", ask=live.ask, live=True)
-        with answering(live, folder, settings) as ready:
+        with (
+            answering(live, folder, settings) as ready,
+            standing_beside(Path(ready.store), live.timing, progress) as telling,
+        ):
             person = structs.replace(self.recipe.person, live=ready)
-            yield structs.replace(self.recipe, person=person)
+            yield structs.replace(self.recipe, person=person), telling
 
     def _logged(self, logs: Path) -> Study:
         """The study of the logs that there are: what no system offers has none."""
