@@ -23,6 +23,7 @@ from robots import questions
 from truecost.errors import InputError, UsageError
 from truecost.person import store as store_module
 from truecost.person.store import LEASE, Asked, Event, Given, Progress, Store
+from truecost.person.tables import tally
 
 
 @pytest.fixture
@@ -80,6 +81,34 @@ def test_shuffled_questions_come_in_the_same_order_each_time(tmp_path):
     assert orders[0] == orders[1]
     assert sorted(orders[0]) == sorted(q.key for q in questions(20))
     assert orders[0] != [q.key for q in questions(20)]
+
+
+def test_a_long_list_that_was_cut_short_goes_on_in_the_same_order(tmp_path, monkeypatch):
+    """It is written in portions, the first of which can be answered at once."""
+    monkeypatch.setattr(store_module, "PORTION", 3)
+    many = questions(8, gold="x")
+    with Store(tmp_path / "whole.sqlite") as whole, Store(tmp_path / "cut.sqlite") as cut:
+        for store in (whole, cut):
+            store.set_meta(people=["ann", "bob"])
+        whole.put(many, "shuffled")
+
+        counted = []
+
+        def killed(*what):  # in the second portion
+            counted.append(what)
+            if len(counted) == 2:
+                raise KeyboardInterrupt
+            tally(*what)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(store_module, "tally", killed)
+            with pytest.raises(KeyboardInterrupt):
+                cut.put(many, "shuffled")
+        assert cut.progress().total == 3
+        assert reply(cut, "ann", "early")[1] == "new"
+        cut.put(many, "shuffled")
+        assert [*cut.hidden()] == [*whole.hidden()]
+        assert cut.progress() == Progress(8, 1, 0)  # both answer what is known
 
 
 def test_the_page_gets_the_payload_and_nothing_else(store):
