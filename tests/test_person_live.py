@@ -15,6 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import person_studies
 from person_studies import STREAM, of_meetings, write_meetings
 from robots import Robot, write_sound
 from truecost import cli
@@ -386,6 +387,29 @@ def test_recordings_of_a_life_are_looked_at_before_anybody_is_asked(
     change()
     found, err = refused(running)
     assert found == code
+    assert re.search(said, err)
+
+
+@pytest.mark.parametrize(
+    ("learner", "said"),
+    [
+        ('{ name = "sklearn", model = "nix:Nix" }', "learner sklearn: nix cannot be imported"),
+        ('{ name = "nix" }', "'nix'"),
+        ('{ name = "logistic", options = { nix = 1 } }', "option 'nix' is not known"),
+        ('{ name = "logistic" }\nstrategy = "own"', "second.*does not ask: name a strategy"),
+    ],
+)
+def test_all_systems_are_built_before_anybody_is_asked(
+    tmp_path, monkeypatch, running, learner, said
+):
+    """The second one too, whose turn would come when people have helped the first."""
+    monkeypatch.chdir(tmp_path)
+    study = person_studies.life('name = "digits"', "questions = 1", "logistic").replace(
+        '"own"', '"margin"'
+    )
+    Path("study.toml").write_text(f"{study}\n[systems.second]\nlearner = {learner}\n")
+    code, err = refused(running)
+    assert code == 2
     assert re.search(said, err)
 
 

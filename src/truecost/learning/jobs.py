@@ -99,6 +99,10 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         """What people on a page see of it."""
         raise NotImplementedError
 
+    def try_system(self, job: Any, seen: Any) -> None:
+        """Build what a job needs: the learner, and who asks; what it opened is closed."""
+        raise NotImplementedError
+
     def noted(self, seen: Any) -> Any:
         """What is written down of it, as JSON can hold it."""
         raise NotImplementedError

@@ -231,22 +231,33 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
 
     def _pass(self, job: StreamJob, stream: Stream, log: LogWriter, progress: Progress) -> None:
         """Through a stream, with a new learner."""
-        cpu, seed = self.record_cpu, job.seed
-        with _learner(self.learner, stream, seed, self.learner_options) as learner:
+        cpu = self.record_cpu
+        with self._system(job, stream) as system:
             if job.passive:
-                run_passive(stream, learner, log, record_cpu=cpu, progress=progress)
+                run_passive(stream, system, log, record_cpu=cpu, progress=progress)
                 return
-            how = (job.strategy, job.options, seed, stream.classes)
             run_stream(
                 stream,
-                _asking(learner, self.learner, *how),
-                self._expert(stream, seed),
+                system,
+                self._expert(stream, job.seed),
                 Budget(job.budget or 0, job.rate),
                 log,
                 record_cpu=cpu,
                 checkpoint=self.checkpoint,
                 progress=progress,
             )
+
+    @contextmanager
+    def _system(self, job: StreamJob, stream: Stream) -> Iterator[Any]:
+        """A new learner, and who asks; what it opened is closed."""
+        with _learner(self.learner, stream, job.seed, self.learner_options) as learner:
+            how = (job.strategy, job.options, job.seed, stream.classes)
+            yield learner if job.passive else _asking(learner, self.learner, *how)
+
+    def try_system(self, job: StreamJob, seen: list[Stream]) -> None:
+        """Build what a pass needs."""
+        with self._system(job, seen[0]):
+            pass
 
     def _expert(self, stream: Stream, seed: int) -> Expert:
         """Who answers."""
@@ -326,17 +337,9 @@ class LifelongRecipe(Recipe, frozen=True, kw_only=True):
 
     def log(self, job: LifelongJob, seen: Course, place: Path, tell: Tell | None) -> bool:
         """Through the life cycle, into the log; no log of a pass that the system lacks."""
-        with (
-            error_context(str(job)),
-            _learner(job.learner, seen, job.seed, job.learner_options) as learner,
-        ):
-            if job.way == UNSUPERVISED and not getattr(learner, "unsupervised", False):
+        with error_context(str(job)), self._system(job, seen) as system:
+            if system is None:
                 return False
-            system = learner
-            if job.strategy and job.way != FROZEN:
-                where = f"[systems.{job.system}]: "
-                how = (job.strategy, job.strategy_options, job.seed, seen.classes)
-                system = _asking(learner, job.learner, *how, where)
             place.parent.mkdir(parents=True, exist_ok=True)
             with LogWriter.open(place, resume=True) as log:
                 run_lifelong(
@@ -353,3 +356,20 @@ class LifelongRecipe(Recipe, frozen=True, kw_only=True):
                 )
                 log.finish()
         return True
+
+    @contextmanager
+    def _system(self, job: LifelongJob, seen: Course) -> Iterator[Any]:
+        """A new learner, with who asks; None where it lacks the pass. What it opened is closed."""
+        with _learner(job.learner, seen, job.seed, job.learner_options) as learner:
+            if job.way == UNSUPERVISED and not getattr(learner, "unsupervised", False):
+                yield None
+            elif job.strategy and job.way != FROZEN:
+                how = (job.strategy, job.strategy_options, job.seed, seen.classes)
+                yield _asking(learner, job.learner, *how, f"[systems.{job.system}]: ")
+            else:
+                yield learner
+
+    def try_system(self, job: LifelongJob, seen: Course) -> None:
+        """Build what a pass needs."""
+        with self._system(job, seen):
+            pass

@@ -34,10 +34,11 @@ from truecost.face import at
 from truecost.formats import sha256
 from truecost.formats.opening import read_toml
 from truecost.formats.publishing import publish, tidy
+from truecost.learning.checking import error_context
 from truecost.learning.jobs import LOG, LoggedJob, Recipe
 from truecost.learning.options import TABLES
 from truecost.learning.parallel import run_jobs
-from truecost.learning.people import check_shown
+from truecost.learning.people import Shown, check_shown
 from truecost.study.config import Study
 from truecost.study.directory import LOGS, TRAINED, work_of
 from truecost.study.outcome import Input, Outcome
@@ -112,7 +113,7 @@ class Logged:
         far the jobs are.
         """
         live, doing_so = self.recipe.person.live, doing("running", progress)
-        left = [job.seed for job in self.jobs if not job.done(folder / LOGS.place)]
+        left = [job for job in self.jobs if not job.done(folder / LOGS.place)]
         if live is None:
             yield self.recipe, doing_so
             return
@@ -123,8 +124,7 @@ class Logged:
             yield self.recipe, doing_so
             return
         with _within(self.recipe.folder):  # what cannot be asked is refused before the page opens
-            seen = map(self.recipe.see, dict.fromkeys(left))
-            check_shown(one for of in seen for one in self.recipe.shown(of))
+            check_shown(self._tried(left))
         from truecost.person.standing import standing_beside
         from truecost.person.web import Settings
 
@@ -135,6 +135,19 @@ class Logged:
         ):
             person = structs.replace(self.recipe.person, live=ready)
             yield structs.replace(self.recipe, person=person), telling
+
+    def _tried(self, left: Sequence[LoggedJob]) -> Iterator[Shown]:
+        """What people see in all seeds; the first job of each system is built beside it."""
+        tried = set[str]()
+        for seed in dict.fromkeys(job.seed for job in left):
+            seen = self.recipe.see(seed)
+            yield from self.recipe.shown(seen)
+            for job in left:
+                system = job.folder.partition("/")[0]
+                if job.seed == seed and system not in tried:
+                    tried.add(system)
+                    with error_context(str(job)):
+                        self.recipe.try_system(job, seen)
 
     def _logged(self, logs: Path) -> Study:
         """The study of the logs that there are: what no system offers has none."""
