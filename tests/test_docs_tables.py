@@ -296,3 +296,19 @@ def test_what_large_data_take_is_what_the_benchmark_found():
         path.write_text(now, encoding="utf-8")
     assert now == text or os.environ.get("UPDATE_DOCS")
     assert "| 100,000,000 | every measure, page |" in text
+
+
+def test_the_seconds_of_a_person_are_those_of_the_benchmark():
+    measured = section(
+        page("benchmarks/README.md"), "<!-- person_seconds: begin", "person_seconds: end"
+    )
+    table = measured[measured.index("| scenario") : measured.rindex("<!--")]
+    path = ROOT / "docs" / "person.md"
+    text = path.read_text(encoding="utf-8")
+    begin, end = "<!-- seconds -->\n", "<!-- end -->"
+    now = (
+        f"{text.partition(begin)[0]}{begin}{table}{end}{text.partition(begin)[2].partition(end)[2]}"
+    )
+    if os.environ.get("UPDATE_DOCS"):
+        path.write_text(now, encoding="utf-8")
+    assert now == text or os.environ.get("UPDATE_DOCS")

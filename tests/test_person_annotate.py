@@ -272,6 +272,35 @@ def test_a_folder_of_answers_is_not_taken_for_another(begun, capsys, arguments, 
     assert said in capsys.readouterr().err
 
 
+def change_list():
+    text = Path("clips.csv").read_text()
+    Path("clips.csv").write_text(text.replace("c03", "c99"))
+
+
+def be_live():
+    with Store("out/answers.sqlite") as store:
+        store.set_meta(kind="live")
+
+
+def damage():
+    data = bytearray(Path("out/answers.sqlite").read_bytes())
+    data[4096:] = bytes(len(data) - 4096)
+    Path("out/answers.sqlite").write_bytes(data)
+
+
+@pytest.mark.parametrize(("change", "code", "said"), [
+    (change_list, 2, "out: its answers are to another list, or were asked with other classes"),
+    (be_live, 2, "holds answers about a live run, and this is a list: choose another --output"),
+    (damage, 3, "answers.sqlite: is damaged"),
+])  # fmt: skip
+def test_what_is_of_something_else_does_not_go_on(begun, capsys, change, code, said):
+    change()
+    before = sorted(path.name for path in Path("out").iterdir())
+    assert cli.run(["annotate", "clips.csv", "-o", "out", *ASKED, "--resume"]) == code
+    assert said in capsys.readouterr().err
+    assert {*before} <= {path.name for path in Path("out").iterdir()}
+
+
 def test_a_link_is_for_a_page_that_is_served(clips, running, capsys):
     run = running("annotate", "clips.csv", "-o", "out", *ASKED)
     run.links()

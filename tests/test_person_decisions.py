@@ -24,9 +24,10 @@ from truecost.person.agreement import agreement, agreement_of
 from truecost.person.deciding import count_divided
 from truecost.person.expert import STOPPED, LiveExpert, LivePerson, known_answer
 from truecost.person.lists import answers_given, labels
+from truecost.person.measured import Answered
 from truecost.person.seconds import Timing
 from truecost.person.store import LEASE, Asked, Event, Given, Progress, Store
-from truecost.person.summary import Answered, by_person
+from truecost.person.summary import by_person
 from truecost.person.views import View, Views, viewed
 from truecost.tasks.streams.reading import read_online
 
@@ -127,13 +128,13 @@ def test_an_item_is_one_row_with_what_most_people_said(store):
     for person, said in (("ann", "yy"), ("bob", "ny"), ("cid", "n")):
         for label in said:
             say(store, person, label, seconds=2.0)
-    found = labels(store, Timing())
+    found = labels(store, Answered.read(store, Timing()))
     assert found["id"].to_list() == ["i0", "i1"]
     assert found["label"].to_list() == ["n", "y"]
     assert found["annotator"].to_list() == ["ann+bob+cid", "ann+bob"]
     assert found.select("answers", "agreeing").rows() == [(3, 2), (2, 2)]
     assert found["active_seconds"].to_list() == [6.0, 4.0]
-    assert len(answers_given(store, Timing())) == 5
+    assert len(answers_given(store, Answered.read(store, Timing()))) == 5
 
 
 def test_what_is_forgotten_is_unknown_and_not_zero(store):
@@ -142,13 +143,15 @@ def test_what_is_forgotten_is_unknown_and_not_zero(store):
         for _ in range(2):
             say(store, person, "y", seconds=2.0)
     store.forget("bob")
-    every = answers_given(store, Timing())
+    every = answers_given(store, Answered.read(store, Timing()))
     assert every["active_seconds"].to_list() == [2.0, None, 2.0, None]
-    assert labels(store, Timing())["active_seconds"].to_list() == [None, None]
+    assert labels(store, Answered.read(store, Timing()))["active_seconds"].to_list() == [None, None]
     speeds = {row.dims["system"]: row.value for rows in by_person(Answered.read(store, Timing()))
               for row in rows if row.measure == "seconds_per_answer"}  # fmt: skip
     assert speeds == {"ann": 2.0, "all": 2.0}
-    assert "The time of 2 answers is not known" in render(store, Timing())
+    assert "The time of 2 answers is not known" in render(
+        Answered.read(store, Timing()), store.progress()
+    )
 
 
 # Figures
@@ -204,7 +207,7 @@ def test_the_table_of_pauses_keeps_the_tail_and_has_the_choice(store):
     store.put(questions(2))
     say(store, "ann", "x", seconds=10.0)
     say(store, "ann", "x", seconds=3.0)
-    page = render(store, Timing(idle=7.0, tail=1.0))
+    page = render(Answered.read(store, Timing(idle=7.0, tail=1.0)), store.progress())
     chosen = Answered.read(store, Timing(idle=7.0, tail=1.0)).known_seconds
     minutes = f"{sum(one.active for one in chosen) / 60:.2f}"
     assert sum(one.active for one in chosen) == pytest.approx(4.0)

@@ -1,21 +1,29 @@
 """A person as the expert of live runs: questions, answers, seconds, what a kill loses (nothing)."""
 
+import contextlib
 import gzip
 import json
+import os
 import re
+import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import person_studies
 from person_studies import STREAM, of_meetings, write_meetings
 from robots import Robot, write_sound
 from truecost import cli
 from truecost.errors import UsageError
 from truecost.formats.events import read_events
 from truecost.learning.live.studies import Logged
+from truecost.learning.source import Source
+from truecost.learning.streams import streams_of
 from truecost.person.store import Store
 from truecost.person.timing import TimingTable, retimed
 from truecost.study.paths import PASSES
@@ -46,6 +54,50 @@ def items(tmp_path, monkeypatch):
 def listener(_, hear):
     """Somebody who hears what the sound is."""
     return {"label": "yes" if np.frombuffer(hear()[-2:], "<i2")[0] == 7 else "no"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+def test_a_terminal_shows_how_far_people_and_the_run_are(items):
+    """Read as it comes: what is answered and open, the active time, and batches in the bar."""
+    import pty
+
+    near, far = pty.openpty()
+    words = [sys.executable, "-m", "truecost", "run", "study.toml", "-o", "out"]
+    place = {**os.environ, "COLUMNS": "120", "TERM": "xterm"}
+    run = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=far, env=place)
+    os.close(far)
+    seen = []
+
+    def read():
+        with contextlib.suppress(OSError):  # EIO: the other side is closed
+            while data := os.read(near, 4096):
+                seen.append(data.decode())
+
+    def wait_for(pattern):
+        end = time.monotonic() + 60
+        while not (found := re.search(pattern, "".join(seen))):
+            assert time.monotonic() < end, "".join(seen)
+            time.sleep(0.02)
+        return found
+
+    reader = threading.Thread(target=read, daemon=True)
+    reader.start()
+    try:
+        robot = Robot(wait_for(r"answers at (http://[!-~]+)")[1], listener)
+        for _ in range(4 + 2):  # the bootstrap set, and two of three of the first batch
+            robot.answer(robot.ask(wait=20)["question"]["pid"], "yes")
+        wait_for(r"6 answered, 1 open, \d+\.\d min active")
+        robot.start()
+        out, _ = run.communicate(timeout=120)
+    finally:
+        run.kill()
+        run.wait()
+    reader.join(10)
+    os.close(near)
+    assert run.returncode == 0, "".join(seen)
+    assert robot.failure is None
+    assert "imlm_seconds" in out.decode()
+    assert "answered" not in out.decode()  # the bar is on standard error, and goes again
 
 
 def log(folder):
@@ -281,6 +333,86 @@ def test_regions_of_recordings_are_corrected(tmp_path, monkeypatch, running):
     assert all(e["part"] for e in answers)
 
 
+def refused(running):
+    """Exit code and message of a run that ends before it prints a link."""
+    run = running("run", "study.toml", "-o", "out")
+    with pytest.raises(AssertionError) as ended:
+        run.links()
+    assert not Path("out").exists()
+    return run.end()[0], str(ended.value)
+
+
+def test_the_items_of_every_seed_are_looked_at_before_anybody_is_asked(items, running):
+    drawn = STUDY.replace('order = "given"', 'order = "shuffled"\nitems = 12')
+    Path("study.toml").write_text(drawn.replace("[loop]", "[loop]\nseeds = 3"))
+    source = Source(name="table", file="items.csv", target="7", order="shuffled", items=12)
+    seen = []
+    for seed in range(3):
+        [stream] = streams_of(source, 12, seed, bootstrap=4)
+        seen.append({*stream.bootstrap.ids, *(i for batch in stream.batches for i in batch.ids)})
+    late = min(seen[2] - seen[0] - seen[1])
+    Path(f"sounds/{late}.wav").unlink()
+    code, err = refused(running)
+    assert code == 3
+    assert f"sounds/{late}.wav: there is no such file; it is the audio of item '{late}'" in err
+    unasked = min({path.stem for path in Path("sounds").iterdir()} - set().union(*seen))
+    write_sound(f"sounds/{late}.wav", np.zeros(80))
+    Path(f"sounds/{unasked}.wav").unlink()  # nobody will be asked about it
+    run = running("run", "study.toml", "-o", "out")
+    assert run.links()
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "said"),
+    [
+        (lambda: Path("d.wav").unlink(), 3, "d.wav: there is no such file"),
+        (lambda: Path("d.wav").write_bytes(b"fLaC" + bytes(80)), 3, "d.wav: .* uncompressed wav"),
+        (lambda: Path("a.wav").write_bytes(b"RIFFxxxxWAVE"), 3, "a.wav: .* uncompressed wav"),
+        (
+            lambda: Path("study.toml").write_text(
+                Path("study.toml").read_text().replace('"{id}.wav"', '"{id}.wav"\ntext = "said"')
+            ),
+            2,
+            "text = 'said' is a column, and these items come from no table",
+        ),
+    ],
+)
+def test_recordings_of_a_life_are_looked_at_before_anybody_is_asked(
+    tmp_path, monkeypatch, running, change, code, said
+):
+    """The last test recording too, of which regions must be cut."""
+    monkeypatch.chdir(tmp_path)
+    write_meetings(6, reference=4, one=5, two=4)
+    Path("study.toml").write_text(of_meetings("questions = 1", "one.rttm", "two.rttm"))
+    change()
+    found, err = refused(running)
+    assert found == code
+    assert re.search(said, err)
+
+
+@pytest.mark.parametrize(
+    ("learner", "said"),
+    [
+        ('{ name = "sklearn", model = "nix:Nix" }', "learner sklearn: nix cannot be imported"),
+        ('{ name = "nix" }', "'nix'"),
+        ('{ name = "logistic", options = { nix = 1 } }', "option 'nix' is not known"),
+        ('{ name = "logistic" }\nstrategy = "own"', "second.*does not ask: name a strategy"),
+    ],
+)
+def test_all_systems_are_built_before_anybody_is_asked(
+    tmp_path, monkeypatch, running, learner, said
+):
+    """The second one too, whose turn would come when people have helped the first."""
+    monkeypatch.chdir(tmp_path)
+    study = person_studies.life('name = "digits"', "questions = 1", "logistic").replace(
+        '"own"', '"margin"'
+    )
+    Path("study.toml").write_text(f"{study}\n[systems.second]\nlearner = {learner}\n")
+    code, err = refused(running)
+    assert code == 2
+    assert re.search(said, err)
+
+
 def test_what_people_see_is_looked_at_where_jobs_run(tmp_path, monkeypatch):
     """Files and modules of a source lie in the folder of the loop, not where the command runs."""
     there = tmp_path / "there"
@@ -296,7 +428,7 @@ def test_what_people_see_is_looked_at_where_jobs_run(tmp_path, monkeypatch):
 
     recipe = SimpleNamespace(person=SimpleNamespace(live=object()), folder=str(there), see=see)
     job = SimpleNamespace(seed=7, done=lambda _: False)
-    asked = Logged._asked(SimpleNamespace(recipe=recipe, jobs=[job]), tmp_path)
+    asked = Logged._asked(SimpleNamespace(recipe=recipe, jobs=[job]), tmp_path, None)
     path = [*sys.path]
     with pytest.raises(UsageError, match="enough"), asked:
         pass

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from truecost.person.records import Logged
 from truecost.person.seconds import (
     ACTS,
     SILENT,
-    Event,
     Timing,
     intersection,
     length,
@@ -27,7 +27,7 @@ def session(*happened, ahead=1000.0):
     found = []
     for time, kind, *more in [*BEGIN, *happened]:
         jump = more[1] if len(more) > 1 else 0.0
-        found.append(Event(kind, more[0] if more else "p", time, time + jump, time + ahead))
+        found.append(Logged(kind, more[0] if more else "p", time, time + jump, time + ahead))
     return found
 
 
@@ -234,7 +234,7 @@ def test_any_events_as_a_slow_version_counts_them(happened, idle, tail, audio, u
     time, events, ahead = 0, session(), 0
     for step, kind, pid, jump in happened:
         time, ahead = time + step, ahead + jump
-        events.append(Event(kind, pid, float(time), float(time + ahead), float(time)))
+        events.append(Logged(kind, pid, float(time), float(time + ahead), float(time)))
     how = Timing(float(idle), float(tail), *("active" if k else "idle" for k in (audio, unfocused)))
     found = {pid: length(one.active) for pid, one in presentations(events, how).items()}
     assert found == slowly(events, how)

@@ -589,6 +589,23 @@ def test_the_page_is_known_without_the_packages_that_serve_it():
     assert done.stdout.strip() == ""
 
 
+def test_the_link_comes_before_what_lists_and_tables_need(tmp_path):
+    """They take more time than all that the page needs; see the target of the command's link."""
+    (tmp_path / "list.csv").write_text("id,text\na,one\n")
+    code = f"""
+import os, sys
+from truecost import cli
+from truecost.person.web import Page
+def announce(page):
+    print(*{{"numpy", "polars", "rich.console", "truecost.core"}} & {{*sys.modules}}, flush=True)
+    os._exit(7)
+Page.announce = announce
+cli.run({["annotate", f"{tmp_path}/list.csv", "-o", f"{tmp_path}/out", "--classes", "a,b"]})
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (7, ""), done.stderr
+
+
 def test_a_full_disk_is_said_and_what_was_acknowledged_is_there(
     path, page, ann, monkeypatch, caplog
 ):

@@ -4,6 +4,7 @@ never lost, and nobody answers for anybody else.
 
 import os
 import re
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -22,6 +23,7 @@ from robots import questions
 from truecost.errors import InputError, UsageError
 from truecost.person import store as store_module
 from truecost.person.store import LEASE, Asked, Event, Given, Progress, Store
+from truecost.person.tables import tally
 
 
 @pytest.fixture
@@ -79,6 +81,34 @@ def test_shuffled_questions_come_in_the_same_order_each_time(tmp_path):
     assert orders[0] == orders[1]
     assert sorted(orders[0]) == sorted(q.key for q in questions(20))
     assert orders[0] != [q.key for q in questions(20)]
+
+
+def test_a_long_list_that_was_cut_short_goes_on_in_the_same_order(tmp_path, monkeypatch):
+    """It is written in portions, the first of which can be answered at once."""
+    monkeypatch.setattr(store_module, "PORTION", 3)
+    many = questions(8, gold="x")
+    with Store(tmp_path / "whole.sqlite") as whole, Store(tmp_path / "cut.sqlite") as cut:
+        for store in (whole, cut):
+            store.set_meta(people=["ann", "bob"])
+        whole.put(many, "shuffled")
+
+        counted = []
+
+        def killed(*what):  # in the second portion
+            counted.append(what)
+            if len(counted) == 2:
+                raise KeyboardInterrupt
+            tally(*what)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(store_module, "tally", killed)
+            with pytest.raises(KeyboardInterrupt):
+                cut.put(many, "shuffled")
+        assert cut.progress().total == 3
+        assert reply(cut, "ann", "early")[1] == "new"
+        cut.put(many, "shuffled")
+        assert [*cut.hidden()] == [*whole.hidden()]
+        assert cut.progress() == Progress(8, 1, 0)  # both answer what is known
 
 
 def test_the_page_gets_the_payload_and_nothing_else(store):
@@ -145,6 +175,42 @@ def test_as_many_people_answer_as_overlap_says(store):
         assert store.answer(name, Given(aid=aid, pid=one.pid, label="x")) == "new"
     assert store.progress() == Progress(1, 1, 1)
     assert not store.waits("eve")
+
+
+def test_who_is_far_ahead_passes_no_answer_of_their_own_again(store):
+    """Questions that ann has answered wait for others, and are looked through once."""
+    store.put(questions(400, overlap=2))
+
+    def steps():
+        """Of SQLite, that the next question of ann takes."""
+        count = [0]
+        store._db.set_progress_handler(lambda: count.__setitem__(0, count[0] + 1), 1)
+        key = store.next("ann", "s").key
+        store._db.set_progress_handler(None, 1)
+        return key, count[0]
+
+    store.next("ann", "s")
+    before = steps()
+    for k in range(300):
+        reply(store, "ann", str(k))
+    store.next("ann", "s")
+    after = steps()
+    assert (before[0], after[0]) == ("item 0", "item 300")
+    assert after[1] < 1.2 * before[1]
+
+
+def test_what_waits_again_comes_to_those_who_had_passed_it(store, clock):
+    """An answer that is taken back, and one more that is wanted."""
+    store.put(questions(5))
+    assert reply(store, "ann", "a0")[0] == "item 0"
+    assert reply(store, "bob", "b0")[0] == "item 1"
+    assert store.undo("ann") == "undone"  # of item 0, which bob was never shown
+    clock.t += LEASE + 1
+    assert reply(store, "bob", "b1")[0] == "item 0"
+    assert reply(store, "ann", "a1")[0] == "item 2"
+    store.put(questions(5, overlap=2))
+    assert [reply(store, "ann", f"a{k}")[0] for k in (2, 3)] == ["item 0", "item 1"]
+    assert reply(store, "bob", "b2")[0] == "item 2"
 
 
 def test_everybody_answers_gold_questions_once(store):
@@ -269,7 +335,7 @@ def test_events_are_kept_once_and_given_by_session_in_order(store, clock):
     store.events("ann", "two", [Event(seq=0, kind="play", mono=0, wall=0, at=0.5)])
     one, two = store.history()
     assert [event.seq for event in one] == [0, 1, 2, 3]
-    assert one[1] == ("one", 1, "ann", shown.pid, "key", 0.5, 1.0, clock.t, None)
+    assert one[1] == ("key", shown.pid, 0.5, 1.0, clock.t, "one", 1, "ann", None)
     assert two[0].data == 0.5
     assert store.presentations() == [(shown.pid, 1, "item 0", "ann", "one", clock.t)]
 
@@ -291,7 +357,7 @@ class Model(RuleBasedStateMachine):
         self.patch = pytest.MonkeyPatch()
         clock = SimpleNamespace(time=lambda: self.now)
         self.patch.setattr(store_module, "time", clock)
-        self.overlap, self.gold, self.taken = {}, {}, set()
+        self.overlap, self.gold, self.batch, self.taken = {}, {}, {}, set()
         self.leases = {}  # (key, person) -> until
         self.shown = {}  # pid -> key, person
         self.answers = []  # aid, key, person, label, whether current
@@ -316,7 +382,7 @@ class Model(RuleBasedStateMachine):
 
     def free(self, person):
         """Keys that a person may be shown, in order."""
-        for key in self.overlap:
+        for key in sorted(self.overlap, key=self.batch.get):
             held = {
                 p
                 for (k, p), until in self.leases.items()
@@ -326,11 +392,12 @@ class Model(RuleBasedStateMachine):
             if key not in self.taken and room and not self.current(key, person):
                 yield key
 
-    @rule(overlap=st.integers(1, 2), gold=st.booleans(), new=st.booleans())
-    def put(self, overlap, gold, new):
+    @rule(overlap=st.integers(1, 2), gold=st.booleans(), new=st.booleans(), batch=st.integers(0, 1))
+    def put(self, overlap, gold, new, batch):
         key = f"item {len(self.overlap) - (not new and bool(self.overlap))}"
-        made = {"overlap": overlap, "gold": "x" if gold else None}
+        made = {"overlap": overlap, "gold": "x" if gold else None, "batch": batch}
         self.store.put([Asked(key=key, kind="classes", **made)])
+        self.batch.setdefault(key, batch)
         if key not in self.taken:
             self.overlap[key] = overlap
         self.gold.setdefault(key, gold)
@@ -420,6 +487,10 @@ class Model(RuleBasedStateMachine):
         for person in ("ann", "bob", "eve"):
             mine = sum(a[2] == person and a[4] for a in self.answers)
             assert self.store.answered_by(person) == mine
+            assert self.store.waits(person) == any(
+                len(self.current(key)) < self.wanted(key) and not self.current(key, person)
+                for key in {*self.overlap} - self.taken
+            )
 
 
 Model.TestCase.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
@@ -466,7 +537,7 @@ def test_a_store_of_another_version_is_refused(store):
     db = sqlite3.connect(store.path)
     db.execute("PRAGMA user_version = 99")
     db.close()
-    with pytest.raises(InputError, match=r"format 99.*reads format 2"):
+    with pytest.raises(InputError, match=r"format 99.*reads format 3"):
         Store(store.path)
 
 
@@ -542,11 +613,11 @@ def test_a_kill_loses_no_answer_that_was_acknowledged(tmp_path, kills):
     assert len(kept) - len(acknowledged) <= kills  # kept, and killed before it was said
 
 
+LIMITED = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))"
 FILLER = """
-import resource, sys
+import sys
 from truecost.errors import InputError
 from truecost.person.store import Asked, Given, Store
-resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, 2_000_000))
 store = Store(sys.argv[1])
 store.put([Asked(key=str(k), kind="classes") for k in range(200)])
 try:
@@ -560,15 +631,46 @@ print(store.progress(), flush=True)
 """
 
 
-def test_on_a_full_disk_answers_are_refused_and_none_is_lost(tmp_path):
-    path = tmp_path / "answers.sqlite"
+def filled(path, before=""):
+    """Answers that were acknowledged until there was no more room; and the fault."""
     done = subprocess.run(
-        [sys.executable, "-c", FILLER, path], capture_output=True, text=True, check=True
+        [sys.executable, "-c", before + FILLER, path], capture_output=True, text=True, check=True
     )
     *keys, refused, progress = done.stdout.splitlines()
     assert re.search("make room.* every acknowledged answer is kept", refused)
     assert f"done={len(keys)}" in progress
     assert 10 < len(keys) < 200  # else this tests nothing
+    return keys, refused
+
+
+def check_filled(path, keys):
+    """With room again all that was acknowledged is there, the file is whole, and it goes on."""
     with Store(path) as store:  # which checks the file
         assert [row.key for row in store.answers()] == keys
         assert reply(store, "ann", "with room again")[1] == "new"
+
+
+def test_on_a_file_that_cannot_grow_answers_are_refused_and_none_is_lost(tmp_path):
+    path = tmp_path / "answers.sqlite"
+    check_filled(path, filled(path, LIMITED)[0])
+
+
+@pytest.fixture
+def disk(tmp_path):
+    """A disk of 2 MB; what it is called to the system that gives it more room."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    how = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
+    if shutil.which("mount") is None or subprocess.run(how, capture_output=True).returncode:  # noqa: PLW1510
+        pytest.skip("a disk that is full must be mounted, which is not allowed here (root is)")
+    yield place
+    subprocess.run(["umount", str(place)], check=True)
+
+
+def test_on_a_full_disk_answers_are_refused_and_none_is_lost(disk):
+    path = disk / "answers.sqlite"
+    keys, refused = filled(path)
+    assert "the disk is full" in refused
+    assert shutil.disk_usage(disk).free < 50_000
+    subprocess.run(["mount", "-o", "remount,size=8m", str(disk)], check=True)
+    check_filled(path, keys)

@@ -92,9 +92,8 @@ def _of_list(items: str, given: Given, kept: Kept) -> int:
 
         next(blocks(items), b"")  # there is such a file
     need("uvicorn", "person")  # before anything is made
-    screen = _screen(kept)
     with folder_of(kept.output, resume=kept.resume) as place:
-        interrupted = _serve(place, items, how, screen)
+        interrupted = _serve(place, items, how, kept)
     from truecost.person.seconds import Timing
     from truecost.person.store import Store
 
@@ -112,7 +111,7 @@ def _screen(kept: Kept) -> "Screen":
     return Screen(replace(PLAIN, quiet=kept.quiet))
 
 
-def _serve(place: Path, items: str, how: dict[str, Any], screen: "Screen") -> bool:
+def _serve(place: Path, items: str, how: dict[str, Any], kept: Kept) -> bool:
     """The page, then its questions, until all is answered or everybody stopped; whether Ctrl-C was
     pressed.
     """
@@ -123,6 +122,7 @@ def _serve(place: Path, items: str, how: dict[str, Any], screen: "Screen") -> bo
     host = how["host"] or "127.0.0.1"
     with serve(place, settings, how["port"] or 0, host, how["people"], **where) as page:
         page.announce()
+        screen = _screen(kept)
         from truecost.person.lists import begin, items_of  # which imports much
         from truecost.person.seconds import Timing
         from truecost.person.standing import shown_standing
@@ -247,22 +247,22 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
     from truecost.cli.tables import Columns
     from truecost.person.agreement import agreement_of
     from truecost.person.lists import answers_given, labels
-    from truecost.person.summary import TITLES, Answered, by_person, shown, table_of
+    from truecost.person.measured import Answered
+    from truecost.person.summary import TITLES, by_person, shown, table_of
 
-    rows = store.answers()
-    progress = store.progress()
+    answered, progress = Answered.read(store, timing), store.progress()
     for path, table in ((kept.export, labels), (kept.export_answers, answers_given)):
         if path is not None:
             from truecost.cli.writing import format_for, write_table
             from truecost.formats import Table
 
-            frame = table(store, timing)
+            frame = table(store, answered)
             write_table(Table("answers", frame), path, format_for(path, None), force=True)
     if kept.report:
         from truecost.cli.annotated import render
         from truecost.formats.publishing import publish
 
-        publish({folder / "report.html": render(store, timing)})
+        publish({folder / "report.html": render(answered, progress)})
     if kept.quiet:
         return
     screen = _screen(kept)
@@ -270,10 +270,10 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
         f"{progress.done} of {counted(progress.total, 'item')} answered; seconds by "
         f"{timing.signature}"
     ]
-    if rows:
-        names, cells = table_of([*by_person(Answered.read(store, timing))])
+    if answered.rows:
+        names, cells = table_of([*by_person(answered)])
         screen.show([Columns(names, tuple(cells), frozenset({"person"}), about=())])
-    agreed, free = agreement_of(rows)
+    agreed, free = agreement_of(answered.rows)
     told += [f"{TITLES[row.measure]} of {row.dims['system']}: {shown(row)}" for row in agreed]
     told += filter(None, [free])
     screen.tell(told)

@@ -8,9 +8,9 @@ import numpy as np
 from truecost.core.results import Estimate
 from truecost.errors import counted
 from truecost.person.agreement import agreement_of
-from truecost.person.seconds import Timing
-from truecost.person.store import Store
-from truecost.person.summary import TITLES, Answered, by_label, by_person, shown, table_of
+from truecost.person.measured import Answered
+from truecost.person.records import Progress
+from truecost.person.summary import TITLES, by_label, by_person, shown, table_of
 from truecost.pictures import Axis, Mark, Picture
 from truecost.pictures.rows import forest
 from truecost.pictures.tables import Table
@@ -23,12 +23,11 @@ IDLES = (2.0, 5.0, 10.0, 30.0, 60.0, 300.0)  # seconds, for the table of choices
 BLOCK = 9  # answers of a moving median
 
 
-def render(store: Store, timing: Timing) -> str:
+def render(answered: Answered, progress: Progress) -> str:
     """The page as HTML: one file, no network."""
-    answered = Answered.read(store, timing)
-    figures, progress = [*by_person(answered)], store.progress()
+    figures, timing = [*by_person(answered)], answered.timing
     sections = [_people(figures), _curve(answered), _classes(answered), _agreement(answered)]
-    sections += [_idle(store, timing), _refusals(answered)]
+    sections += [_idle(answered), _refusals(answered)]
     headline = f"{progress.done:,} of {counted(progress.total, 'question')} answered"
     if figures:
         active = sum(one.active for one in answered.known_seconds)
@@ -131,14 +130,15 @@ def _agreement(answered: Answered) -> Section | None:
     return Section("Agreement", f"{text} {free}".strip(), (), (table,))
 
 
-def _idle(store: Store, timing: Timing) -> Section | None:
+def _idle(answered: Answered) -> Section | None:
     """How active time moves with the longest pause that counts as work."""
-    cells = []
+    cells, timing = [], answered.timing
     for idle in sorted({*IDLES, timing.idle}):
-        seconds = Answered.read(store, replace(timing, idle=idle)).known_seconds
-        mark = " (chosen)" if idle == timing.idle else ""
-        cells.append((f"{idle:g}{mark}", f"{sum(one.active for one in seconds) / 60:.2f}"))
-    wall = sum(one.wall for one in Answered.read(store, timing).known_seconds)
+        chosen = idle == timing.idle
+        timed = answered if chosen else answered.timed(replace(timing, idle=idle))
+        active = sum(one.active for one in timed.known_seconds)
+        cells.append((f"{idle:g}{' (chosen)' if chosen else ''}", f"{active / 60:.2f}"))
+    wall = sum(one.wall for one in answered.known_seconds)
     if not wall:
         return None
     table = Table("Choices", ("idle (s)", "active minutes"), (*cells, ("wall", f"{wall / 60:.2f}")))

@@ -203,10 +203,11 @@ SAID: dict[Name, str] = {
     "lifelong": "two classifiers of handwritten digits over 15 days, with two new digits every "
     "third day and 6 questions to a person a day: one forgets, one rehearses (scikit-learn's "
     "digits)",
-    "person": "you say which of ten handwritten digits are sevens, on a page of this machine, and "
-    "a detector learns from it (digits of scikit-learn)",
+    "person": "you say of ten sounds whether the tone wavers, on a page of this machine, and a "
+    "detector learns from it (140 clips, made here)",
 }
-SHOWN: dict[Name, str] = {"person": "truecost.person.demo:images"}  # makes what people see
+SHOWN: dict[Name, str] = {"person": "truecost.person.demo:write_clips"}  # what people see
+CLIPS = Path("clips")  # folder of it, below the output directory
 
 
 def demo(
@@ -222,8 +223,8 @@ def demo(
     of questions with 8 seeds each; runs here, on digits that come with scikit-learn (extra learn).
     `lifelong`: two classifiers of all ten digits, of which two more arrive every third day, and
     what each is worth to users who care about today, about always, or about the first days.
-    `person`: you are asked, on a page of this machine, and your seconds are measured (extras learn
-    and person).
+    `person`: you are asked about ten sounds, on a page of this machine, and your seconds are
+    measured (extras learn and person); clips, answers and report stay in the output directory.
 
     Example: truecost demo terms -o out
 
@@ -249,11 +250,27 @@ def demo(
             return execute(study, placed)
         if output.print_config:  # without the folder of this machine, in which nothing is
             study = structs.replace(study, loop=structs.replace(study.loop, folder=None))
-        if name not in SHOWN or output.print_config:
-            return live(study, placed, resume=True)
-        with at(SHOWN[name])() as seen:
-            study = structs.replace(study, loop=structs.replace(study.loop, folder=seen))
-            return live(study, placed, resume=True)
+        if name in SHOWN:
+            study = _with_clips(study, placed, SHOWN[name])
+            Screen(output).say(f"clips, answers and report stay in {placed.output}")
+        return live(study, placed, resume=True)
+
+
+def _with_clips(study: "Study", output: Output, maker: str) -> "Study":
+    """A study whose table and sounds are made and kept below its output directory."""
+    from msgspec import structs
+
+    from truecost.study.directory import LOGS
+
+    kept = Path(output.output or "")
+    table = CLIPS / "clips.csv"  # as a study in that directory names it
+    if not (output.print_config or output.cite):
+        LOGS.check(kept, resume=True, own=kept / CLIPS)
+        table = at(maker)(kept / CLIPS)
+    source = structs.replace(study.source, file=str(table))
+    return structs.replace(
+        study, source=source, loop=structs.replace(study.loop, folder=str(table.parent))
+    )
 
 
 @Parameter(name="*", group="Output")

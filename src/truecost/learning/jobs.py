@@ -41,10 +41,10 @@ import os
 import random
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import msgspec
 import numpy as np
@@ -57,6 +57,9 @@ from truecost.learning.log import Event, Key, LogWriter, writing
 from truecost.learning.parallel import Tell
 from truecost.learning.system import State, name_of, restorable, stored
 from truecost.version import __version__
+
+if TYPE_CHECKING:
+    from truecost.learning.people import Shown
 
 LOG = "truecost.learning.jobs:log_job"  # what a worker process does to write a log
 
@@ -90,6 +93,14 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
     def see(self, seed: int) -> Any:
         """What all jobs of a seed see: streams, or a course."""
+        raise NotImplementedError
+
+    def shown(self, seen: Any) -> "Iterable[Shown]":
+        """What people on a page see of it."""
+        raise NotImplementedError
+
+    def try_system(self, job: Any, seen: Any) -> None:
+        """Build what a job needs: the learner, and who asks; what it opened is closed."""
         raise NotImplementedError
 
     def noted(self, seen: Any) -> Any:

@@ -21,23 +21,23 @@ from typing import Any, ClassVar, cast
 import msgspec
 
 from truecost.errors import UsageError
-from truecost.formats import read
+from truecost.formats import Table, read
 from truecost.learning.checking import error_context
-from truecost.learning.expert import RecordedExpert, ReferenceExpert
+from truecost.learning.expert import ReferenceExpert
 from truecost.learning.jobs import LoggedJob, Recipe
 from truecost.learning.learners.building import build
 from truecost.learning.lifelong.course import Course, course_of
 from truecost.learning.lifelong.helping import NO_HELP, Help
 from truecost.learning.lifelong.life_cycle import Life, Pass, run_lifelong
-from truecost.learning.lifelong.person import DomainExpert
 from truecost.learning.log import LogWriter
 from truecost.learning.loop import Asking, Budget, run_passive, run_stream
 from truecost.learning.parallel import Progress, Tell, telling
+from truecost.learning.people import DomainPerson, Person, Shown, helper, recorded, view_of
 from truecost.learning.source import IDS, Items, Source, first_of, ids_of
 from truecost.learning.strategies.mixtures import build as build_strategy
 from truecost.learning.streams import divided, read_items
 from truecost.learning.system import Expert, Learner, Stream, System, Task
-from truecost.person.expert import LiveExpert, LivePerson, known_answer
+from truecost.person.expert import LiveExpert, known_answer
 from truecost.person.views import View, Views, viewed
 
 PASSIVE = "passive"
@@ -45,36 +45,6 @@ STREAMS = "streams"  # folder of what the streams of each seed were
 COURSES = "courses"  # folder of what the course of each seed was
 OWN = "own"  # the strategy of learners that ask themselves
 ASSISTED, UNSUPERVISED, FROZEN = PASSES = ("assisted", "unsupervised", "frozen")
-
-
-class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answers: the settings of `ReferenceExpert`, a log to replay (`file`), or people on a page
-    (`live`).
-    """
-
-    file: str | None = None
-    live: LivePerson | None = None
-    seconds: float | tuple[float, float] = 1.0
-    cost: dict[str, float | tuple[float, float]] = msgspec.field(default_factory=dict)
-    error_rate: float = 0.0
-    refusal: float = 0.0
-    delay: int | tuple[int, int] = 0
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Of one who answers from the labels."""
-        return {k: v for k, v in msgspec.structs.asdict(self).items() if k not in ("file", "live")}
-
-
-class DomainPerson(Person, frozen=True, kw_only=True):
-    """Who helps: the settings of `DomainExpert`, or a log to replay.
-
-    `word_seconds`, `action_seconds`, `says`: as `DomainExpert` has them.
-    """
-
-    word_seconds: float = 0.0
-    action_seconds: float = 0.0
-    says: str = "corrections"
 
 
 class StreamJob(LoggedJob, frozen=True, kw_only=True):
@@ -188,38 +158,15 @@ def _asking(
 
 
 @lru_cache(maxsize=1)
-def _recorded(file: str) -> Expert:
-    """Who says what a log says, which is read once in a process."""
-    from truecost.formats.events import read_events
-
-    return cast("Expert", RecordedExpert(read_events(file)))
+def _table(file: str) -> Table:
+    """The table of a source, read once in a process."""
+    return read(file)
 
 
 @lru_cache(maxsize=1)
 def _items(source: bytes, seed: int, labelled: bool) -> Items:
     """The items of a source, read once in a process."""
     return read_items(msgspec.json.decode(source, type=Source), seed, labelled=labelled)
-
-
-def _helper(person: DomainPerson, course: Course, seed: int) -> Expert:
-    """Who helps; the log tells by the name which simulation of a person it was."""
-    if person.live is not None:
-        return LiveExpert(
-            person.live,
-            course.kind,
-            course.classes,
-            viewed(person.live.views, None, ()),
-            person.says,
-            corrects=True,
-        )
-    if person.file is not None:
-        return _recorded(person.file)
-    plain = DomainPerson().settings
-    other = [f"{key}={value}" for key, value in person.settings.items() if value != plain[key]]
-    name = f"reference({', '.join(other)})" if other else "reference"
-    return DomainExpert(
-        course.kind, course.references, course.classes, seed=seed, name=name, **person.settings
-    )
 
 
 class StreamRecipe(Recipe, frozen=True, kw_only=True):
@@ -246,10 +193,13 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
         labelled = self.person.live is None and self.person.file is None
         drawn = seed if self.source.name == "drift" else 0  # a generator makes new items each time
         items = _items(msgspec.json.encode(self.source), drawn, labelled)
-        found = divided(items, self.source, self.batch, seed, self.bootstrap, self.drop_last)
-        for stream in found if self.person.live is not None else ():
-            self._view(stream)  # refuses known answers that nobody can give
-        return found
+        return divided(items, self.source, self.batch, seed, self.bootstrap, self.drop_last)
+
+    def shown(self, seen: list[Stream]) -> Iterator[Shown]:
+        """Of each stream its items, and what people see of them."""
+        for stream in seen:
+            batches = filter(None, (stream.bootstrap, *stream.batches))
+            yield self._view(stream), stream.kind, [item for one in batches for item in one.ids]
 
     def noted(self, seen: list[Stream]) -> list[dict[str, Any]]:
         """What is written down of streams."""
@@ -281,16 +231,15 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
 
     def _pass(self, job: StreamJob, stream: Stream, log: LogWriter, progress: Progress) -> None:
         """Through a stream, with a new learner."""
-        cpu, seed = self.record_cpu, job.seed
-        with _learner(self.learner, stream, seed, self.learner_options) as learner:
+        cpu = self.record_cpu
+        with self._system(job, stream) as system:
             if job.passive:
-                run_passive(stream, learner, log, record_cpu=cpu, progress=progress)
+                run_passive(stream, system, log, record_cpu=cpu, progress=progress)
                 return
-            how = (job.strategy, job.options, seed, stream.classes)
             run_stream(
                 stream,
-                _asking(learner, self.learner, *how),
-                self._expert(stream, seed),
+                system,
+                self._expert(stream, job.seed),
                 Budget(job.budget or 0, job.rate),
                 log,
                 record_cpu=cpu,
@@ -298,13 +247,25 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
                 progress=progress,
             )
 
+    @contextmanager
+    def _system(self, job: StreamJob, stream: Stream) -> Iterator[Any]:
+        """A new learner, and who asks; what it opened is closed."""
+        with _learner(self.learner, stream, job.seed, self.learner_options) as learner:
+            how = (job.strategy, job.options, job.seed, stream.classes)
+            yield learner if job.passive else _asking(learner, self.learner, *how)
+
+    def try_system(self, job: StreamJob, seen: list[Stream]) -> None:
+        """Build what a pass needs."""
+        with self._system(job, seen[0]):
+            pass
+
     def _expert(self, stream: Stream, seed: int) -> Expert:
         """Who answers."""
         person = self.person
         if person.live is not None:
             return LiveExpert(person.live, stream.kind, stream.classes, self._view(stream))
         if person.file is not None:
-            return _recorded(person.file)
+            return recorded(person.file)
         return ReferenceExpert(stream.labels, stream.classes, seed=seed, **person.settings)
 
     def _view(self, stream: Stream) -> Callable[[str], View]:
@@ -312,7 +273,7 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
         views = self.person.live.views if self.person.live is not None else Views()
         if self.source.name != "table":
             return viewed(views, None, ())
-        table = read(str(self.source.file))
+        table = _table(str(self.source.file))
         ids = ids_of(table, self.source.id or first_of(table, IDS))
         return viewed(views, table, ids, partial(known_answer, stream))
 
@@ -357,6 +318,11 @@ class LifelongRecipe(Recipe, frozen=True, kw_only=True):
         """The course of a seed."""
         return course_of(self.source, self.source_options, seed)
 
+    def shown(self, seen: Course) -> Iterator[Shown]:
+        """The items that help may be about, and what people see of them."""
+        sets = (*seen.lifelong, *(seen.test if self.helping.test else ()))
+        yield view_of(self.person), seen.kind, [item for batch in sets for item in batch.ids]
+
     def noted(self, seen: Course) -> dict[str, Any]:
         """What is written down of a course."""
         return {
@@ -371,23 +337,15 @@ class LifelongRecipe(Recipe, frozen=True, kw_only=True):
 
     def log(self, job: LifelongJob, seen: Course, place: Path, tell: Tell | None) -> bool:
         """Through the life cycle, into the log; no log of a pass that the system lacks."""
-        with (
-            error_context(str(job)),
-            _learner(job.learner, seen, job.seed, job.learner_options) as learner,
-        ):
-            if job.way == UNSUPERVISED and not getattr(learner, "unsupervised", False):
+        with error_context(str(job)), self._system(job, seen) as system:
+            if system is None:
                 return False
-            system = learner
-            if job.strategy and job.way != FROZEN:
-                where = f"[systems.{job.system}]: "
-                how = (job.strategy, job.strategy_options, job.seed, seen.classes)
-                system = _asking(learner, job.learner, *how, where)
             place.parent.mkdir(parents=True, exist_ok=True)
             with LogWriter.open(place, resume=True) as log:
                 run_lifelong(
                     seen,
                     system,
-                    _helper(self.person, seen, job.seed),
+                    helper(self.person, seen, job.seed),
                     self.life,
                     log,
                     passing=cast("Pass", job.way),
@@ -398,3 +356,20 @@ class LifelongRecipe(Recipe, frozen=True, kw_only=True):
                 )
                 log.finish()
         return True
+
+    @contextmanager
+    def _system(self, job: LifelongJob, seen: Course) -> Iterator[Any]:
+        """A new learner, with who asks; None where it lacks the pass. What it opened is closed."""
+        with _learner(job.learner, seen, job.seed, job.learner_options) as learner:
+            if job.way == UNSUPERVISED and not getattr(learner, "unsupervised", False):
+                yield None
+            elif job.strategy and job.way != FROZEN:
+                how = (job.strategy, job.strategy_options, job.seed, seen.classes)
+                yield _asking(learner, job.learner, *how, f"[systems.{job.system}]: ")
+            else:
+                yield learner
+
+    def try_system(self, job: LifelongJob, seen: Course) -> None:
+        """Build what a pass needs."""
+        with self._system(job, seen):
+            pass

@@ -87,3 +87,4 @@ def settle_all(db: sqlite3.Connection) -> None:
         "INSERT OR REPLACE INTO tally SELECT 'full', COUNT(*) FROM question WHERE given >= wanted"
     )
     db.execute(full)
+    db.execute("DELETE FROM reached")  # any question may wait for anybody again

@@ -1,37 +1,58 @@
-"""What a person sees in `truecost demo person`: scikit-learn's handwritten digits as images."""
+"""What a person hears in `truecost demo person`: tones in noise, some of which waver, made here."""
 
-import struct
-import zlib
-from collections.abc import Iterator
-from contextlib import contextmanager
+import io
+import wave
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import numpy.typing as npt
 
-from truecost.learning.corpora import handwritten
+from truecost.formats.publishing import publish
+from truecost.learning.system import generator
+from truecost.speech.clips import NAMES, RATE, clip_features
 
-SCALE = 24  # pixels of the image for one of the 8 x 8
-
-
-@contextmanager
-def images() -> Iterator[str]:
-    """A folder with an image of each digit, `ID.png`, as long as it is needed."""
-    with TemporaryDirectory() as folder:
-        digits = handwritten()
-        for name, pixels in zip(digits.ids, digits.features.reshape(-1, 8, 8), strict=True):
-            (Path(folder) / f"{name}.png").write_bytes(png(pixels))
-        yield folder
+LIST = "clips.csv"
+CLIPS = 140  # 120 of the stream, and those before it from which the first two questions come
+SECONDS = 0.6
+Samples = npt.NDArray[np.float64]
 
 
-def png(pixels: npt.NDArray[np.float64]) -> bytes:
-    """A grey image, dark on light; `pixels` between 0 (paper) and 1 (ink)."""
-    grey = (255 * (1 - np.kron(pixels, np.ones((SCALE, SCALE))))).astype(np.uint8)
-    rows = b"".join(b"\0" + row.tobytes() for row in grey)  # no filter
-    head = struct.pack(">2I5B", *grey.shape[::-1], 8, 0, 0, 0, 0)
-    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, 6)), (b"IEND", b""))
-    return b"\x89PNG\r\n\x1a\n" + b"".join(
-        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        for kind, data in parts
-    )
+def write_clips(folder: Path) -> Path:
+    """Write the clips, `ID.wav`, and the table of their features, unless it is there; the table.
+
+    One clip of five wavers, between faintly and plainly.
+    """
+    if (folder / LIST).exists():
+        return folder / LIST
+    draws = generator(0, "clips")
+    rows, files = [["id", "label", *NAMES]], dict[str, bytes]()
+    for k, wavers in enumerate(draws.permutation(np.arange(CLIPS) % 5 == 0)):
+        samples = _tone(draws, wavers)
+        files[f"clip{k:03}.wav"] = _wav(samples)
+        features = (f"{one:.4f}" for one in clip_features(samples, RATE))
+        rows.append([f"clip{k:03}", "wavers" if wavers else "steady", *features])
+    files[LIST] = "".join(f"{','.join(row)}\n" for row in rows).encode()
+    publish({folder: files})
+    return folder / LIST
+
+
+def _tone(draws: np.random.Generator, wavers: bool) -> Samples:
+    """A tone of three partials in noise; one that wavers goes up and down 5 to 8 times a second."""
+    times = np.arange(round(SECONDS * RATE)) / RATE
+    pitch, rate, start = draws.uniform(200, 500), draws.uniform(5, 8), draws.uniform(0, 2 * np.pi)
+    depth = draws.uniform(0.01, 0.06) if wavers else 0.0
+    cycles = pitch * (times - depth * np.cos(2 * np.pi * rate * times + start) / (2 * np.pi * rate))
+    partials = (np.sin(2 * np.pi * k * cycles) / k for k in (1, 2, 3))
+    noise = draws.normal(size=len(times)) * draws.uniform(0.05, 0.3)
+    edge = np.minimum(1, np.minimum(times, SECONDS - times) / 0.03)  # no click at the ends
+    sound = edge * (sum(partials) + noise)
+    return np.asarray(0.7 * sound / np.abs(sound).max())
+
+
+def _wav(samples: Samples) -> bytes:
+    """A wav file of 16 bits."""
+    out = io.BytesIO()
+    with wave.open(out, "wb") as file:
+        file.setparams((1, 2, RATE, 0, "NONE", "not compressed"))
+        file.writeframes((32767 * samples).round().astype("<i2").tobytes())
+    return out.getvalue()

@@ -20,9 +20,9 @@ from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import Table, read
 from truecost.formats.table import filled
 from truecost.person.deciding import answer_of, decided
-from truecost.person.measured import seconds_by
+from truecost.person.measured import Answered
 from truecost.person.places import LIST
-from truecost.person.seconds import Seconds, Timing
+from truecost.person.seconds import Seconds
 from truecost.person.store import Asked, Row, Store
 from truecost.person.views import Views, named, one_line, viewed
 
@@ -43,7 +43,7 @@ class Items:
         """All columns as texts; lists and structures as JSON."""
         return self.table.frame.select(_as_texts(column) for column in self.table.frame)
 
-    @property
+    @cached_property
     def digest(self) -> str:
         """What a store must not be continued without: items, classes, and what is in view."""
         frame = self.texts
@@ -135,17 +135,18 @@ def begin(items: Items, place: Path) -> None:
                 f"{place.parent}: its answers are to another list, or were asked with other "
                 f"classes or columns: give those, or choose another --output"
             )
-        store.set_meta(**{key: items.how[key] for key in KEPT})  # people, before their questions
+        noted = {key: items.how[key] for key in KEPT}
+        store.set_meta(**noted, **{LIST: items.digest})  # before people answer the first of them
         store.put(questions, items.how["order"])
-        store.set_meta(**{LIST: items.digest})
 
 
-def labels(store: Store, timing: Timing) -> pl.DataFrame:
+def labels(store: Store, answered: Answered) -> pl.DataFrame:
     """A row for each item with answers, with all columns of the list, in its order: what most
     people answered, and how many there are and say so. Where people are divided there is no label;
     seconds are those of all of them, and unknown where those of one are.
     """
-    answers = _answers(store, timing)
+    listed = _listed(store)
+    answers = _in_order(listed, answered)
     found: dict[str, list[tuple[Row, Seconds | None]]] = {}
     for row, seconds in answers:
         found.setdefault(row.key, []).append((row, seconds))
@@ -168,12 +169,13 @@ def labels(store: Store, timing: Timing) -> pl.DataFrame:
         ],
         "gold": [rows[0].gold for rows in items],
     }
-    return _beside_list(store, [*found], own)
+    return _beside_list(listed, [*found], own)
 
 
-def answers_given(store: Store, timing: Timing) -> pl.DataFrame:
+def answers_given(store: Store, answered: Answered) -> pl.DataFrame:
     """A row for each answer with all columns of the list, in its order."""
-    answers = _answers(store, timing)
+    listed = _listed(store)
+    answers = _in_order(listed, answered)
     rows = [row for row, _ in answers]
     own: dict[str, Sequence[Any]] = {
         "label": [row.label for row in rows],
@@ -183,14 +185,13 @@ def answers_given(store: Store, timing: Timing) -> pl.DataFrame:
         "revision": [row.revision for row in rows],
         "gold": [row.gold for row in rows],
     }
-    return _beside_list(store, [row.key for row in rows], own)
+    return _beside_list(listed, [row.key for row in rows], own)
 
 
-def _answers(store: Store, timing: Timing) -> list[tuple[Row, Seconds | None]]:
+def _in_order(listed: Mapping[str, Any], answered: Answered) -> list[tuple[Row, Seconds | None]]:
     """Answers with their seconds, in the order of the list and of the names of people."""
-    seconds, listed = seconds_by(store, timing), _listed(store)
-    rows = sorted(store.answers(), key=lambda row: (listed[row.key]["row"], row.person))
-    return [(row, seconds(row.key, row.person)) for row in rows]
+    found = zip(answered.rows, answered.seconds, strict=True)
+    return sorted(found, key=lambda one: (listed[one[0].key]["row"], one[0].person))
 
 
 def _listed(store: Store) -> dict[str, Any]:
@@ -210,10 +211,9 @@ def _measured(spent: Sequence[Sequence[Seconds | None]]) -> dict[str, list[float
 
 
 def _beside_list(
-    store: Store, keys: Sequence[str], own: Mapping[str, Sequence[Any]]
+    listed: Mapping[str, Any], keys: Sequence[str], own: Mapping[str, Sequence[Any]]
 ) -> pl.DataFrame:
     """Columns of the list, of the items with these keys, and our own behind them."""
-    listed = _listed(store)
     columns = [listed[key]["columns"] for key in keys]
     names = dict.fromkeys(name for of in columns for name in of)
     kept = _beside(own, names)

@@ -50,3 +50,12 @@ def answering(live: LivePerson, folder: Path, settings: Settings) -> Iterator[Li
                 )
         time.sleep(FAREWELL)
         page.stop()
+
+
+def say_answered(folder: Path) -> None:
+    """Say that nobody is asked again."""
+    LOG.warning(
+        "truecost: all questions of this run were answered before: nobody is asked, and the "
+        "figures are those of the answers in %s; choose another --output to answer anew",
+        folder,
+    )

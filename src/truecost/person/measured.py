@@ -1,25 +1,89 @@
-"""Seconds of answers, measured from what a store keeps of the page."""
+"""Seconds of answers, measured from what a store keeps of the page: read once, and measured as
+often as there are choices of what counts.
+"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from truecost.person.seconds import Event, Seconds, Timing, seconds_of
+from truecost.person.records import Logged, Row
+from truecost.person.seconds import Seconds, Timing, seconds_of
 from truecost.person.store import Store
+
+MOST = 12  # classes that are told apart
+
+
+@dataclass(frozen=True)
+class History:
+    """The events of each session, and what was presented to whom: by question and person."""
+
+    sessions: Sequence[Sequence[Logged]] = ()
+    shown: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
+
+    @staticmethod
+    def read(store: Store) -> "History":
+        """All that a store keeps."""
+        shown = dict[tuple[str, str], list[str]]()
+        for one in store.presentations():
+            shown.setdefault((one.key, one.person), []).append(one.pid)
+        return History(store.history(), shown)
+
+    def seconds(self, timing: Timing) -> Callable[[str, str], Seconds | None]:
+        """From the key of a question and a person to the seconds of the answer; None where nothing
+        is kept of the person's time (`--forget`).
+        """
+        measured = seconds_of(self.sessions, timing)
+
+        def found(key: str, person: str) -> Seconds | None:
+            shown = self.shown.get((key, person))
+            return None if shown is None else measured(shown)
+
+        return found
 
 
 def seconds_by(store: Store, timing: Timing) -> Callable[[str, str], Seconds | None]:
-    """From the key of a question and a person to the seconds of the answer; None where nothing is
-    kept of the person's time (`--forget`).
-    """
-    sessions = [
-        [Event(one.kind, one.pid, one.mono, one.wall, one.t) for one in session]
-        for session in store.history()
-    ]
-    measured, pids = seconds_of(sessions, timing), dict[tuple[str, str], list[str]]()
-    for one in store.presentations():
-        pids.setdefault((one.key, one.person), []).append(one.pid)
+    """The seconds of a store's answers now; see `History.seconds`."""
+    return History.read(store).seconds(timing)
 
-    def found(key: str, person: str) -> Seconds | None:
-        shown = pids.get((key, person))
-        return None if shown is None else measured(shown)
 
-    return found
+@dataclass(frozen=True)
+class Answered:
+    """Answers with their seconds (None: not known), in the order in which they were given."""
+
+    rows: tuple[Row, ...]
+    seconds: tuple[Seconds | None, ...]
+    timing: Timing = field(default_factory=Timing)
+    history: History = field(default_factory=History, repr=False)
+
+    @staticmethod
+    def read(store: Store, timing: Timing) -> "Answered":
+        """The current answers of a store."""
+        rows = sorted(store.answers(), key=lambda row: row.place)
+        return Answered(tuple(rows), (), timing, History.read(store)).timed(timing)
+
+    def timed(self, timing: Timing) -> "Answered":
+        """The same answers, where something else counts as work."""
+        seconds = self.history.seconds(timing)
+        found = tuple(seconds(row.key, row.person) for row in self.rows)
+        return replace(self, seconds=found, timing=timing)
+
+    @property
+    def known_seconds(self) -> list[Seconds]:
+        """Of the answers whose time is known."""
+        return [one for one in self.seconds if one is not None]
+
+    @property
+    def people(self) -> tuple[str, ...]:
+        """Who answered."""
+        return tuple(sorted({row.person for row in self.rows}))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What was answered, where it is a class: at most `MOST` different answers."""
+        found = sorted({row.label for row in self.rows if row.label is not None})
+        return tuple(found) if len(found) <= MOST else ()
+
+    def where(self, keep: Callable[[Row], bool]) -> "Answered":
+        """Those that a function keeps."""
+        kept = [k for k, row in enumerate(self.rows) if keep(row)]
+        rows = tuple(self.rows[k] for k in kept)
+        return replace(self, rows=rows, seconds=tuple(self.seconds[k] for k in kept))

@@ -19,7 +19,7 @@ HEAD = 12  # bytes that tell the format
 def check(path: str, kind: str) -> None:
     """InputError where a file cannot be read, or is no `audio` or `image` that browsers know."""
     try:
-        with Path(path).open("rb") as file:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123  as long lists are looked at
             head = file.read(HEAD)
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from error

@@ -215,17 +215,19 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
 
 class Logged(NamedTuple):
-    """An event as it is stored; `t` is the time of the server, `data` the place in a sound."""
+    """An event as it is stored: `pid` is the presentation in view, `mono` and `wall` are the clocks
+    of the page, `t` is that of the server, `data` the place in a sound.
+    """
 
-    session: str
-    seq: int
-    person: str
-    pid: str | None
     kind: str
+    pid: str | None
     mono: float
     wall: float
     t: float
-    data: float | None
+    session: str = ""
+    seq: int = 0
+    person: str = ""
+    data: float | None = None
 
 
 class Presentation(NamedTuple):

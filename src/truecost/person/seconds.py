@@ -20,7 +20,10 @@ import itertools
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from operator import itemgetter
+from typing import Literal
+
+from truecost.person.records import Logged
 
 Span = tuple[float, float]  # a stretch of time, seconds
 Spans = Sequence[Span]  # in order, without overlap
@@ -32,18 +35,6 @@ ACTS = frozenset(
 )
 ENDS = ("answer", "left")  # of a presentation
 Counts = Literal["active", "idle"]
-
-
-class Event(NamedTuple):
-    """Something that happened on a page: `pid` is the presentation in view, `mono` and `wall` are
-    the clocks of the page, `t` is that of the server.
-    """
-
-    kind: str
-    pid: str | None
-    mono: float
-    wall: float
-    t: float
 
 
 @dataclass(frozen=True)
@@ -83,16 +74,21 @@ class Seconds:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One presentation of a question: the stretches that count, on the clock of the page."""
+class Stretches:
+    """What counts of one presentation of a question, on the clock of the page."""
 
     active: Spans
     wall: Spans
     heard: Spans
 
-    def moved(self, by: float) -> "Seen":
+    @property
+    def seconds(self) -> Seconds:
+        """How long they are."""
+        return Seconds(length(self.active), length(self.wall), length(self.heard))
+
+    def moved(self, by: float) -> "Stretches":
         """The same on another clock."""
-        return Seen(*(_moved(spans, by) for spans in (self.active, self.wall, self.heard)))
+        return Stretches(*(_moved(spans, by) for spans in (self.active, self.wall, self.heard)))
 
 
 def union(*several: Iterable[Span]) -> list[Span]:
@@ -136,31 +132,31 @@ def _moved(spans: Spans, by: float) -> list[Span]:
 
 
 def seconds_of(
-    sessions: Iterable[Sequence[Event]], how: Timing
+    sessions: Iterable[Sequence[Logged]], how: Timing
 ) -> Callable[[Iterable[str]], Seconds]:
     """From the events of each session, in order, a function from presentations to seconds.
 
     The function takes all presentations of a question to a person.
     """
-    seen: dict[str, list[Seen]] = {}
+    seen: dict[str, list[tuple[float, Stretches]]] = {}
     for events in sessions:
         if events:
             ahead = min(event.t - event.mono for event in events)  # what was sent soonest
             for pid, one in presentations(events, how).items():
-                seen.setdefault(pid, []).append(one.moved(ahead))
+                seen.setdefault(pid, []).append((ahead, one))
 
     def together(pids: Iterable[str]) -> Seconds:
         every = [one for pid in pids for one in seen.get(pid, ())]
-        sums = (
-            length(union(*(getattr(one, name) for one in every)))
-            for name in ("active", "wall", "heard")
-        )
-        return Seconds(*sums)
+        if len(every) == 1:  # nothing to join, as of nearly all
+            return every[0][1].seconds
+        moved = [one.moved(ahead) for ahead, one in every]
+        names = ("active", "wall", "heard")
+        return Stretches(*(union(*(getattr(one, name) for one in moved)) for name in names)).seconds
 
     return together
 
 
-def presentations(events: Sequence[Event], how: Timing) -> dict[str, Seen]:
+def presentations(events: Sequence[Logged], how: Timing) -> dict[str, Stretches]:
     """What counts of each presentation in a session; `events` in the order in which they came."""
     last = events[-1].mono
     playing = _while(events, ("play",), ("pause", "ended"))
@@ -177,11 +173,11 @@ def presentations(events: Sequence[Event], how: Timing) -> dict[str, Seen]:
     found = {}
     for pid, whole in _shown(events, last).items():
         inside = [_clipped(spans, whole) for spans in (active, playing)]
-        found[pid] = Seen(inside[0], [whole], inside[1])
+        found[pid] = Stretches(inside[0], [whole], inside[1])
     return found
 
 
-def _while(events: Sequence[Event], begins: Sequence[str], ends: Sequence[str]) -> list[Span]:
+def _while(events: Sequence[Logged], begins: Sequence[str], ends: Sequence[str]) -> list[Span]:
     """From each event that begins something to the one that ends it, or to the last of all."""
     found, start = list[Span](), None
     for event in events:
@@ -205,7 +201,7 @@ def _lively(acts: Sequence[Span], last: float, how: Timing) -> list[Span]:
     return union(found)
 
 
-def _absent(events: Sequence[Event]) -> list[Span]:
+def _absent(events: Sequence[Logged]) -> list[Span]:
     """Where nobody can have been there, or nobody can tell."""
     found, visible, frozen = list[Span](), True, None
     for before, event in itertools.pairwise(events):
@@ -220,7 +216,7 @@ def _absent(events: Sequence[Event]) -> list[Span]:
     return union(found)
 
 
-def _shown(events: Sequence[Event], last: float) -> dict[str, Span]:
+def _shown(events: Sequence[Logged], last: float) -> dict[str, Span]:
     """From when to when each presentation was in view."""
     found: dict[str, Span] = {}
     over = set[str]()
@@ -237,10 +233,13 @@ def _shown(events: Sequence[Event], last: float) -> dict[str, Span]:
 
 def _clipped(spans: Spans, whole: Span) -> list[Span]:
     """What lies in one stretch, found by halving: a session has thousands of them."""
-    first = bisect_left(spans, whole[0], key=lambda span: span[1])
+    first, (begin, until) = bisect_left(spans, whole[0], key=itemgetter(1)), whole
     found = []
-    for start, end in spans[first:]:
-        if start >= whole[1]:
+    for k in range(first, len(spans)):
+        start, end = spans[k]
+        if start >= until:
             break
-        found.append((max(start, whole[0]), min(end, whole[1])))
-    return [span for span in found if span[1] > span[0]]
+        start, end = max(start, begin), min(end, until)
+        if end > start:
+            found.append((start, end))
+    return found

@@ -55,3 +55,27 @@ def shown_standing(path: Path, timing: Timing, progress: Progress | None) -> Ite
     finally:
         over.set()
         thread.join()
+
+
+@contextmanager
+def standing_beside(
+    path: Path, timing: Timing, progress: Progress | None
+) -> Iterator[Callable[[int, int], None] | None]:
+    """What tells how far a run is, in its steps: how far people are is told with it."""
+    if progress is None:
+        yield None
+        return
+    tell, words, steps = progress, "", (0, 0)
+
+    def told_of_people(found: str, _: int, __: int) -> None:
+        nonlocal words
+        words = found
+        tell(words, *steps)
+
+    def told_of_run(done: int, total: int) -> None:
+        nonlocal steps
+        steps = done, total
+        tell(words, *steps)
+
+    with shown_standing(path, timing, told_of_people):
+        yield told_of_run

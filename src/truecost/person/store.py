@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
@@ -34,20 +35,20 @@ from truecost.person.records import (
 )
 from truecost.person.tables import (
     ANSWERS,
-    FREE,
     LEASE,
-    LEASED,
     PUT,
-    WAITING,
     columns_of,
     connected,
     count_answers,
     end_leases,
     faults,
+    go_on,
     hashed,
     keep_events,
+    open_to,
     presented,
     tally,
+    waits,
 )
 
 __all__ = [
@@ -62,6 +63,9 @@ __all__ = [
     "Seen",
     "Store",
 ]
+
+PORTION = 5000  # questions that are written at a time
+COUNTED = "SELECT COUNT(*) FROM question"
 
 
 class Store:
@@ -109,19 +113,23 @@ class Store:
         """Add questions behind those that are there. Of one whose key is there already the number
         of people who shall answer follows, and where its sound and image lie now; nothing else.
 
-        `order`: `shuffled` mixes those of this call, the same way each time.
+        `order`: `shuffled` mixes those of this call, the same way each time. The first of many can
+        be answered while the others are written.
         """
         sorted_ = [*questions]
         if order == "shuffled":
             random.Random(0).shuffle(sorted_)
         secret, now = bytes.fromhex(self.meta("secret")), time.time()
-        rows = [(*columns_of(question, secret), now, question.overlap) for question in sorted_]
-        counted = "SELECT COUNT(*), COALESCE(MAX(rank), -1) + 1 FROM question"
-        with self._writing() as db:
-            before, first = db.execute(counted).fetchone()
-            db.executemany(PUT, ((*row, rank) for rank, row in enumerate(rows, first)))
-            tally(db, "total", db.execute(counted).fetchone()[0] - before)
-            settle_all(db)
+        [[rank]] = self._rows("SELECT COALESCE(MAX(rank), -1) + 1 FROM question")
+        for first in range(0, len(sorted_), PORTION):
+            portion = sorted_[first : first + PORTION]
+            rows = [(*columns_of(question, secret), now, question.overlap) for question in portion]
+            with self._writing() as db:
+                [before] = db.execute(COUNTED).fetchone()
+                db.executemany(PUT, ((*row, k) for k, row in enumerate(rows, rank + first)))
+                tally(db, "total", db.execute(COUNTED).fetchone()[0] - before)
+                if first + PORTION >= len(sorted_):
+                    settle_all(db)
 
     def take_all(self, keys: Sequence[str]) -> bool:
         """Mark questions as taken by the system, all or none: it has learnt from their answers,
@@ -181,7 +189,8 @@ class Store:
         """
         now = time.time()
         with self._writing() as db:
-            qid, ahead = self._found(db, person, now)
+            go_on(db, person)
+            qid, ahead = open_to(db, person, now)
             if qid is None:
                 return None
             pid = self._show(db, qid, person, session, now)
@@ -190,11 +199,12 @@ class Store:
     def ready(self, person: str) -> bool:
         """Whether `next` has a question; nothing is leased."""
         with self._reading() as db:
-            return self._found(db, person, time.time())[0] is not None
+            return open_to(db, person, time.time())[0] is not None
 
     def waits(self, person: str) -> bool:
         """Whether a question has room for a person when others leave it."""
-        return bool(self._rows(WAITING, person))
+        with self._reading() as db:
+            return waits(db, person)["batch"] is not None
 
     def answer(
         self, person: str, given: Given, session: str = "", events: Sequence[Event] = ()
@@ -320,7 +330,8 @@ class Store:
     def history(self) -> list[list[Logged]]:
         """The events of each session, in their order."""
         rows = self._rows(f"SELECT {', '.join(Logged._fields)} FROM event ORDER BY session, seq")
-        return [[Logged(*row) for row in rows] for _, rows in groupby(rows, lambda row: row[0])]
+        events = map(Logged._make, rows)
+        return [[*session] for _, session in groupby(events, attrgetter("session"))]
 
     def presentations(self) -> list[Presentation]:
         """Who was shown which question when, in the order of time."""
@@ -351,16 +362,6 @@ class Store:
     def _rows(self, sql: str, *values: Any) -> list[Any]:
         with self._reading() as db:
             return db.execute(sql, values).fetchall()
-
-    @staticmethod
-    def _found(db: sqlite3.Connection, person: str, now: float) -> tuple[int | None, int | None]:
-        """The next question of a person, and the one after it."""
-        values = {"person": person, "now": now, "but": -1, "most": 2}
-        leased = db.execute(LEASED, values).fetchone()
-        if leased is not None:
-            values |= {"but": leased[0], "most": 1}
-        found = [*(leased or ()), *(qid for (qid,) in db.execute(FREE, values)), None, None]
-        return found[0], found[1]
 
     @staticmethod
     def _show(db: sqlite3.Connection, qid: int, person: str, session: str, now: float) -> str:

@@ -6,8 +6,7 @@ their answers, as an item that is hard for one is hard for others; these figures
 people only. Answers whose time is not known (`--forget`) enter no figure of time.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -23,13 +22,10 @@ from truecost.core.measure import NONE, Measure, Rate, Result, Rule, share
 from truecost.core.results import Estimate
 from truecost.core.tally import Tally
 from truecost.person.agreement import COHEN, INTERVAL, NOMINAL
-from truecost.person.measured import seconds_by
-from truecost.person.seconds import Seconds, Timing
-from truecost.person.store import Row, Store
+from truecost.person.measured import Answered
 
 HOUR = 3600.0  # seconds
 SOURCE = "time on the page, truecost.person.seconds"
-MOST = 12  # classes that are told apart
 WRONG, ALL = np.array([0.0, 1.0]), np.array([1.0, 1.0])  # cells of gold answers: right, wrong
 
 
@@ -83,78 +79,40 @@ GOLD = _rate("gold_error_rate", gold_error_rate, "gold", "Errors on known answer
 REFUSED = _rate("refusal_rate", refusal_rate, "refused", "Refused questions", "refusal")
 
 
-@dataclass(frozen=True)
-class Answered:
-    """Answers with their seconds (None: not known), in the order in which they were given."""
-
-    rows: tuple[Row, ...]
-    seconds: tuple[Seconds | None, ...]
-    timing: Timing = field(default_factory=Timing)
-
-    @staticmethod
-    def read(store: Store, timing: Timing) -> "Answered":
-        """The current answers of a store."""
-        found, rows = seconds_by(store, timing), sorted(store.answers(), key=lambda row: row.place)
-        return Answered(tuple(rows), tuple(found(row.key, row.person) for row in rows), timing)
-
-    @property
-    def known_seconds(self) -> list[Seconds]:
-        """Of the answers whose time is known."""
-        return [one for one in self.seconds if one is not None]
-
-    @property
-    def people(self) -> tuple[str, ...]:
-        """Who answered."""
-        return tuple(sorted({row.person for row in self.rows}))
-
-    @property
-    def labels(self) -> tuple[str, ...]:
-        """What was answered, where it is a class: at most `MOST` different answers."""
-        found = sorted({row.label for row in self.rows if row.label is not None})
-        return tuple(found) if len(found) <= MOST else ()
-
-    def where(self, keep: Callable[[Row], bool]) -> "Answered":
-        """Those that a function keeps."""
-        kept = [k for k, row in enumerate(self.rows) if keep(row)]
-        return Answered(
-            tuple(self.rows[k] for k in kept), tuple(self.seconds[k] for k in kept), self.timing
-        )
-
-    def figures(
-        self, dims: Mapping[str, str], *measures: Measure, unit: str = "answer"
-    ) -> list[Estimate]:
-        """Measures of these answers, those that have what they count; `unit`: "answer" or "item",
-        what is resampled.
-        """
-        rows = self.rows
-        if not rows:
-            return []
-        names = [f"{row.qid} {row.person}" if unit == "answer" else str(row.qid) for row in rows]
-        factor, codes = Factor.of(unit, names)
-        parts, ones = {}, np.ones(len(rows), np.int64)
-        timed = [k for k, one in enumerate(self.seconds) if one is not None]
-        if timed:
-            columns = {"n": ones[timed]} | {
-                name: [getattr(one, name) for one in self.known_seconds]
-                for name in ("active", "wall")
-            }
-            parts["answers"] = Tally.count([(factor, codes[timed])], columns)
-        marks = {
-            "refused": [None if row.verdict else row.label is None for row in rows],
-            "gold": [
-                None if row.gold is None or row.label is None else row.label != row.gold
-                for row in rows
-            ],
+def figures_of(
+    answered: Answered, dims: Mapping[str, str], *measures: Measure, unit: str = "answer"
+) -> list[Estimate]:
+    """Measures of answers, those that have what they count; `unit`: "answer" or "item", what is
+    resampled.
+    """
+    rows = answered.rows
+    if not rows:
+        return []
+    names = [f"{row.qid} {row.person}" if unit == "answer" else str(row.qid) for row in rows]
+    factor, codes = Factor.of(unit, names)
+    parts, ones = {}, np.ones(len(rows), np.int64)
+    timed = [k for k, one in enumerate(answered.seconds) if one is not None]
+    if timed:
+        columns = {"n": ones[timed]} | {
+            name: [getattr(one, name) for one in answered.known_seconds]
+            for name in ("active", "wall")
         }
-        for name, marked in marks.items():
-            known = [k for k, one in enumerate(marked) if one is not None]
-            if known:
-                cells = (("no", "yes"), [int(bool(marked[k])) for k in known])
-                of_known = {"n": ones[known]}
-                parts[name] = Tally.count([(factor, codes[known])], of_known, {"cell": cells})
-        asked = [m for m in measures if {*m.parts} <= {*parts}]
-        context = Context(dims={**dims}, item=unit, signature=f"seconds:{self.timing.signature}")
-        return estimate(Evidence(parts), asked, Application(), context=context)
+        parts["answers"] = Tally.count([(factor, codes[timed])], columns)
+    marks = {
+        "refused": [None if row.verdict else row.label is None for row in rows],
+        "gold": [
+            None if row.gold is None or row.label is None else row.label != row.gold for row in rows
+        ],
+    }
+    for name, marked in marks.items():
+        known = [k for k, one in enumerate(marked) if one is not None]
+        if known:
+            cells = (("no", "yes"), [int(bool(marked[k])) for k in known])
+            of_known = {"n": ones[known]}
+            parts[name] = Tally.count([(factor, codes[known])], of_known, {"cell": cells})
+    asked = [m for m in measures if {*m.parts} <= {*parts}]
+    context = Context(dims={**dims}, item=unit, signature=f"seconds:{answered.timing.signature}")
+    return estimate(Evidence(parts), asked, Application(), context=context)
 
 
 EVERY = (SPEED, SECONDS, WALL, REFUSED, GOLD)
@@ -164,9 +122,9 @@ def by_person(answered: Answered) -> Iterator[list[Estimate]]:
     """All figures of each person, then of all together where there are several."""
     for person in answered.people:
         own = answered.where(lambda row, who=person: row.person == who)  # type: ignore[misc]
-        yield own.figures({"system": person}, *EVERY)
+        yield figures_of(own, {"system": person}, *EVERY)
     if len(answered.people) > 1:
-        yield answered.figures({"system": "all"}, *EVERY, unit="item")
+        yield figures_of(answered, {"system": "all"}, *EVERY, unit="item")
 
 
 def by_label(answered: Answered) -> list[Estimate]:
@@ -176,9 +134,13 @@ def by_label(answered: Answered) -> list[Estimate]:
         row
         for label in labels
         for person in answered.people
-        for row in answered.where(
-            lambda row, what=(label, person): (row.label, row.person) == what  # type: ignore[misc]
-        ).figures({"system": person, "subset": label}, SECONDS)
+        for row in figures_of(
+            answered.where(
+                lambda row, what=(label, person): (row.label, row.person) == what  # type: ignore[misc]
+            ),
+            {"system": person, "subset": label},
+            SECONDS,
+        )
     ]
 
 

@@ -4,7 +4,9 @@ InputError.
 `shown` leases a question to a person until a time; `given` counts the current answers of a
 question, `wanted` says how many it shall have (`truecost.person.deciding`). Who is next is found
 with the partial index `question_open`: sorting all questions under the lock of the writer was forty
-times slower. Rows of `tally` count what would else be counted with every answer.
+times slower. Before the place that somebody has `reached` no open question waits for them, so that
+who is far ahead does not pass all of their answers again. Rows of `tally` count what would else be
+counted with every answer.
 """
 
 import hashlib
@@ -22,7 +24,7 @@ from truecost.errors import InputError
 from truecost.person.deciding import settle
 from truecost.person.records import Asked, Event, Presented, Seen
 
-APPLICATION, VERSION = 0x74727563, 2  # "truc", and the format of the tables
+APPLICATION, VERSION = 0x74727563, 3  # "truc", and the format of the tables
 BUSY = 10.0  # seconds that a writer waits for another
 LEASE = 600.0  # seconds that a question is kept for whom it is shown to, from the last event on
 SCHEMA = """
@@ -47,6 +49,8 @@ CREATE INDEX answer_person ON answer(person, place) WHERE current = 1;
 CREATE TABLE event(session TEXT NOT NULL, seq INTEGER NOT NULL, person TEXT NOT NULL, pid TEXT,
     kind TEXT NOT NULL, mono REAL NOT NULL, wall REAL NOT NULL, t REAL NOT NULL, data REAL,
     PRIMARY KEY(session, seq)) WITHOUT ROWID;
+CREATE TABLE reached(person TEXT PRIMARY KEY, batch INTEGER NOT NULL, rank INTEGER NOT NULL)
+    WITHOUT ROWID;
 CREATE TABLE tally(name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID
 """
 PUT = """
@@ -57,7 +61,7 @@ ON CONFLICT(key) DO UPDATE SET media = excluded.media, image = excluded.image,
     wanted = IIF(state = 'open' AND overlap <> excluded.overlap, excluded.wanted, wanted)"""
 FREE = """
 SELECT qid FROM question q INDEXED BY question_open
-WHERE state = 'open' AND given < wanted AND qid <> :but
+WHERE state = 'open' AND given < wanted AND (batch, rank) >= (:batch, :rank) AND qid <> :but
 AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = q.qid AND a.person = :person AND a.current = 1)
 AND given + (SELECT COUNT(DISTINCT s.person) FROM shown s
     WHERE s.qid = q.qid AND s.person <> :person AND s.until > :now) < wanted
@@ -67,11 +71,18 @@ SELECT s.qid FROM shown s INDEXED BY shown_person JOIN question q USING (qid)
 WHERE s.person = :person AND s.until > :now AND q.state = 'open'
 AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = s.qid AND a.person = :person AND a.current = 1)
 ORDER BY s.rowid DESC LIMIT 1"""
+REACHED = """
+SELECT COALESCE(MAX(batch), -1), COALESCE(MAX(rank), -1) FROM reached WHERE person = :person"""
 WAITING = """
-SELECT 1 FROM question q INDEXED BY question_open
-WHERE state = 'open' AND given < wanted
-AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = q.qid AND a.person = ? AND a.current = 1)
-LIMIT 1"""
+SELECT batch, rank FROM question q INDEXED BY question_open
+WHERE state = 'open' AND given < wanted AND (batch, rank) >= (:batch, :rank)
+AND NOT EXISTS (SELECT 1 FROM answer a WHERE a.qid = q.qid AND a.person = :person AND a.current = 1)
+ORDER BY batch, rank LIMIT 1"""
+BACK = """
+UPDATE reached SET (batch, rank) = (SELECT batch, rank FROM question WHERE qid = :qid)
+WHERE (batch, rank) > (SELECT batch, rank FROM question WHERE qid = :qid)
+AND NOT EXISTS (SELECT 1 FROM answer a
+    WHERE a.qid = :qid AND a.person = reached.person AND a.current = 1)"""
 ANSWERS = """
 SELECT place, q.key, q.qid, q.kind, person, pid, revision, label, verdict, refusal, words, actions,
     gold, t, q.asked
@@ -184,9 +195,47 @@ def count_answers(db: sqlite3.Connection, qid: int, person: str, by: int) -> Non
     sql = "SELECT given, wanted FROM question WHERE qid = ?"
     before, needed = db.execute(sql, (qid,)).fetchone()
     given, wanted = settle(db, qid)
+    if given < wanted:  # it may wait again for who has passed it
+        db.execute(BACK, {"qid": qid})
     tally(db, "done", (given > 0) - (before > 0))
     tally(db, "full", (given >= wanted) - (before >= needed))
     tally(db, f"by {person}", by)
+
+
+def waits(db: sqlite3.Connection, person: str) -> dict[str, Any]:
+    """Where the first open question is that a person has not answered, `batch` and `rank`, whether
+    others have leased it or not; None where there is none.
+    """
+    values = {"person": person} | reached(db, person)
+    found = db.execute(WAITING, values).fetchone() or (None, None)
+    return dict(zip(("batch", "rank"), found, strict=True))
+
+
+def reached(db: sqlite3.Connection, person: str) -> dict[str, int]:
+    """Where a person is: no open question before it waits for them."""
+    found = db.execute(REACHED, {"person": person}).fetchone()
+    return dict(zip(("batch", "rank"), found, strict=True))
+
+
+def go_on(db: sqlite3.Connection, person: str) -> None:
+    """Note where a person is now; behind all questions where none waits for them."""
+    where = waits(db, person)
+    if where["batch"] is None:
+        [batch, rank] = db.execute("SELECT MAX(batch), MAX(rank) + 1 FROM question").fetchone()
+        where = {"batch": batch, "rank": rank}
+    if where["batch"] is not None and where != reached(db, person):
+        db.execute("INSERT OR REPLACE INTO reached VALUES(?, ?, ?)", (person, *where.values()))
+
+
+def open_to(db: sqlite3.Connection, person: str, now: float) -> tuple[int | None, int | None]:
+    """The next question of a person, and the one after it."""
+    values: dict[str, Any] = {"person": person, "now": now, "but": -1, "most": 2}
+    values |= reached(db, person)
+    leased = db.execute(LEASED, values).fetchone()
+    if leased is not None:
+        values |= {"but": leased[0], "most": 1}
+    found = [*(leased or ()), *(qid for (qid,) in db.execute(FREE, values)), None, None]
+    return found[0], found[1]
 
 
 def end_leases(db: sqlite3.Connection, person: str, qid: int) -> None:
@@ -233,7 +282,7 @@ def columns_of(asked: Asked, secret: bytes) -> tuple[Any, ...]:
     """A question as columns. Its address tells nothing of it, and cannot be guessed."""
     parts = (msgspec.to_builtins(asked.seen), asked.hidden, asked.span)
     payload, hidden, span = (msgspec.json.encode(part).decode() for part in parts)
-    address = hmac.new(secret, asked.key.encode(), "sha256").hexdigest()[:32]
+    address = hmac.digest(secret, asked.key.encode(), "sha256").hex()[:32]
     return (
         *(asked.key, asked.kind, payload, hidden, address, asked.media, asked.image, span),
         *(asked.overlap, asked.gold, asked.batch),

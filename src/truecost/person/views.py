@@ -4,6 +4,7 @@ A file is named by a pattern (`clips/{id}.wav`), or stands in a column of the ta
 come from.
 """
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,11 +100,14 @@ def viewed(
     if "gold" in columns:
         columns["gold"] = _known(columns["gold"], known, f"{table.source}: " if table else "")
 
+    folder = str(Path(views.folder).resolve())  # once: a list may have 100,000 files
+    patterns = {key: getattr(views, key) for key in FILES if key not in columns}
+
     def view(item: str) -> View:
-        found = {key: column.get(item) for key, column in columns.items()}
+        found = {key: column.get(item) for key, column in columns.items()} | patterns
         for key in FILES:
-            name = found[key] if key in columns else getattr(views, key)
-            found[key] = _file(views.folder, name.replace(PLACE, item), item, key) if name else None
+            name = found[key]
+            found[key] = _file(folder, name.replace(PLACE, item), item, key) if name else None
         return View(**found)
 
     return view
@@ -126,8 +130,8 @@ def _known(
 
 def _file(folder: str, name: str, item: str, key: str) -> str:
     """A file of an item; InputError where there is none, or browsers cannot show it."""
-    path = Path(folder) / name
-    if not path.is_file():
+    path = os.path.join(folder, name)  # noqa: PTH118  four times as fast as Path
+    if not os.path.isfile(path):  # noqa: PTH113
         raise InputError(f"{path}: there is no such file; it is the {key} of item {item!r}")
-    check(str(path), key)
-    return str(path.resolve())
+    check(path, key)
+    return path

@@ -266,12 +266,14 @@ class Work:
     wanted: str
     what: str
 
-    def check(self, folder: Path, resume: bool) -> None:
-        """Refuse an output directory in which something else is (UsageError)."""
+    def check(self, folder: Path, resume: bool, own: str | Path | None = None) -> None:
+        """Refuse an output directory in which something else is (UsageError) than work, and the
+        study's `own` folder.
+        """
         if folder.exists() and not folder.is_dir():
             raise UsageError(f"{folder}: this is a file; choose another --output")
         tidy(folder)
-        if not folder.exists() or self._bare(folder):
+        if not folder.exists() or self._bare(folder, own):
             return
         begun = (folder / self.note).exists()
         if begun and not resume:
@@ -280,11 +282,12 @@ class Work:
             hint = f"; there {self.none} to resume" if resume else ""
             raise UsageError(f"{folder}: exists and is not empty{hint}: choose another --output")
 
-    def _bare(self, folder: Path) -> bool:
+    def _bare(self, folder: Path, own: str | Path | None) -> bool:
         """Whether there is nothing, or what was killed before it began to work."""
-        place = folder / self.place
+        place, known = folder / self.place, Path(own or folder).absolute()
         inside = place.iterdir() if place.is_dir() else ()
-        return all(path == place and place.is_dir() for path in folder.iterdir()) and all(
+        others = [path for path in folder.iterdir() if path.absolute() != known]
+        return all(path == place and place.is_dir() for path in others) and all(
             path.name.startswith(ASIDE) for path in inside
         )
 

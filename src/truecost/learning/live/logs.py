@@ -30,14 +30,13 @@ from truecost.learning.passes import (
     OWN,
     PASSES,
     PASSIVE,
-    DomainPerson,
     Helping,
     LifelongJob,
     LifelongRecipe,
-    Person,
     StreamJob,
     StreamRecipe,
 )
+from truecost.learning.people import DomainPerson, Person
 from truecost.learning.source import Source, checked
 from truecost.learning.strategies.mixtures import build
 from truecost.names import AnnotationSet

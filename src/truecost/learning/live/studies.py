@@ -34,9 +34,11 @@ from truecost.face import at
 from truecost.formats import sha256
 from truecost.formats.opening import read_toml
 from truecost.formats.publishing import publish, tidy
+from truecost.learning.checking import error_context
 from truecost.learning.jobs import LOG, LoggedJob, Recipe
 from truecost.learning.options import TABLES
 from truecost.learning.parallel import run_jobs
+from truecost.learning.people import Shown, check_shown
 from truecost.study.config import Study
 from truecost.study.directory import LOGS, TRAINED, work_of
 from truecost.study.outcome import Input, Outcome
@@ -91,9 +93,9 @@ class Logged:
         logs = (folder / LOGS.place).absolute()
         tidy(logs / self.recipe.seen)
         same_recipe(folder / LOGS.note, self.noted, self.joining)
-        count, doing_so = self.study.interval.jobs, doing("running", progress)
+        count = self.study.interval.jobs
         try:
-            with self._asked(folder) as recipe:
+            with self._asked(folder, progress) as (recipe, doing_so):
                 shared = recipe.shared(logs)
                 run_jobs(LOG, shared, self.jobs, logs, count, doing_so, keep=(lock,))
             made = {table.__table__: table() for table in TABLES}  # made the logs that are there
@@ -106,21 +108,46 @@ class Logged:
             raise type(error)(f"{error} (logs stay in {where}: --resume goes on)") from error
 
     @contextmanager
-    def _asked(self, folder: Path) -> Iterator[Any]:
-        """The recipe, while the people whom it asks have a page to answer on."""
-        live = self.recipe.person.live
-        if live is None or all(job.done(folder / LOGS.place) for job in self.jobs):
-            yield self.recipe
+    def _asked(self, folder: Path, progress: Progress | None) -> Iterator[tuple[Any, Any]]:
+        """The recipe, while the people whom it asks have a page to answer on, and what is told how
+        far the jobs are.
+        """
+        live, doing_so = self.recipe.person.live, doing("running", progress)
+        left = [job for job in self.jobs if not job.done(folder / LOGS.place)]
+        if live is None:
+            yield self.recipe, doing_so
+            return
+        from truecost.person.live import answering, say_answered
+
+        if not left:
+            say_answered(folder)
+            yield self.recipe, doing_so
             return
         with _within(self.recipe.folder):  # what cannot be asked is refused before the page opens
-            self.recipe.see(self.jobs[0].seed)
-        from truecost.person.live import answering
+            check_shown(self._tried(left))
+        from truecost.person.standing import standing_beside
         from truecost.person.web import Settings
 
         settings = Settings(title="truecost", ask=live.ask, live=True)
-        with answering(live, folder, settings) as ready:
+        with (
+            answering(live, folder, settings) as ready,
+            standing_beside(Path(ready.store), live.timing, progress) as telling,
+        ):
             person = structs.replace(self.recipe.person, live=ready)
-            yield structs.replace(self.recipe, person=person)
+            yield structs.replace(self.recipe, person=person), telling
+
+    def _tried(self, left: Sequence[LoggedJob]) -> Iterator[Shown]:
+        """What people see in all seeds; the first job of each system is built beside it."""
+        tried = set[str]()
+        for seed in dict.fromkeys(job.seed for job in left):
+            seen = self.recipe.see(seed)
+            yield from self.recipe.shown(seen)
+            for job in left:
+                system = job.folder.partition("/")[0]
+                if job.seed == seed and system not in tried:
+                    tried.add(system)
+                    with error_context(str(job)):
+                        self.recipe.try_system(job, seen)
 
     def _logged(self, logs: Path) -> Study:
         """The study of the logs that there are: what no system offers has none."""
@@ -297,7 +324,7 @@ def run_live(
     """
     folder, work = Path(directory), work_of(study)
     making = _making(study)
-    work.check(folder, resume)
+    work.check(folder, resume, study.loop.folder)
     read = [Input(system="", file=name, sha256=digest) for name, digest in making.files()]
     with work.alone(folder) as lock:
         for place in (folder, folder / work.place):
