@@ -165,7 +165,7 @@ stretch = st.tuples(st.integers(0, 1), st.integers(0, 20), st.integers(0, 12)).m
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=6 * settings.default.max_examples)
 @given(
     st.lists(stretch, max_size=5),
     st.lists(st.tuples(stretch, st.integers(0, 4)), max_size=6),
