@@ -240,9 +240,9 @@ def test_crowds_are_aligned_exactly(size, found, alike, tolerance):
 
 
 def test_a_crowd_of_thousands_takes_seconds():
-    occurrences, detections = crowd(3000, 1), crowd(3000, 2)
-    result = align(occurrences, detections, np.random.default_rng(3).random(3000), 10.0)
-    assert np.array_equal(np.sort(result), np.arange(3000))
+    occurrences, detections = crowd(2000, 1), crowd(2000, 2)
+    result = align(occurrences, detections, np.random.default_rng(3).random(2000), 10.0)
+    assert np.array_equal(np.sort(result), np.arange(2000))
 
 
 def test_a_crowd_of_detections_around_few_occurrences():
