@@ -33,22 +33,28 @@
     }
     return [255, 255, 255];
   };
+  // What is drawn in a picture, in its order, each with its fill and the way from the screen to it.
+  const filled = (svg) =>
+    all(svg, "path, rect, circle, ellipse, polygon")
+      .filter((shape) => !shape.closest("defs, clipPath"))
+      .map((shape) => ({ shape, style: getComputedStyle(shape) }))
+      .map(({ shape, style }) => ({ shape, style, fill: paint(style.fill) }))
+      .filter(({ fill }) => fill[3] !== 0)
+      .map((one) => ({ ...one, box: bounds(one.shape) }))
+      .map((one) => ({ ...one, inward: one.shape.getScreenCTM().inverse() }));
   // The colour below a point of the screen: the paper and every shape that was drawn on it before.
-  const ground = (text, svg, [x, y]) => {
+  const ground = (text, svg, shapes, [x, y]) => {
     let colour = paper(svg);
-    for (const shape of all(svg, "path, rect, circle, ellipse, polygon")) {
-      if (shape.closest("defs, clipPath")) continue;
+    for (const { shape, style, fill, box, inward } of shapes) {
+      if (x < box.left || x > box.right || y < box.top || y > box.bottom) continue;
       if (!(shape.compareDocumentPosition(text) & Node.DOCUMENT_POSITION_FOLLOWING)) continue;
-      const style = getComputedStyle(shape);
-      const [r, g, b, opacity] = paint(style.fill);
-      const local = new DOMPoint(x, y).matrixTransform(shape.getScreenCTM().inverse());
-      if (opacity === 0 || !shape.isPointInFill(local)) continue;
-      colour = over([r, g, b], colour, opacity * style.fillOpacity * style.opacity);
+      if (!shape.isPointInFill(new DOMPoint(x, y).matrixTransform(inward))) continue;
+      colour = over(fill.slice(0, 3), colour, fill[3] * style.fillOpacity * style.opacity);
     }
     return colour;
   };
 
-  const word = (text, svg, picture) => {
+  const word = (text, svg, shapes, picture) => {
     const m = text.getScreenCTM();
     const { x, y, width, height } = text.getBBox();
     const at = (u, v) => onScreen([x + u * width, y + v * height], m);
@@ -62,10 +68,14 @@
       core: [at(0.01, 0.18), at(0.99, 0.18), at(0.99, 0.82), at(0.01, 0.82)],
       frame: bounds(svg),
       contrast: Math.min(
-        ...[0.1, 0.5, 0.9].map((u) => contrast(ink, ground(text, svg, at(u, 0.5))))
+        ...[0.1, 0.5, 0.9].map((u) => contrast(ink, ground(text, svg, shapes, at(u, 0.5))))
       ),
     };
   };
+  // The visible pictures, and the texts that are seen in one.
+  const shown = () => all(document, "svg").filter((svg) => svg.checkVisibility());
+  const written = (svg) =>
+    all(svg, "text").filter((text) => squeeze(text) && text.checkVisibility());
 
   const cells = (row) => all(row, "th, td").map((cell) => cell.localName);
   const numbers = (table) => ({
@@ -100,17 +110,17 @@
       return { content: document.scrollingElement.scrollWidth, window: innerWidth };
     },
     words() {
-      return all(document, "svg")
-        .filter((svg) => svg.checkVisibility())
-        .flatMap((svg, picture) =>
-          all(svg, "text")
-            .filter((text) => squeeze(text) && text.checkVisibility())
-            .map((text) => word(text, svg, picture))
-        );
+      return shown().flatMap((svg, picture) => {
+        const shapes = filled(svg);
+        return written(svg).map((text) => word(text, svg, shapes, picture));
+      });
+    },
+    // What these words say, without measuring how they look.
+    said() {
+      return shown().flatMap((svg) => written(svg).map(squeeze));
     },
     pictures() {
-      return all(document, "svg")
-        .filter((svg) => svg.checkVisibility())
+      return shown()
         .map((svg) => {
           const image = svg.closest("[role=img]");
           const label = image?.getAttribute("aria-label") ?? "";

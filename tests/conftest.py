@@ -18,15 +18,25 @@ from truecost.core.weights import Plan
 from truecost.learning import parallel
 from truecost.study.paths import name_systems
 
-settings.register_profile("truecost", deadline=None, derandomize=True, max_examples=50)
-settings.load_profile("truecost")
+for lane, examples in (("short", 25), ("long", 100)):
+    settings.register_profile(lane, deadline=None, derandomize=True, max_examples=examples)
 
 
-LONGEST = (
-    *("test_docs.py", "test_browser.py", "test_lifelong_digits.py", "test_stream_run.py"),
-    *("test_lifelong_live.py", "test_example_terms.py", "test_pictures.py", "test_laws.py"),
-    *("test_learning_program.py", "test_methods_run.py", "test_golden.py"),
+LONGEST = (  # in this order, so that two workers share them
+    *("test_docs.py", "test_browser.py", "test_person_live.py", "test_person_annotate.py"),
+    *("test_stream_run.py", "test_person_help.py", "test_large.py", "test_laws.py"),
+    *("test_fuzz_formats.py", "test_stream_commands.py", "test_spurious_command.py"),
+    *("test_example_terms.py", "test_person_page.py", "test_lifelong_live.py", "test_golden.py"),
+    *("test_abba_commands.py", "test_resources.py", "test_calibration.py", "test_lifelong_digits.py"),
+    *("test_learning_program.py", "test_add_a_task.py", "test_person_page_faults.py"),
+    *("test_methods_run.py", "test_person_unlabelled.py", "test_examples.py", "test_pictures.py"),
 )
+
+
+def pytest_configure(config):
+    """Laws are tried on four times as many examples beside the long studies."""
+    short = "not long" in config.getoption("markexpr")
+    settings.load_profile("short" if short else "long")
 
 
 def pytest_sessionstart(session):
@@ -41,7 +51,8 @@ def pytest_sessionstart(session):
 
 def pytest_collection_modifyitems(items):
     """The files that take longest come first, so that no worker is left with one of them."""
-    items.sort(key=lambda item: item.path.name not in LONGEST)
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
 
 
 def pytest_collection_finish(session):

@@ -78,10 +78,17 @@ def test_a_wrong_form_is_told():
     assert found.mean_difference > 0.05
 
 
-def test_chance_is_no_wrong_form():
-    for count, method in ((60, "affine"), (300, "affine"), (1000, "affine"), (300, "spline")):
-        found = [calibrate_machine(drawn(count, seed=seed), method=method) for seed in range(25)]
-        assert sum("isotonic" in p for one in found for p in one.problems) <= 1
+@pytest.mark.parametrize(
+    ("count", "method"),
+    [
+        (60, "affine"),
+        (300, "spline"),
+        *(pytest.param(n, "affine", marks=pytest.mark.long) for n in (300, 1000)),
+    ],
+)
+def test_chance_is_no_wrong_form(count, method):
+    found = [calibrate_machine(drawn(count, seed=seed), method=method) for seed in range(25)]
+    assert sum("isotonic" in p for one in found for p in one.problems) <= 1
 
 
 def test_training_data_of_their_own():

@@ -873,7 +873,7 @@ def faults_of(table, options, users):
     ),
     listed=st.none() | st.lists(st.tuples(CELL, st.sampled_from("ABC"), CELL), max_size=4),
 )
-@settings(max_examples=300)
+@settings(max_examples=4 * settings.default.max_examples)
 def test_only_our_errors_come_out_and_validation_says_the_same(table, options, listed):
     users = None
     if listed is not None:

@@ -137,7 +137,7 @@ LIMITS = st.tuples(SPREADS, st.integers(0, 4), st.integers(0, 6))
 
 
 @given(st.lists(LIMITS, min_size=1, max_size=4), st.floats(0, 1))
-@settings(max_examples=300)
+@settings(max_examples=4 * settings.default.max_examples)
 def test_no_integer_allocation_is_better(strata, filled):
     spreads = np.array([s for s, _, _ in strata])
     low = np.array([lo for _, lo, _ in strata])

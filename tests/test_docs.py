@@ -8,6 +8,8 @@ In a page, examples share one namespace and one empty folder, in the order of th
 A page that says `<!-- needs: PATH, ... -->` finds these files and folders, of the repository or of
 `shared/` beside it, in its folder by their last names; it is skipped where `shared` is missing.
 A page that says `<!-- long -->` takes a minute or more: it runs with the long studies.
+`truecost` runs in the process of the tests, and a shell is given what it printed and its exit code;
+on a page that says `<!-- processes -->` it runs wherever the shell starts it.
 `...` in an output stands for any text. UPDATE_DOCS=1 writes what is printed now into the pages.
 """
 
@@ -22,6 +24,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tempfile
 import traceback
 from collections.abc import Iterator
 from html.parser import HTMLParser
@@ -48,6 +51,9 @@ FENCE = re.compile(r"^(`{3,})(python|console)\n(.*?)^\1 *$", re.MULTILINE | re.D
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
 NEEDS = re.compile(r"^<!-- needs: (.+?) -->$", re.MULTILINE)
 SHELL = re.compile(r"[|<>;&$*`]")  # what needs a shell, outside of quotes
+REST = re.compile(r" (?=\||[12]?>)")  # where the shell goes on with what a command printed
+QUOTED = re.compile(r"'.*?'|\".*?\"")
+REPLAY = 'replay() { cat "$FOLDER/err" >&2; cat "$FOLDER/out"; return "$CODE"; }; replay '
 
 
 @pytest.fixture
@@ -85,7 +91,8 @@ def test_examples_of_a_page(page, folder, request):
     text, names = page.read_text(encoding="utf-8"), {"__name__": "__main__"}
     for needed in NEEDS.findall(text):
         provide(needed.split(", "), folder, request)
-    now = FENCE.sub(lambda found: rerun(found, names, folder), text)
+    apart = "<!-- processes -->" in text
+    now = FENCE.sub(lambda found: rerun(found, names, folder, apart=apart), text)
     if os.environ.get("UPDATE_DOCS"):
         page.write_text(now, encoding="utf-8")
     elif now != text:
@@ -102,11 +109,11 @@ def provide(paths: list[str], folder: Path, request: pytest.FixtureRequest) -> N
         (folder / path.name).symlink_to(base / path)
 
 
-def rerun(found: re.Match[str], names: dict[str, Any], folder: Path) -> str:
+def rerun(found: re.Match[str], names: dict[str, Any], folder: Path, *, apart: bool = False) -> str:
     """The block with the output that it has now."""
     fence, language, block = found.groups()
     if language == "console":
-        block = "".join(typed_again(block))
+        block = "".join(typed_again(block, apart=apart))
     elif ">>> " in block:
         block = "".join(printed_again(block, names))
     else:
@@ -145,12 +152,12 @@ def printed_again(block: str, names: dict[str, Any]) -> Iterator[str]:
         yield agreed(part.want, printed.getvalue())
 
 
-def typed_again(block: str) -> Iterator[str]:
+def typed_again(block: str, *, apart: bool = False) -> Iterator[str]:
     """The commands of a block, run."""
     code = 0
     _, *parts = COMMAND.split(block)
     for typed, wanted in zip(parts[::2], parts[1::2], strict=True):
-        code, printed = execute(typed.replace("\\\n", " ").replace("$?", str(code)))
+        code, printed = execute(typed.replace("\\\n", " ").replace("$?", str(code)), apart=apart)
         yield f"$ {typed}\n"
         yield agreed(wanted, "".join(line.rstrip() + "\n" for line in printed.splitlines()))
 
@@ -161,14 +168,29 @@ def agreed(wanted: str, printed: str) -> str:
     return wanted if holds else printed
 
 
-def execute(command: str) -> tuple[int, str]:
-    """Exit code and everything printed; plain truecost commands run in this process."""
-    words = shlex.split(command)
-    if words[0] == "truecost" and not SHELL.search(re.sub(r"'.*?'|\".*?\"", "", command)):
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-            code = run(words[1:])
-        return code, printed.getvalue()
+def execute(command: str, *, apart: bool = False) -> tuple[int, str]:
+    """Exit code and everything printed; `apart`: what a shell reads of a command, it starts too."""
+    bare = QUOTED.sub(lambda text: "_" * len(text[0]), command)
+    rest = REST.search(bare)
+    end = rest.start() if rest and not apart else len(command)
+    words = shlex.split(command[:end])
+    if words[0] != "truecost" or SHELL.search(bare[:end]) or (rest and "-" in words):
+        return in_shell(command)
+    out = io.StringIO()
+    if not rest:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            return run(words[1:]), out.getvalue()
+    err = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = run(words[1:])
+    with tempfile.TemporaryDirectory() as kept:
+        for name, said in (("out", out), ("err", err)):
+            Path(kept, name).write_text(said.getvalue(), encoding="utf-8")
+        return in_shell(REPLAY + command[end:], FOLDER=kept, CODE=str(code))
+
+
+def in_shell(command: str, **more: str) -> tuple[int, str]:
+    """Exit code and everything printed by what a shell starts."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         ["bash", "-c", command],
@@ -176,7 +198,7 @@ def execute(command: str) -> tuple[int, str]:
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        env=os.environ | {"PATH": path},
+        env=os.environ | {"PATH": path} | more,
     )
     return done.returncode, done.stdout
 

@@ -1,5 +1,6 @@
 """The search for spoken digits: its reference is right, and what ships is what its scripts make."""
 
+import contextlib
 import gzip
 import importlib
 import itertools
@@ -38,6 +39,7 @@ def script(name):
 
 
 make_search, search, calibrate = (script(n) for n in ("make_search", "search", "calibrate"))
+every = script("run")
 
 
 @pytest.fixture(scope="module")
@@ -52,10 +54,24 @@ def digits(recordings):
 
 @pytest.fixture(scope="module")
 def small(recordings, tmp_path_factory):
-    """A folder in which everything was run on few documents and queries."""
-    folder = tmp_path_factory.mktemp("terms")
-    command = [sys.executable, EXAMPLE / "run.py", recordings, folder, *SMALL]
-    subprocess.run([*command, "--ship", folder / "shipped"], check=True)
+    """A folder in which everything was run on few documents and queries.
+
+    What is not measured runs in the process of the tests.
+    """
+    folder, apart = tmp_path_factory.mktemp("terms"), every.call
+
+    def call(here, name, *arguments, record="", phase=""):
+        if record:
+            return apart(here, name, *arguments, record=record, phase=phase)
+        with contextlib.chdir(here), pytest.MonkeyPatch.context() as patched:
+            patched.setattr(sys, "argv", [name, *arguments])
+            return script(name.removesuffix(".py")).main()
+
+    words = ["run.py", recordings, folder, *SMALL, "--ship", folder / "shipped"]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(every, "call", call)
+        patched.setattr(sys, "argv", [*map(str, words)])
+        every.main()
     return folder
 
 

@@ -69,18 +69,28 @@ MAPPED = (*TYPED, "--map", UNIT)
 ALL = ("--measure", "act_dcf,min_dcf,cllr,min_cllr,eer,auc,p_miss,p_fa,miss_at_fa:0.1,cnxe")
 
 
-@pytest.mark.parametrize("more", [
+WAYS = (("whole.parquet", "--engine", "serial"), ("parts/*.parquet",), ("parts", "--jobs", "1"))
+CHOICES = (
     (), ALL, ("--subset", "noise"), ("--subset", "snr < 10"), ("--method", "percentile"),
     ("--map", "unit=speaker+other"), ("--map", f"{UNIT},unit2=other"),
     ("--map", f"{UNIT},weight=w"), ("--map", "stratum=noise,unit=trial"),
     ("--threshold", "0.5"), ("--cost-miss", "10"),
-], ids=" ".join)  # fmt: skip
-def test_the_same_bytes_as_in_memory(parts, more, capsys):
+)  # fmt: skip
+# Nothing chosen and all measures in every way; of the others one way each, all with long studies.
+READ = [
+    pytest.param(
+        way, more, id=" ".join((*way, *more)), marks=[pytest.mark.long][: j > 1 and (j - k) % 3]
+    )
+    for j, more in enumerate(CHOICES)
+    for k, way in enumerate(WAYS)
+]
+
+
+@pytest.mark.parametrize(("way", "more"), READ)
+def test_the_same_bytes_as_in_memory(parts, way, more, capsys):
     how = (*(TYPED if "--map" in more else MAPPED), *more)
     wanted = rows("score", "whole.parquet", *how)
-    assert rows("score", "whole.parquet", *how, "--engine", "serial") == wanted
-    assert rows("score", "parts/*.parquet", *how) == wanted
-    assert rows("score", "parts", *how, "--jobs", "1") == wanted
+    assert rows("score", way[0], *how, *way[1:]) == wanted
 
 
 @pytest.mark.parametrize("kind", ["score", "posterior"])

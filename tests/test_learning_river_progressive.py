@@ -108,8 +108,15 @@ def test_batches_of_one_are_progressive_validation(world, name, tmp_path):
     assert right / len(spoken) == metric.get()  # the same whole numbers: no tolerance
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("size", [7, 60])
+# Each model with one size, and all pairs with the long studies.
+@pytest.mark.parametrize(
+    ("size", "name"),
+    [
+        pytest.param(size, name, marks=[pytest.mark.long] * ((k + j) % 2))
+        for k, size in enumerate((7, 60))
+        for j, name in enumerate(MODELS)
+    ],
+)
 def test_larger_batches_predict_before_they_learn(world, name, size, tmp_path):
     ours = said(logged(world, name, size, tmp_path / "log.jsonl"))
     model, theirs = model_of(name), []

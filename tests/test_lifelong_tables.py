@@ -575,7 +575,7 @@ HEADERS = st.sampled_from(
 
 
 @given(st.data())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=4 * settings.default.max_examples)
 def test_any_table_is_read_or_refused(data: st.DataObject) -> None:
     header = data.draw(HEADERS | st.lists(pieces, min_size=2, max_size=6, unique=True))
     width = len(header)

@@ -4,7 +4,7 @@ and prices that are refused.
 
 import json
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from importlib.resources import files
 
 import numpy as np
@@ -239,15 +239,17 @@ def cost(**prices):
     return scored(LOG, prices, choices=TIMED)["total_cost"]
 
 
+@cache
+def alone(key):
+    """What everything costs where this alone has a price, which is 1."""
+    return cost(**dict.fromkeys(KEYS, 0.0) | {key: 1.0}).value
+
+
 @given(st.tuples(*[amounts] * 4))
 def test_the_cost_is_linear_in_each_price(values):
     prices = dict(zip(KEYS, values, strict=True))
-    none = dict.fromkeys(KEYS, 0.0)
     whole = cost(**prices)
-    alone = [cost(**none | {key: 1.0}) for key in KEYS]
-    assert whole.value == pytest.approx(
-        sum(prices[key] * row.value for key, row in zip(KEYS, alone, strict=True))
-    )
+    assert whole.value == pytest.approx(sum(prices[key] * alone(key) for key in KEYS))
     twice = cost(**{key: 2 * value for key, value in prices.items()})
     assert twice.value == pytest.approx(2 * whole.value)
     assert twice.replicates == pytest.approx(2 * whole.replicates)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import killed
+from truecost import cli
 from truecost.formats.publishing import ASIDE, aside, publish, tidy
 from truecost.study import check_target
 
@@ -87,47 +88,36 @@ def test_what_an_earlier_version_hid_comes_back(tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["result.json"]
 
 
-def command(*arguments, at=None):
-    """Run a command, killed before the n-th move of a file."""
-    words = [sys.executable, "-c", MAIN, str(-1 if at is None else at), *arguments]
-    return subprocess.run(words, capture_output=True, text=True, check=False)
+def killed_at(at, *arguments):
+    """Run a command in a process that is killed before the n-th move of a file."""
+    words = [sys.executable, "-c", MAIN, str(at), *arguments]
+    assert subprocess.run(words, check=False).returncode == -signal.SIGKILL
 
 
 @pytest.fixture
 def scored(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a.csv").write_text(SCORES)
-    score = (
-        "score",
-        "a.csv",
-        "--type",
-        "score",
-        "--measure",
-        "auc",
-        "--replicates",
-        "50",
-        "-q",
-        "-o",
-        "out",
-    )
+    how = ("--type", "score", "--measure", "auc", "--replicates", "50")
+    score = ["score", "a.csv", *how, "-q", "-o", "out"]
     Path("out", f"{ASIDE}abc").mkdir(parents=True)  # a kill left a folder without a result
-    assert command(*score).returncode == 0
+    assert cli.run(score) == 0
     return score
 
 
 # Every event is tried above, in the function that a command calls.
 @pytest.mark.parametrize("at", [2, pytest.param(5, marks=pytest.mark.long)])
-def test_a_killed_command_loses_no_result(scored, at):
+def test_a_killed_command_loses_no_result(scored, at, capfd):
     before = Path("out/result.json").read_bytes()
     other = [*scored, "--seed", "7"]
-    assert command(*other, at=at).returncode == -signal.SIGKILL
+    killed_at(at, *other)
     assert not Path("out/result.json").exists()
-    gate = command("gate", "out", "--gate", "auc:min_lower=0")
-    assert gate.returncode == 0, gate.stderr
+    assert cli.run(["gate", "out", "--gate", "auc:min_lower=0"]) == 0
     assert Path("out/result.json").read_bytes() == before
     assert not [*Path("out").glob(f"{ASIDE}*")]
-    assert command(*other, at=at).returncode == -signal.SIGKILL
-    again = command(*other)
-    assert (again.returncode, again.stderr) == (0, "")
+    killed_at(at, *other)
+    capfd.readouterr()
+    assert cli.run(other) == 0
+    assert capfd.readouterr().err == ""
     assert Path("out/result.json").read_bytes() != before
     assert not [*Path("out").glob(f"{ASIDE}*")]

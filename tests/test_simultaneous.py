@@ -188,7 +188,7 @@ def test_undefined_values_stand_behind(template):
     assert board[0].place_upper <= 2
 
 
-@pytest.mark.parametrize("method", ["auto", "percentile"])
+@pytest.mark.parametrize("method", [pytest.param("auto", marks=pytest.mark.long), "percentile"])
 def test_twelve_equal_systems_are_one_tie_group(template, method):
     """Worse than the first, or than any: rarely; the intervals alone say so in most boards."""
     rng, runs = np.random.default_rng(5), 60

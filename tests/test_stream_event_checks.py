@@ -260,7 +260,7 @@ EVENTS = st.builds(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=4 * settings.default.max_examples)
 @given(st.lists(EVENTS, min_size=1, max_size=12))
 def test_findings_are_those_of_a_slow_version(tmp_path_factory, events):
     found = checked(tmp_path_factory.getbasetemp(), *events)

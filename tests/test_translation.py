@@ -81,11 +81,16 @@ def sentences(shared):
 
 
 CORPORA = [("en", "13a"), ("cs", "intl"), ("de", "none"), ("zh", "zh"), ("ja", "char")]
+# Each corpus with each case and each number of references; all three with the long studies.
+PAIRS = [
+    pytest.param(*corpus, lower, number, marks=[pytest.mark.long] * ((k + number + lower) % 2))
+    for k, corpus in enumerate(CORPORA)
+    for lower in (False, True)
+    for number in (1, 2, 3)
+]
 
 
-@pytest.mark.parametrize("references", [1, 2, 3])
-@pytest.mark.parametrize("lowercase", [False, True])
-@pytest.mark.parametrize(("language", "tokenizer"), CORPORA)
+@pytest.mark.parametrize(("language", "tokenizer", "lowercase", "references"), PAIRS)
 def test_bleu_and_chrf_of_a_corpus_are_those_of_sacrebleu(
     sentences, language, tokenizer, lowercase, references
 ):
