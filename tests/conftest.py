@@ -27,7 +27,12 @@ LONGEST = (  # in this order, so that two workers share them
     *("test_stream_run.py", "test_person_help.py", "test_large.py", "test_laws.py"),
     *("test_fuzz_formats.py", "test_stream_commands.py", "test_spurious_command.py"),
     *("test_example_terms.py", "test_person_page.py", "test_lifelong_live.py", "test_golden.py"),
-    *("test_abba_commands.py", "test_resources.py", "test_calibration.py", "test_lifelong_digits.py"),
+    *(
+        "test_abba_commands.py",
+        "test_resources.py",
+        "test_calibration.py",
+        "test_lifelong_digits.py",
+    ),
     *("test_learning_program.py", "test_add_a_task.py", "test_person_page_faults.py"),
     *("test_methods_run.py", "test_person_unlabelled.py", "test_examples.py", "test_pictures.py"),
 )

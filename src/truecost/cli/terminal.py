@@ -60,9 +60,7 @@ class Screen:
             print(text if whole else fill(text, width, subsequent_indent="  "))
 
     @contextmanager
-    def progress(
-        self, first: str = "reading"
-    ) -> Iterator[Callable[[str, int, int], None] | None]:
+    def progress(self, first: str = "reading") -> Iterator[Callable[[str, int, int], None] | None]:
         """A bar on standard error, on terminals only: what is being done, how much of it, and the
         time left. Until it is told more it says what comes `first`.
         """
