@@ -156,6 +156,26 @@ def test_equal_segments_for_any_engine_order_and_kill(parts, reader):
         killing.close()
 
 
+@pytest.mark.parametrize("ranges", [1, 3, 1 << 16])
+def test_the_number_of_ranges_changes_nothing_and_what_is_done_is_told(parts, monkeypatch, ranges):
+    wanted = digest("plain", ["whole.parquet"], Read(), mapping.Serial(1))
+    monkeypatch.setattr(segments, "ROWS", 50)
+    monkeypatch.setattr(segments, "RANGES", ranges)
+    monkeypatch.setattr(partitions, "ROWS", 400)
+    assert digest("ranges", ["whole.parquet"], Read(), mapping.Serial(2)) == wanted
+    told, found = [], partitions.partitions_of(["whole.parquet"])
+    Path("told").mkdir()
+    segments.sort_partitions(found, Read(), labels.Sets(), "told", mapping.Serial(1),
+                             lambda *step: told.append(step))  # fmt: skip
+    steps = {step: [done for s, done, _ in told if s == step] for step, *_ in told}
+    total = pl.read_parquet("whole.parquet").height
+    assert {total for *_, total in told} == {total}
+    assert list(steps) == ["reading rows", "sorting rows"]
+    assert all(done == sorted(done) and done[-1] == total for done in steps.values())
+    number = len(steps["sorting rows"])
+    assert number == ranges if ranges < 9 else 9 < number <= total // 50
+
+
 def test_processes_give_the_same_results(parts, capsys):
     words = ("score", "parts/*.parquet", *MAPPED)
     assert rows(*words, "--engine", "processes", "--jobs", "2") == rows(*words)

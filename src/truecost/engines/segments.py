@@ -14,7 +14,7 @@ not depend on the order of rows, partitions or workers.
 
 import os
 import pickle
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -33,6 +33,7 @@ from truecost.errors import InputError, first_five
 
 Array = npt.NDArray[Any]
 ROWS = 1 << 21  # of a range, about
+RANGES = 1 << 16  # at most: 16 bits tell that of each row
 SAMPLED = 8  # partitions of which scores are sampled
 EVERY = 37  # of their rows
 PACKED_UNITS = 1 << 24  # a key of 64 bits holds so many units beside a 32-bit score and a class
@@ -133,7 +134,7 @@ def sort_partitions(
     sets: Sets,
     folder: str,
     engine: Engine,
-    done: Done | None = None,
+    done: Callable[[str, int, int], None] | None = None,
 ) -> Sorted:
     """All rows of partitions in order of score.
 
@@ -144,16 +145,17 @@ def sort_partitions(
     folder : str
         Where the files lie; they belong to what is given back.
     done : callable, optional
-        Told how many jobs are done, and how many there are.
+        Told what is done, of how much of it, and how much there is.
     """
     edges = _edges(partitions, read)
 
-    def told(before: int) -> Done | None:
-        total = len(partitions) + len(edges) + 1
-        return None if done is None else lambda number, _: done(before + number, total)
+    def told(step: str, total: int) -> Done | None:
+        return done and (lambda jobs, every: done(step, jobs * total // every, total))
 
+    noun = "rows" if partitions[0].is_parquet else "bytes"
+    size = sum(one.stop - one.start for one in partitions)
     counted = [(one, read, edges, folder, f"{k:06}") for k, one in enumerate(partitions)]
-    parts = engine.map(count, counted, told(0))
+    parts = engine.map(count, counted, told(f"reading {noun}", size))
     labels, tables = merged_labels([part.labels for part in parts], sets)
     layout, starts = _layout(parts, folder, sets)
     for name, kind in layout.kinds.items():
@@ -162,7 +164,8 @@ def sort_partitions(
     units = len(labels.get(sets.of(_unit(layout)), ()))
     small = [replace(part, labels={}, facts=None) for part in parts]
     plan = _written((small, tables, layout, units), folder)
-    engine.map(sort_range, [(k, plan, int(at)) for k, at in enumerate(starts)], told(len(counted)))
+    jobs = [(k, plan, int(at)) for k, at in enumerate(starts)]
+    engine.map(sort_range, jobs, told("sorting rows", layout.rows))
     Path(plan).unlink()
     for part in parts:
         for run in Path(folder).glob(f"{part.name}.*"):
@@ -217,7 +220,7 @@ def _edges(partitions: Sequence[Partition], read: Reader) -> Array:
     step = max(1, len(partitions) // SAMPLED)
     found = [read.sample(one) for one in partitions[::step][:SAMPLED]]
     rows = sum(map(len, found)) * len(partitions) / len(found)
-    ranges = max(1, int(rows / ROWS))
+    ranges = min(max(1, int(rows / ROWS)), RANGES)
     sample = np.sort(np.concatenate([scores[::EVERY] for scores in found]))
     if not len(sample):
         return np.zeros(0)

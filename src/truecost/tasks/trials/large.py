@@ -224,7 +224,8 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
 
     def sort(folder: str) -> Sorted:
         with engine_of(study.engine.engine, study.interval.jobs) as engine:
-            told = reader.told(f"reading {source.name}")
+            tell = reader.progress
+            told = tell and (lambda step, *of: tell(f"{step} of {source.name}", *of))
             try:
                 return sort_partitions(partitions, rows, sets, folder, engine, told)
             except OSError as error:
