@@ -117,16 +117,14 @@ def sample(
 ) -> Sample:
     """Training data of two classes as `Affine.fit` takes them; trials of weight 0 are left out.
 
-    They are put in order, so that no order of trials changes a bit of a fit. No prior stands for
-    the share of the targets in the data, trial weights included; `finite` says whether infinite
-    scores are refused.
+    No prior stands for the share of the targets in the data, trial weights included; `finite` says
+    whether infinite scores are refused.
     """
     found, codes, own = _checked(scores, labels, weights, finite)
     if found.ndim != 1:
         raise InputError(f"scores of shape {found.shape}: one score a trial was expected")
     if not np.isin(codes, (0, 1)).all():
         raise InputError("labels were expected to be 1 (target) or 0 (nontarget)")
-    found, codes, own = _in_order(found, codes, own)
     of_class = np.bincount(codes, own, minlength=2)
     for count, name in zip(of_class, ("nontargets", "targets"), strict=True):
         if count == 0:
@@ -137,16 +135,21 @@ def sample(
     return Sample(found, codes.astype(np.uint8), own, share)
 
 
-def _in_order(scores: Floats, codes: Ints, own: Floats) -> tuple[Floats, Ints, Floats]:
-    """Trials by class, then by score, then by weight."""
-    parts = [codes == code for code in (0, 1)]
-    if (own == own[0]).all():  # no need to carry the weights along
-        return np.concatenate([np.sort(scores[rows]) for rows in parts]), np.sort(codes), own
-    order = np.concatenate([_order(np.flatnonzero(rows), scores, own) for rows in parts])
-    return scores[order], codes[order], own[order]
+def in_order(
+    scores: Floats, labels: npt.NDArray[Any], weights: Floats | None
+) -> tuple[Floats, npt.NDArray[Any], Floats | None]:
+    """Training data of two classes by class, score and weight: no order of trials changes a bit of
+    what is fitted to them.
+    """
+    rows = [np.flatnonzero(labels == code) for code in (0, 1)]
+    if weights is None:  # of one class and score all are alike
+        found = np.concatenate([np.sort(scores[own]) for own in rows])
+        return found, np.repeat(np.array([0, 1], labels.dtype), [*map(len, rows)]), None
+    order = np.concatenate([_by_weight(own, scores, weights) for own in rows])
+    return scores[order], labels[order], weights[order]
 
 
-def _order(rows: Ints, scores: Floats, own: Floats) -> Ints:
+def _by_weight(rows: Ints, scores: Floats, own: Floats) -> Ints:
     """Some rows by score, those of one score by weight: ties are few, and sorted by themselves."""
     order = rows[np.argsort(scores[rows], kind="stable")]
     found = scores[order]
