@@ -47,12 +47,17 @@ class Ranking:
         Class code: 1 is a target, 0 a nontarget in detection measures.
     extra : ndarray of float64, shape (trials,) or (0,)
         Own weight of each trial; empty when all weigh one.
+    swept : dict
+        What sweeps found, by what and by a hash of the weights (`Sweep.once`).
     """
 
     scores: npt.NDArray[np.floating[Any]]
     slots: Slots
     codes: npt.NDArray[np.uint8]
     extra: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    swept: dict[tuple[object, ...], npt.NDArray[np.float64]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @staticmethod
     def of(
