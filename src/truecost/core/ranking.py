@@ -27,9 +27,9 @@ from truecost.errors import InputError, counted
 Floats = npt.NDArray[np.float64]
 BUCKETS = 1024  # threshold sweeps cut the trials into about this many buckets,
 MANY = 1_000_000  # of more trials than these into more, by the square root: sums at the edges cost
-# more as scans inside cost less. EER and least cost of 1,000 replicates and units, sums included:
-# 1e7 trials 0.94 s of CPU time with 4,096 buckets (1,024: 1.21 s; 8,192: 1.18 s), 3e7 trials
-# 2.18 s (3.41 s; 2.21 s); 1e6 are soonest with 1,024.
+# more as scans inside cost less. EER and least cost of 1,000 replicates and units, all included:
+# 3e7 trials 2.4 s of CPU time with 4,096 buckets (1,024: 3.5 s; 8,192: 2.7 s); at 1e7 it is a tie,
+# 1e6 are soonest with 1,024.
 NEAR_CROSSING = 0.6  # share of them where Pmiss = Pfa
 _MAKING = RLock()  # what threads ask for at the same time is made by the first of them
 
@@ -47,12 +47,17 @@ class Ranking:
         Class code: 1 is a target, 0 a nontarget in detection measures.
     extra : ndarray of float64, shape (trials,) or (0,)
         Own weight of each trial; empty when all weigh one.
+    swept : dict
+        What sweeps found, by what and by a hash of the weights (`Sweep.once`).
     """
 
     scores: npt.NDArray[np.floating[Any]]
     slots: Slots
     codes: npt.NDArray[np.uint8]
     extra: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    swept: dict[tuple[object, ...], npt.NDArray[np.float64]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     @staticmethod
     def of(

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.ranking import Ranking
+from truecost.core.unit_index import digest_of
 from truecost.core.weights import Block, Rows
 from truecost.errors import UsageError
 
@@ -24,6 +25,7 @@ Floats = npt.NDArray[np.float64]
 # of the rarer class and a unit, and for a trial in each pass. What saves less in a block is not
 # worth two more kernels to compile on a new machine.
 WALK, WEIGH, COUNT, PASS, LITTLE = 0.25, 0.1, 0.2, 5.0, 2e7
+TRIALS_OF_A_UNIT = 8  # from which on values are kept for the next application
 EER_KINDS = ("rocch", "nearest", "nearest-pfa", "nearest-pmiss", "interpolated")
 
 
@@ -126,6 +128,27 @@ class Sweep:
         scores = self.ranking.scores[np.minimum(positions, trials - 1)]
         return np.where(positions < trials, scores, np.inf).astype(np.float64)
 
+    @cached_property
+    def _digest(self) -> str:
+        """A short hash of the weights."""
+        return digest_of(*(self.block[factor.name] for factor in self.ranking.slots.factors))
+
+    def once(self, what: tuple[object, ...], make: Callable[[], Floats]) -> Floats:
+        """What `make` gives, made once for all applications that see the ranking under the same
+        weights: `what` says everything else that it depends on.
+
+        A hash of the weights takes a thousandth of the time where units have many trials; where
+        they have few, everything is made anew.
+        """
+        ranking = self.ranking
+        if TRIALS_OF_A_UNIT * sum(map(len, ranking.slots.factors)) > len(ranking.codes):
+            return make()
+        key = *what, self._digest
+        found = ranking.swept.get(key)
+        if found is None:
+            found = ranking.swept[key] = make()
+        return found.copy()
+
     def eer(self, kind: str = "rocch") -> Floats:
         """Equal error rate by one of its definitions (see the measure `eer`); float64
         (replicates,), NaN where a class is empty.
@@ -135,6 +158,9 @@ class Sweep:
         UsageError
             When there is no such definition.
         """
+        return self.once(("eer", kind), lambda: self._eer(kind))
+
+    def _eer(self, kind: str) -> Floats:
         from truecost.kernels.sweeps import crossings, hull_crossings
 
         if kind == "rocch":
@@ -153,6 +179,9 @@ class Sweep:
         """Probability that a target outscores a nontarget, ties counted half: float64 (replicates,)
         in [0, 1]; NaN where a class is empty.
         """
+        return self.once(("auc",), self._auc)
+
+    def _auc(self) -> Floats:
         from truecost.kernels.pairs import areas, quadratic_forms
 
         ranking, pairs = self.ranking, np.zeros(self.block.count)
@@ -219,6 +248,11 @@ class Sweep:
 
     def _rates(self, kernel: Any, limits: npt.ArrayLike) -> tuple[Floats, Floats]:
         rates = np.atleast_1d(np.asarray(limits, np.float64))
+        what = kernel.__name__, rates.tobytes()
+        found = self.once(what, lambda: np.stack(self._swept_rates(kernel, rates)))
+        return found[0], found[1]
+
+    def _swept_rates(self, kernel: Any, rates: Floats) -> tuple[Floats, Floats]:
         out = np.empty((self.block.count, len(rates)))
         positions = np.zeros(out.shape, np.int64)
         kernel(out, positions, rates, *self._edges, self.ranking.edges, *self._trials)
@@ -231,12 +265,15 @@ class Sweep:
         Pool adjacent violators turns the scores into posteriors, tied scores together (Brümmer and
         du Preez 2006).
         """
+        at = np.empty(self.block.count)  # filled: a broadcast may be read-only: compiled anew
+        at[:] = priors
+        return self.once(("entropy", at.tobytes()), lambda: self._pav_entropy(at))
+
+    def _pav_entropy(self, at: Floats) -> Floats:
         from truecost.kernels import FEW
         from truecost.kernels.pooling import LARGEST, SIDE_BY_SIDE, pooled_counts, pooled_entropies
 
-        ranking, out = self.ranking, np.empty(self.block.count)
-        at = np.empty_like(out)  # filled: a broadcast may be read-only, which compiles anew
-        at[:] = priors
+        ranking, out = self.ranking, np.empty_like(at)
         columns = ranking.slots.columns(self.block)
         trials = ranking.slots.codes, ranking.codes
         unit = float(columns.max())

@@ -11,7 +11,7 @@ its nontargets first, then all its targets). Where the corner lies on or above t
 of the pieces, no point in it is one of the hull: of 1e7 trials of 1,000 speakers and 1,000
 replicates one group in ten is opened, and of its buckets one in ten. Sums of whole numbers are
 exact: the blocks, and the entropies to the last digit, are those of a look at every interval
-(`pooled_entropies`), in a sixth of the CPU time (a third at 1e6 trials, an eighth with 100,000
+(`pooled_entropies`), in a sixth of the CPU time (a third at 1e6 trials, a fifth with 100,000
 units, whose weights then lie nearer to the processor; `python -m benchmarks --only ranked`).
 """
 
