@@ -33,6 +33,12 @@
     }
     return [255, 255, 255];
   };
+  // The colour of text on its paper: what it lies in may be see-through.
+  const inked = (element) => {
+    let [r, g, b, opacity] = paint(getComputedStyle(element).color);
+    for (let at = element; at; at = at.parentElement) opacity *= getComputedStyle(at).opacity;
+    return over([r, g, b], paper(element), opacity);
+  };
   // What is drawn in a picture, in its order, each with its fill and the way from the screen to it.
   const filled = (svg) =>
     all(svg, "path, rect, circle, ellipse, polygon")
@@ -157,7 +163,7 @@
         .map((element) => ({
           text: squeeze(element),
           size: parseFloat(getComputedStyle(element).fontSize),
-          contrast: contrast(paint(getComputedStyle(element).color).slice(0, 3), paper(element)),
+          contrast: contrast(inked(element), paper(element)),
         }));
     },
     // Controls that a finger would miss: less than 24 CSS pixels wide or high (WCAG 2.2, 2.5.8).

@@ -231,16 +231,20 @@ def test_numbers_and_classes_are_scored_as_such(tmp_path):
 # Resuming
 
 
-@pytest.mark.parametrize("checkpoint", [None, 2])
-def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path, checkpoint, start):
+@pytest.mark.parametrize(
+    ("checkpoint", "kills"),
+    [(None, 1), (2, 1), *(pytest.param(every, 4, marks=pytest.mark.long) for every in (None, 2))],
+)
+def test_a_killed_run_goes_on_to_the_same_bytes(tmp_path, checkpoint, kills, start):
     moments = random.Random(checkpoint or 0)
     # Late answers are the hardest: those on their way are not in the log yet.
     more = {"loop": {"checkpoint": checkpoint}, "learner": {"options": {"pause": 0.01}}}
     study = write_study(tmp_path, expert={"delay": [0, 2], "seconds": [3, 1]}, **more)
     command = ("run", study, "--jobs", "2", "-q", "-o")
-    assert cli.run([str(a) for a in (*command, tmp_path / "whole")]) == 0
+    alone = ("run", study, "--jobs", "1", "-q", "-o", tmp_path / "whole")
+    assert cli.run([*map(str, alone)]) == 0
     expected = tree(tmp_path / "whole")
-    for k in range(2):
+    for k in range(kills):
         target = tmp_path / f"killed-{k}"
         process = start(*command, target)
         wait_for(lambda t=target: unfinished(t), process)
