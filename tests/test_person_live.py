@@ -428,7 +428,7 @@ def test_what_people_see_is_looked_at_where_jobs_run(tmp_path, monkeypatch):
 
     recipe = SimpleNamespace(person=SimpleNamespace(live=object()), folder=str(there), see=see)
     job = SimpleNamespace(seed=7, done=lambda _: False)
-    asked = Logged._asked(SimpleNamespace(recipe=recipe, jobs=[job]), tmp_path, None)
+    asked = Logged(None, recipe, [job], None, "", None)._asked(tmp_path, None)
     path = [*sys.path]
     with pytest.raises(UsageError, match="enough"), asked:
         pass
