@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from truecost.core import sweep as sweeps
+from truecost.core import ranking as rankings
 from truecost.core.factors import Factor
 from truecost.core.ranking import Ranking
 from truecost.core.sweep import Sweep
@@ -69,7 +69,7 @@ def sweep_of(trials=3000, units=20, sides=1, own=None, rows=None):
 @pytest.fixture
 def pairs_pay(monkeypatch):
     """Data need not be large for pairs of units."""
-    monkeypatch.setattr(sweeps, "LITTLE", 0.0)
+    monkeypatch.setattr(rankings, "LITTLE", 0.0)
 
 
 def test_a_sweep_counts_pairs_of_units_where_they_pay(pairs_pay):
@@ -80,7 +80,7 @@ def test_a_sweep_counts_pairs_of_units_where_they_pay(pairs_pay):
     for sweep, found in zip((few, many), areas, strict=True):
         copy = Sweep(Ranking(*sweep_parts(sweep.ranking)), sweep.block)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sweeps, "LITTLE", np.inf)
+            patch.setattr(rankings, "LITTLE", np.inf)
             assert np.array_equal(copy.auc(), found)
         assert not copy.ranking.has_wins
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import truecost as tc
-from truecost.core import sweep as sweeps
+from truecost.core import ranking as rankings
 from truecost.core.factors import Factor
 from truecost.core.ranking import Ranking
 from truecost.core.sweep import Sweep
@@ -25,7 +25,7 @@ LOOKS = {
 }
 
 
-def ranked(trials=400, units=12):
+def ranked(trials=400, units=6):
     rng = np.random.default_rng(4)
     codes = (rng.random(trials) < 0.3).astype(np.uint8)
     side = Factor.of("unit", rng.integers(0, units, trials))
@@ -47,7 +47,7 @@ def test_what_is_kept_is_what_would_be_found(monkeypatch):
                 found.setdefault((k, name), values.copy())
                 assert np.array_equal(values, found[k, name])
                 values[:] = -1  # those of the caller
-    monkeypatch.setattr(sweeps, "TRIALS_OF_A_UNIT", np.inf)
+    monkeypatch.setattr(rankings, "TRIALS_OF_A_UNIT", np.inf)
     for k, block in enumerate(blocks):
         for name, look in LOOKS.items():
             fresh[k, name] = look(Sweep(ranked(), block))
@@ -73,7 +73,7 @@ def calls(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("units", [12, 200])
+@pytest.mark.parametrize("units", [6, 200])
 def test_four_applications_sweep_once_where_units_have_many_trials(calls, units):
     rng = np.random.default_rng(5)
     labels = rng.integers(0, 2, 400)
@@ -86,4 +86,4 @@ def test_four_applications_sweep_once_where_units_have_many_trials(calls, units)
         tc.score_system(trials, tc.Scoring(application, measures, tc.Plan(50)))
         many.append(len(calls))
     again = np.diff(many)
-    assert (again.max() <= 1) == (units == 12), again  # the check for reversed scores
+    assert (again.max() <= 1) == (units == 6), again  # the check for reversed scores

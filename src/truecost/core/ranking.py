@@ -4,6 +4,7 @@ What threshold sweeps need. Equal scores stay together; buckets of trials, never
 let a sweep look at few trials and still be exact.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import RLock
@@ -22,6 +23,7 @@ from truecost.core.unit_index import (
     join,
     refuse_outside,
 )
+from truecost.core.weights import Block
 from truecost.errors import InputError, counted
 
 Floats = npt.NDArray[np.float64]
@@ -30,6 +32,12 @@ MANY = 1_000_000  # of more trials than these into more, by the square root: sum
 # more as scans inside cost less. EER and least cost of 1,000 replicates and units, all included:
 # 3e7 trials 2.4 s of CPU time with 4,096 buckets (1,024: 3.5 s; 8,192: 2.7 s); at 1e7 it is a tie,
 # 1e6 are soonest with 1,024.
+# What the two ways to an AUC take, in nanoseconds, measured at 1e6 and 1e7 trials of 100 to 3,000
+# units: for a trial and replicate, for a pair of units and replicate; to count pairs, for a trial
+# of the rarer class and a unit, and for a trial in each pass. What saves less in a block is not
+# worth two more kernels to compile on a new machine.
+WALK, WEIGH, COUNT, PASS, LITTLE = 0.25, 0.1, 0.2, 5.0, 2e7
+TRIALS_OF_A_UNIT = 64  # from which on values are kept for the next application
 NEAR_CROSSING = 0.6  # share of them where Pmiss = Pfa
 _MAKING = RLock()  # what threads ask for at the same time is made by the first of them
 
@@ -48,7 +56,7 @@ class Ranking:
     extra : ndarray of float64, shape (trials,) or (0,)
         Own weight of each trial; empty when all weigh one.
     swept : dict
-        What sweeps found, by what and by a hash of the weights (`Sweep.once`).
+        What sweeps found, by what and by a hash of the weights (`once`).
     """
 
     scores: npt.NDArray[np.floating[Any]]
@@ -278,6 +286,38 @@ class Ranking:
 
         knots = np.empty(len(self.codes) + 1, np.int64)
         return knots[: pooling_knots(self.codes, self.cut, knots)].copy()
+
+    def once(self, what: tuple[object, ...], block: Block, make: Callable[[], Floats]) -> Floats:
+        """What `make` gives, made once for all applications that see the ranking under the same
+        weights: `what` says everything else that it depends on.
+
+        A hash of the weights takes a hundredth of the time where units have many trials; where
+        they have few, everything is made anew.
+        """
+        factors = self.slots.factors
+        if TRIALS_OF_A_UNIT * sum(map(len, factors)) > len(self.codes):
+            return make()
+        key = *what, digest_of(*(block[factor.name] for factor in factors))
+        found = self.swept.get(key)
+        if found is None:
+            found = self.swept[key] = make()
+        return found.copy()
+
+    def wins_pay(self, replicates: int) -> bool:
+        """Whether weighing `wins` is sooner than a look at all trials: where trials are many for
+        each pair of units, which then take no more memory than the scores.
+        """
+        trials, units = len(self.codes), sum(map(len, self.slots.factors))
+        if self.slots.codes.shape[1] > 1 or units * units > trials:
+            return False
+        if self.has_wins:
+            return True
+        from truecost.kernels.pairs import tile_of
+
+        targets, passes = int(np.count_nonzero(self.codes)), units / tile_of(units)
+        saved = replicates * (trials * WALK - units * units * WEIGH)
+        made = min(targets, trials - targets) * units * COUNT + trials * passes * PASS
+        return saved > max(made, LITTLE)
 
     @property
     def has_wins(self) -> bool:

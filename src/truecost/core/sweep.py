@@ -15,17 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.ranking import Ranking
-from truecost.core.unit_index import digest_of
 from truecost.core.weights import Block, Rows
 from truecost.errors import UsageError
 
 Floats = npt.NDArray[np.float64]
-# What the two ways to an AUC take, in nanoseconds, measured at 1e6 and 1e7 trials of 100 to 3,000
-# units: for a trial and replicate, for a pair of units and replicate; to count pairs, for a trial
-# of the rarer class and a unit, and for a trial in each pass. What saves less in a block is not
-# worth two more kernels to compile on a new machine.
-WALK, WEIGH, COUNT, PASS, LITTLE = 0.25, 0.1, 0.2, 5.0, 2e7
-TRIALS_OF_A_UNIT = 8  # from which on values are kept for the next application
 EER_KINDS = ("rocch", "nearest", "nearest-pfa", "nearest-pmiss", "interpolated")
 
 
@@ -128,27 +121,6 @@ class Sweep:
         scores = self.ranking.scores[np.minimum(positions, trials - 1)]
         return np.where(positions < trials, scores, np.inf).astype(np.float64)
 
-    @cached_property
-    def _digest(self) -> str:
-        """A short hash of the weights."""
-        return digest_of(*(self.block[factor.name] for factor in self.ranking.slots.factors))
-
-    def once(self, what: tuple[object, ...], make: Callable[[], Floats]) -> Floats:
-        """What `make` gives, made once for all applications that see the ranking under the same
-        weights: `what` says everything else that it depends on.
-
-        A hash of the weights takes a thousandth of the time where units have many trials; where
-        they have few, everything is made anew.
-        """
-        ranking = self.ranking
-        if TRIALS_OF_A_UNIT * sum(map(len, ranking.slots.factors)) > len(ranking.codes):
-            return make()
-        key = *what, self._digest
-        found = ranking.swept.get(key)
-        if found is None:
-            found = ranking.swept[key] = make()
-        return found.copy()
-
     def eer(self, kind: str = "rocch") -> Floats:
         """Equal error rate by one of its definitions (see the measure `eer`); float64
         (replicates,), NaN where a class is empty.
@@ -158,7 +130,7 @@ class Sweep:
         UsageError
             When there is no such definition.
         """
-        return self.once(("eer", kind), lambda: self._eer(kind))
+        return self.ranking.once(("eer", kind), self.block, lambda: self._eer(kind))
 
     def _eer(self, kind: str) -> Floats:
         from truecost.kernels.sweeps import crossings, hull_crossings
@@ -179,7 +151,7 @@ class Sweep:
         """Probability that a target outscores a nontarget, ties counted half: float64 (replicates,)
         in [0, 1]; NaN where a class is empty.
         """
-        return self.once(("auc",), self._auc)
+        return self.ranking.once(("auc",), self.block, self._auc)
 
     def _auc(self) -> Floats:
         from truecost.kernels.pairs import areas, quadratic_forms
@@ -198,26 +170,11 @@ class Sweep:
     @property
     def _by_units(self) -> bool:
         """Whether pairs of trials are counted by pairs of units, which are then weighed: the same
-        result, sooner where trials are many for each pair of units.
-
-        Only where both ways add whole numbers without rounding, and where the pairs of units take
-        no more memory than the scores.
+        result, but only where both ways add whole numbers without rounding.
         """
-        ranking, count = self.ranking, self.block.count
-        trials, units = len(ranking.codes), sum(map(len, ranking.slots.factors))
-        if not self.whole or ranking.slots.codes.shape[1] > 1 or units * units > trials:
+        if not self.whole or 2 * np.max(self.targets * self.nontargets, initial=0) >= 2**53:
             return False
-        if 2 * np.max(self.targets * self.nontargets, initial=0) >= 2**53:
-            return False
-        saved = count * (trials * WALK - units * units * WEIGH)
-        if ranking.has_wins:
-            return True
-        from truecost.kernels.pairs import tile_of
-
-        targets = int(np.count_nonzero(ranking.codes))
-        passes = units / tile_of(units)
-        made = min(targets, trials - targets) * units * COUNT + trials * passes * PASS
-        return saved > max(made, LITTLE)
+        return self.ranking.wins_pay(self.block.count)
 
     @property
     def whole(self) -> bool:
@@ -249,7 +206,9 @@ class Sweep:
     def _rates(self, kernel: Any, limits: npt.ArrayLike) -> tuple[Floats, Floats]:
         rates = np.atleast_1d(np.asarray(limits, np.float64))
         what = kernel.__name__, rates.tobytes()
-        found = self.once(what, lambda: np.stack(self._swept_rates(kernel, rates)))
+        found = self.ranking.once(
+            what, self.block, lambda: np.stack(self._swept_rates(kernel, rates))
+        )
         return found[0], found[1]
 
     def _swept_rates(self, kernel: Any, rates: Floats) -> tuple[Floats, Floats]:
@@ -267,7 +226,8 @@ class Sweep:
         """
         at = np.empty(self.block.count)  # filled: a broadcast may be read-only: compiled anew
         at[:] = priors
-        return self.once(("entropy", at.tobytes()), lambda: self._pav_entropy(at))
+        what = "entropy", at.tobytes()
+        return self.ranking.once(what, self.block, lambda: self._pav_entropy(at))
 
     def _pav_entropy(self, at: Floats) -> Floats:
         from truecost.kernels import FEW
