@@ -33,7 +33,7 @@ def imported(code: str, *arguments: str) -> set[str]:
     code += "\nimport sys; print(*(m for m in sys.modules if m.startswith('truecost.')), sep='\\n')"
     command = [sys.executable, "-c", code, *arguments]
     found = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    return set(found.stdout.split())
+    return {line for line in found.stdout.splitlines() if line.startswith("truecost.")}
 
 
 @pytest.mark.parametrize("task", tasks.TABLE)

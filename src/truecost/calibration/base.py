@@ -115,7 +115,8 @@ def sample(
     *,
     finite: bool = True,
 ) -> Sample:
-    """Training data of two classes as `Affine.fit` takes them; trials of weight 0 are left out.
+    """Training data of two classes as `Affine.fit` takes them, in order of class, score and weight,
+    so that no order of trials changes a bit of what is fitted; trials of weight 0 are left out.
 
     No prior stands for the share of the targets in the data, trial weights included; `finite` says
     whether infinite scores are refused.
@@ -125,6 +126,7 @@ def sample(
         raise InputError(f"scores of shape {found.shape}: one score a trial was expected")
     if not np.isin(codes, (0, 1)).all():
         raise InputError("labels were expected to be 1 (target) or 0 (nontarget)")
+    found, codes, own = _in_order(found, codes, own)
     of_class = np.bincount(codes, own, minlength=2)
     for count, name in zip(of_class, ("nontargets", "targets"), strict=True):
         if count == 0:
@@ -135,18 +137,14 @@ def sample(
     return Sample(found, codes.astype(np.uint8), own, share)
 
 
-def in_order(
-    scores: Floats, labels: npt.NDArray[Any], weights: Floats | None
-) -> tuple[Floats, npt.NDArray[Any], Floats | None]:
-    """Training data of two classes by class, score and weight: no order of trials changes a bit of
-    what is fitted to them.
-    """
-    rows = [np.flatnonzero(labels == code) for code in (0, 1)]
-    if weights is None:  # of one class and score all are alike
-        found = np.concatenate([np.sort(scores[own]) for own in rows])
-        return found, np.repeat(np.array([0, 1], labels.dtype), [*map(len, rows)]), None
-    order = np.concatenate([_by_weight(own, scores, weights) for own in rows])
-    return scores[order], labels[order], weights[order]
+def _in_order(scores: Floats, codes: Ints, own: Floats) -> tuple[Floats, Ints, Floats]:
+    """Trials by class, score and weight."""
+    classes = [np.flatnonzero(codes == code) for code in (0, 1)]
+    if (own == own[0]).all():  # trials of one class and score are alike
+        ranked = np.concatenate([np.sort(scores[rows]) for rows in classes])
+        return ranked, np.repeat(np.array([0, 1]), [*map(len, classes)]), own
+    order = np.concatenate([_by_weight(rows, scores, own) for rows in classes])
+    return scores[order], codes[order], own[order]
 
 
 def _by_weight(rows: Ints, scores: Floats, own: Floats) -> Ints:

@@ -142,7 +142,7 @@ def _dealt(data: Sample) -> Ints:
     out = np.empty(len(data.scores), np.int64)
     for code in (0, 1):
         own = np.flatnonzero(data.codes == code)
-        out[own[np.argsort(data.scores[own], kind="stable")]] = random.permutation(len(own)) % FOLDS
+        out[own] = random.permutation(len(own)) % FOLDS  # a sample is in order of score
     return out
 
 

@@ -13,7 +13,6 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.calibration import METHODS, Calibrator, Kind, TwoClasses
-from truecost.calibration.base import in_order
 from truecost.core.application import Application, log_normalise
 from truecost.core.factors import encode, encode_sides, sizes_of
 from truecost.core.scoring import Scoring
@@ -117,7 +116,6 @@ class Fitting:
 
     def _fit_scores(self, scores: Floats, labels: Ints, weights: Floats | None) -> Calibrator:
         prior = {"prior": self.priors[1]} if self.kind.at_prior else {}
-        scores, labels, weights = in_order(scores, labels, weights)
         return self.kind.of_scores(scores, labels, weights=weights, **prior, **self.chosen)
 
     def signature(
