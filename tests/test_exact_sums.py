@@ -20,7 +20,7 @@ def nearest(values):
     try:
         return float(total)
     except OverflowError:
-        return math.copysign(math.inf, total)
+        return math.inf if total > 0 else -math.inf
 
 
 @pytest.fixture(params=["few", "many"], autouse=True, scope="module")
@@ -83,3 +83,26 @@ def test_very_many_keys_and_what_is_not_finite_do_not_depend_on_order(monkeypatc
     assert np.allclose(one, whole, rtol=1e-12)
     values[7] = np.inf
     assert np.isinf(exact_sums(keys, values, 50)[keys[7]])
+
+
+@given(st.lists(NUMBERS, min_size=1, max_size=30), st.integers(1, 7))
+def test_carries_between_pieces_change_nothing(values, between):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(exact, "BETWEEN_CARRIES", between)
+        patch.setattr(exact, "FEW", 0)
+        found = exact_sums(np.zeros(len(values), np.int32), np.array(values), 1)[0]
+    assert found == nearest(values)
+
+
+@pytest.mark.parametrize("value", [math.nextafter(2.0, 0), -math.nextafter(2.0, 0), 3e-310])
+def test_digits_hold_the_numbers_between_two_carries(value):
+    """As many as are added before a carry, all at once: the digits of one, times their number."""
+    digits = np.zeros((1, exact.DIGITS), np.int64)
+    one = np.zeros((1, exact.DIGITS), np.int64)
+    exact.add_exact(np.zeros(1, np.int32), np.array([value]), one)
+    found, rounds = np.zeros(1), 20  # ten billion numbers
+    for _ in range(rounds):
+        exact.carry(digits)
+        digits += one * exact.BETWEEN_CARRIES
+    exact.round_exact(digits, found)
+    assert found[0] == nearest([Fraction(value) * exact.BETWEEN_CARRIES * rounds])
