@@ -118,6 +118,51 @@ def test_text_files(parts, capsys):
     assert rows("score", "whole.ndjson", *MAPPED, "--engine", "serial") == wanted
 
 
+def test_text_files_whose_names_do_not_say_their_format(parts, capsys):
+    whole = pl.read_parquet("whole.parquet")
+    whole.write_csv("whole.txt")
+    whole[:0].write_csv("none.csv")
+    wanted = rows("score", "whole.parquet", *MAPPED)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(partitions, "BYTES", 9000)
+        assert rows("score", "whole.txt", *MAPPED, "--engine", "serial") == wanted
+        found = partitions.partitions_of(["whole.txt", "none.csv"])
+    assert {one.head for one in found} == {b"trial,score,label,speaker,other,noise,snr,w\n"}
+    assert {one.path for one in found} == {"whole.txt"}
+
+
+def test_names_with_signs_of_patterns_are_names(parts, capsys):
+    """Beside a file that the name would fit, were it a pattern."""
+    whole = pl.read_parquet("whole.parquet")
+    Path("1").mkdir()
+    Path("[1]").mkdir()
+    whole[:7].write_parquet("1/x.parquet")
+    whole.write_parquet("[1]/x.parquet")
+    wanted = rows("score", "whole.parquet", *MAPPED)
+    assert rows("score", "[1]/x.parquet", *MAPPED, "--engine", "serial") == wanted
+    Path("parts").rename("[1]/parts")
+    assert rows("score", "[1]/parts", *MAPPED) == wanted
+
+
+def test_a_folder_is_all_of_its_tables(parts, capsys):
+    wanted = rows("score", "parts", *MAPPED)
+    Path("parts/0.parquet").rename("parts/0.PARQUET")
+    Path("parts/_SUCCESS").touch()
+    Path("parts/.hidden").touch()
+    assert rows("score", "parts", *MAPPED, "--jobs", "2") == wanted
+    Path("parts/2.csv.gz").touch()
+    assert cli.run(["score", "parts", *MAPPED]) == 2
+    said = capsys.readouterr().err
+    assert "beside 3 tables there are files that cannot be read in parts: 2.csv.gz" in said
+
+
+def test_parts_of_the_same_bytes_are_refused(parts, capsys):
+    Path("parts/3.parquet").write_bytes(Path("parts/0.parquet").read_bytes())
+    assert cli.run(["score", "parts", *MAPPED]) == 3
+    said = capsys.readouterr().err
+    assert "parts/0.parquet and parts/3.parquet hold the same bytes" in said
+
+
 def test_comparisons(parts, capsys):
     better = pl.read_parquet("whole.parquet").with_columns(pl.col("score") * 1.5)
     better.sample(fraction=1.0, shuffle=True, seed=9).write_parquet("better.parquet")

@@ -13,7 +13,8 @@ from pathlib import Path
 import polars as pl
 
 from truecost.errors import InputError, UsageError, first_five
-from truecost.formats.reading import table_of_bytes
+from truecost.formats.declared import by_content, by_ending
+from truecost.formats.reading import formats_of, table_of_bytes
 from truecost.formats.table import Table
 from truecost.formats.tables import FAULTS
 from truecost.names import in_store
@@ -22,8 +23,9 @@ LARGE = 20_000_000  # rows from which files are read in parts without being aske
 ROWS = 1 << 20  # of a partition of Parquet
 BYTES = 1 << 25  # of a partition of text
 WIDTH = 32  # bytes that a text of a table takes in memory, about
+SMALL = 1 << 16  # bytes that tell a format
 LOOKED_AT = 1 << 20  # bytes of whose lines the mean length is taken
-TABLES = (".csv", ".tsv")  # whose first line names the columns
+NAMED = ("csv", "tsv")  # whose first line names the columns
 PACKED = (".gz", ".npy", ".npz")
 
 
@@ -71,7 +73,7 @@ class Partition:
         """Rows of a Parquet file, numbered as in the whole file."""
         rows = self.stop - self.start
         try:
-            frame = pl.scan_parquet(self.path).slice(self.start, rows)
+            frame = pl.scan_parquet(self.path, glob=False).slice(self.start, rows)
             named = set(frame.collect_schema())
             chosen = [name for name in columns or () if name in named]
             found = (frame.select(chosen) if columns else frame).collect()
@@ -143,7 +145,7 @@ def _bytes_of(path: str) -> int:
 
 def _rows_of(path: str) -> int:
     try:
-        found: int = pl.scan_parquet(path).select(pl.len()).collect().item()
+        found: int = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
         return found
     except FAULTS as error:
         raise unreadable(path, error) from error
@@ -183,7 +185,7 @@ def partitions_of(paths: Sequence[str], stated: str | None = None) -> list[Parti
             continue
         if in_store(path):
             raise UsageError(f"{path}: of object stores Parquet is read: end it in .parquet")
-        if path.endswith(PACKED):
+        if path.lower().endswith(PACKED):
             raise UsageError(f"{path}: cannot be read in parts: unpack it, or write it as Parquet")
         found += _stretches(path, stated)
     if not found:
@@ -195,8 +197,9 @@ def _stretches(path: str, stated: str | None) -> Iterator[Partition]:
     """Whole lines of a text file, `BYTES` or a little more at a time."""
     try:
         with Path(path).open("rb") as file:
-            named = stated in ("csv", "tsv") or (stated is None and path.endswith(TABLES))
-            head = file.readline() if named else b""
+            kind = stated or by_ending(path, formats_of("trials")) or by_content(file.read(SMALL))
+            file.seek(0)
+            head = file.readline() if kind in NAMED else b""
             start, line = len(head), 1 + bool(head)
             while True:
                 data = file.read(BYTES)

@@ -17,7 +17,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from truecost.errors import InputError, TruecostError, UsageError, first_five
+from truecost.errors import InputError, TruecostError, UsageError, counted, first_five
 from truecost.names import STANDARD_INPUT, in_store
 
 if TYPE_CHECKING:
@@ -152,15 +152,23 @@ TABLES = (".parquet", ".csv", ".tsv", ".ndjson", ".jsonl", ".txt")  # of a folde
 
 def parts_of_system(path: str) -> list[str]:
     """The files that are one system: those that fit a pattern, or the tables of a folder; else the
-    path itself.
+    path itself. What stands beside tables is refused, but for names that begin with a dot or `_`.
     """
     if is_pattern(path):
         return matches(path)
     folder = Path(path)
     if not folder.is_dir():
         return [path]
-    inside = sorted(str(p) for p in folder.iterdir() if p.name.endswith(TABLES) and p.is_file())
-    return inside or [path]
+    inside = sorted(p for p in folder.iterdir() if p.is_file() and p.name[0] not in "._")
+    tables = [p for p in inside if p.suffix.lower() in TABLES]
+    others = [p.name for p in inside if p not in tables]
+    if tables and others:
+        raise UsageError(
+            f"{path}: beside {counted(len(tables), 'table')} there are files that cannot be read "
+            f"in parts: {first_five(others)}; unpack them, take them away, or name the tables: "
+            f"'{folder / f'*{tables[0].suffix}'}'"
+        )
+    return [str(p) for p in tables] or [path]
 
 
 def given_name(given: str) -> tuple[str | None, str]:

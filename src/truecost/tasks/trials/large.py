@@ -219,6 +219,7 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
         first.require(name, "score")
     for path in paths:
         reader.note(path, source.name, source.collection)
+    refuse_equal_parts([path for path in paths if not in_store(path)], reader)
     sets = wanted.sets
     rows = PartReader(options, wanted, str(options.column("score", first)), tuple(names))
 
@@ -243,6 +244,18 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
     trials = _trials(found, source.name, options, wanted)
     reader.learn(source.data, **facts_of(first, options, trials))
     return trials
+
+
+def refuse_equal_parts(paths: Sequence[str], reader: Reader) -> None:
+    """Refuse parts of a system that hold the same bytes, whose trials would count twice."""
+    seen: dict[str, str] = {}
+    for path in paths if len(paths) > 1 else ():
+        first = seen.setdefault(reader.digest(path), path)
+        if first != path:
+            raise InputError(
+                f"{first} and {path} hold the same bytes: their trials would count twice; leave "
+                f"one of them out"
+            )
 
 
 def kept(cache: Path, key: str, sort: Callable[[str], Sorted], sets: Sets) -> Sorted:
