@@ -517,8 +517,9 @@ def test_no_interval_is_not_no_spread(run, folder):
 def test_a_pattern_in_quotes_is_one_system_or_the_systems_of_a_leaderboard(run, folder):
     mapped = ["--type", "llr", "--map", "score=s,label=y,unit=spk", "--replicates", "2", "--json"]
     (folder / "runs").mkdir()
-    for name in "ab":
-        (folder / "runs" / f"{name}.csv").write_bytes((folder / "old.csv").read_bytes())
+    old = pl.read_csv(folder / "old.csv")
+    for name, factor in (("a", 1), ("b", 2)):
+        old.with_columns(pl.col("s") * factor).write_csv(folder / "runs" / f"{name}.csv")
     _, out, _ = run("score", "runs/*.csv", *mapped)
     assert {r["dims"]["system"] for r in json.loads(out)["rows"]} == {"runs"}
     mapped[3] += ",id=id"
