@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,8 @@ from truecost import cli
 from truecost.engines import labels, mapping, partitions, segments
 from truecost.errors import InputError, UsageError
 from truecost.kernels import order
+from truecost.study.config import Study
+from truecost.study.settings import Reader, sources_of
 from truecost.tasks.trials import large, work
 
 ROWS = 3000
@@ -388,6 +391,29 @@ def test_one_sort_for_each_system(parts, monkeypatch, capsys):
     monkeypatch.setattr(order, "sort_trials", lambda *columns: sorts.append(1) or sort(*columns))
     rows("score", "whole.parquet", *MAPPED, *ALL)
     assert len(sorts) == 1
+
+
+def test_measures_take_few_bytes_a_trial(parts, monkeypatch):
+    """Beside the sorted columns; scores of 32 bits and counts are never copied to 64."""
+    monkeypatch.setattr(partitions, "ROWS", 1 << 20)
+    monkeypatch.setattr(segments, "ROWS", 1 << 21)
+    rows = 1_000_000
+    frame(1, rows, 7).with_columns(pl.col("score").cast(pl.Float32)).write_parquet("many.parquet")
+    study = Study.of({
+        "data": {"type": "llr", "map": {"unit": "speaker"}}, "engine": {"engine": "serial"},
+        "systems": {"many": {"file": "many.parquet"}},
+    })  # fmt: skip
+    reader = Reader("trials")
+    trials = work.read(sources_of(study)[0], reader, study)
+    scoring = tc.Scoring(measures=("act_dcf", "min_dcf", "eer"), plan=tc.Plan(5))
+    tc.score_system(
+        tc.Trials.of([1.0, 0.0, 2.0], [1, 0, 1], kind="llr"), scoring
+    )  # loads what is needed
+    tracemalloc.start()
+    tc.score_system(trials, scoring)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 14 * rows, peak
 
 
 def test_a_worker_that_is_always_killed_ends_the_work():

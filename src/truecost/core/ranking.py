@@ -229,20 +229,15 @@ class Ranking:
             flat = np.repeat(np.arange(len(self.edges) - 1), np.diff(self.edges)) * 2 + self.codes
             values = self.extra if len(self.extra) else np.ones(trials)
             return group(self.slots, flat, values.reshape(-1, 1))
-        slots, cells, values = (
-            np.empty(trials, np.int32),
-            np.empty(trials, np.int64),
-            np.empty(trials),
-        )
         width = sum(len(f) for f in self.slots.factors)
+        most = min(trials, 2 * width * (len(self.edges) - 1))
+        slots, cells, values = np.empty(most, np.int32), np.empty(most, np.int64), np.empty(most)
         n = bucket_entries(
             self.edges, self.slots.codes[:, 0], self.codes, self.extra, width, slots, cells, values
         )
-        return (
-            Slots(self.slots.factors, slots[:n].reshape(-1, 1).copy()),
-            cells[:n].copy(),
-            values[:n].reshape(-1, 1).copy(),
-        )
+        for column in (slots, cells, values):
+            column.resize(n, refcheck=False)  # in place: a copy would need the memory twice
+        return Slots(self.slots.factors, slots.reshape(-1, 1)), cells, values.reshape(-1, 1)
 
     def decided(self, position: int) -> Tally:
         """The decisions at a threshold, trials from a position on accepted: weight `n` by class

@@ -228,8 +228,7 @@ def kish_of(evidence: Evidence, measure: Measure, factor: Factor) -> float:
 def _unit_totals(part: Tally | Ranking, statistic: str, factor: Factor) -> Floats | None:
     """What each unit holds of a part; None when the part does not say."""
     if isinstance(part, Ranking):
-        own = part.extra if len(part.extra) else np.ones(len(part.codes))
-        return part.slots.of_units(factor, own)
+        return part.slots.of_units(factor, part.extra if len(part.extra) else None)
     if statistic not in part.statistics:
         return None
     column = part.values[:, part.statistics.index(statistic)]

@@ -13,6 +13,7 @@ from truecost.core.weights import Block, Columns, Rows
 from truecost.errors import InputError
 
 Codes = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
 Sides = Sequence[tuple[Factor, Codes]]
 
 
@@ -95,20 +96,23 @@ class Slots:
             slots[repeated, later] = ones
         return Slots(tuple(factors), slots)
 
-    def of_units(self, factor: Factor, values: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        """Sum of values, (rows,), over the rows that each unit of a factor stands on, on any side:
-        what leaving out (one unit of) each label takes away; all 0 for another factor.
+    def of_units(self, factor: Factor, values: Floats | None = None) -> Floats:
+        """Sum of values, (rows,), or number of rows without them, over the rows that each unit of a
+        factor stands on, on any side: what leaving out (one unit of) each label takes away; all 0
+        for another factor.
         """
-        if len(self.factors) == self.codes.shape[1] == 1 and self.factors[0].name == factor.name:
-            return np.bincount(self.codes[:, 0], values, len(factor)).astype(np.float64)
-        sums, start = np.zeros(len(factor)), 0
+        sums, first = np.zeros(len(factor)), 0
+        alone = len(self.factors) == self.codes.shape[1] == 1
         for known in self.factors:
-            if known.name == factor.name:
-                for side in range(self.codes.shape[1]):
-                    codes = self.codes[:, side]
-                    here = (codes >= start) & (codes < start + len(known))
-                    sums += np.bincount(codes[here] - start, values[here], len(known))
-            start += len(known)
+            last = first + len(known)
+            # In pieces, as numpy copies what it counts to 64 bits.
+            for start in range(0, len(self.codes) if known.name == factor.name else 0, PIECE):
+                own = None if values is None else values[start : start + PIECE]
+                for codes in self.codes[start : start + PIECE].T:
+                    here = slice(None) if alone else (codes >= first) & (codes < last)
+                    held = None if own is None else own[here]
+                    sums += np.bincount(codes[here] - first, held, len(known))
+            first = last
         return sums
 
     def rows(self, block: Block) -> Rows:
@@ -124,6 +128,7 @@ class Slots:
 
 
 CHUNK = 1 << 16  # rows converted at a time
+PIECE = 1 << 18  # rows counted at a time
 
 
 def count_entries(
@@ -131,8 +136,8 @@ def count_entries(
     cells: npt.NDArray[Any],
     width: int,
     columns: Sequence[npt.NDArray[Any] | Computed],
-    weights: npt.NDArray[np.float64] | None,
-) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    weights: Floats | None,
+) -> tuple[Slots, npt.NDArray[np.int64], Floats]:
     """Sums of the columns for each (cell, units) that occurs; `width` is the number of cells.
 
     With one side and a table of all cells and units not much larger than the data, rows are added
@@ -157,9 +162,9 @@ def _sums_by_key(
     cells: npt.NDArray[Any],
     units: int,
     columns: Sequence[npt.NDArray[Any] | Computed],
-    weights: npt.NDArray[np.float64] | None,
+    weights: Floats | None,
     size: int,
-) -> list[npt.NDArray[np.float64]]:
+) -> list[Floats]:
     """Sums of the columns and the number of rows by cell and unit, in one pass, which no order of
     the rows changes; whole numbers need no exact digits.
     """
@@ -188,14 +193,14 @@ def _sums_by_key(
     return [*sums, plain[-1]]
 
 
-def _add_counts(keys: Codes, values: npt.NDArray[np.float64], out: npt.NDArray[np.float64]) -> None:
+def _add_counts(keys: Codes, values: Floats, out: Floats) -> None:
     """Add whole numbers to the places of their keys, in one piece."""
     out += np.bincount(keys, values, len(out))
 
 
 def group(
-    slots: Slots, cells: npt.NDArray[np.int64], values: npt.NDArray[np.float64]
-) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    slots: Slots, cells: npt.NDArray[np.int64], values: Floats
+) -> tuple[Slots, npt.NDArray[np.int64], Floats]:
     """One entry for each distinct (cell, units), in that order: slots, cells (entries,) and sums
     (entries, statistics) of the entries, which no order of the rows changes.
     """

@@ -295,7 +295,7 @@ def bucket_entries(
     out_values: npt.NDArray[np.float64],
 ) -> int:
     """One entry for each (bucket, class, slot) that occurs, of trials in order of bucket; returns
-    their number. The outputs have room for one entry a trial.
+    their number. The outputs have room for all that can occur.
     """
     counts = np.zeros((2, width))
     seen = np.zeros((2, width), np.bool_)

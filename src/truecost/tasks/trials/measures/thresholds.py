@@ -110,8 +110,7 @@ def _rate(text: str) -> float:
 
 def _position(totals: Totals, threshold: float) -> int:
     """Place of a threshold in the ranking: what stands from there on is accepted."""
-    ranking = totals.sweep("ranking").ranking
-    return int(np.searchsorted(ranking.scores, threshold))
+    return int(totals.sweep("ranking").ranking.positions(np.array([threshold]))[0])
 
 
 def _both(position: int) -> list[Rate]:
