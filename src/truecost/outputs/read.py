@@ -11,6 +11,7 @@ import polars as pl
 from truecost.core.intervals.smooth import finite
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table, read_bytes
+from truecost.formats.compound import resolved
 from truecost.formats.segments import KEYS
 from truecost.formats.table import optional_texts, unit_columns
 from truecost.formats.transcripts import one_a_line
@@ -172,7 +173,8 @@ def with_columns(items: Items, source: Source, reader: Reader) -> Items:
     # Without the texts that counting put in, unless asked for: messages would show them.
     asked = {s for key in ("unit", "unit2") for s in source.data.map.get(key, "").split("+")}
     plain = table.frame.drop([name for name in items.texts if name not in asked])
-    units = unit_columns(replace(table, frame=plain), source.data.map)
+    columns = resolved(source.data.map, table)
+    units = unit_columns(replace(table, frame=plain), columns)
     for name in units:
         if taken := reserved(name, items):
             raise UsageError(f"--map unit={name}: results have {taken} of that name: rename it")
@@ -181,8 +183,8 @@ def with_columns(items: Items, source: Source, reader: Reader) -> Items:
             raise UsageError(
                 f"--map unit={name}: every {name} is meant where no unit is: rename it"
             )
-    weights = weights_of(table, source.data.map, items.ids)
-    strata = optional_texts(table, source.data.map, "stratum")
+    weights = weights_of(table, columns, items.ids)
+    strata = optional_texts(table, columns, "stratum")
     return replace(items, frame=table.frame, units=units, weights=weights, strata=strata)
 
 

@@ -16,6 +16,7 @@ import polars as pl
 from truecost.core.factors import encode, sizes_of
 from truecost.errors import InputError, UsageError, checked, counted, first_five
 from truecost.formats import Table
+from truecost.formats.compound import identified, resolved
 from truecost.formats.table import optional_texts, refuse_rows, unit_columns
 from truecost.names import POSTERIORS
 from truecost.study import columns as read
@@ -225,10 +226,12 @@ def load(
         table = Table(name, columns_in("table", table, lambda: _HOW), ordered=True)
     if len(table) == 0:
         raise InputError(f"{table.source}: there are no trials")
+    table = identified(table, options.columns)
     if key is not None:
-        table = join(table, key, options)
+        table = join(table, identified(key, options.columns), options)
     for column, further in metadata:
         table = join_metadata(table, further, column, options.column("id", table) or "id")
+    options = replace(options, columns=resolved(options.columns, table))
     kind, column = truth.truth_of(table, options)
     scores, columns = read.scores_of(table, options)
     ids = read.trial_ids(table, options)

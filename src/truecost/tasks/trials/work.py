@@ -16,6 +16,7 @@ from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
+from truecost.formats.compound import matrix_of
 from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType, in_store
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
@@ -178,7 +179,7 @@ def facts_of(table: Table, options: Options, trials: Trials) -> dict[str, tuple[
     }
     column = options.column("score", table) or ""
     if options.kind in POSTERIORS:
-        several = "+" in column or column in table.matrices
+        several = "+" in column or matrix_of(table, column) is not None
         found["scores"] = ("one score a class",) if several else ()
     return found
 
