@@ -149,6 +149,13 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     input_format: Annotated[
         str | None, _of_format("Format of the files: truecost list formats.")
     ] = None
+    filter: Annotated[
+        str | None,
+        Option(
+            "Which filter of a log of lm-eval, where it has several.",
+            needs={"log": ("a log of lm-eval",)},
+        ),
+    ] = None
     key_format: Annotated[str | None, _of_format("Format of the key.", needs={"key": ()})] = None
     reference_format: Annotated[
         str | None, _of_format("Format of the reference.", needs={"reference": ()})

@@ -11,6 +11,7 @@ import numpy as np
 
 from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
+from truecost.formats.harness import of_filter
 from truecost.formats.table import refuse_repeated, refuse_rows
 from truecost.study import columns
 from truecost.study.columns import Options
@@ -186,7 +187,7 @@ def checks_of_trials(
     wanted = None if trials is None else reader.table(trials, study.data.key_format)
     key, metadata = reader.joined(source.data)
     try:
-        table = reader.table(source.file, source.data.input_format)
+        table = of_filter(reader.table(source.file, source.data.input_format), source.data.filter)
         # A list of scores whose format does not state its type is checked as plain scores.
         options = options_of(source.data, table, otherwise="score")
     except TruecostError as error:
