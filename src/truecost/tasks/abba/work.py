@@ -29,6 +29,7 @@ from truecost.tasks.abba.options import RATIOS, AbbaScoring, AbbaTable
 from truecost.tasks.abba.records import Deployment, Floats
 from truecost.tasks.abba.scoring import batches, measures_of
 from truecost.tasks.abba.thresholds import part_of
+from truecost.tasks.abba.words import Words
 
 OWN_TEST_SET = (
     "the log is its own test set, and holds only what a model accepted: give labelled trials that "
@@ -68,7 +69,8 @@ class LogFile:
         known = data.users is not None or data.units_a is not None
         for given in (data, study.interval):
             reader.learn(given, traffic=("--users",) if known else ())
-        table = reader.table(source.file, data.input_format)
+        words = Words.of(data)
+        table = words.recoded(reader.table(source.file, data.input_format), data.map)
         reader.note(source.file, source.name, source.collection)
         key = options.column("id", table) or "id"
         for column, further in reader.joined(data, source.collection)[1]:
@@ -77,9 +79,8 @@ class LogFile:
         def beside(path: str | None) -> Table | None:
             if path is None:
                 return None
-            table = reader.table(path)
             reader.note(path, collection=source.collection)
-            return table
+            return words.recoded(reader.table(path), data.map, beside=True)
 
         test_set = study.table(AbbaTable).test_set
         twice = test_set is not None and reader.same(source.file, test_set)
@@ -180,7 +181,8 @@ def training_of(path: str, study: "Study") -> Deployment:
     Columns are mapped as in the study: `label`, `machine`, and where the file has them `id`, `unit`
     and `inclusion`.
     """
-    table = Reader("abba").table(path, study.data.input_format)
+    words = Words(target=study.data.target)
+    table = words.recoded(Reader("abba").table(path, study.data.input_format), study.data.map)
     needed = ("label", "machine")
     columns = {
         key: column
