@@ -46,6 +46,7 @@ class Formats:
     readers: Mapping[str, str] = field(default_factory=dict)  # where `formats.reading` has none
     endings: Mapping[str, str] = field(default_factory=dict)  # further ones, `.mine` say
     marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # first keys of JSON
+    both: tuple[str, ...] = ()  # first keys of files that hold outputs and their reference
     any_ending: bool = False  # an ending that stands for a format of others says nothing
     columns: tuple[str, ...] = ()  # that the header of every table has
     recognise: str = "truecost.formats.recognising:table"
@@ -108,12 +109,26 @@ def known_by(path: str, data: bytes, formats: Formats) -> str | None:
     """The format of a file by its first keys, where it is JSON of a kind that is known, else by its
     ending; None for neither. `path` is empty where there is none.
     """
-    head = data[: max(data.find(b"\n"), HEAD)].removeprefix(codecs.BOM_UTF8)
-    if head.lstrip()[:1] == b"{":
-        for kind, keys in formats.marks.items():
-            if all(re.search(rb'"%s"\s*:' % key.encode(), head) for key in keys):
-                return kind
+    for kind, keys in formats.marks.items():
+        if _begins_with(data, keys):
+            return kind
     return by_ending(path, formats) if path else None
+
+
+def _begins_with(data: bytes, keys: tuple[str, ...]) -> bool:
+    """Whether data are JSON objects, and the first of them has all of some keys."""
+    head = data[: max(data.find(b"\n"), HEAD)].removeprefix(codecs.BOM_UTF8)
+    begun = bool(keys) and head.lstrip()[:1] == b"{"
+    return begun and all(re.search(rb'"%s"\s*:' % key.encode(), head) for key in keys)
+
+
+def holds_both(path: str, formats: Formats) -> bool:
+    """Whether a file holds outputs beside their reference."""
+    from truecost.formats.opening import first_line
+
+    if not formats.both or not Path(path).is_file():
+        return False
+    return _begins_with(first_line(path), formats.both)
 
 
 def by_content(data: bytes, *_: object) -> str:

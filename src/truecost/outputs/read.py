@@ -12,6 +12,7 @@ from truecost.core.intervals.smooth import finite
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table, read_bytes
 from truecost.formats.compound import resolved
+from truecost.formats.manifests import MANIFEST, as_output
 from truecost.formats.segments import KEYS
 from truecost.formats.table import optional_texts, unit_columns
 from truecost.formats.transcripts import one_a_line
@@ -79,7 +80,7 @@ def _content_of(table: Table, columns: Mapping[str, str], task: str) -> pl.DataF
 def read_output(source: Source, reader: Reader) -> Table:
     """The file of a system, which may be empty where what is missing counts as empty."""
     data = source.data
-    return reader.table(source.file, data.input_format, empty=data.missing == "worst")
+    return as_output(reader.table(source.file, data.input_format, empty=data.missing == "worst"))
 
 
 def read_reference(path: str, stated: str | None, reader: Reader) -> Table:
@@ -118,7 +119,7 @@ def _twice(source: Source, reader: Reader, table: Table) -> list[str]:
     """A hint where a system is its own reference."""
     theirs, own = reference_map(source), source.data.map
     keys = (*_own_keys(reader.task), *FIRST, *KEYS)
-    if any(theirs.get(key) != own.get(key) for key in keys):
+    if any(theirs.get(key) != own.get(key) for key in keys) or table.format == MANIFEST:
         return []
     same = [path for path in source.data.reference if reader.same(path, source.file)]
     said = "byte for byte: is it one file twice?"
