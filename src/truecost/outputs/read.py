@@ -11,7 +11,7 @@ import polars as pl
 from truecost.core.intervals.smooth import finite
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table, read_bytes
-from truecost.formats.compound import resolved
+from truecost.formats.compound import identified, resolved
 from truecost.formats.manifests import MANIFEST, as_output
 from truecost.formats.segments import KEYS
 from truecost.formats.table import optional_texts, unit_columns
@@ -143,8 +143,11 @@ def _files(counting: Counting, source: Source, study: Study, reader: Reader) -> 
         name=source.name,
         collection=source.collection,
         item=counting.item,
-        output=read_output(source, reader),
-        references=tuple(read_reference(p, stated, reader) for p in source.data.reference),
+        output=identified(read_output(source, reader), source.data.map),
+        references=tuple(
+            identified(read_reference(p, stated, reader), reference_map(source))
+            for p in source.data.reference
+        ),
         columns=source.data.map,
         reference_columns=reference_map(source),
         missing=source.data.missing or "error",

@@ -12,6 +12,7 @@ import polars as pl
 from truecost.core.digits import between, figure
 from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
+from truecost.formats.compound import JOINED, identified
 from truecost.study.columns import join_metadata
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part
@@ -71,6 +72,7 @@ class LogFile:
             reader.learn(given, traffic=("--users",) if known else ())
         words = Words.of(data)
         table = words.recoded(reader.table(source.file, data.input_format), data.map)
+        table = identified(table, data.map)
         reader.note(source.file, source.name, source.collection)
         key = options.column("id", table) or "id"
         for column, further in reader.joined(data, source.collection)[1]:
@@ -80,7 +82,9 @@ class LogFile:
             if path is None:
                 return None
             reader.note(path, collection=source.collection)
-            return words.recoded(reader.table(path), data.map, beside=True)
+            table = words.recoded(reader.table(path), data.map, beside=True)
+            composed = {*data.map.get("id", "").split(JOINED)} <= {*table.columns}
+            return identified(table, data.map) if composed else table
 
         test_set = study.table(AbbaTable).test_set
         twice = test_set is not None and reader.same(source.file, test_set)

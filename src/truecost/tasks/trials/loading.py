@@ -33,17 +33,17 @@ def check_classes(trials: Trials) -> None:
         only, n = trials.classes[int(trials.labels[0])], len(trials)
         they = f"all {n} trials are" if n > 1 else "the only trial is"
         raise InputError(
-            f"{trials.name}: {they} {only}; errors of one kind cannot be measured: add trials of "
+            f"{trials.place}: {they} {only}; errors of one kind cannot be measured: add trials of "
             f"another class"
         )
     if trials.classes and trials.weights is not None:
         shares = trials.class_sizes
         present = sizes_of(trials.labels, len(trials.classes)) > 0
         if not np.isfinite(shares.sum()):
-            raise InputError(f"{trials.name}: the weights add up to more than a number can hold")
+            raise InputError(f"{trials.place}: the weights add up to more than a number can hold")
         if (shares[present] == 0).any():
             light = trials.classes[int(np.flatnonzero(present & (shares == 0))[0])]
-            raise InputError(f"{trials.name}: all trials of {light} have weight 0")
+            raise InputError(f"{trials.place}: all trials of {light} have weight 0")
 
 
 def pair(trials: Sequence[Trials]) -> list[Trials]:
@@ -56,7 +56,7 @@ def pair(trials: Sequence[Trials]) -> list[Trials]:
     for system in trials:
         if system.ids is None:
             raise UsageError(
-                f"{system.name}: systems are compared trial by trial, which needs an id: "
+                f"{system.place}: systems are compared trial by trial, which needs an id: "
                 f"--map id=COLUMN"
             )
     first = trials[0]
@@ -74,7 +74,7 @@ def _pair_large(trials: Sequence[Trials]) -> list[Trials]:
     for system in trials:
         if SAME not in system.made:
             raise UsageError(
-                f"{system.name}: systems are compared trial by trial; read in parts this needs an "
+                f"{system.place}: systems are compared trial by trial; read in parts this needs an "
                 f"id for all of them: --map id=COLUMN, and --engine serial where one is small"
             )
         if system.made[SAME] != first.made[SAME]:
@@ -265,6 +265,7 @@ def load(
         signature=signature_of(options),
         problems=_merged_labels(table, options, kind, column),
         annotation=annotation,
+        source=table.source,
     )
     return _shared_out(_missing(trials, table, options), soft=kind == "soft")
 

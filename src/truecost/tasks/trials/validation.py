@@ -11,6 +11,7 @@ import numpy as np
 
 from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
+from truecost.formats.compound import identified
 from truecost.formats.harness import of_filter
 from truecost.formats.table import refuse_repeated, refuse_rows
 from truecost.study import columns
@@ -77,6 +78,11 @@ def validate(
     said = f" ({table.layout})" if table.layout else ""
     found = [Check("rows", "ok", f"{table.source}: {counted(len(table), 'row')} read{said}")]
     wanted = trials if trials is not None else key
+    try:
+        table = identified(table, options.columns)
+        wanted = None if wanted is None else identified(wanted, options.columns)
+    except TruecostError as error:
+        return [*found, Check("ids", "error", str(error))]
     if wanted is not None:
         found += _tried("trials", lambda: _same_ids(table, wanted, options))
     else:
