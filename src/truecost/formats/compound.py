@@ -73,7 +73,7 @@ def unnested(frame: pl.DataFrame) -> pl.DataFrame:
                 columns += fields.get_columns()
                 continue
         columns.append(column)
-    return pl.DataFrame(columns) if len(columns) != frame.width else frame
+    return pl.DataFrame(columns) if frame.width else frame
 
 
 def resolved(columns: Mapping[str, str], table: Table) -> dict[str, str]:
