@@ -29,7 +29,14 @@ def test_models_and_labels_in_other_words(tmp_path, capsys):
     found = tc.score(path, a="prod", b="cand", target="right", **HOW)
     assert [e.value for e in found.estimates] == [e.value for e in plain.estimates]
     flags = ["--a", "prod", "--b", "cand", "--target", "right", "--replicates", "20"]
-    mapped = ["--map", "collected_by=model,unit=who", "--threshold-a", "0.5", "--threshold-b", "0.5"]
+    mapped = [
+        "--map",
+        "collected_by=model,unit=who",
+        "--threshold-a",
+        "0.5",
+        "--threshold-b",
+        "0.5",
+    ]
     assert cli.run(["abba", "score", path, *mapped, *flags, "--no-advice"]) == 0
     assert "rrecall" in capsys.readouterr().out
     study = {

@@ -45,7 +45,9 @@ def test_duckdb():
         there.register("mine", FRAME.to_arrow())
         assert same(there.sql("select * from mine"))
         half = there.sql("select * from mine where who < 's4'")
-        assert tc.score(half, **HOW).estimates[0].n_trials == FRAME.filter(pl.col("who") < "s4").height
+        assert (
+            tc.score(half, **HOW).estimates[0].n_trials == FRAME.filter(pl.col("who") < "s4").height
+        )
 
 
 @pytest.mark.parametrize("arrow", [True, False])
@@ -64,7 +66,9 @@ def test_pandas(arrow, monkeypatch):
     arrays = frame.assign(probs=[np.array(one) for one in columns["probs"]])
     for given in (frame, arrays):
         assert tc.score(given, **posterior).estimates[0].value == 0
-    ragged = frame.assign(probs=[[0.5] if k == 7 else one for k, one in enumerate(columns["probs"])])
+    ragged = frame.assign(
+        probs=[[0.5] if k == 7 else one for k, one in enumerate(columns["probs"])]
+    )
     with pytest.raises(tc.InputError, match="1 list has another length than 2"):
         tc.score(ragged, **posterior)
 
@@ -79,7 +83,10 @@ def test_data_sets_of_hugging_face():
     shuffled = plain.shuffle(seed=1).select(range(30))
     assert tc.score(shuffled, **HOW).estimates[0].n_trials == 30
     named = plain.cast_column("key", datasets.ClassLabel(names=["no", "yes"]))
-    assert tc.score(named, **HOW, target="yes").estimates[0].value == tc.score(FRAME, **HOW).estimates[0].value
+    assert (
+        tc.score(named, **HOW, target="yes").estimates[0].value
+        == tc.score(FRAME, **HOW).estimates[0].value
+    )
     several = {**HOW, "type": "posterior", "score": "probs", "measures": "total_error"}
     assert tc.score(named, **several).estimates[0].value == 0  # classes in the order of the names
     both = datasets.DatasetDict({"old": plain, "new": plain})
@@ -95,4 +102,6 @@ def test_tensors_of_torch():
     wanted = tc.score(scores=FRAME["score"], labels=LABELS, **how).estimates[0].value
     labels = torch.tensor(LABELS)
     assert tc.score(scores=logits, labels=labels, **how).estimates[0].value == wanted
-    assert tc.score(scores=half, labels=labels, **how).estimates[0].value == pytest.approx(wanted, abs=0.01)
+    assert tc.score(scores=half, labels=labels, **how).estimates[0].value == pytest.approx(
+        wanted, abs=0.01
+    )

@@ -113,7 +113,9 @@ def test_a_log_of_inspect(name):
 
 def test_both_logs_of_inspect_hold_the_same():
     drop = ("total_time", "working_time", "id")
-    one, other = (read(LOGS / n).frame.sort("id").drop(drop) for n in ("capitals.eval", "capitals.json"))
+    one, other = (
+        read(LOGS / n).frame.sort("id").drop(drop) for n in ("capitals.eval", "capitals.json")
+    )
     assert one.equals(other)
 
 
@@ -135,9 +137,15 @@ def archive(members):
 
 SAMPLE = {"id": 1, "epoch": 1, "scores": {"a": {"value": "C"}}}
 BROKEN = {
-    "no header": (archive({"summaries.json": [SAMPLE]}), "header.json not there: inspect is an arc"),
+    "no header": (
+        archive({"summaries.json": [SAMPLE]}),
+        "header.json not there: inspect is an arc",
+    ),
     "cut short": (archive({"_journal/start.json": {}}), "the run was cut short, finish it with"),
-    "no samples": (archive({"header.json": HEADER, "summaries.json": []}), "the log has no samples"),
+    "no samples": (
+        archive({"header.json": HEADER, "summaries.json": []}),
+        "the log has no samples",
+    ),
     "no ids": (archive({"header.json": HEADER, "summaries.json": [{}]}), "1 sample has no id, the"),
     "no zip": (b"PK\x03\x04 and more", "is no ZIP archive"),
     "no JSON": (b'{"eval": ', "no JSON"),

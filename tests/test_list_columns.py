@@ -93,7 +93,9 @@ def test_ids_that_would_be_alike_are_refused():
 
 
 def test_structures_are_columns_behind_a_point():
-    frame = pl.DataFrame({"m": [{"acc": 1.0, "by": {"x": 2}}], "k": [1], "n.a": [1], "n": [{"a": 2}]})
+    frame = pl.DataFrame(
+        {"m": [{"acc": 1.0, "by": {"x": 2}}], "k": [1], "n.a": [1], "n": [{"a": 2}]}
+    )
     assert unnested(frame).columns == ["m.acc", "m.by.x", "k", "n.a", "n"]
 
 
@@ -154,7 +156,7 @@ def test_a_name_for_several_columns_is_refused(kaldi, tmp_path):
 
 
 def test_metadata_without_a_side_says_how_to_name_it(kaldi):
-    with pytest.raises(tc.InputError, match=r'metadata=.*enroll=utt2cond|enroll=utt2cond'):
+    with pytest.raises(tc.InputError, match=r"metadata=.*enroll=utt2cond|enroll=utt2cond"):
         kaldi("utt2cond")
 
 

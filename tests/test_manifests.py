@@ -38,7 +38,9 @@ def test_a_manifest_is_a_system_and_its_reference(paths, capsys):
     assert cli.run(["transcripts", "score", paths[0], "--measure", "wer", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert shown["rows"][0]["value"] == outcome.estimates[0].value
-    twice = tc.score(paths[0], reference=paths[0], task="transcripts", measures="wer", replicates=20)
+    twice = tc.score(
+        paths[0], reference=paths[0], task="transcripts", measures="wer", replicates=20
+    )
     assert twice.to_json() == outcome.to_json()
     assert not any("byte for byte" in p.message for p in twice.problems)
 

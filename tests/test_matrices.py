@@ -53,7 +53,7 @@ def test_every_way_to_write_a_matrix(name, tmp_path):
 def test_one_version_more_is_the_initial_one(tmp_path):
     found, _ = figures(written(tmp_path, "m.json", [[0.3, 0.3, 0.3], *MATRIX]))
     assert found["forward_transfer"] == pytest.approx(((0.1 - 0.3) + (0.1 - 0.3)) / 2)
-    before = [{key: 0.3 for key in RESULTS[0]}, *RESULTS]
+    before = [dict.fromkeys(RESULTS[0], 0.3), *RESULTS]
     other, _ = figures(written(tmp_path, "a.json", before))
     assert other["forward_transfer"] == found["forward_transfer"]
 

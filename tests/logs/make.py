@@ -43,7 +43,8 @@ FREE = """metric_list: [{metric: exact_match, aggregation: mean, higher_is_bette
   {metric: bleu, aggregation: bleu, higher_is_better: true}]
 generation_kwargs: {until: ["\\n"]}
 filter_list:
-  - {name: strict, filter: [{function: regex, regex_pattern: "Answer: (.*)"}, {function: take_first}]}
+  - name: strict
+    filter: [{function: regex, regex_pattern: "Answer: (.*)"}, {function: take_first}]
   - {name: flexible, filter: [{function: take_first}]}
 """
 
@@ -83,7 +84,8 @@ SAID = (
 
 def inspect() -> None:
     """The same run of two epochs as `.eval` and as `.json`."""
-    from inspect_ai import Task, eval
+    import inspect_ai
+    from inspect_ai import Task
     from inspect_ai.dataset import MemoryDataset, Sample
     from inspect_ai.model import ModelOutput, ModelUsage, get_model
     from inspect_ai.scorer import Score, accuracy, match, mean, scorer
@@ -135,7 +137,7 @@ def inspect() -> None:
                 name="capitals",
             )
             model = get_model("mockllm/model", custom_outputs=[*outputs()])
-            eval(
+            inspect_ai.eval(
                 task,
                 model=model,
                 log_dir=folder,

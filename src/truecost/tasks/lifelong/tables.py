@@ -37,7 +37,6 @@ from truecost.tasks.lifelong.cells import (
     ROW,
     TEST,
     UNSAID,
-    WIDE,
     Axis,
     Cells,
     finite,
