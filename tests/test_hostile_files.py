@@ -103,3 +103,12 @@ def test_a_ledger_line_that_is_none(said):
     code, text = said("protocol ledger ledger.jsonl")
     assert code == 3
     assert "ledger.jsonl, line 1: this is no line of a results ledger" in text
+
+
+def test_a_ledger_of_a_system_that_it_does_not_list(said):
+    assert said("score a.csv --type llr --replicates 20 --ledger ledger.jsonl")[0] == 0
+    place = Path("ledger.jsonl")
+    place.write_text(place.read_text().replace('"values":{"a"', '"values":{"x"'))
+    code, text = said("protocol ledger ledger.jsonl")
+    assert code == 3
+    assert "ledger.jsonl, line 1: system x has figures and no hash among the systems" in text
