@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from truecost import verbs
 from truecost.arguments import HOW, Asked, asked_of, texts_of
-from truecost.errors import UsageError, checked, phrased, shown_as
+from truecost.errors import UsageError, checked, phrased, refuse_forked, shown_as
 from truecost.face import Face
 from truecost.tasks import find, names
 
@@ -300,6 +300,7 @@ def _run_with(
     do: "Callable[[Study, Progress | None, Asked], Outcome]",
 ) -> "Outcome":
     """What a verb does with the study that its arguments make."""
+    refuse_forked()
     face = _face(arguments.get("task"), arguments.get("config"))
     if verb not in face.verbs:
         raise UsageError(f"{face.name} has no {verb}: it has {', '.join(face.verbs)}")

@@ -2,6 +2,7 @@
 commands.
 """
 
+import os
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -55,6 +56,11 @@ COLUMNS: dict[str, tuple[str, ...]] = {  # names that need no --map, the first o
 }
 NO_NUMBER = ("na", "nan", "null", "none")  # in lower case: what says that there is no number
 STANDARD_INPUT = ("-", "/dev/stdin")
+
+
+def real(path: str | Path) -> Path:
+    """The place that a path means, its links followed; one whose links form a ring, as it is."""
+    return Path(os.path.realpath(path))
 
 
 def in_store(path: str) -> bool:

@@ -14,6 +14,7 @@ import msgspec
 from truecost.errors import UsageError, first_five, near
 from truecost.face import at
 from truecost.learning.system import Learner, Task
+from truecost.names import real
 
 Settings = TypeVar("Settings", bound=msgspec.Struct)
 ClassWeight = float | Literal["balanced"] | dict[str, float]
@@ -158,7 +159,7 @@ def imported(path: str, who: str, folder: str = "") -> Callable[..., Any]:
         before, _, last = path.rpartition(".")
         hint = f": did you mean {f'{before}:{last}'!r}?" if before and last else ""
         raise UsageError(f"{who}: {path!r} is no package.module:name{hint}")
-    where = Path(folder).resolve() if folder else None
+    where = real(folder) if folder else None
     if where is not None and str(where) not in sys.path:
         sys.path.append(str(where))
     try:

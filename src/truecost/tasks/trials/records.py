@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.core.factors import Labels, sizes_of
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, UsageError, counted, first_five, refuse_forked
 from truecost.formats import Table
 from truecost.names import Annotators, ScoreType
 from truecost.study.columns import Options
@@ -186,6 +186,7 @@ class Trials(Rows):
         """
         from truecost.study.arguments import further_columns
 
+        refuse_forked()
         given = {"unit": unit, "unit2": unit2, "stratum": stratum, "id": ids, "weight": weight}
         given |= columns
         said, matrix = np.asarray(labels), np.asarray(scores)
