@@ -314,12 +314,15 @@ def test_what_counts_is_a_choice_of_the_report(begun, capsys):
     how = ["--audio-time", "idle", "--unfocused", "active"]
     assert cli.run(["annotate", "out", "--report", *how]) == 0
     said = "idle:30s|tail:0s|audio:idle|unfocused:active"
-    assert said in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert said in out
+    assert err == f"report: {Path('out/report.html')}\n"
     assert said in Path("out/report.html").read_text()
 
 
-def test_forgetting(begun):
+def test_forgetting(begun, capsys):
     assert cli.run(["annotate", "out", "--forget", "me"]) == 0
+    assert "me: events, presentations and links are deleted" in capsys.readouterr().err
     with Store("out/answers.sqlite") as store:
         assert store.history() == []
         assert len(store.answers()) == 12

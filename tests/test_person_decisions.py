@@ -27,7 +27,7 @@ from truecost.person.lists import answers_given, labels
 from truecost.person.measured import Answered
 from truecost.person.seconds import Timing
 from truecost.person.store import LEASE, Asked, Event, Given, Progress, Store
-from truecost.person.summary import by_person
+from truecost.person.summary import by_person, table_of
 from truecost.person.views import View, Views, viewed
 from truecost.tasks.streams.reading import read_online
 
@@ -149,6 +149,8 @@ def test_what_is_forgotten_is_unknown_and_not_zero(store):
     speeds = {row.dims["system"]: row.value for rows in by_person(Answered.read(store, Timing()))
               for row in rows if row.measure == "seconds_per_answer"}  # fmt: skip
     assert speeds == {"ann": 2.0, "all": 2.0}
+    _, cells = table_of([*by_person(Answered.read(store, Timing()))])
+    assert [row[:2] for row in cells] == [("ann", "2"), ("bob", "2"), ("all", "4")]  # answers
     assert "The time of 2 answers is not known" in render(
         Answered.read(store, Timing()), store.progress()
     )
@@ -213,6 +215,19 @@ def test_the_table_of_pauses_keeps_the_tail_and_has_the_choice(store):
     assert sum(one.active for one in chosen) == pytest.approx(4.0)
     assert "7 (chosen)" in page
     assert minutes in page.partition("7 (chosen)")[2][:80]
+
+
+def test_the_page_counts_answers_and_names_what_is_drawn(store):
+    """Two people answer two items: four answers."""
+    listed(store)
+    for person, said in (("ann", "yn"), ("bob", "yn")):
+        for label in said:
+            say(store, person, label, seconds=2.0)
+    page = render(Answered.read(store, Timing()), store.progress())
+    assert ">4 answers<" in page
+    assert ">1 answer<" in page  # that was y, of a person
+    assert "0 answers" not in page
+    assert "seconds_per_answer" not in page.partition("<svg")[2].partition("</svg>")[0]
 
 
 # What is known

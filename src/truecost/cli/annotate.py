@@ -171,6 +171,9 @@ def _of_folder(folder: Path, given: Given, kept: Kept) -> None:
         _check_store(store, folder, kept)
         if kept.forget is not None:
             store.forget(kept.forget)
+            _screen(kept).say(
+                f"{kept.forget}: events, presentations and links are deleted; the answers stay"
+            )
         if kept.link is not None:
             print(f"{store.meta('origin')}/start?token={store.launch(kept.link)}")
         if kept.report or kept.export or kept.export_answers:
@@ -266,6 +269,8 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
     if kept.quiet:
         return
     screen = _screen(kept)
+    if kept.report:
+        screen.say(f"report: {folder / 'report.html'}")
     told = [
         f"{progress.done} of {counted(progress.total, 'item')} answered; seconds by "
         f"{timing.signature}"
