@@ -134,6 +134,10 @@ def test_an_item_is_one_row_with_what_most_people_said(store):
     assert found["annotator"].to_list() == ["ann+bob+cid", "ann+bob"]
     assert found.select("answers", "agreeing").rows() == [(3, 2), (2, 2)]
     assert found["active_seconds"].to_list() == [6.0, 4.0]
+    assert found["revision"].to_list() == [0, 0]
+    store.undo("bob")
+    say(store, "bob", "y")
+    assert labels(store, Answered.read(store, Timing()))["revision"].to_list() == [0, 1]
     assert len(answers_given(store, Answered.read(store, Timing()))) == 5
 
 

@@ -64,9 +64,7 @@ def _lines(figures: Sequence[Sequence[Estimate]]) -> list[Line]:
         }
         text = "; ".join(f"{shown(row)} {what}" for what, row in said.items() if row is not None)
         some = rows[0]
-        found.append(
-            Line("open", "", some.dims["system"], text, counted(some.n_trials, some.item))
-        )
+        found.append(Line("open", "", some.dims["system"], text, counted(some.n_trials, some.item)))
     return found
 
 
@@ -113,9 +111,7 @@ def _classes(answered: Answered) -> Section | None:
     rows = [row.row() for row in by_label(answered)]
     if not rows:
         return None
-    picture = forest(
-        rows, label=SECONDS.title, size=lambda row: counted(row.n_trials, row.item)
-    )
+    picture = forest(rows, label=SECONDS.title, size=lambda row: counted(row.n_trials, row.item))
     text = "Active seconds of an answer, by what was answered."
     return Section("Seconds by answer", text, (picture,))
 

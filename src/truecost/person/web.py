@@ -129,7 +129,9 @@ def serve(
         port = bound.getsockname()[1]
         origins = _origins(scheme, host, port, proxy)
         site = Site(store, settings, names, secure=origins[0].startswith("https"))
-        server = _Server(lambda: _made(site.application(frozenset(origins)), tls_cert, tls_key), bound)
+        server = _Server(
+            lambda: _made(site.application(frozenset(origins)), tls_cert, tls_key), bound
+        )
         if tls_cert is not None:
             server.make()  # it may be no certificate
         store.set_meta(port=port, origin=origins[0], state="open", people=[*names])
