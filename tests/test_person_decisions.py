@@ -26,7 +26,7 @@ from truecost.person.expert import STOPPED, LiveExpert, LivePerson, known_answer
 from truecost.person.lists import answers_given, labels
 from truecost.person.measured import Answered
 from truecost.person.seconds import Timing
-from truecost.person.store import LEASE, Asked, Event, Given, Progress, Store
+from truecost.person.store import LEASE, Asked, Given, PageEvent, Progress, Store
 from truecost.person.summary import by_person, table_of
 from truecost.person.views import View, Views, viewed
 from truecost.tasks.streams.reading import read_online
@@ -47,7 +47,7 @@ def say(store, person, label, seconds=0.0):
     begin = float(sum(len(session) for session in store.history()) * 100)
     at = ((begin, "shown"), (begin, "visible"), (begin, "focus"), (begin + seconds, "answer"))
     events = [
-        Event(seq=int(begin) + k, kind=kind, mono=mono, wall=mono, pid=shown.pid)
+        PageEvent(seq=int(begin) + k, kind=kind, mono=mono, wall=mono, pid=shown.pid)
         for k, (mono, kind) in enumerate(at)
     ]
     given = Given(aid=f"{person} {shown.pid}", pid=shown.pid, label=label)
@@ -97,7 +97,7 @@ def test_a_page_that_sends_events_keeps_its_question(store, monkeypatch):
     pid = store.next("ann", "s").pid
     for k in range(3):
         now.t += LEASE - 1
-        store.events("ann", "s", [Event(seq=k, kind="beat", mono=k, wall=k, pid=pid)])
+        store.events("ann", "s", [PageEvent(seq=k, kind="beat", mono=k, wall=k, pid=pid)])
         assert store.next("bob", "t") is None
     now.t += LEASE + 1
     assert store.next("bob", "t").key == "item 0"
@@ -311,7 +311,7 @@ def test_looking_time_is_charged_once_also_after_a_resume(tmp_path):
                 (begin, "focus"),
                 (begin + seconds, "answer"),
             )
-            events = [Event(seq=int(begin) + k, kind=kind, mono=m, wall=m, pid=shown.pid)
+            events = [PageEvent(seq=int(begin) + k, kind=kind, mono=m, wall=m, pid=shown.pid)
                       for k, (m, kind) in enumerate(at)]  # fmt: skip
             given = Given(aid=shown.pid, pid=shown.pid, label=label, verdict=verdict)
             assert store.answer("me", given, "of me", events) == "new"
