@@ -163,8 +163,10 @@ def _tally_errors(part: Tally, rate: Rate) -> tuple[Floats, Floats, Floats, floa
     flat = np.asarray(part.fixed, np.float64).reshape(-1, len(part.statistics))
     fixed = np.stack([flat[:, c].sum(axis=1) * mask for c, mask in own], axis=1)
     effective = float("nan")
-    if part.squares is not None:
-        square = float(part.squares @ rate.trials)
+    plain = bool(((rate.trials == 0) | (rate.trials == 1)).all())
+    if part.squares is not None or not plain:  # cells may have weights of their own
+        each = np.bincount(part.cells, entries[1] * rate.trials[part.cells], len(rate.trials))
+        square = float(each.sum()) if part.squares is None else float(part.squares @ rate.trials**2)
         effective = float(entries[1].sum()) ** 2 / square if square > 0 else 0.0
     return entries[0].astype(np.float64), entries[1].astype(np.float64), fixed, effective
 
