@@ -6,6 +6,7 @@ class k that is decided d, P_k the prior of class k.
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -83,6 +84,7 @@ def _deciding(totals: Totals, application: Application, name: str) -> list[Rate]
         1 - float(priors[k]),
         what=f"decision for {name}",
         of="trial of another class",
+        weighted=True,
     )
     return [wrong, replace(recalled, weight=float(priors[k]))]
 
@@ -91,7 +93,7 @@ def _cells(totals: Totals) -> Floats:
     return np.zeros(totals.sums("decisions", "n").shape[1:])
 
 
-def _rate(errors: Floats, trials: Floats, weight: float = 1.0, **said: str) -> Rate:
+def _rate(errors: Floats, trials: Floats, weight: float = 1.0, **said: Any) -> Rate:
     return Rate("decisions", errors.ravel(), trials.ravel(), weight, **said)
 
 

@@ -81,11 +81,13 @@ def rates_of_costs(
 _NAMES = {"target": ("miss", "target"), "nontarget": ("false alarm", "nontarget")}
 
 
-def stated_priors(totals: Totals, application: Application) -> Floats | None:
+def stated_priors(
+    totals: Totals, application: Application, part: str = "decisions"
+) -> Floats | None:
     """Priors that the application states; None where they are left to the data."""
     if application.priors is None:
         return None
-    counts = totals.sums("decisions", "n").sum(axis=-1)
+    counts = totals.sums(part, "n").sum(axis=-1)
     return np.asarray(np.broadcast_to(application.class_priors(counts), counts.shape)[0])
 
 
