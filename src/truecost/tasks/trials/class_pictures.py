@@ -132,8 +132,8 @@ def confusions(found: ByClass, *, title: str = "") -> Picture:
         cost[k, j] += d.cost_share
         right[k] += d.trials * (d.truth == d.decision)
     sizes = counts.sum(axis=1)
-    marks = []
-    for k, j in np.ndindex(*counts.shape):
+    marks = []  # the costliest first, for readers who hear them
+    for k, j in sorted(np.ndindex(*counts.shape), key=lambda at: (at[0] == at[1], -cost[at])):
         share = counts[k, j] / sizes[k] if sizes[k] else 0.0
         said = f"{found.system}, {rows[k]} decided as {columns[j]}: {amount(counts[k, j])}"
         said += f" of {amount(sizes[k])} trials ({percent(float(f'{share:.3g}'))})"

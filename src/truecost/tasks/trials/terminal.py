@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 CLASSES = ("class", "trials", "recall", "precision", "of the cost")
 CONFUSED = ("class", "decided as", "trials", "of the class", "of the cost")
 MOST_CLASSES, MOST_CONFUSIONS = 12, 5  # of a system on the terminal
+MOST_SYSTEMS = 2
 VARIED = ("system", "measure", "varied by", "share of variance", "interval")
 
 
@@ -94,14 +95,15 @@ def confusions_table(found: "Sequence[ByClass]") -> Columns:
 
 
 def _below(outcome: "Outcome") -> list[Columns]:
-    """The tables of what the page draws beside rows."""
+    """The tables of what the page draws beside rows; classes where no measure was asked for."""
     if not any(part.described for part in outcome.parts):
         return []
     from truecost.core.variance import Variance
     from truecost.tasks.trials.classes import ByClass
 
     found = []
-    if by_class := outcome.described_as(ByClass):
+    asked = any(scoring.measures for part in outcome.parts for scoring in part.scoring.values())
+    if (by_class := outcome.described_as(ByClass)[:MOST_SYSTEMS]) and not asked:
         found.append(classes_table(by_class))
         found += [confusions_table(by_class)] if any(one.wrong for one in by_class) else []
     shares = [one for one in outcome.described_as(Variance) if one.shares]
