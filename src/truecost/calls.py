@@ -42,6 +42,8 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
         One of `truecost.tasks.names()`; trials when left out.
     measures : str or sequence of str, optional
         `NAME` or `NAME:PARAMETER`; those that suit the data when left out.
+    also : str or sequence of str, optional
+        Metrics that stand beside the measures and decide nothing, of trials (`f1`, `mcc`, ...).
     subsets : str, sequence of str or mapping of str to str, optional
         Columns, each level of which is a subset, or conditions; a mapping names them.
     worst : int, optional
@@ -319,6 +321,7 @@ def _run_with(
             asked.given,
             references=asked.references,
             measures=texts_of("measures", shared.get("measures")),
+            also=texts_of("also", shared.get("also")),
             subsets=_subsets(shared.get("subsets")),
             worst=shared.get("worst"),
             config=None if shared["config"] is None else str(shared["config"]),

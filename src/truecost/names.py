@@ -189,6 +189,11 @@ def number_or_numbers(text: str, flag: str) -> float | tuple[float, ...]:
     return found[0] if len(found) == 1 else found
 
 
+def number_or_bayes(text: str, flag: str) -> float | str:
+    """A number, or the word bayes."""
+    return text if text == "bayes" else numbers(text, flag)[0]
+
+
 def words(text: str, flag: str) -> tuple[str, ...]:
     """Words separated by commas; UsageError where one is empty."""
     found = tuple(part.strip() for part in text.split(",")) if text else ()

@@ -95,12 +95,20 @@ def arguments_of(face: Face, verb: str) -> dict[str, Declared]:
 
 
 def further_of(face: Face, verb: str) -> tuple[str, ...]:
-    """What a verb takes beside its options: measures, subsets, and how many of the worst."""
+    """What a verb takes beside its options: measures, metrics beside them, subsets, and how many of
+    the worst.
+    """
     if verb == "validate":
         return ()
     scored = verb in ("score", "compare")
     shown = face.worst and verb != "plan"
-    return ("measures", *(("subsets",) if scored else ()), *(("worst",) if shown else ()))
+    also = face.also and verb != "plan"
+    return (
+        "measures",
+        *(("also",) if also else ()),
+        *(("subsets",) if scored else ()),
+        *(("worst",) if shown else ()),
+    )
 
 
 def _task_option(option: Declared, face: Face) -> Declared:
@@ -133,6 +141,7 @@ def study_of(
     *,
     references: Sequence[str] = (),
     measures: Sequence[str] = (),
+    also: Sequence[str] = (),
     subsets: Sequence[str] | Mapping[str, str] = (),
     worst: int | None = None,
     config: str | None = None,
@@ -147,7 +156,7 @@ def study_of(
         Files by the names of the systems.
     given : mapping of Declared to object
         What was given; nothing else.
-    references, measures, subsets, worst
+    references, measures, also, subsets, worst
         As a study has them.
     config : str, optional
         File of the study below.
@@ -179,6 +188,7 @@ def study_of(
     study = Study(
         task=None if face.unnamed else face.name,
         measures=tuple(m for text in measures for m in text.split(",")),
+        also=tuple(m for text in also for m in text.split(",")),
         baseline=next(iter(systems), None) if compare else None,
         data=DataTable(**tables.pop("data", {})),
         systems={

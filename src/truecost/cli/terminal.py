@@ -247,7 +247,8 @@ def _with_column(table: Columns, name: str, cells: Sequence[str]) -> Columns:
 def _asked_beside(outcome: Outcome) -> dict[str, dict[str, str]]:
     """The values of measures beside the first that were asked for by name, by system."""
     [part] = outcome.parts
-    asked = {name for scoring in part.scoring.values() for name in scoring.measures}
+    every = part.scoring.values()
+    asked = {name for scoring in every for name in (*scoring.measures, *scoring.also)}
     found: dict[str, dict[str, str]] = {}
     for row in part.estimates:
         named = {row.label, row.measure} & asked and row.label != outcome.leaderboard[0].measure

@@ -131,8 +131,13 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         ),
     ] = None
     threshold: Annotated[
-        float | None,
-        Option("Deployed threshold on the score.", shown="the Bayes threshold", needs=DETECTION),
+        float | Literal["bayes"] | None,
+        Option(
+            "Deployed threshold on the score; bayes for that of least expected cost.",
+            shown="the Bayes threshold",
+            read=names.number_or_bayes,
+            needs=DETECTION,
+        ),
     ] = None
     clip: Annotated[
         float | None,

@@ -149,7 +149,15 @@ def construct(
 
 
 def imported(path: str, who: str, folder: str = "") -> Callable[..., Any]:
-    """What can be called in a module under a name; `who` stands before messages.
+    """What can be called in a module under a name, as `found_in` looks for it."""
+    made = found_in(path, who, folder)
+    if not callable(made):
+        raise UsageError(f"{who}: {path} is {made!r:.80}, expected a class or a function")
+    return made  # type: ignore[no-any-return]
+
+
+def found_in(path: str, who: str, folder: str = "") -> Any:
+    """What a module holds under a name; `who` stands before messages.
 
     `path`: `package.module:name`; `folder`: modules are looked for here after all other places; it
     stays on Python's path.
@@ -178,10 +186,7 @@ def imported(path: str, who: str, folder: str = "") -> Callable[..., Any]:
     if not hasattr(found, name):
         hint = known_names(name, [one for one in dir(found) if not one.startswith("_")])
         raise UsageError(f"{who}: {module} has no {name!r}{hint}")
-    made = getattr(found, name)
-    if not callable(made):
-        raise UsageError(f"{who}: {path} is {made!r:.80}, expected a class or a function")
-    return made  # type: ignore[no-any-return]
+    return getattr(found, name)
 
 
 def class_weights(

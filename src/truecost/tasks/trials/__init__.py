@@ -54,6 +54,7 @@ FACE = Face(
     engine=("engine", "cache"),
     shown={"engine": "in memory; large data in parts, serial"},
     wanted="trials",
+    also=True,
     commands=(
         (
             "calibrate",

@@ -69,4 +69,10 @@ def choices_of(_study: object, data: DataTable, _reader: object) -> TrialsScorin
     training = data.training_prior
     if isinstance(training, float | int):
         training = (1 - training, training)
-    return TrialsScoring(training, data.threshold, data.clip, bool(data.allow_reversed))
+    if data.threshold == "bayes" and data.type == "score":
+        raise UsageError(
+            "--threshold bayes takes likelihood ratios or posteriors, and type score has neither: "
+            "give a number, or make likelihood ratios by truecost calibrate"
+        )
+    given = None if data.threshold in (None, "bayes") else float(data.threshold)
+    return TrialsScoring(training, given, data.clip, bool(data.allow_reversed))

@@ -241,7 +241,9 @@ def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
     available, prices = counting.parts_of(trials, scoring), scoring.application.prices
     found = [
         _allowed(find(name, TASK), trials, available)
-        for name in dict.fromkeys(scoring.measures or (*usual, *asked_costs(prices)))
+        for name in dict.fromkeys(
+            (*(scoring.measures or (*usual, *asked_costs(prices))), *scoring.also)
+        )
     ]
     plain = trials.detection and scoring.application.plain_detection
     refuse_unpriced(found, prices, trials.name, ERRORS[:2] if plain else ERRORS[2:])

@@ -24,6 +24,7 @@ from truecost.study.paths import parts_of_system
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
+from truecost.tasks.trials.classes import described
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
 from truecost.tasks.trials.loading import check_classes, load, pair
@@ -274,6 +275,7 @@ WORK = Work(
     check=check,
     read=read,
     pair=pair,
+    describe=described,
     measures=measures_for,
     defaults=defaults,
     choices=choices_of,
@@ -288,6 +290,7 @@ WORK = Work(
         "truecost.core.claims:SingleRuns",
         "truecost.tasks.trials.work:Claim",
         "truecost.tasks.trials.work:Fitted",
+        "truecost.tasks.trials.classes:ByClass",
     ),
     flagged=flagged,
     advice=on_imbalance,
