@@ -170,11 +170,11 @@ class Tally:
         slots = join(self.slots, other.slots)
         cells = np.concatenate([self.cells, other.cells])
         values = np.concatenate([self.values, other.values])
-        slots, cells, summed = group(slots, cells, values.astype(np.float64))
+        slots, cells, summed = group(slots, cells, values)
         return Tally(
             slots,
             cells,
-            summed.astype(values.dtype),
+            summed,
             self.axes,
             self.statistics,
             self.fixed + other.fixed,
