@@ -232,11 +232,14 @@ class Tally:
         self, without: Without, values: npt.NDArray[np.float64], shape: tuple[int, ...]
     ) -> npt.NDArray[np.float64]:
         """What each replicate leaves out, below 0."""
-        from truecost.kernels.sums import take_away
+        from truecost.kernels import FEW
+        from truecost.kernels.sums import take_away, take_few
 
         groups = self._on_slots(without, without.groups)
         gone = np.zeros(shape)
-        take_away(groups, self.slots.codes, self.cells, values, gone)
+        few = values.size <= FEW and self.slots.codes.shape[1] == 1
+        take = take_few if few else take_away
+        take(groups, self.slots.codes, self.cells, values, gone)
         return gone
 
     def _strata_sums(self, without: Without) -> npt.NDArray[np.float64]:
