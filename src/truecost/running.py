@@ -57,6 +57,8 @@ def score(
     cllr 0.46 [0.39, 0.57]
     """
     checked("scoring", scoring, Scoring, "a Scoring (what to compute and how)")
+    if scoring.progress is not None:
+        scoring.progress(f"scoring {system.name}", 0, 0)
     return work_of(system).score(system, scoring, masks, dims)
 
 

@@ -116,11 +116,11 @@ class Batch:
 
 def estimated(batches: Iterable[Batch], scoring: Scoring) -> list[Estimate]:
     """The rows of batches in the order of their places; the progress of a scoring is told what is
-    being scored, the replicates done and all of them.
+    being resampled, the replicates done and all of them.
     """
     found: list[tuple[int, Estimate]] = []
     for batch in batches:
-        about = " ".join(batch.context.dims.values())
+        about = f"replicates of {' '.join(batch.context.dims.values())}"
         rows = estimate(
             batch.evidence,
             batch.measures,

@@ -262,6 +262,8 @@ def part_of(
         part = score_part(systems, scoring, dims, study.baseline)
     else:
         part = work.part(systems, scoring, dims, study, reader)
+    if reader.progress is not None:
+        reader.progress("describing what was found", 0, 0)
     return work.describe(part, study)
 
 
