@@ -35,6 +35,11 @@ class Rate:
         For a reader: what an error is (`miss`) and whose it is (`target`).
     position : int
         Of a ranking: the place of the threshold.
+    chances : ndarray of float64, shape (cells,), optional
+        Of a rate of events in time, whose trials are hours: how far each cell counts by `n` as a
+        chance of an event. Its limits are those of a Poisson rate.
+    held : float, optional
+        Of a figure at a given rate: that rate, where it is not the parameter of the measure.
     """
 
     part: str
@@ -45,6 +50,8 @@ class Rate:
     what: str = "error"
     of: str = "trial"
     position: int = 0
+    chances: Floats | None = None
+    held: float | None = None
 
 
 Rates = Callable[..., Sequence[Rate]]

@@ -15,6 +15,7 @@ from truecost.options import PRIOR, SEED, Option, PartialTable
 
 THRESHOLDED = ("llr", "posterior", "log-posterior", "score")  # types that a threshold decides
 DETECTION = {"type": THRESHOLDED, "trials": ("targets and nontargets",)}
+_OF_DETECTION = {"trials": DETECTION["trials"]}
 ALL_USERS = {"traffic": ("--users", "--units-a and --units-b")}  # known, not the heard ones alone
 OF_TRAFFIC = ("score", "plan", "thresholds", "validate")  # verbs that traffic matters to
 _of_models = partial(Option, group="Deployment")
@@ -133,6 +134,34 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     threshold: Annotated[
         float | None,
         Option("Deployed threshold on the score.", shown="the Bayes threshold", needs=DETECTION),
+    ] = None
+    threshold_by: Annotated[
+        names.ThresholdBy | None,
+        Option(
+            "Whose threshold a subset has where a measure chooses it: that of the whole data, or "
+            "its own.",
+            default="whole",
+            needs=DETECTION,
+            verbs=names.SCORED,
+        ),
+    ] = None
+    hours: Annotated[
+        float | None,
+        Option(
+            "Hours of audio without targets: false alarms are counted by the hour too.",
+            gt=0,
+            needs=_OF_DETECTION,
+            verbs=names.COUNTED,
+        ),
+    ] = None
+    background: Annotated[
+        str | None,
+        Option(
+            "The same as a list of recordings, a table with a column duration (seconds).",
+            file=True,
+            needs=_OF_DETECTION,
+            verbs=names.COUNTED,
+        ),
     ] = None
     clip: Annotated[
         float | None,

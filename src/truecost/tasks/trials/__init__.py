@@ -19,6 +19,8 @@ MAP_KEYS: dict[str, str] = {
     "unit2": "a second factor, crossed with the first",
     "stratum": "stratum of the unit (or stream, for moving blocks)",
     "weight": "weight of the trial (inverse inclusion probability)",
+    "duration": "seconds of audio of the trial, or of its recording: false alarms by the hour",
+    "recording": "recording that the duration is of; it counts once",
 }
 
 FACE = Face(
@@ -35,7 +37,8 @@ FACE = Face(
     ),
     data=(
         *("type", "map", "key", "metadata", "target", "classes", "annotators", "accept"),
-        *("missing", "llr_base", "training_prior", "threshold", "clip", "allow_reversed"),
+        *("missing", "llr_base", "training_prior", "threshold", "threshold_by", "clip"),
+        *("allow_reversed", "hours", "background"),
         *("input_format", "key_format"),
     ),
     systems=("resources",),

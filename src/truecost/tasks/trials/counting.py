@@ -29,6 +29,10 @@ from truecost.tasks.trials.labels import Annotation
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Mask, Trials
 
+NO_HOURS = (
+    "false alarms by the hour need the hours of audio: --hours 120, --background FILE (recordings "
+    "and their seconds), or --map duration=COLUMN"
+)
 Sides = list[tuple[Factor, Codes]]
 PARTS_OF: dict[str, tuple[str, ...]] = {
     "score": ("ranking",),
@@ -49,6 +53,7 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
         parts.add("decisions")
     if trials.several_right:
         return {"accepted"} if "decisions" in parts else set()
+    parts |= set() if trials.audio is None else {"audio"}
     return parts if trials.detection else parts - {"llr", "ranking"}
 
 
@@ -214,6 +219,7 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
         "losses": _loss_tally,
         "llr": _llr_tally,
         "ranking": ranking_of,
+        "audio": audio_tally,
         "errors": _error_tally,
         "truths": _truth_ranking,
     }
@@ -305,6 +311,16 @@ def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     choices, labels = _choices(trials, scoring)
     return tally_of(trials, sides, (labels, choices), n=np.broadcast_to(np.int64(1), len(choices)))
+
+
+def audio_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    """Trials and hours by class, and by decision where there is one."""
+    if trials.audio is None:
+        raise UsageError(f"{trials.name}: {NO_HOURS}")
+    hours = trials.audio.hours(trials.labels, trials.weights)
+    decided = "decisions" in parts_of(trials, scoring)
+    decision = _choices(trials, scoring)[::-1] if decided else None
+    return tally_of(trials, sides, decision, n=np.ones(len(hours)), hours=hours)
 
 
 def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:

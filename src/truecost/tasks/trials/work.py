@@ -24,6 +24,7 @@ from truecost.study.paths import parts_of_system
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
+from truecost.tasks.trials.audio import with_hours
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
 from truecost.tasks.trials.loading import check_classes, load, pair
@@ -117,7 +118,8 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
     if paths := parts_read(source, reader, study):
         from truecost.tasks.trials.large import read_large
 
-        found = _with_resources(read_large(source, reader, study, paths), source, reader)
+        large = with_hours(read_large(source, reader, study, paths), source.data, reader)
+        found = _with_resources(large, source, reader)
     else:
         found = read_trials(reader, replace(source, file=_only_file(source, reader)))
     check_classes(found)
@@ -156,7 +158,7 @@ def read_trials(reader: Reader, source: "Source") -> Trials:
     options = options_of(data, table)
     found = load(table, options, source.name, *reader.joined(data, source.collection))
     reader.learn(data, **facts_of(table, options, found))
-    return _with_resources(found, source, reader)
+    return _with_resources(with_hours(found, data, reader), source, reader)
 
 
 def _with_resources(found: Trials, source: "Source", reader: Reader) -> Trials:
