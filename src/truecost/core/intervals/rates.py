@@ -138,7 +138,7 @@ def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
         effective = max(effective, min(n_w, size))
     ends = _event_ends if found.events else _share_ends
     lower, upper = ends(p, effective, tail)
-    return Limits(found.rate, lower / each, upper / each, effective, nu, carrying)
+    return Limits(found.rate, float(lower / each), float(upper / each), effective, nu, carrying)
 
 
 def _share_ends(p: float, effective: float, tail: float) -> tuple[float, float]:

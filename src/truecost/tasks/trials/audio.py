@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 HOUR = 3600.0
 NO_SUBSET = (
-    "undefined: the hours of a subset are not known, only their sum: map the seconds of each trial "
+    "the hours of a subset are not known, only their sum: map the seconds of each trial "
     "or recording (--map duration=COLUMN)"
 )
 
