@@ -17,7 +17,7 @@ THRESHOLDED = ("llr", "posterior", "log-posterior", "score")  # types that a thr
 DETECTION = {"type": THRESHOLDED, "trials": ("targets and nontargets",)}
 _OF_DETECTION = {"trials": DETECTION["trials"]}
 ALL_USERS = {"traffic": ("--users", "--units-a and --units-b")}  # known, not the heard ones alone
-OF_TRAFFIC = ("score", "plan", "thresholds", "validate")  # verbs that traffic matters to
+OF_TRAFFIC = ("score", "plan", "threshold", "validate")  # verbs that traffic matters to
 _of_models = partial(Option, group="Deployment")
 _of_traffic = partial(_of_models, verbs=OF_TRAFFIC)
 _of_threshold = partial(_of_models, shown="the least score that it collected")

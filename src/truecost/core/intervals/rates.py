@@ -291,6 +291,24 @@ def rate_at_limits(
     return _extremes(centres, distance(near.miss, near.fa) ** 2, _weight(of_rates), level)
 
 
+def threshold_limits(
+    sweep: Sweep, of_misses: bool, effective: float, at: float, level: float
+) -> tuple[float, float]:
+    """Ends of the threshold at which a class (targets if `of_misses`) has the rate `at`: the least
+    and the greatest one that the data do not rule out; infinite where that rejects everything.
+    """
+    scale, wanted = np.sqrt(_weight(effective)), np.arcsin(np.sqrt(at))
+
+    def distance(miss: Floats, fa: Floats) -> Floats:
+        apart = _arc(miss, effective) - wanted if of_misses else wanted - _arc(fa, effective)
+        return np.asarray(scale * apart)
+
+    near = sweep.near(distance, _z(level))
+    fine = np.abs(distance(near.miss, near.fa)) <= _z(level)
+    found = sweep.thresholds(near.positions[fine] if fine.any() else near.positions)
+    return float(found.min()), float(found.max())
+
+
 def _arc(rates: Floats, effective: float) -> Floats:
     """Rates on the arc-sine scale."""
     return np.asarray(np.arcsin(np.sqrt((rates * effective + 0.375) / (effective + 0.75))))

@@ -42,11 +42,13 @@ FACE = Face(
         *("input_format", "key_format"),
     ),
     systems=("resources",),
-    options=("systems",),
+    options=("systems", "threshold"),
+    choosing="threshold.choose",
     in_parts=("score", "compare", "plan"),
     tables={
         "methods": "truecost.protocol.options:MethodsTable",
         "spurious": "truecost.protocol.options:SpuriousTable",
+        "threshold": "truecost.tasks.trials.rules:ThresholdTable",
     },
     application=("cost_miss", "cost_fa", "prior", "preset", "priors", "cost_matrix"),
     prices=("miss", "false_alarm", "error", "cpu", "gpu", "memory", "waiting"),
@@ -78,6 +80,7 @@ FACE = Face(
         "compare": "old.csv new.csv --type llr --map id=trial,unit=speaker",
         "plan": "scores.csv --type llr --map unit=speaker --prior 0.01",
         "validate": "submission.txt --trials trials.txt",
+        "threshold": "dev.csv --type llr --map unit=speaker --max-p-fa 0.01 --test test.csv",
         "leaderboard": "submissions/*.txt --key key.txt --type llr --preset sre-2010",
     },
 )

@@ -118,13 +118,13 @@ def log_posteriors(trials: Trials, scoring: Scoring) -> Floats:
         logs = log_normalise(logs)
     if (least := scoring.chosen(TrialsScoring).clip) is not None:
         logs = log_normalise(np.maximum(logs, np.log(least)))
-    training = _training(trials, scoring)
+    training = training_priors(trials, scoring)
     if not np.allclose(training, priors, rtol=0, atol=1e-12):
         logs = move_posteriors(logs, training, priors)
     return logs
 
 
-def _training(trials: Trials, scoring: Scoring) -> Floats:
+def training_priors(trials: Trials, scoring: Scoring) -> Floats:
     """The priors that the posteriors contain."""
     shares = system_shares(trials, scoring)
     given = scoring.chosen(TrialsScoring).training_prior
@@ -156,7 +156,7 @@ def llrs(trials: Trials, scoring: Scoring) -> Floats:
     if (least := scoring.chosen(TrialsScoring).clip) is not None:
         bound = np.log1p(-least) - np.log(least)
         odds = np.clip(odds, -bound, bound)
-    return np.asarray(odds - logit(_training(trials, scoring)[1]))
+    return np.asarray(odds - logit(training_priors(trials, scoring)[1]))
 
 
 def decided(trials: Trials, scoring: Scoring) -> Array:
@@ -195,7 +195,7 @@ def _deployed(trials: Trials, scoring: Scoring, threshold: float) -> float:
     p = threshold if trials.kind == "posterior" else float(np.exp(threshold))
     if not 0 < p < 1:
         raise UsageError(f"threshold is {threshold:g}: it must be a probability between 0 and 1")
-    moved = logit(p) - logit(_training(trials, scoring)[1])
+    moved = logit(p) - logit(training_priors(trials, scoring)[1])
     return moved - 1e-12 * max(1.0, abs(moved))  # a score at the threshold is accepted
 
 

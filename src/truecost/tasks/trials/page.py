@@ -7,10 +7,11 @@ news of such a predictor.
 from dataclasses import replace
 
 from truecost.core.claims import SingleRuns
-from truecost.core.digits import percent
+from truecost.core.digits import percent, uncertain
 from truecost.core.results import Row
 from truecost.core.variance import Variance
-from truecost.report.section import Line, Section
+from truecost.pictures.tables import by_measure
+from truecost.report.section import Line, Section, joined
 from truecost.report.sections import comparison, gates, of_each, runs, spending, subsets
 from truecost.report.story import Naive, Page, Story, mean_rows, part_of, without_dims
 from truecost.report.verdict import difference_line
@@ -26,6 +27,7 @@ from truecost.report.words import (
     value,
 )
 from truecost.tasks.trials import pictures
+from truecost.tasks.trials.choosing import Chosen, kept
 from truecost.tasks.trials.curves import frame_of_outcome
 from truecost.tasks.trials.sections import calibration, trade_off
 from truecost.tasks.trials.work import Claim
@@ -157,6 +159,35 @@ def _bound(row: Row) -> Row:
     return without_dims(row, ("estimator", *["application"] * alike))
 
 
+def chosen(story: Story) -> Section | None:
+    """The thresholds that were chosen, and what they do on each set."""
+    found = story.described_as(Chosen)
+    if not found:
+        return None
+    lines = [_chosen_line(story, one) for one in found]
+    text = (
+        "On dev, which chose the threshold, it looks better than it is, and the intervals allow "
+        "for that; what it will do is what it does on test."
+    )
+    table = by_measure("What the thresholds do", list(story.rows))
+    return Section("Chosen thresholds", text, tables=(table,), lines=tuple(lines))
+
+
+def _chosen_line(story: Story, one: Chosen) -> Line:
+    about = {**one.dims, "system": one.system, "rule": one.rule}
+    own = [r for r in story.rows if about.items() <= r.dims.items() and "subset" not in r.dims]
+    tested = {r.measure: r for r in own if r.dims["data"] == "test"}
+    chip = kept(one, tested) or ("shown on test" if tested else "not tested")
+    look = {"keeps the limit": "good", "breaks the limit": "bad"}.get(chip, "open")
+    name = joined(*one.dims.values(), f"{one.system}, {one.rule}")
+    if one.by == "upper":
+        name += " by the upper end"
+    at = f"threshold {' '.join(uncertain(one.threshold, one.lower, one.upper))}".strip()
+    shown = [r for r in own if r.measure in ("p_miss", one.measure)]
+    more = [f"{r.dims['data']}: {r.label} {value(r)}" for r in shown]
+    return Line(look, chip, name, at, "; ".join(more))
+
+
 def claims(story: Story) -> Section:
     """What may be claimed, and what comparing single runs would have said."""
     single = {_pair_of(s): _decided(s) for s in story.described_as(SingleRuns) if s.pairs > 1}
@@ -198,7 +229,7 @@ def variance(story: Story) -> Section:
 
 PAGE = Page(
     sections=(
-        *(bars, spending, claims, spurious, runs, variance, trade_off),
+        *(chosen, bars, spending, claims, spurious, runs, variance, trade_off),
         *(subsets, calibration, comparison, gates),
     ),
     main=main_of,

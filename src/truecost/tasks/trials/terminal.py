@@ -1,10 +1,13 @@
-"""The table of what seed, training set and test add to the variance of the runs of methods."""
+"""The tables of thresholds that were chosen, and of what seed, training set and test add to the
+variance of the runs of methods.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from truecost.cli.tables import Columns, Layout
+from truecost.cli.tables import Columns, Layout, dim_cells, dims_shown, marks_of
 from truecost.core.digits import between, figure, percent
+from truecost.core.results import Row, figures
 
 if TYPE_CHECKING:
     from truecost.core.variance import Share, Variance
@@ -49,4 +52,36 @@ def _below(outcome: "Outcome") -> list[Columns]:
     return [variance_table(shares)] if shares else []
 
 
-LAYOUT = Layout(below=_below)
+def _chosen(outcome: "Outcome") -> list[Columns]:
+    """A line for each threshold that was chosen and each set that it is shown on."""
+    if not any(part.described for part in outcome.parts):
+        return []
+    from truecost.tasks.trials.choosing import Chosen, kept
+
+    known = {(c.system, c.rule, *c.dims.values()): c for c in outcome.described_as(Chosen)}
+    if not known:
+        return []
+    rows = [*outcome.estimates]
+    dims = [name for name in dims_shown(rows) if name not in ("rule", "data")]
+    labels = tuple(dict.fromkeys(row.label for row in rows))
+    found: dict[tuple[str, ...], dict[str, Row]] = {}
+    for row in rows:
+        about = (row.dims["rule"], row.dims["data"], *dim_cells(row, dims))
+        found.setdefault(about, {})[row.label] = row
+    cells = []
+    for (rule, data, *about), own in found.items():
+        some = next(iter(own.values()))
+        parts = (v for k, v in some.dims.items() if k in ("collection", "application"))
+        one = known[some.dims["system"], rule, *parts]
+        at = f"{figure(one.threshold)} {between(one.lower, one.upper)}".strip()
+        notes = [kept(one, own)] if "subset" not in some.dims else []
+        notes += dict.fromkeys(mark for row in own.values() for mark in marks_of(row))
+        said = (" ".join(figures(own[k])).strip() if k in own else "" for k in labels)
+        cells.append((*about, rule, at, data, *said, ", ".join(filter(None, notes))))
+    names = ("rule", "threshold", "data", *labels, "note")
+    first = (*dims, "rule", "threshold")
+    table = Columns((*dims, *names), tuple(cells), frozenset(names), about=first, above=first)
+    return [table]
+
+
+LAYOUT = Layout(below=_below, whole=_chosen)

@@ -260,6 +260,13 @@ def instead(study: "Study", progress: "Progress | None") -> "Outcome | None":
     return None if way is None else at(way)(study, progress)
 
 
+def choose_part(*arguments: Any) -> Part:
+    """The systems of a part at their thresholds, or at those that are chosen."""
+    from truecost.tasks.trials.choosing import part_of
+
+    return part_of(*arguments)
+
+
 def same(a: Trials, b: Trials) -> str:
     """What two systems have in common to the last of their trials; empty for nothing."""
     return "scores" if np.array_equal(a.scores, b.scores) else ""
@@ -285,7 +292,9 @@ WORK = Work(
     problems=problems_of,
     instead=instead,
     same=same,
+    part=choose_part,
     descriptions=(
+        "truecost.tasks.trials.choosing:Chosen",
         "truecost.core.variance:Variance",
         "truecost.core.claims:SingleRuns",
         "truecost.tasks.trials.work:Claim",

@@ -96,7 +96,7 @@ def miss_at_fa(totals: Totals, _: Application, rate: float) -> Result:
 
 def _least_misses(totals: Totals, rate: float) -> Floats:
     least, thresholds = (of[:, 0] for of in totals.sweep(_chosen_in(totals)).miss_at([rate]))
-    return least if _chosen_in(totals) != WHOLE else _at_each(totals, least, thresholds)[0]
+    return least if _chosen_in(totals) != WHOLE else at_each(totals, least, thresholds)[0]
 
 
 def _chosen_in(totals: Totals) -> str:
@@ -104,7 +104,7 @@ def _chosen_in(totals: Totals) -> str:
     return WHOLE if WHOLE in totals.evidence.parts else "ranking"
 
 
-def _at_each(totals: Totals, least: Floats, thresholds: Floats) -> tuple[Floats, Floats]:
+def at_each(totals: Totals, least: Floats, thresholds: Floats) -> tuple[Floats, Floats]:
     """Pmiss and Pfa of the trials of a subset at the threshold of each replicate; an infinite one
     rejects everything, and where the whole has no value (`least` is NaN) there is none.
     """
@@ -126,7 +126,7 @@ def fa_at_miss(totals: Totals, _: Application, rate: float) -> Result:
     """
     least, thresholds = (of[:, 0] for of in totals.sweep(_chosen_in(totals)).fa_at([rate]))
     if _chosen_in(totals) == WHOLE:
-        least = _at_each(totals, least, thresholds)[1]
+        least = at_each(totals, least, thresholds)[1]
     return least, 1 - rate
 
 
@@ -137,11 +137,11 @@ def miss_at_fa_per_hour(totals: Totals, _: Application, rate: float) -> Result:
     the data. Subsets as for `miss_at_fa`. Range [0, 1], lower is better; the reference, chance,
     gets 1 - rate H / N, and 0 at the least. Paper 003, section 3.1, on what it does not tell.
     """
-    limit = _share_per_hour(totals, rate)
+    limit = share_per_hour(totals, rate)
     return _least_misses(totals, limit), 1 - limit
 
 
-def _share_per_hour(totals: Totals, rate: float) -> float:
+def share_per_hour(totals: Totals, rate: float) -> float:
     """The false-alarm rate of so many false alarms an hour: rate H / N, 1 at the most."""
     alone = Evidence({"audio": totals.evidence.parts["audio"]})
     seen = weighed(alone, Weights.ones(alone.factors).block())
@@ -169,7 +169,7 @@ def chosen_threshold(totals: Totals, measure: Measure) -> float:
     """
     rate = measure.argument()
     if measure.name == "miss_at_fa_per_hour":
-        rate = _share_per_hour(totals, rate)
+        rate = share_per_hour(totals, rate)
     sweep = totals.sweep(_chosen_in(totals))
     least, found = (sweep.fa_at if measure.name == "fa_at_miss" else sweep.miss_at)([rate])
     return float("nan") if np.isnan(least[0, 0]) else float(found[0, 0])
@@ -209,7 +209,7 @@ def _given(totals: Totals, threshold: float, code: int, held: float) -> list[Rat
 
 
 def _at_rate_per_hour(totals: Totals, application: Application, rate: float) -> list[Rate]:
-    return _at_rate_of_fa(totals, application, _share_per_hour(totals, rate))
+    return _at_rate_of_fa(totals, application, share_per_hour(totals, rate))
 
 
 def _at_least_cost(totals: Totals, application: Application) -> list[Rate]:
