@@ -201,8 +201,25 @@ class Choosing:
         lower, upper = threshold_limits(
             self.sweep, of_misses, limits.effective, held, self.scoring.level
         )
-        ends = {free: (row.lower, row.upper)} if row.lower is not None else {}
-        return ends, Limits(threshold, min(lower, threshold), max(upper, threshold))  # type: ignore[return-value]
+        ends = {} if row.lower is None else self._free(free, held, (row.lower, row.upper or 1.0))
+        return ends, Limits(threshold, min(lower, threshold), max(upper, threshold))
+
+    def _free(
+        self, free: str, held: float, ends: tuple[float, float]
+    ) -> dict[str, tuple[float, float]]:
+        """The ends of the rate that a rule leaves free, and of what is made of it: false alarms an
+        hour, and the cost with the other rate as it is.
+        """
+        found = {free: ends}
+        if free == "p_fa" and self.trials.audio is not None:
+            each = share_per_hour(self.seen, 1.0)
+            found["fa_per_hour"] = ends[0] / each, ends[1] / each
+        if self.scoring.application.plain_detection:
+            miss, fa = counting.risks(self.trials, self.scoring)
+            own, other = (fa, miss) if free == "p_fa" else (miss, fa)
+            low, high = ((own * end + other * held) / min(miss, fa) for end in ends)
+            found["act_dcf"] = low, high
+        return found
 
     def _estimates(self, *measures: Any) -> list[Estimate]:
         how = self.scoring

@@ -55,7 +55,9 @@ def per_hour(story: Story) -> float:
     found = {
         row.counts["nontargets"] / row.counts["hours"]
         for row in story.whole
-        if row.counts.get("hours") and row.counts.get("nontargets")
+        if row.dims.get("data") != "test"
+        and row.counts.get("hours")
+        and row.counts.get("nontargets")
         if "weighted" not in row.signature.split("|")  # they are no counts of the audio then
     }
     return found.pop() if len(found) == 1 else 0.0

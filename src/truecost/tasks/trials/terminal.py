@@ -69,19 +69,19 @@ def _chosen(outcome: "Outcome") -> list[Columns]:
         about = (row.dims["rule"], row.dims["data"], *dim_cells(row, dims))
         found.setdefault(about, {})[row.label] = row
     cells = []
-    for (rule, data, *about), own in found.items():
+    for (rule, data, *place), own in found.items():
         some = next(iter(own.values()))
         parts = (v for k, v in some.dims.items() if k in ("collection", "application"))
         one = known[some.dims["system"], rule, *parts]
         at = f"{figure(one.threshold)} {between(one.lower, one.upper)}".strip()
-        notes = [kept(one, own)] if "subset" not in some.dims else []
+        notes: list[str] = [kept(one, own)] if "subset" not in some.dims else []
         notes += dict.fromkeys(mark for row in own.values() for mark in marks_of(row))
         said = (" ".join(figures(own[k])).strip() if k in own else "" for k in labels)
-        cells.append((*about, rule, at, data, *said, ", ".join(filter(None, notes))))
-    names = ("rule", "threshold", "data", *labels, "note")
+        cells.append((*place, rule, at, data, *said, ", ".join(filter(None, notes))))
+    heads = ("rule", "threshold", "data", *labels, "note")
     first = (*dims, "rule", "threshold")
-    table = Columns((*dims, *names), tuple(cells), frozenset(names), about=first, above=first)
-    return [table]
+    left = frozenset(heads)
+    return [Columns((*dims, *heads), tuple(cells), left=left, about=first, above=first)]
 
 
 LAYOUT = Layout(below=_below, whole=_chosen)
