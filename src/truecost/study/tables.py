@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 
 from truecost import names
+from truecost.errors import UsageError
 from truecost.options import PRIOR, SEED, Option, PartialTable
 
 THRESHOLDED = ("llr", "posterior", "log-posterior", "score")  # types that a threshold decides
@@ -297,7 +298,15 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     preset: Annotated[str | None, Option("A named application: truecost list presets.")] = None
     cost_miss: Annotated[float | None, Option("Cost of a miss.", default=1, gt=0)] = None
     cost_fa: Annotated[float | None, Option("Cost of a false alarm.", default=1, gt=0)] = None
-    prior: Annotated[float | None, replace(PRIOR, shown="its share in the data")] = None
+    prior: Annotated[
+        float | tuple[float, ...] | None,
+        replace(
+            PRIOR,
+            help="Prior of a target; several, separated by commas, are applications of their own.",
+            shown="its share in the data",
+            read=names.number_or_numbers,
+        ),
+    ] = None
     priors: Annotated[
         tuple[float, ...], Option("Prior of each class, comma-separated.", read=names.numbers)
     ] = ()
@@ -308,6 +317,20 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
             read=names.matrix,
         ),
     ] = ()
+
+    def by_prior(self, name: str = "") -> "dict[str, ApplicationTable]":
+        """The table by name; one for each of several priors, `prior 0.01`, behind a name."""
+        if not isinstance(self.prior, tuple):
+            return {name: self}
+        said = {f"{p:.6g}": p for p in self.prior}
+        if len(said) < max(2, len(self.prior)):
+            raise UsageError(
+                f"--prior {', '.join(f'{p:g}' for p in self.prior)}: give several priors once each"
+            )
+        return {
+            ", ".join(filter(None, (name, f"prior {text}"))): msgspec.structs.replace(self, prior=p)
+            for text, p in said.items()
+        }
 
 
 class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):

@@ -49,6 +49,7 @@ FACE = Face(
         "methods": "truecost.protocol.options:MethodsTable",
         "spurious": "truecost.protocol.options:SpuriousTable",
         "threshold": "truecost.tasks.trials.rules:ThresholdTable",
+        "calibration": "truecost.calibration:CalibrationTable",
     },
     application=("cost_miss", "cost_fa", "prior", "preset", "priors", "cost_matrix"),
     prices=("miss", "false_alarm", "error", "cpu", "gpu", "memory", "waiting"),

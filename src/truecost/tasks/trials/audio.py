@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 HOUR = 3600.0
+NO_HOURS = (
+    "false alarms by the hour need the hours of audio: --hours 120, --background FILE (recordings "
+    "and their seconds), or --map duration=COLUMN"
+)
 NO_SUBSET = (
     "the hours of a subset are not known, only their sum: map the seconds of each trial "
     "or recording (--map duration=COLUMN)"

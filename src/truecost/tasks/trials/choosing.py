@@ -32,6 +32,7 @@ from truecost.study.outcome import Part
 from truecost.study.running import score_part
 from truecost.tasks.measures import find
 from truecost.tasks.trials import counting
+from truecost.tasks.trials.audio import NO_HOURS
 from truecost.tasks.trials.measures.thresholds import at_each, share_per_hour
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
@@ -105,7 +106,7 @@ class Choosing:
         keep it.
         """
         if rule.measure == "fa_per_hour" and self.trials.audio is None:
-            raise UsageError(f"{self.trials.name}: {counting.NO_HOURS}")
+            raise UsageError(f"{self.trials.name}: {NO_HOURS}")
         found = self._upper(rule) if by == "upper" else self._point(rule)
         if not np.isfinite(found):
             raise InputError(
@@ -253,7 +254,7 @@ class Choosing:
         return found, Limits(threshold, min(at[0], threshold), max(at[1], threshold))
 
 
-def part_of(
+def chosen_part(
     systems: Sequence[Trials],
     scoring: Mapping[str, Scoring],
     dims: Mapping[str, str],
@@ -267,14 +268,14 @@ def part_of(
     tests = tests_of(systems, study, reader)
     rows: list[Estimate] = []
     chosen: list[Chosen] = []
-    used = dict(scoring)
+    used: dict[str, Scoring] = {}
     for system in systems:
         choosing = Choosing(system, scoring[system.name])
         for rule in table.rules:
             found, there, own = chosen_of(choosing, rule, table, tests.get(system.name), dims)
             rows += own
             chosen.append(found)
-            used[system.name] = there
+            used.setdefault(system.name, there)
     return Part(dims, tuple(systems), used, tuple(rows), described=tuple(chosen))
 
 

@@ -25,14 +25,11 @@ from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.names import POSTERIORS
 from truecost.prices import COSTS
+from truecost.tasks.trials.audio import NO_HOURS
 from truecost.tasks.trials.labels import Annotation
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Mask, Trials
 
-NO_HOURS = (
-    "false alarms by the hour need the hours of audio: --hours 120, --background FILE (recordings "
-    "and their seconds), or --map duration=COLUMN"
-)
 Sides = list[tuple[Factor, Codes]]
 PARTS_OF: dict[str, tuple[str, ...]] = {
     "score": ("ranking",),

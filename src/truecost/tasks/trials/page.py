@@ -167,7 +167,8 @@ def chosen(story: Story) -> Section | None:
     if not story.described_as(Chosen):
         return None
     table = by_measure("Each threshold", list(story.rows))
-    return Section("What the thresholds do", TESTED, tables=(table,))
+    text = "Each row is a threshold on one set; below, the threshold in use is the first one."
+    return Section("What the thresholds do", text, tables=(table,))
 
 
 TESTED = (

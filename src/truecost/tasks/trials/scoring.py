@@ -32,7 +32,7 @@ from truecost.names import POSTERIORS, SCORE_TYPES
 from truecost.task import Dims
 from truecost.tasks.measures import find, registry
 from truecost.tasks.trials import counting
-from truecost.tasks.trials.audio import NO_SUBSET, hours_of
+from truecost.tasks.trials.audio import NO_HOURS, NO_SUBSET, hours_of
 from truecost.tasks.trials.chosen import chosen_batch, chosen_evidence
 from truecost.tasks.trials.labels import refuse_priors
 from truecost.tasks.trials.measures.thresholds import AT_RATES
@@ -233,7 +233,7 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
         )
     lacking = [part for part in measure.parts if part not in available]
     if lacking == ["audio"]:
-        raise UsageError(f"measure {measure.label!r}: {counting.NO_HOURS}")
+        raise UsageError(f"measure {measure.label!r}: {NO_HOURS}")
     if lacking:
         if measure.parts[0] not in {part for parts in counting.PARTS_OF.values() for part in parts}:
             raise UsageError(

@@ -2,7 +2,7 @@
 and what is odd about scores (`problems_of`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -260,11 +260,25 @@ def instead(study: "Study", progress: "Progress | None") -> "Outcome | None":
     return None if way is None else at(way)(study, progress)
 
 
-def choose_part(*arguments: Any) -> Part:
-    """The systems of a part at their thresholds, or at those that are chosen."""
-    from truecost.tasks.trials.choosing import part_of
+def part_of(
+    systems: Sequence[Trials],
+    scoring: Mapping[str, Scoring],
+    dims: Mapping[str, str],
+    study: "Study",
+    reader: Reader,
+) -> Part:
+    """The systems of a part, calibrated where the study asks for it, at their thresholds or at
+    those that are chosen.
+    """
+    from truecost.tasks.trials.choosing import chosen_part
 
-    return part_of(*arguments)
+    fits: tuple[Fitted, ...] = ()
+    if "calibration" in study.own:
+        from truecost.tasks.trials.calibrated import calibrated_systems
+
+        systems, scoring, fits = calibrated_systems(systems, scoring, dims, study, reader)
+    found = chosen_part(systems, scoring, dims, study, reader)
+    return replace(found, described=(*found.described, *fits))
 
 
 def same(a: Trials, b: Trials) -> str:
@@ -292,7 +306,7 @@ WORK = Work(
     problems=problems_of,
     instead=instead,
     same=same,
-    part=choose_part,
+    part=part_of,
     descriptions=(
         "truecost.tasks.trials.choosing:Chosen",
         "truecost.core.variance:Variance",
