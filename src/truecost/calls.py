@@ -172,6 +172,34 @@ def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any
     return replace(outcome, planned=tuple(plan_rows(outcome, half_width)))
 
 
+def threshold(data: Any = None, /, **options: Any) -> "Outcome":
+    """A threshold that keeps a limit, or costs least, and what it does on other data too.
+
+    Parameters
+    ----------
+    data, **options
+        As `score` takes them, and by which rule: `max_fa_per_hour` (with `hours` or `duration`),
+        `max_p_fa`, `max_p_miss`, `least_cost`; `by` ("point" or "upper"); `test`, a path or a
+        frame. For `task="abba"` what that has.
+
+    Raises
+    ------
+    UsageError, InputError
+        As `score` does, when no rule is given, and when no threshold keeps the limit.
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> import truecost as tc
+    >>> scores = files("truecost") / "data" / "demo" / "network.csv"
+    >>> found = tc.threshold(scores, type="llr", unit="speaker", max_p_fa=0.01)
+    >>> [chosen] = found.described
+    >>> print(f"{chosen.threshold:.2f} [{chosen.lower:.2f}, {chosen.upper:.2f}]")
+    2.12 [1.11, 3.06]
+    """
+    return _run_with("threshold", data, options, _scored)
+
+
 def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "Outcome":
     """The checks of the data of systems, as scoring would read them: every fault is listed.
 
@@ -326,6 +354,7 @@ def _run_with(
             worst=shared.get("worst"),
             config=None if shared["config"] is None else str(shared["config"]),
             compare=verb == "compare",
+            own=verbs.choosing_of(face, verb),
         )
         if verb == "compare" and len(study.systems) < 2:
             several = "; arrays of several systems are scores={NAME: ARRAY, ...}"

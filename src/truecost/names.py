@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 from truecost.errors import InputError, UsageError
 
 SCORED = ("score", "compare", "plan", "leaderboard")  # verbs that make figures
+COUNTED = (*SCORED, "threshold")
 Number = TypeVar("Number", int, float)
 ScoreType = Literal["llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"]
 Missing = Literal["error", "drop", "worst"]
@@ -18,6 +19,7 @@ Mismatch = Literal["error", "drop"]
 SpeakerMapping = Literal["scored", "evaluated"]
 Estimator = Literal["mean", "run"]
 ChosenBy = Literal["point", "upper"]
+ThresholdBy = Literal["whole", "subset"]
 LabelTarget = Literal["rfpr", "rrecall", "both", "fpr"]
 TrialUnit = Literal["occurrence", "segment", "document"]  # what a trial of a search for terms is
 SearchFactor = Literal["query", "document", "both"]  # what is resampled of a search

@@ -100,6 +100,8 @@ def further_of(face: Face, verb: str) -> tuple[str, ...]:
     """
     if verb == "validate":
         return ()
+    if verb == "threshold":
+        return ("subsets",)
     scored = verb in ("score", "compare")
     shown = face.worst and verb != "plan"
     also = face.also and verb != "plan"
@@ -109,6 +111,12 @@ def further_of(face: Face, verb: str) -> tuple[str, ...]:
         *(("subsets",) if scored else ()),
         *(("worst",) if shown else ()),
     )
+
+
+def choosing_of(face: Face, verb: str) -> dict[str, dict[str, Any]]:
+    """What a verb says in a table of the task beside its options."""
+    table, _, key = face.choosing.partition(".")
+    return {table: {key: True}} if verb == "threshold" and table else {}
 
 
 def _task_option(option: Declared, face: Face) -> Declared:
@@ -146,7 +154,7 @@ def study_of(
     worst: int | None = None,
     config: str | None = None,
     compare: bool = False,
-    own: Mapping[str, Any] | None = None,
+    own: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> "Study":
     """The study that the options of a verb make, laid over that of a file.
 
@@ -162,8 +170,8 @@ def study_of(
         File of the study below.
     compare : bool
         Whether later systems are compared with the first.
-    own : mapping of str to object, optional
-        Further keys of the table of the task.
+    own : mapping of str to mapping, optional
+        Further keys by the table of the task.
     """
     from truecost.study.config import Study
 
@@ -172,8 +180,8 @@ def study_of(
         option.check(value, option.flag)
         if option.table != "systems":
             tables.setdefault(option.table, {})[option.key] = value
-    if own:
-        tables.setdefault(face.options[0], {}).update(own)
+    for table, keys in (own or {}).items():
+        tables.setdefault(table, {}).update(keys)
     beside: dict[str, dict[str, Any]] = {
         option.key: records_of(value, list(systems), option.flag)
         for option, value in given.items()

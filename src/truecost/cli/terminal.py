@@ -191,8 +191,13 @@ def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
 
 
 def brief(outcome: Outcome) -> tuple[str, ...]:
-    """The measures that are shown of subsets: the first, and those that are one result with it."""
+    """The measures that are shown of subsets: those that were asked for; where none was, the first
+    and those that are one result with it.
+    """
     labels = tuple(dict.fromkeys(row.label for row in outcome.estimates))
+    asked = {name for part in outcome.parts for of in part.scoring.values() for name in of.measures}
+    if asked:
+        return labels
     return tuple(n for n in labels if n in (*labels[:1], *layout_of(outcome.task).brief))
 
 

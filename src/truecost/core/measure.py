@@ -38,6 +38,11 @@ class Rate:
     weighted : bool
         Whether cells weigh their trials (by priors that are stated, say), so that Kish's number of
         trials counts.
+    chances : ndarray of float64, shape (cells,), optional
+        Of a rate of events in time, whose trials are hours: how far each cell counts by `n` as a
+        chance of an event. Its limits are those of a Poisson rate.
+    held : float, optional
+        Of a figure at a given rate: that rate, where it is not the parameter of the measure.
     """
 
     part: str
@@ -49,6 +54,8 @@ class Rate:
     of: str = "trial"
     position: int = 0
     weighted: bool = False
+    chances: Floats | None = None
+    held: float | None = None
 
 
 Rates = Callable[..., Sequence[Rate]]

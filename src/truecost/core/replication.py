@@ -5,7 +5,7 @@ trials by unit; each measure without single units.
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -133,8 +133,14 @@ def errors_of(seen: Totals, rate: Rate, plan: Plan) -> Errors:
             every.append(found[1])
             each = np.ones(len(m)) if factor.sizes is None else factor.sizes
             sides.append(float(each @ m / total[1]))
+    if rate.chances is not None:  # hours are no trials: what might have been an event is
+        rate = replace(rate, trials=rate.chances, statistics=("n", "n"))
+        _, chances, constant, effective = _tally_errors(part, rate)
+        total_of = float(chances @ part.stood + constant[:, 1].sum())
+    else:
+        total_of = float(total[1])
     if np.isnan(effective):
-        effective = float(total[1])
+        effective = total_of
     return Errors(
         float(total[0]),
         float(total[1]),
@@ -144,6 +150,7 @@ def errors_of(seen: Totals, rate: Rate, plan: Plan) -> Errors:
         rate.what,
         rate.of,
         tuple(every),
+        rate.chances is not None,
     )
 
 

@@ -230,6 +230,14 @@ class Study(
         """The study with a table of a task in the place of the one that it has."""
         return msgspec.structs.replace(self, own={**self.own, table.__table__: table})
 
+    def applied(self) -> dict[str, ApplicationTable]:
+        """The applications by name: one without a name, those that are named, and one for each
+        of several priors.
+        """
+        tables = self.applications or {"": self.application}
+        found = (table.by_prior(name) for name, table in tables.items())
+        return {name: table for several in found for name, table in several.items()}
+
     def by_name(self, kind: type[Table]) -> dict[str, Table]:
         """The tables of one kind by their names, such as those of `[policies.NAME]`."""
         return dict(self.own.get(kind.__table__, {}))

@@ -24,6 +24,7 @@ from truecost.running import compare_systems, pair, score, work_of
 from truecost.study.checking import check_task, refuse_idle
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
+from truecost.study.priors import said_once
 from truecost.study.records import reading
 from truecost.study.settings import Progress, Reader, Source, scoring_of, sources_of
 from truecost.study.tables import EngineTable
@@ -203,10 +204,13 @@ def _parts(
             systems = pair(sorted(systems, key=lambda t: t.name != study.baseline))
         kept, lacking = subsets_of(study, systems[0], collection)
         missing.append(lacking)
-        for name, table in (study.applications or {"": study.application}).items():
+        own = []
+        for name, table in study.applied().items():
             dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
             chosen = {s.name: scoring_of(kept, table, s.data, progress, reader) for s in sources}
-            parts.append(part_of(study, reader, systems, chosen, dims))
+            own.append(part_of(study, reader, systems, chosen, dims))
+        several = isinstance(study.application.prior, tuple)
+        parts += said_once(own) if several else own
     return parts, missing
 
 
@@ -326,7 +330,7 @@ def subsets_of(study: Study, record: Record, collection: str) -> tuple[Study, di
 def check_study(study: Study) -> None:
     """Refuse what makes no sense before any file is read: UsageError."""
     study.check()
-    for table in (study.application, *study.applications.values()):
+    for table in study.applied().values():
         scoring_of(study, table, study.data)
     task = study.task or DEFAULT
     for name in study.measures:

@@ -88,7 +88,7 @@ def check_scoring(study: Study) -> None:
     if study.interval.method is not None:
         refuse_bca(study.interval.method)
     options_of(study.data, Table("scores", pl.DataFrame()), "llr")
-    for applied in (study.application, *study.applications.values()):
+    for applied in study.applied().values():
         scoring_of(study, applied, study.data)
     for name in (*study.measures, *(gate.measure for gate in study.gate)):
         find(name, "trials")

@@ -25,6 +25,7 @@ from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.names import POSTERIORS
 from truecost.prices import COSTS
+from truecost.tasks.trials.audio import NO_HOURS
 from truecost.tasks.trials.labels import Annotation
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Mask, Trials
@@ -51,6 +52,7 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
         parts.add("decisions")
     if trials.several_right:
         return {"accepted"} if "decisions" in parts else set()
+    parts |= set() if trials.audio is None else {"audio"}
     return parts - ({"ranks"} if trials.detection else {"llr", "ranking"})
 
 
@@ -115,13 +117,13 @@ def log_posteriors(trials: Trials, scoring: Scoring) -> Floats:
         logs = log_normalise(logs)
     if (least := scoring.chosen(TrialsScoring).clip) is not None:
         logs = log_normalise(np.maximum(logs, np.log(least)))
-    training = _training(trials, scoring)
+    training = training_priors(trials, scoring)
     if not np.allclose(training, priors, rtol=0, atol=1e-12):
         logs = move_posteriors(logs, training, priors)
     return logs
 
 
-def _training(trials: Trials, scoring: Scoring) -> Floats:
+def training_priors(trials: Trials, scoring: Scoring) -> Floats:
     """The priors that the posteriors contain."""
     shares = system_shares(trials, scoring)
     given = scoring.chosen(TrialsScoring).training_prior
@@ -153,7 +155,7 @@ def llrs(trials: Trials, scoring: Scoring) -> Floats:
     if (least := scoring.chosen(TrialsScoring).clip) is not None:
         bound = np.log1p(-least) - np.log(least)
         odds = np.clip(odds, -bound, bound)
-    return np.asarray(odds - logit(_training(trials, scoring)[1]))
+    return np.asarray(odds - logit(training_priors(trials, scoring)[1]))
 
 
 def decided(trials: Trials, scoring: Scoring) -> Array:
@@ -192,7 +194,7 @@ def _deployed(trials: Trials, scoring: Scoring, threshold: float) -> float:
     p = threshold if trials.kind == "posterior" else float(np.exp(threshold))
     if not 0 < p < 1:
         raise UsageError(f"threshold is {threshold:g}: it must be a probability between 0 and 1")
-    moved = logit(p) - logit(_training(trials, scoring)[1])
+    moved = logit(p) - logit(training_priors(trials, scoring)[1])
     return moved - 1e-12 * max(1.0, abs(moved))  # a score at the threshold is accepted
 
 
@@ -216,6 +218,7 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
         "losses": _loss_tally,
         "llr": _llr_tally,
         "ranking": ranking_of,
+        "audio": audio_tally,
         "errors": _error_tally,
         "truths": _truth_ranking,
         "ranks": _rank_tally,
@@ -309,6 +312,16 @@ def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     choices, labels = _choices(trials, scoring)
     return tally_of(trials, sides, (labels, choices), n=np.broadcast_to(np.int64(1), len(choices)))
+
+
+def audio_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    """Trials and hours by class, and by decision where there is one."""
+    if trials.audio is None:
+        raise UsageError(f"{trials.name}: {NO_HOURS}")
+    hours = trials.audio.hours(trials.labels, trials.weights)
+    decided = "decisions" in parts_of(trials, scoring)
+    decision = _choices(trials, scoring)[::-1] if decided else None
+    return tally_of(trials, sides, decision, n=np.ones(len(hours)), hours=hours)
 
 
 def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:

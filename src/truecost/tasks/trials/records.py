@@ -16,6 +16,7 @@ from truecost.names import Annotators, ScoreType
 from truecost.study.columns import Options
 from truecost.task import Rows, named_labels
 from truecost.tasks.trials import MAP_KEYS
+from truecost.tasks.trials.audio import Audio
 from truecost.tasks.trials.labels import Annotation
 
 Array = npt.NDArray[Any]
@@ -70,6 +71,10 @@ class Trials(Rows):
     took : mapping of str to float
         What deciding took by its records: hours of `cpu`, `gpu` and `waiting`, GB-hours of
         `memory`.
+    audio : Audio, optional
+        What is known of the hours that they stand for.
+    rows : ndarray of int, shape (N,), optional
+        Their places among the trials that they were taken from.
     """
 
     name: str
@@ -88,6 +93,8 @@ class Trials(Rows):
     origin: Ints | None = None
     annotation: Annotation | None = None
     took: Mapping[str, float] = field(default_factory=dict)
+    audio: Audio | None = None
+    rows: Ints | None = None
     ascending: bool = False
     made: dict[Any, Any] = field(default_factory=dict, init=False)
     about: ClassVar[Mapping[str, str]] = {}
@@ -249,6 +256,8 @@ class Trials(Rows):
             strata=part(self.strata),
             weights=part(self.weights),
             origin=part(self.origin),
+            audio=None if self.audio is None else self.audio.take(rows),
+            rows=places,
             annotation=None if self.annotation is None else self.annotation.take(rows),
             frame=self.frame[places] if self.frame.width else self.frame,
         )

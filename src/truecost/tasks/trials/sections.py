@@ -5,6 +5,7 @@ A picture a collection, and once more for each application where the curves depe
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -36,7 +37,7 @@ def curves_of(story: Story) -> tuple[Curves, ...]:
 def trade_off(story: Story) -> Section:
     """Errors and threshold: DET curves, and what each threshold costs."""
     found = (
-        *_pictures(story, "det", pictures.det),
+        *_pictures(story, "det", partial(pictures.det, per_hour=per_hour(story))),
         *_pictures(story, "cost", pictures.cost_against_threshold),
     )
     text = (
@@ -50,6 +51,21 @@ def trade_off(story: Story) -> Section:
     if len(applications) > 1:
         text += f" DET points are those of the application {applications[0]}."
     return Section("Errors and threshold", text, found, sliders=_sliders(story))
+
+
+def per_hour(story: Story) -> float:
+    """Nontargets an hour of audio, of the whole data; 0 where the hours are not known, or are not
+    the same for all.
+    """
+    found = {
+        row.counts["nontargets"] / row.counts["hours"]
+        for row in story.whole
+        if row.dims.get("data") != "test"
+        and row.counts.get("hours")
+        and row.counts.get("nontargets")
+        if "weighted" not in row.signature.split("|")  # they are no counts of the audio then
+    }
+    return found.pop() if len(found) == 1 else 0.0
 
 
 def _sliders(story: Story) -> Sliders | None:
@@ -76,6 +92,7 @@ def _sliders(story: Story) -> Sliders | None:
         fa=costs["fa"],
         bayes=first.unit == "llr",
         thresholds=first.steps.tolist(),
+        per_hour=per_hour(story),
         systems=[
             {"system": n, "miss": known[n].step_miss.tolist(), "fa": known[n].step_fa.tolist()}
             for n in story.systems[:SYSTEMS]

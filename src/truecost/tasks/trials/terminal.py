@@ -1,12 +1,13 @@
-"""Further tables of trials: classes and their costliest confusions, where there are several; what
-seed, training set and test add to the variance of the runs of methods.
+"""Further tables of trials: thresholds that were chosen; classes and their costliest confusions,
+where there are several; what seed, training set and test add to the variance of the runs of methods.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from truecost.cli.tables import Columns, Layout
+from truecost.cli.tables import Columns, Layout, dim_cells, dims_shown, marks_of
 from truecost.core.digits import amount, between, counted, figure, percent
+from truecost.core.results import Row, figures
 from truecost.pictures.rows import figures_of
 
 if TYPE_CHECKING:
@@ -110,4 +111,36 @@ def _below(outcome: "Outcome") -> list[Columns]:
     return [*found, variance_table(shares)] if shares else found
 
 
-LAYOUT = Layout(below=_below)
+def _chosen(outcome: "Outcome") -> list[Columns]:
+    """A line for each threshold that was chosen and each set that it is shown on."""
+    if not any(part.described for part in outcome.parts):
+        return []
+    from truecost.tasks.trials.choosing import Chosen, kept
+
+    known = {(c.system, c.rule, *c.dims.values()): c for c in outcome.described_as(Chosen)}
+    if not known:
+        return []
+    rows = [*outcome.estimates]
+    dims = [name for name in dims_shown(rows) if name not in ("rule", "data")]
+    labels = tuple(dict.fromkeys(row.label for row in rows))
+    found: dict[tuple[str, ...], dict[str, Row]] = {}
+    for row in rows:
+        about = (row.dims["rule"], row.dims["data"], *dim_cells(row, dims))
+        found.setdefault(about, {})[row.label] = row
+    cells = []
+    for (rule, data, *place), own in found.items():
+        some = next(iter(own.values()))
+        parts = (v for k, v in some.dims.items() if k in ("collection", "application"))
+        one = known[some.dims["system"], rule, *parts]
+        at = f"{figure(one.threshold)} {between(one.lower, one.upper)}".strip()
+        notes: list[str] = [kept(one, own)] if "subset" not in some.dims else []
+        notes += dict.fromkeys(mark for row in own.values() for mark in marks_of(row))
+        said = (" ".join(figures(own[k])).strip() if k in own else "" for k in labels)
+        cells.append((*place, rule, at, data, *said, ", ".join(filter(None, notes))))
+    heads = ("rule", "threshold", "data", *labels, "note")
+    first = (*dims, "rule", "threshold")
+    left = frozenset(heads)
+    return [Columns((*dims, *heads), tuple(cells), left=left, about=first, above=first)]
+
+
+LAYOUT = Layout(below=_below, whole=_chosen)
