@@ -3,6 +3,7 @@ commands.
 """
 
 import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -124,6 +125,20 @@ FORMATS: dict[str, str] = {  # of tables and lists of trials, which are written 
     "nist-sre": "tab-separated columns modelid segmentid side LLR, or a key with targettype and "
     "partitions",
 }
+
+def full_name(name: str, columns: Collection[str]) -> str | None:
+    """The column of a name: that of the very name, or the only one that ends in it behind a point,
+    `enroll.speaker.gender` for `gender`; None for none. UsageError where several end in it.
+    """
+    if name in columns:
+        return name
+    found = [column for column in columns if column.endswith(f".{name}")] if name else []
+    if len(found) > 1:
+        raise UsageError(
+            f"{name!r} is the end of {len(found)} columns, {', '.join(found)}: name one of them"
+        )
+    return found[0] if found else None
+
 
 # What an option with pairs holds, for messages: the form of a pair, and an example.
 _PAIRS = {

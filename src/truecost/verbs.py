@@ -175,6 +175,7 @@ def study_of(
     """
     from truecost.study.config import Study
 
+    systems, references = _paired(face, systems, references, config)
     tables: dict[str, dict[str, Any]] = {}
     for option, value in given.items():
         option.check(value, option.flag)
@@ -212,6 +213,24 @@ def study_of(
         worst=worst,
     )
     return laid_over(study, config, compare=compare)
+
+
+def _paired(
+    face: Face, systems: Mapping[str, str], references: Sequence[str], config: str | None
+) -> tuple[Mapping[str, str], Sequence[str]]:
+    """Systems and references, where a file that holds outputs and reference is named once."""
+    from truecost.formats.declared import holds_both
+    from truecost.study.paths import name_systems
+
+    if not (face.formats.both and face.leading):
+        return systems, references
+    if references and references[0] not in systems.values():
+        if holds_both(references[0], face.formats):
+            return {**dict(name_systems(references[:1])), **systems}, references
+    elif not references and config is None:
+        first = next(iter(systems.values()), "")
+        return systems, (first,) if holds_both(first, face.formats) else ()
+    return systems, references
 
 
 def _mapped(data: dict[str, Any], columns: Mapping[str, str]) -> None:

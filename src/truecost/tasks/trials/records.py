@@ -68,6 +68,8 @@ class Trials(Rows):
         Whether the rows stand in ascending order of score, as memory maps of sorted segments do.
     made : dict
         What was counted of them once: the units with their codes, the ranking.
+    source : str
+        The file that they were read from, with its key; empty for arrays.
     took : mapping of str to float
         What deciding took by its records: hours of `cpu`, `gpu` and `waiting`, GB-hours of
         `memory`.
@@ -92,6 +94,7 @@ class Trials(Rows):
     problems: tuple[str, ...] = ()
     origin: Ints | None = None
     annotation: Annotation | None = None
+    source: str = ""
     took: Mapping[str, float] = field(default_factory=dict)
     audio: Audio | None = None
     rows: Ints | None = None
@@ -113,6 +116,11 @@ class Trials(Rows):
         if self.weights is None:
             return sizes_of(self.labels, len(self.classes)).astype(np.float64)
         return exact_sums(self.labels, self.weights, len(self.classes))
+
+    @property
+    def place(self) -> str:
+        """What messages on them alone begin with: their file, or their name."""
+        return self.source or self.name
 
     @property
     def places(self) -> Array:

@@ -335,7 +335,7 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
     scores, sides = counting.llrs(trials, scoring), counting.sides_of(trials, scoring)
     if beyond_chance(scores, trials.labels == 1, sides, trials.weights):
         raise InputError(
-            f"{trials.name}: the scores look reversed: a target outscores a nontarget "
+            f"{trials.place}: the scores look reversed: a target outscores a nontarget "
             f"in {area:.1%} of the pairs (AUC below 0.5, and its {LEVEL:.1%} interval too); higher "
             f"must mean target. Turn the sign or the labels, or say --allow-reversed if it is so"
         )

@@ -16,6 +16,8 @@ from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
+from truecost.formats.compound import matrix_of
+from truecost.formats.harness import LM_EVAL, of_filter
 from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType, in_store
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
@@ -154,7 +156,7 @@ def _are_large(paths: Sequence[str]) -> bool:
 def read_trials(reader: Reader, source: "Source") -> Trials:
     """The checked trials of a source; UsageError, InputError as `load` says."""
     data = source.data
-    table = reader.table(source.file, data.input_format)
+    table = of_filter(reader.table(source.file, data.input_format), data.filter)
     reader.note(source.file, source.name, source.collection)
     options = options_of(data, table)
     found = load(table, options, source.name, *reader.joined(data, source.collection))
@@ -178,10 +180,11 @@ def facts_of(table: Table, options: Options, trials: Trials) -> dict[str, tuple[
     found: dict[str, tuple[str, ...]] = {
         "truth": () if "soft" in options.columns else ("labels of classes",),
         "trials": ("targets and nontargets",) if trials.detection else (),
+        "log": ("a log of lm-eval",) if table.format == LM_EVAL else (),
     }
     column = options.column("score", table) or ""
     if options.kind in POSTERIORS:
-        several = "+" in column or column in table.matrices
+        several = "+" in column or matrix_of(table, column) is not None
         found["scores"] = ("one score a class",) if several else ()
     return found
 
