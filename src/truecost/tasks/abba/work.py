@@ -302,7 +302,7 @@ def check(study: "Study") -> None:
     if not asked.thresholds and (given := [k for k in _OF_CHOICES if k in asked.given()]):
         raise UsageError(
             f"{first_five(given)} under [abba] goes with the choice of a threshold: say thresholds "
-            f"= true, or truecost abba thresholds"
+            f"= true, or truecost abba threshold"
         )
     if asked.thresholds and study.measures:
         raise UsageError(

@@ -25,6 +25,7 @@ from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.names import POSTERIORS
 from truecost.prices import COSTS
+from truecost.tasks.trials.audio import NO_HOURS
 from truecost.tasks.trials.labels import Annotation
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Mask, Trials
@@ -34,8 +35,10 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
     "score": ("ranking",),
     "decision": ("decisions",),
     "number": ("errors", "truths"),
-    **dict.fromkeys(("llr", *POSTERIORS), ("decisions", "losses", "llr", "ranking")),
+    "llr": ("decisions", "losses", "llr", "ranking", "bins"),
+    **dict.fromkeys(POSTERIORS, ("decisions", "losses", "llr", "ranking", "bins", "ranks")),
 }
+BINS = 15  # of confidence, equally wide
 
 
 def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
@@ -49,7 +52,8 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
         parts.add("decisions")
     if trials.several_right:
         return {"accepted"} if "decisions" in parts else set()
-    return parts if trials.detection else parts - {"llr", "ranking"}
+    parts |= set() if trials.audio is None else {"audio"}
+    return parts - ({"ranks"} if trials.detection else {"llr", "ranking"})
 
 
 def sides_of(trials: Trials, scoring: Scoring) -> Sides:
@@ -113,13 +117,13 @@ def log_posteriors(trials: Trials, scoring: Scoring) -> Floats:
         logs = log_normalise(logs)
     if (least := scoring.chosen(TrialsScoring).clip) is not None:
         logs = log_normalise(np.maximum(logs, np.log(least)))
-    training = _training(trials, scoring)
+    training = training_priors(trials, scoring)
     if not np.allclose(training, priors, rtol=0, atol=1e-12):
         logs = move_posteriors(logs, training, priors)
     return logs
 
 
-def _training(trials: Trials, scoring: Scoring) -> Floats:
+def training_priors(trials: Trials, scoring: Scoring) -> Floats:
     """The priors that the posteriors contain."""
     shares = system_shares(trials, scoring)
     given = scoring.chosen(TrialsScoring).training_prior
@@ -151,7 +155,7 @@ def llrs(trials: Trials, scoring: Scoring) -> Floats:
     if (least := scoring.chosen(TrialsScoring).clip) is not None:
         bound = np.log1p(-least) - np.log(least)
         odds = np.clip(odds, -bound, bound)
-    return np.asarray(odds - logit(_training(trials, scoring)[1]))
+    return np.asarray(odds - logit(training_priors(trials, scoring)[1]))
 
 
 def decided(trials: Trials, scoring: Scoring) -> Array:
@@ -190,7 +194,7 @@ def _deployed(trials: Trials, scoring: Scoring, threshold: float) -> float:
     p = threshold if trials.kind == "posterior" else float(np.exp(threshold))
     if not 0 < p < 1:
         raise UsageError(f"threshold is {threshold:g}: it must be a probability between 0 and 1")
-    moved = logit(p) - logit(_training(trials, scoring)[1])
+    moved = logit(p) - logit(training_priors(trials, scoring)[1])
     return moved - 1e-12 * max(1.0, abs(moved))  # a score at the threshold is accepted
 
 
@@ -214,8 +218,11 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
         "losses": _loss_tally,
         "llr": _llr_tally,
         "ranking": ranking_of,
+        "audio": audio_tally,
         "errors": _error_tally,
         "truths": _truth_ranking,
+        "ranks": _rank_tally,
+        "bins": _bin_tally,
     }
     wanted = dict.fromkeys(part for m in measures for part in m.parts)
     parts: dict[str, Part] = {part: makers[part](trials, scoring, sides) for part in wanted}
@@ -307,6 +314,16 @@ def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     return tally_of(trials, sides, (labels, choices), n=np.broadcast_to(np.int64(1), len(choices)))
 
 
+def audio_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    """Trials and hours by class, and by decision where there is one."""
+    if trials.audio is None:
+        raise UsageError(f"{trials.name}: {NO_HOURS}")
+    hours = trials.audio.hours(trials.labels, trials.weights)
+    decided = "decisions" in parts_of(trials, scoring)
+    decision = _choices(trials, scoring)[::-1] if decided else None
+    return tally_of(trials, sides, decision, n=np.ones(len(hours)), hours=hours)
+
+
 def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     logs = log_posteriors(trials, scoring)
     truth = logs[np.arange(len(trials.labels)), trials.labels]
@@ -315,6 +332,31 @@ def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     brier = (posteriors**2).sum(axis=1) - 2 * np.exp(truth) + 1
     log, one = np.where(impossible, 0.0, -truth), np.ones(len(trials.labels))
     return tally_of(trials, sides, n=one, log=log, brier=brier, impossible=impossible)
+
+
+def _rank_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    """Trials by the place of their true class among the posteriors; ties go before it."""
+    logs = log_posteriors(trials, scoring)
+    own = logs[np.arange(len(logs)), trials.labels]
+    ranks = (logs >= own[:, None]).sum(axis=1) - 1
+    places = tuple(str(k + 1) for k in range(logs.shape[1]))
+    axes = {"class": (trials.classes, trials.labels), "place": (places, ranks)}
+    return Tally.count(sides, {"n": np.ones(len(logs), np.int64)}, axes, trials.weights)
+
+
+def _bin_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    """Trials, confidence and right decisions by bins of confidence, of which each has its upper
+    end: of the most probable class, or of the target.
+    """
+    posteriors = np.exp(log_posteriors(trials, scoring))
+    top = np.ones(len(posteriors), np.int64) if trials.detection else posteriors.argmax(axis=1)
+    confidence = np.minimum(posteriors[np.arange(len(top)), top], 1.0)
+    bins = np.clip(np.ceil(confidence * BINS).astype(np.int64) - 1, 0, BINS - 1)
+    names = tuple(f"{(k + 1) / BINS:.3g}" for k in range(BINS))
+    axes = {"class": (trials.classes, trials.labels), "bin": (names, bins)}
+    right = (top == trials.labels).astype(np.float64)
+    sums = {"n": np.ones(len(top)), "confidence": confidence, "right": right}
+    return Tally.count(sides, sums, axes, trials.weights)
 
 
 def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:

@@ -295,6 +295,7 @@ def _refuse(source: Source, study: Study, options: Options, table: Table) -> Non
         "several annotators, or soft labels": kind != "label",
         "--key, which is joined in memory (put the labels into the file)": data.key is not None,
         "--metadata, which is joined in memory (put its columns into the file)": data.metadata,
+        "--map duration=..., which is read in memory (say --hours)": "duration" in options.columns,
         "--missing worst": options.missing == "worst",
         "--resample blocks of trials (name a unit)": study.interval.resample == "blocks"
         and options.column("unit", table) is None,

@@ -22,6 +22,7 @@ from truecost.names import POSTERIORS
 from truecost.study import columns as read
 from truecost.study.columns import Options, join, join_metadata
 from truecost.tasks.trials import labels as truth
+from truecost.tasks.trials.audio import audio_of
 from truecost.tasks.trials.records import Array, Floats, Ints, Trials
 
 SAME = "same"  # under which trials that were read in parts have the hashes of what they are
@@ -265,6 +266,7 @@ def load(
         signature=signature_of(options),
         problems=_merged_labels(table, options, kind, column),
         annotation=annotation,
+        audio=audio_of(table, options, ids) if detection else None,
         source=table.source,
     )
     return _shared_out(_missing(trials, table, options), soft=kind == "soft")

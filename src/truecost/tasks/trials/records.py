@@ -10,12 +10,13 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.core.factors import Labels, sizes_of
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, UsageError, counted, first_five, refuse_forked
 from truecost.formats import Table
 from truecost.names import Annotators, ScoreType
 from truecost.study.columns import Options
 from truecost.task import Rows, named_labels
 from truecost.tasks.trials import MAP_KEYS
+from truecost.tasks.trials.audio import Audio
 from truecost.tasks.trials.labels import Annotation
 
 Array = npt.NDArray[Any]
@@ -72,6 +73,10 @@ class Trials(Rows):
     took : mapping of str to float
         What deciding took by its records: hours of `cpu`, `gpu` and `waiting`, GB-hours of
         `memory`.
+    audio : Audio, optional
+        What is known of the hours that they stand for.
+    rows : ndarray of int, shape (N,), optional
+        Their places among the trials that they were taken from.
     """
 
     name: str
@@ -91,6 +96,8 @@ class Trials(Rows):
     annotation: Annotation | None = None
     source: str = ""
     took: Mapping[str, float] = field(default_factory=dict)
+    audio: Audio | None = None
+    rows: Ints | None = None
     ascending: bool = False
     made: dict[Any, Any] = field(default_factory=dict, init=False)
     about: ClassVar[Mapping[str, str]] = {}
@@ -194,6 +201,7 @@ class Trials(Rows):
         """
         from truecost.study.arguments import further_columns
 
+        refuse_forked()
         given = {"unit": unit, "unit2": unit2, "stratum": stratum, "id": ids, "weight": weight}
         given |= columns
         said, matrix = np.asarray(labels), np.asarray(scores)
@@ -256,6 +264,8 @@ class Trials(Rows):
             strata=part(self.strata),
             weights=part(self.weights),
             origin=part(self.origin),
+            audio=None if self.audio is None else self.audio.take(rows),
+            rows=places,
             annotation=None if self.annotation is None else self.annotation.take(rows),
             frame=self.frame[places] if self.frame.width else self.frame,
         )

@@ -2,7 +2,7 @@
 and what is odd about scores (`problems_of`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,8 @@ from truecost.study.paths import parts_of_system
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
+from truecost.tasks.trials.classes import described
+from truecost.tasks.trials.audio import with_hours
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
 from truecost.tasks.trials.loading import check_classes, load, pair
@@ -118,7 +120,8 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
     if paths := parts_read(source, reader, study):
         from truecost.tasks.trials.large import read_large
 
-        found = _with_resources(read_large(source, reader, study, paths), source, reader)
+        large = with_hours(read_large(source, reader, study, paths), source.data, reader)
+        found = _with_resources(large, source, reader)
     else:
         found = read_trials(reader, replace(source, file=_only_file(source, reader)))
     check_classes(found)
@@ -157,7 +160,7 @@ def read_trials(reader: Reader, source: "Source") -> Trials:
     options = options_of(data, table)
     found = load(table, options, source.name, *reader.joined(data, source.collection))
     reader.learn(data, **facts_of(table, options, found))
-    return _with_resources(found, source, reader)
+    return _with_resources(with_hours(found, data, reader), source, reader)
 
 
 def one_filter(table: Table, data: DataTable) -> Table:
@@ -269,6 +272,27 @@ def instead(study: "Study", progress: "Progress | None") -> "Outcome | None":
     return None if way is None else at(way)(study, progress)
 
 
+def part_of(
+    systems: Sequence[Trials],
+    scoring: Mapping[str, Scoring],
+    dims: Mapping[str, str],
+    study: "Study",
+    reader: Reader,
+) -> Part:
+    """The systems of a part, calibrated where the study asks for it, at their thresholds or at
+    those that are chosen.
+    """
+    from truecost.tasks.trials.choosing import chosen_part
+
+    fits: tuple[Fitted, ...] = ()
+    if "calibration" in study.own:
+        from truecost.tasks.trials.calibrated import calibrated_systems
+
+        systems, scoring, fits = calibrated_systems(systems, scoring, dims, study, reader)
+    found = chosen_part(systems, scoring, dims, study, reader)
+    return replace(found, described=(*found.described, *fits))
+
+
 def same(a: Trials, b: Trials) -> str:
     """What two systems have in common to the last of their trials; empty for nothing."""
     return "scores" if np.array_equal(a.scores, b.scores) else ""
@@ -285,6 +309,7 @@ WORK = Work(
     check=check,
     read=read,
     pair=pair,
+    describe=described,
     measures=measures_for,
     defaults=defaults,
     choices=choices_of,
@@ -294,11 +319,14 @@ WORK = Work(
     problems=problems_of,
     instead=instead,
     same=same,
+    part=part_of,
     descriptions=(
+        "truecost.tasks.trials.choosing:Chosen",
         "truecost.core.variance:Variance",
         "truecost.core.claims:SingleRuns",
         "truecost.tasks.trials.work:Claim",
         "truecost.tasks.trials.work:Fitted",
+        "truecost.tasks.trials.classes:ByClass",
     ),
     flagged=flagged,
     advice=on_imbalance,
