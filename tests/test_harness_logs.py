@@ -204,10 +204,7 @@ WRONG = (None, 3, "x", [1], {"a": [2]}, [[]], True)
 def test_values_of_any_kind_in_a_log_of_lm_eval(key):
     for value in WRONG:
         line = json.dumps({**OLD, key: value}).encode() + b"\n"
-        try:
-            assert len(read_lm_eval(line, "m")) == 1
-        except tc.InputError as error:
-            assert "m, line 1" in str(error)
+        assert len(read_lm_eval(line, "m")) == 1
 
 
 @pytest.mark.parametrize("key", [*SAMPLE, "target", "metadata", "model_usage", "total_time"])
