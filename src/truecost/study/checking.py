@@ -54,6 +54,12 @@ def convert(
         raise UsageError(f"{source}: {said}") from error
 
 
+def _is_table(kind: Any) -> bool:
+    """Whether a value of this type is a table."""
+    struct = isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+    return struct or get_origin(kind) is dict or kind is dict
+
+
 def _fits(content: Any, kind: Any) -> bool:
     try:
         msgspec.convert(content, kind)
@@ -84,6 +90,8 @@ def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -
             yield f"{said}: choose one of {', '.join(choices)}"
     elif only in KINDS and not _fits(content, kind):
         yield f"{place[:-1]} is {shown_as(content)}: give {KINDS[only].lower()}"
+    elif _is_table(only) and not isinstance(content, Mapping) and not _fits(content, kind):
+        yield f"{place[:-1]} is {shown_as(content)}: give a table, such as {{ KEY = VALUE }}"
     elif get_origin(kind) is tuple and get_args(kind)[0] is str and isinstance(content, str):
         words = content.split() or ["python", "train.py"] if _COMMANDS in place else [content]
         what = "words" if _COMMANDS in place else "texts"
