@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from truecost.cli.options import PLAIN, Given, Quiet, Switch, keys_of, parsed
-from truecost.errors import UsageError, counted
+from truecost.errors import InputError, UsageError, counted
 from truecost.names import STANDARD_INPUT
 from truecost.person.options import options
 from truecost.person.timing import TimingTable
@@ -127,6 +127,7 @@ def _serve(place: Path, items: str, how: dict[str, Any], kept: Kept) -> bool:
         page.announce()
         screen = _screen(kept)
         from truecost.person.lists import begin, items_of  # which imports much
+        from truecost.person.records import FAILED
         from truecost.person.seconds import Timing
         from truecost.person.standing import shown_standing
 
@@ -138,6 +139,8 @@ def _serve(place: Path, items: str, how: dict[str, Any], kept: Kept) -> bool:
         except KeyboardInterrupt:
             screen.say("stopped: --resume goes on")
             return True
+    if state == "failed":
+        raise InputError(FAILED)
     if state == "stopped":
         screen.say("everybody has stopped: --resume goes on")
     return False
