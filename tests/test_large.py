@@ -384,13 +384,39 @@ def test_a_full_disk_is_said_with_what_to_do(parts, monkeypatch, capsys):
     assert [*Path("kept").iterdir()] == []
 
 
-def test_one_sort_for_each_system(parts, monkeypatch, capsys):
-    """Applications, subsets' thresholds, curves and the check of reversed scores share it."""
-    sorts = []
+SORTED = """
+measures = ["act_dcf", "min_dcf", "eer", "auc", "cllr", "min_cllr"]
+[data]
+type = "llr"
+map = {{ unit = "speaker", id = "trial" }}
+[systems]
+a.file = "{0}"
+b.file = "{0}"
+[applications]
+rare.prior = 0.01
+often = {{ prior = 0.3, cost_miss = 5 }}
+[interval]
+replicates = 20
+"""
+BABBLE = """[subsets]
+babble = "noise = 'babble'"
+"""
+
+
+@pytest.mark.parametrize("file", ["whole.parquet", "parts/*.parquet"])
+def test_one_sort_for_each_system(parts, file, monkeypatch, capsys):
+    """Applications, comparisons, curves and the check of reversed scores share it; subsets of what
+    was read in parts do too.
+    """
+    sorts, segmented = [], []
     sort = order.sort_trials
     monkeypatch.setattr(order, "sort_trials", lambda *columns: sorts.append(1) or sort(*columns))
-    rows("score", "whole.parquet", *MAPPED, *ALL)
-    assert len(sorts) == 1
+    monkeypatch.setattr(large, "sort_partitions",
+                        lambda *how: segmented.append(1) or segments.sort_partitions(*how))  # fmt: skip
+    Path("study.toml").write_text(SORTED.format(file) + BABBLE * ("*" in file))
+    assert cli.run(["run", "study.toml", "-o", "out", "--quiet"]) == 0
+    assert Path("out/curves.parquet").exists()
+    assert (len(sorts), len(segmented)) == ((0, 2) if "*" in file else (2, 0))
 
 
 def test_measures_take_few_bytes_a_trial(parts, monkeypatch):
