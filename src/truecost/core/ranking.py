@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.factors import PIECE
 from truecost.core.tally import Tally
 from truecost.core.unit_index import (
     Sides,
@@ -349,12 +350,21 @@ class Ranking:
         from truecost.kernels.pairs import pair_wins, tile_of
 
         units = len(self.slots.factors[0])
-        sizes = [np.bincount(self.slots.codes[self.codes == k, 0], minlength=units) for k in (0, 1)]
+        sizes = self._sizes(units)
         rarer = int(sizes[1].sum() <= sizes[0].sum())
         wins = np.zeros((units, units), np.int64)
         pair_wins(self.slots.codes, self.codes, self.cut, rarer, tile_of(units), wins)
         # Where nontargets are rarer their wins are counted: what they do not win, targets do.
         return wins if rarer else np.subtract(2 * np.outer(sizes[1], sizes[0]), wins.T)
+
+    def _sizes(self, units: int) -> npt.NDArray[np.int64]:
+        """How many trials each unit of the first side has of each class, (2, units)."""
+        found = np.zeros((2, units), np.int64)
+        for start in range(0, len(self.codes), PIECE):  # fancy indices are 64-bit copies
+            part = slice(start, start + PIECE)
+            keys = self.slots.codes[part, 0] + units * self.codes[part].astype(np.int64)
+            found += np.bincount(keys, minlength=2 * units).reshape(2, units)
+        return found
 
 
 def _two_classes(codes: npt.ArrayLike) -> npt.NDArray[np.uint8]:
