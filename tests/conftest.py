@@ -123,6 +123,7 @@ def swept(request, monkeypatch) -> tuple[Sweep, list[Scan]]:
     (distinct, weighted, sides), buckets = RANKINGS[request.param[0]], request.param[1]
     monkeypatch.setattr("truecost.core.ranking.BUCKETS", buckets)
     monkeypatch.setattr("truecost.kernels.FEW", 1 << 16 if buckets % 2 else 0)  # both roads
+    monkeypatch.setattr("truecost.core.ranking.LOOK", 1e9 if buckets % 2 else 0)
     rng = np.random.default_rng(len(request.param[0]))
     trials, units = 160, 15
     codes = (rng.random(trials) < 0.4).astype(np.uint8)
