@@ -126,6 +126,7 @@ FORMATS: dict[str, str] = {  # of tables and lists of trials, which are written 
     "partitions",
 }
 
+
 def full_name(name: str, columns: Collection[str]) -> str | None:
     """The column of a name: that of the very name, or the only one that ends in it behind a point,
     `enroll.speaker.gender` for `gender`; None for none. UsageError where several end in it.

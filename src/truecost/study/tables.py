@@ -61,7 +61,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     metadata: Annotated[
         tuple[str, ...],
         Option(
-            "FILE with further columns, joined by id, or COLUMN=FILE, joined by that column.",
+            "FILE with further columns, joined by id, or COLUMN=FILE, joined by that column; "
+            "COLUMN.NAME=FILE names the new one.",
             file=True,
             sided=True,
         ),
@@ -195,12 +196,10 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     reference_format: Annotated[
         str | None, _of_format("Format of the reference.", needs={"reference": ()})
     ] = None
-    a: Annotated[
-        str | None, _of_models("What the log calls the deployed model, A.", shown="A")
-    ] = None
-    b: Annotated[
-        str | None, _of_models("What the log calls the candidate, B.", shown="B")
-    ] = None
+    a: Annotated[str | None, _of_models("What the log calls the deployed model, A.", shown="A")] = (
+        None
+    )
+    b: Annotated[str | None, _of_models("What the log calls the candidate, B.", shown="B")] = None
     threshold_a: Annotated[float | None, _of_threshold("Deployed threshold of A.")] = None
     threshold_b: Annotated[float | None, _of_threshold("Deployed threshold of B.")] = None
     exposure_a: Annotated[

@@ -17,7 +17,6 @@ from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
 from truecost.formats.compound import matrix_of
-from truecost.formats.harness import LM_EVAL, of_filter
 from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType, in_store
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
@@ -156,12 +155,21 @@ def _are_large(paths: Sequence[str]) -> bool:
 def read_trials(reader: Reader, source: "Source") -> Trials:
     """The checked trials of a source; UsageError, InputError as `load` says."""
     data = source.data
-    table = of_filter(reader.table(source.file, data.input_format), data.filter)
+    table = one_filter(reader.table(source.file, data.input_format), data)
     reader.note(source.file, source.name, source.collection)
     options = options_of(data, table)
     found = load(table, options, source.name, *reader.joined(data, source.collection))
     reader.learn(data, **facts_of(table, options, found))
     return _with_resources(with_hours(found, data, reader), source, reader)
+
+
+def one_filter(table: Table, data: DataTable) -> Table:
+    """The samples of the filter that is asked for, of a log that has several; else the table."""
+    if table.format != "lm-eval":
+        return table
+    from truecost.formats.harness import of_filter
+
+    return of_filter(table, data.filter)
 
 
 def _with_resources(found: Trials, source: "Source", reader: Reader) -> Trials:
@@ -180,7 +188,7 @@ def facts_of(table: Table, options: Options, trials: Trials) -> dict[str, tuple[
     found: dict[str, tuple[str, ...]] = {
         "truth": () if "soft" in options.columns else ("labels of classes",),
         "trials": ("targets and nontargets",) if trials.detection else (),
-        "log": ("a log of lm-eval",) if table.format == LM_EVAL else (),
+        "log": ("a log of lm-eval",) if table.format == "lm-eval" else (),
     }
     column = options.column("score", table) or ""
     if options.kind in POSTERIORS:
