@@ -3,6 +3,7 @@
 import gc
 import itertools
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -149,6 +150,23 @@ def run_in_workers():
 def _jobs_are_done_here(run_in_workers):
     """Jobs of which one is done at a time need no process of their own; see `here`."""
     with pytest.MonkeyPatch.context() as patched, here(patched):
+        yield
+
+
+LOOKED_AT = re.compile("html|svg|drawn|processes|subprocess")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _pictures_are_drawn_where_they_are_looked_at(request):
+    """Pages of files of tests that read none have no pictures, which are half of a page's time.
+
+    What starts processes has them, since theirs have; beside the long studies all have.
+    """
+    source = Path(request.module.__file__).read_text(encoding="utf-8")
+    short = "not long" in request.config.getoption("markexpr")
+    with pytest.MonkeyPatch.context() as patched:
+        if short and not LOOKED_AT.search(source):
+            patched.setattr("truecost.report.page._both", lambda *_, **__: "")
         yield
 
 
