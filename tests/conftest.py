@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from compiled import compile_once
 from here import here
 from truecost import study
 from truecost.core.factors import Factor
@@ -53,6 +54,7 @@ def pytest_sessionstart(session):
     """
     os.cpu_count = lambda: 1
     os.sched_getaffinity = lambda _: {0}
+    compile_once()
 
 
 def pytest_collection_modifyitems(items):
