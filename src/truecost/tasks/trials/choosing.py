@@ -188,14 +188,20 @@ class Choosing:
             how = replace(how, threshold=threshold)
         return replace(self.scoring, choices=how)
 
-    def ends(self, rule: Rule, threshold: float) -> tuple[dict[str, tuple[float, float]], Limits]:
-        """The ends of what the rule leaves free, by measure, and the threshold with its own."""
+    def ends(
+        self, rule: Rule, threshold: float, by: str
+    ) -> tuple[dict[str, tuple[float, float]], Limits]:
+        """The ends of what the rule leaves free, by measure, and the threshold with its own: over
+        the thresholds that may have the limited rate, or by the upper end what it is here.
+        """
         if rule.limit is None:
             return self._cheapest(threshold)
         of_misses = rule.measure == "p_miss"
         name, free = ("fa_at_miss", "p_fa") if of_misses else ("miss_at_fa", "p_miss")
         miss, fa = (float(of[0, 0]) for of in self.sweep.rates_at([threshold]))
         held = miss if of_misses else fa
+        if by == "point":
+            held = self._share(rule.limit, rule)
         [row] = self._estimates(replace(find(name), parameter=repr(held)))
         position = int(self.sweep.ranking.positions(np.array([threshold]))[0])
         limits = self._limits(at_threshold(int(of_misses), position))
@@ -309,7 +315,7 @@ def chosen_of(
     """
     trials, by = choosing.trials, table.settled("by")
     threshold = choosing.at(rule, by)
-    ends, own = choosing.ends(rule, threshold)
+    ends, own = choosing.ends(rule, threshold, by)
     there = choosing.deployed(trials, threshold)
     about = {**dims, "rule": str(rule)}
     rows = [

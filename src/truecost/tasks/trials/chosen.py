@@ -60,7 +60,8 @@ def chosen_batch(
     """Measures of a subset that choose a threshold; each row says whose it is, and what the subset
     has there.
     """
-    by = "whole" if WHOLE in evidence.parts else "subset"
+    whole = (WHOLE,) if WHOLE in evidence.parts else ()
+    by = "whole" if whole else "subset"
     seen = counting.point_of(evidence)
     thresholds = [chosen_threshold(seen, measure) for measure in measures]
     scores = counting.llrs(trials, scoring)
@@ -68,7 +69,7 @@ def chosen_batch(
     units = {factor.name: factor.count for factor, _ in counting.sides_of(trials, scoring)}
     return Batch(
         evidence=evidence,
-        measures=[replace(m, parts=tuple(evidence.parts)) for m in measures],
+        measures=[replace(m, parts=(*m.parts, *whole)) for m in measures],
         context=replace(context, signature=f"{context.signature}|threshold-of:{by}"),
         finish=partial(_finished, thresholds, counts, units),
     )

@@ -80,6 +80,7 @@ def context_of(
         flags,
         _thresholds(trials, scoring, seen),
         errors,
+        part_signatures={} if trials.audio is None else {"audio": trials.audio.said},
     )
 
 

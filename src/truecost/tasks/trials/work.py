@@ -110,6 +110,23 @@ def on_imbalance(part: Part) -> list[Problem]:
     return found
 
 
+def on_shared(part: Part) -> list[Problem]:
+    """What a test set shares with the trials that chose a threshold."""
+    if not part.described:
+        return []
+    from truecost.tasks.trials.choosing import Chosen
+
+    found = (one for one in part.described if isinstance(one, Chosen) and one.shared)
+    return [
+        Problem(
+            kind="data",
+            message=f"{one.system}: {one.shared} of the test set chose the threshold too: what it "
+            f"does there is optimistic",
+        )
+        for one in found
+    ]
+
+
 def read(source: "Source", reader: Reader, study: "Study") -> Trials:
     """The checked trials of a source, of several classes; UsageError, InputError as `load` says.
 
@@ -315,7 +332,7 @@ WORK = Work(
         "truecost.tasks.trials.work:Fitted",
     ),
     flagged=flagged,
-    advice=on_imbalance,
+    advice=lambda part: [*on_imbalance(part), *on_shared(part)],
     shares=False,
     page="truecost.tasks.trials.page:PAGE",
     layout="truecost.tasks.trials.terminal:LAYOUT",
