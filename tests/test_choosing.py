@@ -1,4 +1,4 @@
-"""`truecost threshold`: which threshold is chosen, what its intervals know, what it does elsewhere."""
+"""`truecost threshold`: what is chosen, what its intervals know, what it does elsewhere."""
 
 import numpy as np
 import polars as pl

@@ -83,7 +83,7 @@ def test_a_study_names_priors_and_gates_look_at_each(tmp_path):
         *(("act_dcf", "pass"), ("act_dcf", "pass"), ("auc", "pass"), ("auc", "pass")),
         ("act_dcf", "fail"),
     ]
-    with pytest.raises(UsageError, match="no application 'prior 0.3'"):
+    with pytest.raises(UsageError, match=r"no application 'prior 0\.3'"):
         tc.run(study | {"gate": [{"measure": "auc", "application": "prior 0.3", "min_lower": 0}]})
     outcome.save(tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")

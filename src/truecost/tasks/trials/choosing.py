@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from truecost.core.digits import figure
 from truecost.core.estimates import estimate
 from truecost.core.evidence import Totals
 from truecost.core.intervals.rates import Limits, rate_limits, threshold_limits
@@ -147,8 +148,9 @@ class Choosing:
         if low == len(places):
             least = self._end(rule, int(places[-1]))
             raise InputError(
-                f"{self.trials.name}: no threshold keeps {rule} by --by upper: even without such "
-                f"an error the interval ends at {least:.3g}; collect more trials, or say --by point"
+                f"{self.trials.name}: no threshold keeps {rule} by its upper end: even without "
+                f"such an error the interval ends at {least:.3g}; collect more trials, or say "
+                f"--by point"
             )
         return float(self.sweep.thresholds(places[low : low + 1])[0])
 
@@ -358,6 +360,12 @@ def _knowing(row: Estimate, ends: Mapping[str, tuple[float, float]], said: str) 
     low, high = ends[row.measure]
     lower, upper = min(row.lower, low), max(row.upper, high)
     return msgspec.structs.replace(row, lower=lower, upper=upper, signature=signed)
+
+
+def ends_of(found: Chosen) -> str:
+    """The interval of a threshold as text; an end that rejects or accepts everything is infinite."""
+    ends = ("infinite" if end is None else figure(end) for end in (found.lower, found.upper))
+    return f"[{', '.join(ends)}]"
 
 
 KEPT = {True: "keeps the limit", False: "breaks the limit", None: "limit undecided"}
