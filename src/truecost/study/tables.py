@@ -15,8 +15,8 @@ from truecost.errors import UsageError
 from truecost.options import PRIOR, SEED, Option, PartialTable
 
 THRESHOLDED = ("llr", "posterior", "log-posterior", "score")  # types that a threshold decides
-DETECTION = {"type": THRESHOLDED, "trials": ("targets and nontargets",)}
-_OF_DETECTION = {"trials": DETECTION["trials"]}
+_OF_DETECTION = {"trials": ("targets and nontargets",)}
+DETECTION = {"type": THRESHOLDED, **_OF_DETECTION}
 ALL_USERS = {"traffic": ("--users", "--units-a and --units-b")}  # known, not the heard ones alone
 OF_TRAFFIC = ("score", "plan", "threshold", "validate")  # verbs that traffic matters to
 _of_models = partial(Option, group="Deployment")

@@ -363,7 +363,7 @@ def _knowing(row: Estimate, ends: Mapping[str, tuple[float, float]], said: str) 
 
 
 def ends_of(found: Chosen) -> str:
-    """The interval of a threshold as text; an end that rejects or accepts everything is infinite."""
+    """The interval of a threshold as text; an end that rejects everything is infinite."""
     ends = ("infinite" if end is None else figure(end) for end in (found.lower, found.upper))
     return f"[{', '.join(ends)}]"
 
