@@ -6,7 +6,7 @@ import pytest
 
 import truecost as tc
 from truecost.errors import InputError, UsageError
-from truecost.tasks.trials.choosing import Chosen
+from truecost.tasks.trials.rules import Chosen
 
 
 def frame_of(seed, n=400):
@@ -160,6 +160,35 @@ def test_posteriors_have_the_threshold_of_their_likelihood_ratios():
 def test_thresholds_that_cannot_be_chosen(more, error, said):
     with pytest.raises(error, match=said):
         chosen(**more)
+
+
+def test_a_gate_on_what_the_threshold_does_elsewhere(tmp_path):
+    DEV.write_csv(tmp_path / "dev.csv")
+    TEST.write_csv(tmp_path / "test.csv")
+    study = {
+        "data": {"type": "score", "map": {"unit": "speaker"}},
+        "systems": {"mine": {"file": str(tmp_path / "dev.csv")}},
+        "interval": {"replicates": 50},
+        "threshold": {"max_p_fa": 0.05, "test": str(tmp_path / "test.csv")},
+        "gate": [{"measure": "p_fa", "data": "test", "max_upper": 0.5}],
+    }
+    assert [gate.state for gate in tc.run(study).gates] == ["pass"]
+    with pytest.raises(UsageError, match="say which with data=NAME"):
+        tc.run(study | {"gate": [{"measure": "p_fa", "max_upper": 0.5}]})
+
+
+def test_a_missing_key_of_the_test_set_is_named(tmp_path):
+    for name, frame in (("dev", DEV), ("test", TEST)):
+        rows = frame.with_columns(id=pl.lit(name) + pl.int_range(len(frame)).cast(pl.String))
+        rows.select("id", "score").write_csv(tmp_path / f"{name}.csv")
+        rows.drop("score").write_csv(tmp_path / f"{name}.key.csv")
+    given = {**GIVEN, "key": str(tmp_path / "dev.key.csv"), "test": str(tmp_path / "test.csv")}
+    with pytest.raises(InputError, match="test_key names the key of"):
+        tc.threshold(str(tmp_path / "dev.csv"), max_p_fa=0.05, **given)
+    found = tc.threshold(
+        str(tmp_path / "dev.csv"), max_p_fa=0.05, test_key=str(tmp_path / "test.key.csv"), **given
+    )
+    assert {row.dims["data"] for row in found.estimates} == {"dev", "test"}
 
 
 def test_a_test_set_is_of_one_system():

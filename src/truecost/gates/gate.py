@@ -61,6 +61,12 @@ class Gate(
     budget: Annotated[str | None, of_every(help="Questions per batch (streams).")] = None
     version: Annotated[str | None, of_every(help="Version of the system (life cycles).")] = None
     policy: Annotated[str | None, of_every(help="Policy of the user (life cycles).")] = None
+    rule: Annotated[
+        str | None, Option("By which rule a threshold was chosen: max-p-fa 0.01 (trials).")
+    ] = None
+    data: Annotated[
+        str | None, Option("dev or test: what a chosen threshold does there (trials).")
+    ] = None
     baseline: Annotated[
         str | None, Option("System to compare with; goes with a limit of the difference.")
     ] = None

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from truecost.core.digits import figure
 from truecost.core.estimates import estimate
 from truecost.core.evidence import Totals
 from truecost.core.intervals.rates import Limits, rate_limits, threshold_limits
 from truecost.core.measure import Rate, at_threshold
 from truecost.core.replication import by_block, errors_of
-from truecost.core.results import Estimate, Row
+from truecost.core.results import Estimate
 from truecost.core.scoring import Scoring
 from truecost.core.subsets import shared_units
 from truecost.core.sweep import Sweep
@@ -37,44 +36,11 @@ from truecost.tasks.trials.audio import NO_HOURS
 from truecost.tasks.trials.measures.thresholds import at_each, share_per_hour
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
-from truecost.tasks.trials.rules import Rule, ThresholdTable
+from truecost.tasks.trials.rules import Chosen, Rule, ThresholdTable
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
     from truecost.study.settings import Reader
-
-
-class Chosen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="chosen_threshold"):
-    """A threshold that was chosen, on the scale of the scores.
-
-    Attributes
-    ----------
-    system : str
-        Whose it is.
-    dims : dict of str to str
-        Collection and application, where there are several.
-    rule, measure : str
-        How it was chosen, with its limit, and the measure that the rule is about.
-    limit : float or None
-        Most that the measure may have; None for the least cost.
-    by : {"point", "upper"}
-        Whether the value keeps the limit, or the upper end of its interval.
-    threshold, lower, upper : float or None
-        The threshold with its interval; None for an end that is infinite.
-    shared : str
-        What the test set shares with the trials that chose it; empty for nothing.
-    """
-
-    system: str
-    dims: dict[str, str] = {}
-    rule: str
-    measure: str
-    limit: float | None = None
-    by: str = "point"
-    threshold: float
-    lower: float | None
-    upper: float | None
-    shared: str = ""
 
 
 class Choosing:
@@ -301,7 +267,12 @@ def tests_of(systems: Sequence[Trials], study: "Study", reader: "Reader") -> dic
     known = {"hours": table.test_hours, "background": None}
     key = {"key": table.test_key} if table.test_key else {}
     data = msgspec.structs.replace(source.data, **known, **key)
-    found = read(replace(source, file=table.test, data=data), reader, study)
+    try:
+        found = read(replace(source, file=table.test, data=data), reader, study)
+    except InputError as error:
+        if source.data.key is None or table.test_key:
+            raise
+        raise InputError(f"{error}; --test-key names the key of {table.test}") from error
     return {systems[0].name: found}
 
 
@@ -360,28 +331,6 @@ def _knowing(row: Estimate, ends: Mapping[str, tuple[float, float]], said: str) 
     low, high = ends[row.measure]
     lower, upper = min(row.lower, low), max(row.upper, high)
     return msgspec.structs.replace(row, lower=lower, upper=upper, signature=signed)
-
-
-def ends_of(found: Chosen) -> str:
-    """The interval of a threshold as text; an end that rejects everything is infinite."""
-    ends = ("infinite" if end is None else figure(end) for end in (found.lower, found.upper))
-    return f"[{', '.join(ends)}]"
-
-
-KEPT = {True: "keeps the limit", False: "breaks the limit", None: "limit undecided"}
-
-
-def kept(found: Chosen, rows: Mapping[str, Row]) -> str:
-    """Whether the threshold keeps its limit on a test set, by the interval of what it limits; empty
-    on the trials that chose it, and without a limit.
-    """
-    row = rows.get(found.measure)
-    if found.limit is None or row is None or row.dims.get("data") != "test":
-        return ""
-    if row.lower is None or row.upper is None:
-        return KEPT[None]
-    state = True if row.upper <= found.limit else (False if row.lower > found.limit else None)
-    return KEPT[state]
 
 
 def shared_between(trials: Trials, test: Trials) -> str:

@@ -28,8 +28,8 @@ from truecost.report.words import (
     value,
 )
 from truecost.tasks.trials import pictures
-from truecost.tasks.trials.choosing import Chosen, ends_of, kept
 from truecost.tasks.trials.curves import frame_of_outcome
+from truecost.tasks.trials.rules import Chosen, ends_of, kept
 from truecost.tasks.trials.sections import calibration, trade_off
 from truecost.tasks.trials.work import Claim
 

@@ -56,7 +56,7 @@ def _chosen(outcome: "Outcome") -> list[Columns]:
     """A line for each threshold that was chosen and each set that it is shown on."""
     if not any(part.described for part in outcome.parts):
         return []
-    from truecost.tasks.trials.choosing import Chosen, ends_of, kept
+    from truecost.tasks.trials.rules import Chosen, ends_of, kept
 
     known = {(c.system, c.rule, *c.dims.values()): c for c in outcome.described_as(Chosen)}
     if not known:

@@ -114,7 +114,7 @@ def on_shared(part: Part) -> list[Problem]:
     """What a test set shares with the trials that chose a threshold."""
     if not part.described:
         return []
-    from truecost.tasks.trials.choosing import Chosen
+    from truecost.tasks.trials.rules import Chosen
 
     found = (one for one in part.described if isinstance(one, Chosen) and one.shared)
     return [
@@ -325,7 +325,7 @@ WORK = Work(
     same=same,
     part=part_of,
     descriptions=(
-        "truecost.tasks.trials.choosing:Chosen",
+        "truecost.tasks.trials.rules:Chosen",
         "truecost.core.variance:Variance",
         "truecost.core.claims:SingleRuns",
         "truecost.tasks.trials.work:Claim",
