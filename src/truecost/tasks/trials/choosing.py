@@ -29,7 +29,6 @@ from truecost.core.sweep import Sweep
 from truecost.errors import InputError, UsageError, counted
 from truecost.running import score
 from truecost.study.outcome import Part
-from truecost.study.running import score_part
 from truecost.tasks.measures import find
 from truecost.tasks.trials import counting
 from truecost.tasks.trials.audio import NO_HOURS
@@ -235,10 +234,8 @@ def chosen_part(
     study: "Study",
     reader: "Reader",
 ) -> Part:
-    """The systems at the thresholds in use, or at those that are chosen."""
+    """The systems at the thresholds that a study chooses."""
     table = study.table(ThresholdTable)
-    if not table.given():
-        return score_part(systems, scoring, dims, study.baseline)
     tests = tests_of(systems, study, reader)
     rows: list[Estimate] = []
     chosen: list[Chosen] = []

@@ -21,6 +21,7 @@ from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.paths import parts_of_system
+from truecost.study.running import score_part
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
@@ -287,14 +288,17 @@ def part_of(
     """The systems of a part, calibrated where the study asks for it, at their thresholds or at
     those that are chosen.
     """
-    from truecost.tasks.trials.choosing import chosen_part
-
     fits: tuple[Fitted, ...] = ()
     if "calibration" in study.own:
         from truecost.tasks.trials.calibrated import calibrated_systems
 
         systems, scoring, fits = calibrated_systems(systems, scoring, dims, study, reader)
-    found = chosen_part(systems, scoring, dims, study, reader)
+    if not study.given("threshold"):
+        found = score_part(systems, scoring, dims, study.baseline)
+    else:
+        from truecost.tasks.trials.choosing import chosen_part
+
+        found = chosen_part(systems, scoring, dims, study, reader)
     return replace(found, described=(*found.described, *fits))
 
 
