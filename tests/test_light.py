@@ -49,10 +49,9 @@ found = {{
 print(found, file=sys.stderr)
 """
 KERNELS = {  # of a plain score: each costs a new machine some 0.1 to 0.8 s
-    "draws.draw_units", "draws.fill_words", "draws.multinomial_rows", "pairs.areas",
-    "pooling.entropy_of_blocks", "pooling.pooled_entropies", "pooling.pooling_knots",
-    "pooling.push", "sums.entry_sums", "sums.take_away", "sweeps.hull_crossings",
-    "sweeps.lowest", "sweeps.lowest_costs",
+    "draws.draw_units", "draws.fill_words", "draws.multinomial_rows", "pooling.entropy_of_blocks",
+    "pooling.pooled_entropies", "pooling.pooling_knots", "pooling.push", "sums.entry_sums",
+    "sweeps.hull_crossings", "sweeps.lowest", "sweeps.lowest_costs",
 }  # fmt: skip
 
 

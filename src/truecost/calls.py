@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from truecost import verbs
 from truecost.arguments import HOW, Asked, asked_of, texts_of
-from truecost.errors import UsageError, checked, phrased, shown_as
+from truecost.errors import UsageError, checked, phrased, refuse_forked, shown_as
 from truecost.face import Face
 from truecost.tasks import find, names
 
@@ -42,6 +42,8 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
         One of `truecost.tasks.names()`; trials when left out.
     measures : str or sequence of str, optional
         `NAME` or `NAME:PARAMETER`; those that suit the data when left out.
+    also : str or sequence of str, optional
+        Metrics that stand beside the measures and decide nothing, of trials (`f1`, `mcc`, ...).
     subsets : str, sequence of str or mapping of str to str, optional
         Columns, each level of which is a subset, or conditions; a mapping names them.
     worst : int, optional
@@ -328,6 +330,7 @@ def _run_with(
     do: "Callable[[Study, Progress | None, Asked], Outcome]",
 ) -> "Outcome":
     """What a verb does with the study that its arguments make."""
+    refuse_forked()
     face = _face(arguments.get("task"), arguments.get("config"))
     if verb not in face.verbs:
         raise UsageError(f"{face.name} has no {verb}: it has {', '.join(face.verbs)}")
@@ -346,6 +349,7 @@ def _run_with(
             asked.given,
             references=asked.references,
             measures=texts_of("measures", shared.get("measures")),
+            also=texts_of("also", shared.get("also")),
             subsets=_subsets(shared.get("subsets")),
             worst=shared.get("worst"),
             config=None if shared["config"] is None else str(shared["config"]),

@@ -76,6 +76,8 @@ class Face:
         method `writer(study)` gives what writes them from an outcome, or None.
     worst : bool
         Whether the worst items of each system can be shown.
+    also : bool
+        Whether it has metrics that only stand beside its measures.
     libraries : tuple of str
         What computes besides, whose versions stand in the result.
     commands : tuple of (str, str, str)
@@ -113,6 +115,7 @@ class Face:
     examples: Mapping[str, str] = field(default_factory=dict)
     outputs: str = ""
     worst: bool = False
+    also: bool = False
     libraries: tuple[str, ...] = ()
     commands: tuple[tuple[str, str, str], ...] = ()
     choosing: str = ""

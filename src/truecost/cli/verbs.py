@@ -78,6 +78,8 @@ def validated(study: "Study", wanted: str | None, strict: bool, output: Checked)
 
 HELP = {
     "measure": MEASURE,
+    "also": "Metrics beside the measures, which decide nothing: f1, macro_f1, mcc, kappa, "
+    "balanced_accuracy, top_k:K, ece.",
     "subset": "A column (each level is a subset) or a condition on columns; may be repeated.",
     "half_width": "Wanted half-width of the interval.",
     "strict": "Warnings make a file invalid too.",
@@ -145,6 +147,7 @@ def command(
             given,
             references=(*lead, *further),
             measures=more.get("measure", ()),
+            also=more.get("also", ()),
             subsets=more.get("subset", ()),
             worst=more.get("worst"),
             config=more["output"].config,

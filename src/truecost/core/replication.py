@@ -170,8 +170,11 @@ def _tally_errors(part: Tally, rate: Rate) -> tuple[Floats, Floats, Floats, floa
     flat = np.asarray(part.fixed, np.float64).reshape(-1, len(part.statistics))
     fixed = np.stack([flat[:, c].sum(axis=1) * mask for c, mask in own], axis=1)
     effective = float("nan")
-    if part.squares is not None:
-        square = float(part.squares @ rate.trials)
+    if part.squares is not None or rate.weighted:
+        squares = part.squares
+        if squares is None:
+            squares = np.bincount(part.cells, part.values[:, columns[1]].sum(axis=1), len(flat))
+        square = float(squares @ (rate.trials**2 if rate.weighted else rate.trials))
         effective = float(entries[1].sum()) ** 2 / square if square > 0 else 0.0
     return entries[0].astype(np.float64), entries[1].astype(np.float64), fixed, effective
 

@@ -154,13 +154,16 @@ class Sweep:
         return self.ranking.once(("auc",), self.block, self._auc)
 
     def _auc(self) -> Floats:
-        from truecost.kernels.pairs import areas, quadratic_forms
+        from truecost.kernels import FEW
+        from truecost.kernels.pairs import areas, pairs_of_few, quadratic_forms
 
         ranking, pairs = self.ranking, np.zeros(self.block.count)
         columns = ranking.slots.columns(self.block)
         if self._by_units:
             quadratic_forms(ranking.wins, columns, pairs)
             pairs /= 2
+        elif self.whole and self.block.count == 1 and 0 < len(ranking.codes) <= FEW:
+            pairs += pairs_of_few(columns[:, 0], ranking.slots.codes, ranking.codes, ranking.cut)
         else:
             trials = ranking.slots.codes, ranking.codes, ranking.extra, ranking.cut
             areas(columns, *trials, pairs)

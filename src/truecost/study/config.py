@@ -68,6 +68,8 @@ class Study(
         What the systems do: the name of a task, trials by default.
     measures : tuple of str
         `NAME` or `NAME:PARAMETER`; those that suit the score type, or the task, when left out.
+    also : tuple of str
+        Metrics that stand beside the measures and decide nothing.
     baseline : str, optional
         The system that all others are compared with, trial by trial.
     data : DataTable
@@ -135,6 +137,13 @@ class Study(
         Option(
             "NAME or NAME:PARAMETER of each measure: truecost list measures.",
             shown="those that suit the task, or the score type",
+        ),
+    ] = ()
+    also: Annotated[
+        tuple[str, ...],
+        Option(
+            "Metrics reported beside the measures, which decide nothing: f1, macro_f1, mcc, kappa, "
+            "balanced_accuracy, top_k:K, ece.",
         ),
     ] = ()
     baseline: Annotated[

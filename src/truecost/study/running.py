@@ -30,7 +30,7 @@ from truecost.study.tables import EngineTable
 from truecost.task import Record, Work, flagged
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
-from truecost.tasks.measures import find
+from truecost.tasks.measures import find, refuse_beside
 
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
@@ -131,6 +131,7 @@ def _on_measures(part: Part) -> list[Problem]:
         scoring = part.scoring[record.name]
         names = set(scoring.measures)
         work = work_of(record)
+        names |= {*scoring.also}
         found = work.measures(record, scoring)
         asked |= {m: None for m in found if work.advise or {m.name, m.label} & names}
     return [
@@ -267,6 +268,8 @@ def part_of(
         part = score_part(systems, scoring, dims, study.baseline)
     else:
         part = work.part(systems, scoring, dims, study, reader)
+    if reader.progress is not None:
+        reader.progress("describing what was found", 0, 0)
     return work.describe(part, study)
 
 
@@ -333,9 +336,16 @@ def check_study(study: Study) -> None:
         scoring_of(study, table, study.data)
     task = study.task or DEFAULT
     for name in study.measures:
-        find(name, task)
+        refuse_beside(find(name, task), "")
+    for name in study.also:
+        if not find(name, task).beside:
+            raise UsageError(
+                f"{name} is a measure of its own, and --also is for metrics that only stand beside "
+                f"such: say --measure {name}"
+            )
     work = find_task(task).load()
     for gate in study.gate:
+        refuse_beside(find(work.gated(study, gate.measure), task), "a gate")
         gate.check_size(find(work.gated(study, gate.measure), task).shown_in)
 
 

@@ -240,6 +240,7 @@ def scoring_of(
         jobs=interval.jobs,
         progress=progress,
         choices=work.choices(study, data, reader),
+        also=study.also,
     )
 
 

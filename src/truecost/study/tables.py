@@ -133,8 +133,13 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         ),
     ] = None
     threshold: Annotated[
-        float | None,
-        Option("Deployed threshold on the score.", shown="the Bayes threshold", needs=DETECTION),
+        float | Literal["bayes"] | None,
+        Option(
+            "Deployed threshold on the score; bayes for that of least expected cost.",
+            shown="the Bayes threshold",
+            read=names.number_or_bayes,
+            needs=DETECTION,
+        ),
     ] = None
     threshold_by: Annotated[
         names.ThresholdBy | None,
@@ -179,10 +184,21 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     input_format: Annotated[
         str | None, _of_format("Format of the files: truecost list formats.")
     ] = None
+    filter: Annotated[
+        str | None,
+        Option(
+            "Which filter of a log of lm-eval, where it has several.",
+            needs={"log": ("a log of lm-eval",)},
+        ),
+    ] = None
     key_format: Annotated[str | None, _of_format("Format of the key.", needs={"key": ()})] = None
     reference_format: Annotated[
         str | None, _of_format("Format of the reference.", needs={"reference": ()})
     ] = None
+    a: Annotated[str | None, _of_models("What the log calls the deployed model, A.", shown="A")] = (
+        None
+    )
+    b: Annotated[str | None, _of_models("What the log calls the candidate, B.", shown="B")] = None
     threshold_a: Annotated[float | None, _of_threshold("Deployed threshold of A.")] = None
     threshold_b: Annotated[float | None, _of_threshold("Deployed threshold of B.")] = None
     exposure_a: Annotated[

@@ -46,7 +46,7 @@ FACE = Face(
     map_keys=MAP_KEYS,
     formats=Formats(of="abba", holds="items that two models collected", columns=("collected_by",)),
     data=(
-        *("map", "metadata", "input_format"),
+        *("map", "a", "b", "target", "metadata", "input_format"),
         *("threshold_a", "threshold_b", "exposure_a", "exposure_b", "units_a", "units_b"),
         *("split", "users", "labels"),
     ),
@@ -56,7 +56,10 @@ FACE = Face(
     prices=("miss", "false_alarm", "person"),
     interval=("level", "replicates", "seed", "resample", "jobs"),
     words={"resample": ("multinomial", "poisson")},
-    shown={"resample": "multinomial where all users are known, poisson otherwise"},
+    shown={
+        "target": "1 or yes",
+        "resample": "multinomial where all users are known, poisson otherwise",
+    },
     commands=tuple(
         (name, f"truecost.tasks.abba.commands:{name}", about)
         for name, about in (

@@ -31,7 +31,17 @@ FACE = Face(
     map_keys=MAP_KEYS,
     formats=Formats(
         holds="scores or labels of trials",
-        texts=FORMATS,
+        texts={
+            **FORMATS,
+            "lm-eval": "samples of lm-evaluation-harness, as --log_samples writes them (.jsonl)",
+            "inspect": "log of inspect_ai (.eval, .json)",
+        },
+        readers={
+            "lm-eval": "truecost.formats.harness:read_lm_eval",
+            "inspect": "truecost.formats.inspecting:read_inspect",
+        },
+        endings={".eval": "inspect"},
+        marks={"lm-eval": ("doc_id", "filtered_resps"), "inspect": ("eval", "eval_id", "status")},
         recognise="truecost.formats.declared:by_content",
         any_ending=True,
     ),
@@ -39,7 +49,7 @@ FACE = Face(
         *("type", "map", "key", "metadata", "target", "classes", "annotators", "accept"),
         *("missing", "llr_base", "training_prior", "threshold", "threshold_by", "clip"),
         *("allow_reversed", "hours", "background"),
-        *("input_format", "key_format"),
+        *("input_format", "filter", "key_format"),
     ),
     systems=("resources",),
     options=("systems", "threshold"),
@@ -60,6 +70,7 @@ FACE = Face(
     engine=("engine", "cache"),
     shown={"engine": "in memory; large data in parts, serial"},
     wanted="trials",
+    also=True,
     commands=(
         (
             "calibrate",

@@ -35,8 +35,10 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
     "score": ("ranking",),
     "decision": ("decisions",),
     "number": ("errors", "truths"),
-    **dict.fromkeys(("llr", *POSTERIORS), ("decisions", "losses", "llr", "ranking")),
+    "llr": ("decisions", "losses", "llr", "ranking", "bins"),
+    **dict.fromkeys(POSTERIORS, ("decisions", "losses", "llr", "ranking", "bins", "ranks")),
 }
+BINS = 15  # of confidence, equally wide
 
 
 def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
@@ -51,7 +53,7 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
     if trials.several_right:
         return {"accepted"} if "decisions" in parts else set()
     parts |= set() if trials.audio is None else {"audio"}
-    return parts if trials.detection else parts - {"llr", "ranking"}
+    return parts - ({"ranks"} if trials.detection else {"llr", "ranking"})
 
 
 def sides_of(trials: Trials, scoring: Scoring) -> Sides:
@@ -219,6 +221,8 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
         "audio": audio_tally,
         "errors": _error_tally,
         "truths": _truth_ranking,
+        "ranks": _rank_tally,
+        "bins": _bin_tally,
     }
     wanted = dict.fromkeys(part for m in measures for part in m.parts)
     parts: dict[str, Part] = {part: makers[part](trials, scoring, sides) for part in wanted}
@@ -328,6 +332,31 @@ def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     brier = (posteriors**2).sum(axis=1) - 2 * np.exp(truth) + 1
     log, one = np.where(impossible, 0.0, -truth), np.ones(len(trials.labels))
     return tally_of(trials, sides, n=one, log=log, brier=brier, impossible=impossible)
+
+
+def _rank_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    """Trials by the place of their true class among the posteriors; ties go before it."""
+    logs = log_posteriors(trials, scoring)
+    own = logs[np.arange(len(logs)), trials.labels]
+    ranks = (logs >= own[:, None]).sum(axis=1) - 1
+    places = tuple(str(k + 1) for k in range(logs.shape[1]))
+    axes = {"class": (trials.classes, trials.labels), "place": (places, ranks)}
+    return Tally.count(sides, {"n": np.ones(len(logs), np.int64)}, axes, trials.weights)
+
+
+def _bin_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    """Trials, confidence and right decisions by bins of confidence, of which each has its upper
+    end: of the most probable class, or of the target.
+    """
+    posteriors = np.exp(log_posteriors(trials, scoring))
+    top = np.ones(len(posteriors), np.int64) if trials.detection else posteriors.argmax(axis=1)
+    confidence = np.minimum(posteriors[np.arange(len(top)), top], 1.0)
+    bins = np.clip(np.ceil(confidence * BINS).astype(np.int64) - 1, 0, BINS - 1)
+    names = tuple(f"{(k + 1) / BINS:.3g}" for k in range(BINS))
+    axes = {"class": (trials.classes, trials.labels), "bin": (names, bins)}
+    right = (top == trials.labels).astype(np.float64)
+    sums = {"n": np.ones(len(top)), "confidence": confidence, "right": right}
+    return Tally.count(sides, sums, axes, trials.weights)
 
 
 def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:

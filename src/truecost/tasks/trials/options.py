@@ -76,9 +76,14 @@ def choices_of(_study: object, data: DataTable, _reader: object) -> TrialsScorin
     training = data.training_prior
     if isinstance(training, float | int):
         training = (1 - training, training)
+    if data.threshold == "bayes" and data.type == "score":
+        raise UsageError(
+            "--threshold bayes takes likelihood ratios or posteriors, and type score has neither: "
+            "give a number, or make likelihood ratios by truecost calibrate"
+        )
     return TrialsScoring(
         training,
-        data.threshold,
+        None if data.threshold in (None, "bayes") else float(data.threshold),
         data.clip,
         bool(data.allow_reversed),
         threshold_by=data.settled("threshold_by"),

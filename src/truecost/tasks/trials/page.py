@@ -30,7 +30,7 @@ from truecost.report.words import (
 from truecost.tasks.trials import pictures
 from truecost.tasks.trials.curves import frame_of_outcome
 from truecost.tasks.trials.rules import Chosen, ends_of, kept
-from truecost.tasks.trials.sections import calibration, trade_off
+from truecost.tasks.trials.sections import calibration, classes, costs_of_decisions, trade_off
 from truecost.tasks.trials.work import Claim
 
 TITLE = "What should not tell the class"
@@ -268,7 +268,7 @@ def variance(story: Story) -> Section:
 PAGE = Page(
     sections=(
         *(chosen, bars, spending, claims, spurious, runs, variance, trade_off),
-        *(subsets, calibration, comparison, gates),
+        *(classes, costs_of_decisions, subsets, calibration, comparison, gates),
     ),
     main=main_of,
     titles=titles,

@@ -185,7 +185,9 @@ def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
     available, prices = counting.parts_of(trials, scoring), scoring.application.prices
     found = [
         _allowed(find(name, TASK), trials, available)
-        for name in dict.fromkeys(scoring.measures or (*usual, *asked_costs(prices)))
+        for name in dict.fromkeys(
+            (*(scoring.measures or (*usual, *asked_costs(prices))), *scoring.also)
+        )
     ]
     plain = trials.detection and scoring.application.plain_detection
     refuse_unpriced(found, prices, trials.name, ERRORS[:2] if plain else ERRORS[2:])
@@ -337,7 +339,7 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
     scores, sides = counting.llrs(trials, scoring), counting.sides_of(trials, scoring)
     if beyond_chance(scores, trials.labels == 1, sides, trials.weights):
         raise InputError(
-            f"{trials.name}: the scores look reversed: a target outscores a nontarget "
+            f"{trials.place}: the scores look reversed: a target outscores a nontarget "
             f"in {area:.1%} of the pairs (AUC below 0.5, and its {LEVEL:.1%} interval too); higher "
             f"must mean target. Turn the sign or the labels, or say --allow-reversed if it is so"
         )

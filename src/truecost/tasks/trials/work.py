@@ -16,6 +16,8 @@ from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
+from truecost.formats.compound import matrix_of
+from truecost.formats.harness import LM_EVAL, of_filter
 from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType, in_store
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
@@ -26,6 +28,7 @@ from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
 from truecost.tasks.trials.audio import with_hours
+from truecost.tasks.trials.classes import described
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
 from truecost.tasks.trials.loading import check_classes, load, pair
@@ -171,7 +174,7 @@ def _are_large(paths: Sequence[str]) -> bool:
 def read_trials(reader: Reader, source: "Source") -> Trials:
     """The checked trials of a source; UsageError, InputError as `load` says."""
     data = source.data
-    table = reader.table(source.file, data.input_format)
+    table = of_filter(reader.table(source.file, data.input_format), data.filter)
     reader.note(source.file, source.name, source.collection)
     options = options_of(data, table)
     found = load(table, options, source.name, *reader.joined(data, source.collection))
@@ -195,10 +198,11 @@ def facts_of(table: Table, options: Options, trials: Trials) -> dict[str, tuple[
     found: dict[str, tuple[str, ...]] = {
         "truth": () if "soft" in options.columns else ("labels of classes",),
         "trials": ("targets and nontargets",) if trials.detection else (),
+        "log": ("a log of lm-eval",) if table.format == LM_EVAL else (),
     }
     column = options.column("score", table) or ""
     if options.kind in POSTERIORS:
-        several = "+" in column or column in table.matrices
+        several = "+" in column or matrix_of(table, column) is not None
         found["scores"] = ("one score a class",) if several else ()
     return found
 
@@ -318,6 +322,7 @@ WORK = Work(
     check=check,
     read=read,
     pair=pair,
+    describe=described,
     measures=measures_for,
     defaults=defaults,
     choices=choices_of,
@@ -334,6 +339,7 @@ WORK = Work(
         "truecost.core.claims:SingleRuns",
         "truecost.tasks.trials.work:Claim",
         "truecost.tasks.trials.work:Fitted",
+        "truecost.tasks.trials.classes:ByClass",
     ),
     flagged=flagged,
     advice=lambda part: [*on_imbalance(part), *on_shared(part)],
