@@ -127,8 +127,5 @@ def test_metrics_decide_nothing(tmp_path):
     assert beside.stdout.split("\n")[0].split()[3] == "nec"
     assert "macro_f1" in beside.stdout
     assert (own.returncode, "say --measure nec" in own.stderr) == (2, True)
-    assert (always.returncode, "cannot be computed from type decision" in always.stderr) == (
-        2,
-        True,
-    )
+    assert (always.returncode, "cannot be computed from type decision" in always.stderr) == (2, True)
     assert other.returncode == 2

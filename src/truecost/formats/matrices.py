@@ -60,9 +60,7 @@ def _shape(frame: pl.DataFrame) -> str:
     versions = counted(frame["version"].n_unique(), "version")
     if "time" in frame.columns:
         metrics = [name for name in frame.columns if name not in ("version", "learnt", "time")]
-        return (
-            f"{versions}, {counted(frame['time'].n_unique(), 'experience')}, {', '.join(metrics)}"
-        )
+        return f"{versions}, {counted(frame['time'].n_unique(), 'experience')}, {', '.join(metrics)}"
     tests = [name for name in frame.columns if name not in ("version", "learnt", "seed")]
     runs = f"{counted(frame['seed'].n_unique(), 'seed')}, " if "seed" in frame.columns else ""
     return f"{runs}{versions}, {counted(len(tests), 'test')}"
@@ -201,9 +199,7 @@ def _numbered(names: Sequence[str]) -> dict[str, str] | None:
     found = {name: NAMED.fullmatch(name) for name in names}
     words = {told[1].lower() if told else "" for told in found.values()}
     numbers = {name: str(int(told[2])) for name, told in found.items() if told}
-    alike = (
-        len(words) == 1 and len(numbers) == len(found) and len({*numbers.values()}) == len(found)
-    )
+    alike = len(words) == 1 and len(numbers) == len(found) and len({*numbers.values()}) == len(found)
     return numbers if alike else None
 
 

@@ -11,7 +11,6 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 
 from truecost import names
-from truecost.errors import UsageError
 from truecost.options import PRIOR, SEED, Option, PartialTable
 
 THRESHOLDED = ("llr", "posterior", "log-posterior", "score")  # types that a threshold decides
@@ -333,20 +332,6 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
             read=names.matrix,
         ),
     ] = ()
-
-    def by_prior(self, name: str = "") -> "dict[str, ApplicationTable]":
-        """The table by name; one for each of several priors, `prior 0.01`, behind a name."""
-        if not isinstance(self.prior, tuple):
-            return {name: self}
-        said = {f"{p:.6g}": p for p in self.prior}
-        if len(said) < max(2, len(self.prior)):
-            raise UsageError(
-                f"--prior {', '.join(f'{p:g}' for p in self.prior)}: give several priors once each"
-            )
-        return {
-            ", ".join(filter(None, (name, f"prior {text}"))): msgspec.structs.replace(self, prior=p)
-            for text, p in said.items()
-        }
 
 
 class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):

@@ -31,7 +31,7 @@ from truecost.running import score
 from truecost.study.outcome import Part
 from truecost.tasks.measures import find
 from truecost.tasks.trials import counting
-from truecost.tasks.trials.audio import NO_HOURS
+from truecost.tasks.trials.audio import NO_HOURS, audio_tally
 from truecost.tasks.trials.measures.thresholds import at_each, share_per_hour
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
@@ -127,7 +127,7 @@ class Choosing:
         if not np.isfinite(at):
             at = float(np.nextafter(self.sweep.ranking.scores[-1], np.inf))
         there = self.deployed(self.trials, at)
-        tally = counting.audio_tally(self.trials, there, counting.sides_of(self.trials, there))
+        tally = audio_tally(self.trials, there, counting.sides_of(self.trials, there))
         seen = counting.point_of(type(self.evidence)({"audio": tally}))
         [rate] = find("fa_per_hour").interval.rates(seen, there.application)  # type: ignore[misc]
         return self._limits(rate, seen).upper

@@ -23,6 +23,7 @@ from truecost.core.ranking import Ranking
 from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring
 from truecost.tasks.trials import counting
+from truecost.tasks.trials.audio import audio_tally
 from truecost.tasks.trials.measures.thresholds import WHOLE, chosen_threshold
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
@@ -46,7 +47,7 @@ def chosen_evidence(trials: Trials, scoring: Scoring, measures: Sequence[Measure
     parts = {"ranking": Ranking.of(scores, trials.labels, own, trials.weights)}
     parts[WHOLE] = counting.ranking_of(whole, scoring, sides)
     if any("audio" in measure.parts for measure in measures):
-        return Evidence({**parts, "audio": counting.audio_tally(whole, scoring, sides)})
+        return Evidence({**parts, "audio": audio_tally(whole, scoring, sides)})
     return Evidence({**parts})
 
 

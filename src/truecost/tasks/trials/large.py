@@ -328,7 +328,9 @@ def _wanted(options: Options, study: Study, table: Table) -> Wanted:
     return Wanted(units, own, stratum, weight, name if len(study.systems) > 1 else None, further)
 
 
-def _trials(found: Sorted, name: str, place: str, options: Options, wanted: Wanted) -> Trials:
+def _trials(
+    found: Sorted, name: str, place: str, options: Options, wanted: Wanted
+) -> Trials:
     """Trials of sorted columns."""
     labels: dict[str, int] = {}
     for of_part, *_ in found.facts:
