@@ -7,8 +7,8 @@ In a page, examples share one namespace and one empty folder, in the order of th
   (standard output and standard error, as a terminal shows them).
 A page that says `<!-- needs: PATH, ... -->` finds these files and folders, of the repository or of
 `shared/` beside it, in its folder by their last names; it is skipped where `shared` is missing.
-A block below `<!-- with: NAME -->` runs where a command or module of this name is installed, or `shared/`
-has the folder; elsewhere it is left out, and the test of the page is skipped after the others ran.
+A block below `<!-- with: NAME -->` runs where a command or module of this name is installed, or a
+folder of `shared/` is there; elsewhere it is left out, and the page skipped after the others ran.
 A page that says `<!-- long -->` takes a minute or more: it runs with the long studies.
 `truecost` runs in the process of the tests, and a shell is given what it printed and its exit code;
 on a page that says `<!-- processes -->` it runs wherever the shell starts it.

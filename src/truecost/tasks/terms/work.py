@@ -28,7 +28,13 @@ from truecost.tasks.terms import files as lists
 from truecost.tasks.terms.aligning import load_search
 from truecost.tasks.terms.decisions import Beside, alike, decided, from_nist, on_quirks
 from truecost.tasks.terms.describing import describe
-from truecost.tasks.terms.options import F4DE, ReferenceOptions, SearchOptions, TermsScoring, TermsTable
+from truecost.tasks.terms.options import (
+    F4DE,
+    ReferenceOptions,
+    SearchOptions,
+    TermsScoring,
+    TermsTable,
+)
 from truecost.tasks.terms.records import PHASES, Reference, Search, pair_searches
 from truecost.tasks.terms.reference import load_reference
 from truecost.tasks.terms.scoring import DEFAULT_MEASURES, asked_of, batches, frozen

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from truecost.pictures.look import SYSTEMS
 from truecost.core.digits import counted, percent
+from truecost.pictures.look import SYSTEMS
 from truecost.pictures.picture import Picture
 from truecost.pictures.tables import Table
 from truecost.report.section import Section, Sliders, joined
