@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from truecost.cli.tables import Columns, Layout
 from truecost.core.digits import amount, between, counted, figure, percent
-from truecost.pictures.rows import figures_of
 
 if TYPE_CHECKING:
     from truecost.core.variance import Share, Variance
@@ -68,6 +67,8 @@ def classes_table(found: "Sequence[ByClass]") -> Columns:
 
 
 def _cells_of(one: "OneClass") -> tuple[str, ...]:
+    from truecost.pictures.rows import figures_of
+
     ends = (figures_of(one.recall), figures_of(one.precision))
     return one.name, amount(one.trials), *ends, percent(float(f"{one.cost_share:.3g}"))
 
