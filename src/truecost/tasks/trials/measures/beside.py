@@ -7,7 +7,7 @@ They stand beside other measures (`--also`), with an interval and a word on what
 All but two read `decisions` (class x decision, statistic `n`). Its shares J[k, d] = P_k R[k, d], R
 the share of class k that is decided d and P_k the prior of the class, sum to 1; abstaining is one
 more decision, which is never right. `ranks` counts the trials of each class by the place of the
-true class among the posteriors, `bins` trials, confidence and right decisions by bins of confidence.
+true class among the posteriors, `bins` trials, confidence and right decisions by bin of confidence.
 """
 
 from functools import partial
