@@ -27,7 +27,6 @@ from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
 from truecost.tasks.trials.audio import with_hours
-from truecost.tasks.trials.classes import described
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
 from truecost.tasks.trials.loading import check_classes, load, pair
@@ -324,6 +323,15 @@ def checks(source: "Source", reader: "Reader", study: "Study", wanted: str | Non
     from truecost.tasks.trials.validation import checks_of_trials
 
     return checks_of_trials(source, reader, study, wanted)
+
+
+def described(part: Part, study: "Study") -> Part:
+    """A part with its systems by class, where they tell several classes apart."""
+    if not any(isinstance(t, Trials) and t.classes and not t.detection for t in part.systems):
+        return part
+    from truecost.tasks.trials.classes import described as by_class
+
+    return by_class(part, study)
 
 
 WORK = Work(
