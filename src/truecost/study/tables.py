@@ -60,7 +60,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     metadata: Annotated[
         tuple[str, ...],
         Option(
-            "FILE with further columns, joined by id, or COLUMN=FILE, joined by that column.",
+            "FILE with further columns, joined by id, or COLUMN=FILE, joined by that column; "
+            "COLUMN.NAME=FILE names the new one.",
             file=True,
             sided=True,
         ),

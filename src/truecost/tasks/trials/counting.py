@@ -332,7 +332,7 @@ def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 
 def sweep_of(trials: Trials, scoring: Scoring) -> Sweep:
     """The ranking of all trials, each with its own weight, at every threshold."""
-    key = "whole", scoring.plan.scheme, *_converted(scoring)
+    key = "whole", scoring.plan.scheme, *converted(scoring)
     if key not in trials.made:
         whole = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
         ranking = ranking_of(trials, scoring, sides_of(trials, scoring))
@@ -345,7 +345,7 @@ def point_of(evidence: Evidence) -> Totals:
     return totals(evidence, Weights.ones(evidence.factors).block())
 
 
-def _converted(scoring: Scoring) -> tuple[object, ...]:
+def converted(scoring: Scoring) -> tuple[object, ...]:
     """What decides the scale of `llrs`, beside the trials."""
     how = scoring.chosen(TrialsScoring)
     return how.training_prior, how.clip, how.whole_shares
@@ -355,7 +355,7 @@ def ranking_of(trials: Trials, scoring: Scoring, sides: Sides) -> Ranking:
     """Trials ranked by likelihood ratio (or score): sorted once, whatever the application; `sides`
     are those of `sides_of`.
     """
-    key = "ranking", scoring.plan.scheme, *_converted(scoring)
+    key = "ranking", scoring.plan.scheme, *converted(scoring)
     if key not in trials.made:
         plain = trials.ascending and trials.weights is None  # ties stand in order of weight
         make = Ranking.ascending if plain else Ranking.of

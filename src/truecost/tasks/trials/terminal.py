@@ -1,5 +1,5 @@
-"""Further tables of trials: thresholds that were chosen; classes and their costliest confusions,
-where there are several; what seed, training set and test add to the variance of the runs of methods.
+"""Further tables of trials: thresholds that were chosen; classes and their costliest confusions;
+what seed, training set and test add to the variance of the runs of methods.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from truecost.cli.tables import Columns, Layout, dim_cells, dims_shown, marks_of
 from truecost.core.digits import amount, between, counted, figure, percent
 from truecost.core.results import Row, figures
-from truecost.pictures.rows import figures_of
 
 if TYPE_CHECKING:
     from truecost.core.variance import Share, Variance
@@ -69,6 +68,8 @@ def classes_table(found: "Sequence[ByClass]") -> Columns:
 
 
 def _cells_of(one: "OneClass") -> tuple[str, ...]:
+    from truecost.pictures.rows import figures_of
+
     ends = (figures_of(one.recall), figures_of(one.precision))
     return one.name, amount(one.trials), *ends, percent(float(f"{one.cost_share:.3g}"))
 

@@ -17,7 +17,6 @@ from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
 from truecost.formats.compound import matrix_of
-from truecost.formats.harness import LM_EVAL, of_filter
 from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType, in_store
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
@@ -28,7 +27,6 @@ from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
 from truecost.tasks.trials.audio import with_hours
-from truecost.tasks.trials.classes import described
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
 from truecost.tasks.trials.loading import check_classes, load, pair
@@ -174,12 +172,21 @@ def _are_large(paths: Sequence[str]) -> bool:
 def read_trials(reader: Reader, source: "Source") -> Trials:
     """The checked trials of a source; UsageError, InputError as `load` says."""
     data = source.data
-    table = of_filter(reader.table(source.file, data.input_format), data.filter)
+    table = one_filter(reader.table(source.file, data.input_format), data)
     reader.note(source.file, source.name, source.collection)
     options = options_of(data, table)
     found = load(table, options, source.name, *reader.joined(data, source.collection))
     reader.learn(data, **facts_of(table, options, found))
     return _with_resources(with_hours(found, data, reader), source, reader)
+
+
+def one_filter(table: Table, data: DataTable) -> Table:
+    """The samples of the filter that is asked for, of a log that has several; else the table."""
+    if table.format != "lm-eval":
+        return table
+    from truecost.formats.harness import of_filter
+
+    return of_filter(table, data.filter)
 
 
 def _with_resources(found: Trials, source: "Source", reader: Reader) -> Trials:
@@ -198,7 +205,7 @@ def facts_of(table: Table, options: Options, trials: Trials) -> dict[str, tuple[
     found: dict[str, tuple[str, ...]] = {
         "truth": () if "soft" in options.columns else ("labels of classes",),
         "trials": ("targets and nontargets",) if trials.detection else (),
-        "log": ("a log of lm-eval",) if table.format == LM_EVAL else (),
+        "log": ("a log of lm-eval",) if table.format == "lm-eval" else (),
     }
     column = options.column("score", table) or ""
     if options.kind in POSTERIORS:
@@ -316,6 +323,15 @@ def checks(source: "Source", reader: "Reader", study: "Study", wanted: str | Non
     from truecost.tasks.trials.validation import checks_of_trials
 
     return checks_of_trials(source, reader, study, wanted)
+
+
+def described(part: Part, study: "Study") -> Part:
+    """A part with its systems by class, where they tell several classes apart."""
+    if not any(isinstance(t, Trials) and t.classes and not t.detection for t in part.systems):
+        return part
+    from truecost.tasks.trials.classes import described as by_class
+
+    return by_class(part, study)
 
 
 WORK = Work(
