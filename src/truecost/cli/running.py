@@ -3,6 +3,7 @@
 class of a sample and should not.
 """
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -100,10 +101,10 @@ def planned(chosen: "Study", half_width: float | None, output: Output) -> None:
     outcome = study.run(chosen)
     screen.explain(outcome)
     rows = plan_rows(outcome, half_width)
+    screen.show(plan_table(rows), replace(outcome, planned=tuple(rows)))
     if output.json:
         print(json_text({"rows": rows}), end="")
     else:
-        screen.show(plan_table(rows))
         screen.say(SPARED)
         if said := _counted_by(outcome):
             screen.say(said)
@@ -202,10 +203,10 @@ def report(
     if output.output is not None:
         with screen.progress(f"writing {output.output}"):
             target = study.write(outcome, output.output)
+    screen.show(table(outcome) if table else result_table(outcome, output.verbose), outcome)
     if output.json:
         print(outcome.to_json(), end="")
     else:
-        screen.show(table(outcome) if table else result_table(outcome, output.verbose))
         whole = table or output.verbose or layout.whole(outcome)
         told = brief(outcome)
         further = any("subset" in e.dims and e.label not in told for e in outcome.estimates)

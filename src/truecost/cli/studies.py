@@ -21,6 +21,7 @@ from truecost.cli.options import (
     Output,
     Quiet,
     Switch,
+    Tabled,
     Target,
     keys_of,
     of_trials,
@@ -29,6 +30,7 @@ from truecost.cli.options import (
 from truecost.cli.running import execute
 from truecost.errors import UsageError, message, phrased
 from truecost.face import at
+from truecost.names import STANDARD_INPUT
 from truecost.study.tables import IntervalTable
 
 if TYPE_CHECKING:
@@ -155,7 +157,7 @@ def live(study: "Study", output: Output, *, resume: bool, beside: str | None = N
 
 
 def report(
-    result: str, /, *, figure: str | None = None, table: str | None = None, output: Target = None
+    result: str, /, *, figure: str | None = None, table: Tabled = None, output: Target = None
 ) -> None:
     """Draw report.html, one picture or the table of rows from a stored result.
 
@@ -170,8 +172,6 @@ def report(
     figure
         Name of a picture of the page, such as det. --output says where it goes: a file that ends
         in .svg, .pdf, .png (extra `figures`), or .csv, .tex, .md for its numbers. Default: NAME.svg
-    table
-        File for the rows of the result: .tex, .md, .csv or .parquet.
     output
         The page or picture to write. Default: report.html of the result directory.
     """
@@ -183,7 +183,9 @@ def report(
     else:
         story = stored_story(result)
         if table is not None:
-            print(message(str(write_rows(story.rows, Path(table), story.page.naive.column))))
+            write_rows(story.rows, table, story.page.naive.column)
+            if table not in STANDARD_INPUT:
+                print(message(table))
         if figure is None:
             return
         picture = chosen(story, figure)
@@ -280,6 +282,7 @@ class Written:
 
     output: Target = None
     """Directory for gates.md and gates.xml (JUnit)."""
+    table: Tabled = None
     markdown: str | None = None
     """File for the Markdown table."""
     junit: str | None = None
@@ -360,12 +363,13 @@ def _show(verdicts: Sequence["Verdict"], written: Written) -> None:
 
     from truecost.cli.terminal import Screen
 
+    told = {key: getattr(written, key) for key in ("quiet", "color", "table", "json")}
+    screen = Screen(Output(**told))
+    screen.show([_table(verdicts)])
     if written.json:
         found = {"gates": msgspec.to_builtins(verdicts)}
         print(json_module.dumps(found, indent=2, ensure_ascii=False))
         return
-    screen = Screen(Output(quiet=written.quiet, color=written.color))
-    screen.show([_table(verdicts)])
     for verdict in verdicts:
         if verdict.state != "pass" or verdict.flags:
             about = f" ({verdict.about})" if verdict.about else ""
