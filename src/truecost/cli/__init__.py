@@ -56,14 +56,16 @@ GLOBAL = (
     ("demo", "studies:demo", "Detectors, searches, learners on streams or across time: evaluated."),
 )
 OF_TASK = "task_"  # before the name of a task, so that no module hides it
+BOARD = "board_"  # before that of the task of a leaderboard, which has a command below it
+BUNDLE = "Make the bundle of a challenge on Codabench from a study."
 
 
 def commands_of(face: Face) -> tuple[tuple[str, str, str], ...]:
     """Name, place and text of each command of a task."""
-    made = tuple(
-        (verb, f"truecost.cli.verbs:{face.name}__{verb}", face.about.get(verb, VERBS[verb]))
-        for verb in face.verbs
-    )
+    places = {verb: f"truecost.cli.verbs:{face.name}__{verb}" for verb in face.verbs}
+    if "leaderboard" in places:
+        places["leaderboard"] = f"truecost.cli:{BOARD}{face.name}"
+    made = ((verb, place, face.about.get(verb, VERBS[verb])) for verb, place in places.items())
     return (*made, *face.commands)
 
 
@@ -84,6 +86,15 @@ def of_task(name: str) -> App:
     except UsageError as error:
         raise AttributeError(f"truecost has no task {name!r}") from error
     return with_commands(App(name=name, help=face.about.get("", face.title)), commands_of(face))
+
+
+def board_of(name: str) -> App:
+    """`leaderboard` of a task, with the command that makes a bundle of it."""
+    from truecost.cli import verbs
+
+    made = App(name="leaderboard")
+    made.default(getattr(verbs, f"{name}__leaderboard"))
+    return with_commands(made, (("bundle", "truecost.cli.challenge:bundle", BUNDLE),))
 
 
 with_commands(app, (*commands_of(find(DEFAULT)), *GLOBAL))
@@ -114,6 +125,8 @@ def _add_others(arguments: list[str]) -> None:
 
 def __getattr__(name: str) -> App:
     """The application of a task: `cli.terms`, or `cli.task_terms` whatever else has its name."""
+    if name.startswith(BOARD):
+        return board_of(name.removeprefix(BOARD))
     return of_task(name.removeprefix(OF_TASK))
 
 

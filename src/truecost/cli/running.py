@@ -76,7 +76,7 @@ def _scored(
             "--codabench scores one submission and keeps no ledger: leave out --ledger"
         )
     from truecost.cli.terminal import Screen
-    from truecost.study.ranking import codabench
+    from truecost.study.codabench import codabench
 
     source, target = folders
     screen = Screen(output)

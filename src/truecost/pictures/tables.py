@@ -103,16 +103,16 @@ class Table:
         return [*zip(*found, strict=True)]
 
     def text(self, kind: str) -> str:
-        """The table as a file: "csv" (in full), "tex" (booktabs) or "md"; in both the best is bold."""
+        """The table as a file: "csv" (in full); "tex" (booktabs) or "md", with the best in bold."""
         if kind == "csv":
             stream = io.StringIO()
             csv.writer(stream, lineterminator="\n").writerows(self.in_full())
             return stream.getvalue()
         if kind == "md":
             under = tuple("--:" if n else "---" for n in self.numeric)
-            rows = [under, *self._bold(lambda cell: cell.replace("|", "\\|"), "**{}**")]
-            rows.insert(0, [cell.replace("|", "\\|") for cell in self.header])
-            return "".join(f"| {' | '.join(cells)} |\n" for cells in rows)
+            plain = [cell.replace("|", "\\|") for cell in self.header]
+            shown = self._bold(lambda cell: cell.replace("|", "\\|"), "**{}**")
+            return "".join(f"| {' | '.join(cells)} |\n" for cells in (plain, under, *shown))
         sides = "".join("r" if n else "l" for n in self.numeric)
         cells = [[*map(_tex, self.header)], *self._bold(_tex, r"\textbf{{{}}}")]
         head, *rows = (" & ".join(row) + r" \\" for row in cells)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.formats.publishing import publish
-from truecost.pictures.picture import Picture
 from truecost.names import STANDARD_INPUT
+from truecost.pictures.picture import Picture
 from truecost.pictures.tables import Table, of_values
 from truecost.report.story import Story, page_of
 
@@ -104,7 +104,7 @@ def check_table(target: str) -> None:
 
 
 def write_table(target: str, shown: Sequence[Table], full: "Callable[[], pl.DataFrame]") -> None:
-    """Write tables: as they are `shown` (.tex, .md), or with all digits (.csv, .parquet, - for CSV).
+    """Write tables: as they are `shown` (.tex, .md), or with all digits (.csv, .parquet, -).
 
     Raises
     ------
