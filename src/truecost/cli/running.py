@@ -229,10 +229,10 @@ def report(
 
 def _judged(outcome: "Outcome", screen: "Screen") -> int:
     """Print how the gates turned out; their exit code."""
-    from truecost.gates import append_step_summary, exit_code, markdown
+    from truecost.gates import annotate, exit_code
 
     screen.judge(outcome.gates)
-    append_step_summary(markdown(outcome.gates))
+    annotate(outcome.gates)
     return exit_code(outcome.gates)
 
 

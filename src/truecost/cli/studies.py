@@ -335,7 +335,7 @@ def gate(
         TOML file with [[gate]] tables; a study file will do.
     """
     from truecost.formats.publishing import publish
-    from truecost.gates import append_step_summary, check, exit_code, markdown
+    from truecost.gates import annotate, check, exit_code
     from truecost.gates.verdict import gates_of
     from truecost.study.directory import read_result
 
@@ -344,7 +344,7 @@ def gate(
     verdicts = check(asked, read_result(result, checks=False).rows)
     _show(verdicts, written)
     publish(written.files(verdicts))
-    append_step_summary(markdown(verdicts))
+    annotate(verdicts)
     return exit_code(verdicts)
 
 
