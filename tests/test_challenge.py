@@ -5,6 +5,7 @@ The rules of version 2 of its bundles, as `src/apps/competitions/unpackers/v2.py
 """
 
 import io
+import itertools
 import json
 import subprocess
 import sys
@@ -72,7 +73,7 @@ def unpacked(place):
         assert zipfile.is_zipfile(found[phase["public_data"]])
         start, end = (phase.get(key) and date.fromisoformat(phase[key]) for key in ("start", "end"))
         assert end is None or start < end
-    for one, other in zip(phases, phases[1:], strict=False):
+    for one, other in itertools.pairwise(phases):
         assert one["end"] < other["start"]  # in sequence
     for board in said["leaderboards"]:
         assert board["title"]
@@ -152,7 +153,7 @@ def test_a_task_with_a_reference(tmp_path, monkeypatch):
     words = "leaderboard bundle study.toml --key ref.trn -o b.zip -q"
     assert cli.run(words.split()) == 0
     zipfile.ZipFile("b.zip").extractall(tmp_path / "b")
-    said, task = unpacked(tmp_path / "b")
+    _said, task = unpacked(tmp_path / "b")
     ref = zipfile.ZipFile(tmp_path / "b" / task["reference_data"])
     assert 'reference = [\n    "ref.trn",\n]' in ref.read("study.toml").decode()
     program = zipfile.ZipFile(tmp_path / "b" / task["scoring_program"])

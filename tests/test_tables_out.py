@@ -19,7 +19,14 @@ from truecost.tasks import find, names
 DEMO = files("truecost") / "data" / "demo"
 LOGISTIC, NETWORK = (str(DEMO / f"{name}.csv") for name in ("logistic", "network"))
 CHOSEN = {"type": "llr", "id": "trial", "unit": "speaker", "prior": 0.05, "replicates": 100}
-FLAGS = "--type llr --id trial --unit speaker --prior 0.05 --replicates 100 --quiet".split()
+FLAGS = (
+    "--type=llr",
+    "--id=trial",
+    "--unit=speaker",
+    "--prior=0.05",
+    "--replicates=100",
+    "--quiet",
+)
 
 
 @pytest.fixture(scope="module")

@@ -32,7 +32,7 @@ app = App(
 METHODS = (
     ("score", "running:score", "Score methods: sets of runs over seeds and training sets."),
     ("compare", "running:compare", "Compare methods with the first."),
-    ("run", "running:run", "Train methods over seeds and training sets, and score them."),
+    ("run", "studies:run__methods", "Train methods over seeds and training sets, and score them."),
 )
 PROTOCOL = (
     ("split", "protocol:split", "Split samples into sets or folds, groups whole."),
@@ -40,8 +40,9 @@ PROTOCOL = (
     ("spurious", "running:spurious", "Predict the class from what should not tell it."),
     ("ledger", "protocol:ledger", "How often an evaluation set was scored."),
 )
+RUN = "Run a study: several systems, applications, subsets, collections."
 GLOBAL = (
-    ("run", "studies:run", "Run a study: several systems, applications, subsets, collections."),
+    ("run", "studies:run", RUN),
     ("gate", "studies:gate", "Check a result against limits: pass, fail or undecided."),
     ("report", "studies:report", "Draw report.html again from a stored result."),
     ("annotate", "annotate:annotate", "People label a list on a page, with their seconds."),
@@ -85,7 +86,9 @@ def of_task(name: str) -> App:
         face = find(name)
     except UsageError as error:
         raise AttributeError(f"truecost has no task {name!r}") from error
-    return with_commands(App(name=name, help=face.about.get("", face.title)), commands_of(face))
+    run = ("run", f"truecost.cli.studies:run__{name}", RUN)
+    made = App(name=name, help=face.about.get("", face.title))
+    return with_commands(made, (*commands_of(face), run))
 
 
 def board_of(name: str) -> App:

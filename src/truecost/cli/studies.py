@@ -3,7 +3,7 @@ again, the ledger of a command.
 """
 
 import json as json_module
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.resources import as_file, files
@@ -23,6 +23,7 @@ from truecost.cli.options import (
     Switch,
     Tabled,
     Target,
+    Whole,
     keys_of,
     of_trials,
     parsed,
@@ -32,6 +33,7 @@ from truecost.errors import UsageError, message, phrased
 from truecost.face import at
 from truecost.names import STANDARD_INPUT
 from truecost.study.tables import IntervalTable
+from truecost.tasks import DEFAULT
 
 if TYPE_CHECKING:
     from truecost.cli.tables import Columns
@@ -77,11 +79,10 @@ def noted(outcome: "Outcome", study: "Study", place: "Place | None", screen: "Sc
     return found
 
 
-@parsed(*of_trials("Interval"))
-def run(study: str, /, *, resume: Switch = False, given: Given, output: Kept = KEPT) -> int:
-    """Run a study file: several systems, applications, subsets and collections in one.
+RUN = """Run a study file: several systems, applications, subsets and collections in one.
 
-    A study with [training] trains methods first, as truecost methods run does (--resume goes on).
+    A study with [training] trains methods first: each run is a program of yours, called with
+    {{train}}, {{seed}} and {{out}} in its words. Runs that are done stay done, whatever is killed.
     A study that names a [source] is a live run: it makes event logs in the output directory first,
     and goes on with them when it was killed (--resume). --jobs is then the number of processes too.
 
@@ -90,7 +91,7 @@ def run(study: str, /, *, resume: Switch = False, given: Given, output: Kept = K
 
     Its gates decide the exit code: 1 when one failed, 4 when one is undecided.
 
-    Example: truecost run study.toml -o out
+    Example: {called} run study.toml -o out
 
     Parameters
     ----------
@@ -99,17 +100,76 @@ def run(study: str, /, *, resume: Switch = False, given: Given, output: Kept = K
     resume
         Go on with a live run or trainings that were killed, or that shall have more seeds, budgets,
         strategies or training sets.
+    workers
+        Trainings at the same time; the result does not depend on it. Default: one a core.
     """
+METHODS = "methods"  # they have no task of their own: trials that a [training] makes
+
+
+def run_of(task: str | None) -> "Callable[..., int]":
+    """`run`, with the task said where one is named."""
+
+    def run(
+        study: str,
+        /,
+        *,
+        resume: Switch = False,
+        workers: Whole = None,
+        given: Given,
+        output: Kept = KEPT,
+    ) -> int:
+        return _run_file(study, task, given, output, resume=resume, workers=workers)
+
+    run.__doc__ = RUN.format(called="truecost" if task is None else f"truecost {task}")
+    found: Callable[..., int] = parsed(*of_trials("Interval"))(run)
+    return found
+
+
+run = run_of(None)
+
+
+def __getattr__(name: str) -> "Callable[..., int]":
+    """`run` of a task, such as `run__streams`: made when it is asked for."""
+    called, _, task = name.partition("__")
+    if called != "run" or not task:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return run_of(task)
+
+
+def _run_file(
+    file: str,
+    task: str | None,
+    given: Given,
+    output: Kept,
+    *,
+    resume: bool,
+    workers: int | None,
+) -> int:
+    """Run a study file, of which the task may be said: that of methods, or one of the table."""
+    import msgspec
+
     from truecost.study import Study
     from truecost.tasks import find
     from truecost.verbs import arguments_of, key, rephrased
 
     if output.config is not None:
         raise UsageError("run takes its settings from the study file: leave out --config")
-    chosen = Study(interval=IntervalTable(**keys_of(given))).over(Study.read(study))
+    of = None if task is None or task in (METHODS, DEFAULT) else task
+    chosen = Study(interval=IntervalTable(**keys_of(given)), task=of).over(Study.read(file))
+    if task == DEFAULT and chosen.task not in (None, DEFAULT):
+        raise UsageError(f"the study file is of task {chosen.task}, the command of task {task}")
+    if workers is not None:
+        if not chosen.training.given():
+            raise UsageError("--workers is for trainings, and the study has no [training]")
+        training = msgspec.structs.replace(chosen.training, workers=workers)
+        chosen = msgspec.structs.replace(chosen, training=training)
+    if task == METHODS and not chosen.training.given():
+        from truecost.protocol.study.trainings import check_training
+
+        check_training(chosen)  # says what is missing
     known = arguments_of(find(chosen.task), "score")
     with phrased(partial(rephrased, known=known, way=key)):
-        return _run(chosen, output, resume=resume, file=study)
+        return _run(chosen, output, resume=resume, file=file)
 
 
 def _run(study: "Study", output: Output, *, resume: bool, file: str) -> int:

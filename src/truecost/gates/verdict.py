@@ -3,8 +3,8 @@
 In `act_dcf:max_upper=0.3,subset=noise=babble` a value ends where a comma is followed by a key of a
 gate and an equals sign, so that names of subsets may hold commas, colons and equals signs.
 
-`annotate` tells a GitHub workflow: a table on its page, and a mark for each gate that failed. Texts are deterministic: no
-times, no paths, no host names.
+`annotate` tells a GitHub workflow: a table on its page, a mark for each gate that failed. Texts are
+deterministic: no times, no paths, no host names.
 """
 
 import os

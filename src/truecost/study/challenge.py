@@ -29,7 +29,7 @@ from truecost.study.running import check_study, run
 from truecost.study.tables import DataTable, SystemTable
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
-from truecost.tasks.measures import find
+from truecost.tasks.measures import ALL, find
 from truecost.version import __version__
 
 SINCE = (1980, 1, 1, 0, 0, 0)  # no time of day in archives
@@ -130,6 +130,8 @@ def write_bundle(study: Study, target: str, wishes: ChallengeTable | None = None
 def bundle(study: Study, wishes: ChallengeTable) -> bytes:
     """The archive; see `write_bundle`."""
     check(wishes)
+    if ALL in study.measures:
+        raise UsageError("a challenge names its measures, of which the first ranks: not all")
     days = _days(wishes)
     if study.collections or study.applications:
         raise UsageError("a challenge has one collection and one application: leave out the rest")

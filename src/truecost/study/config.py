@@ -133,7 +133,7 @@ class Study(
     measures: Annotated[
         tuple[str, ...],
         Option(
-            "NAME or NAME:PARAMETER of each measure: truecost list measures.",
+            "NAME or NAME:PARAMETER of each measure, or all: truecost list measures.",
             shown="those that suit the task, or the score type",
         ),
     ] = ()

@@ -18,7 +18,7 @@ from truecost.study.settings import Reader, scoring_of, sources_of
 from truecost.task import Record
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
-from truecost.tasks.measures import find
+from truecost.tasks.measures import named
 
 SAID = (
     "ranks: one more than the number of submissions that are better, by the paired differences of "
@@ -121,7 +121,7 @@ def _ranked(
 
 def _check_first(study: Study) -> None:
     """Refuse to rank by what is the same for all submissions."""
-    first = next((find(name, study.task or DEFAULT) for name in study.measures[:1]), None)
+    first = next(iter(named(study.measures[:1], study.task or DEFAULT)), None)
     if first is not None and first.name in SHARED:
         raise UsageError(
             f"a leaderboard ranks by the first measure, and {first.name} counts the reference, "

@@ -3,6 +3,7 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from truecost.core.costs import TITLES
 from truecost.core.digits import detailed, rows_name, without_interval
 from truecost.core.flags import FLAGS, telling
 from truecost.core.intervals.auto import NO_SAMPLE
@@ -30,7 +32,7 @@ from truecost.study.tables import EngineTable
 from truecost.task import Record, Work, flagged
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
-from truecost.tasks.measures import find
+from truecost.tasks.measures import ALL, find, named, registry
 
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
@@ -256,12 +258,29 @@ def part_of(
 ) -> Part:
     """The systems of one collection for one application, or the thresholds that are chosen."""
     work = find_task(study.task).load()
+    if ALL in study.measures:
+        scoring = {s.name: with_every(s, scoring[s.name], work) for s in systems}
     refuse_unused(study, reader, systems, scoring)
     if work.part is None:
         part = score_part(systems, scoring, dims, study.baseline)
     else:
         part = work.part(systems, scoring, dims, study, reader)
     return work.describe(part, study)
+
+
+def with_every(system: Record, scoring: Scoring, work: Work[Any]) -> Scoring:
+    """A scoring whose `all` is every measure that a system can be scored by, the usual ones first;
+    those that are named beside it are asked for.
+    """
+    usual = [m.label for m in work.measures(system, replace(scoring, measures=()))]
+    free = () if scoring.application.prices.given() else TITLES  # nothing has a price
+    known = [m.label for m in registry(system.task).values() if not (m.open or m.name in free)]
+    found = [name for name in scoring.measures if name != ALL]
+    for name in dict.fromkeys([*usual, *known]):
+        with suppress(UsageError):  # not of such data
+            work.measures(system, replace(scoring, measures=(name,)))
+            found.append(name)
+    return replace(scoring, measures=tuple(dict.fromkeys(found)))
 
 
 def refuse_unused(
@@ -275,7 +294,7 @@ def refuse_unused(
     own += [study.prices] if study.prices.given() else []
     if own:
         work = face.load()
-        measures = {find(name, face.name).name for name in study.measures} or {
+        measures = {measure.name for measure in named(study.measures, face.name)} or {
             measure.name for s in systems for measure in work.measures(s, scoring[s.name])
         }
         refuse_idle((table, {"measure": measures}) for table in own)
@@ -326,8 +345,7 @@ def check_study(study: Study) -> None:
     for table in (study.application, *study.applications.values()):
         scoring_of(study, table, study.data)
     task = study.task or DEFAULT
-    for name in study.measures:
-        find(name, task)
+    named(study.measures, task)
     work = find_task(task).load()
     for gate in study.gate:
         gate.check_size(find(work.gated(study, gate.measure), task).shown_in)
