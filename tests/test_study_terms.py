@@ -333,9 +333,9 @@ def test_records_of_several_collections_are_refused(folder):
 
 
 def test_the_command_line_lies_over_a_study():
-    base = study_of(terms={"unit": "document", "floor": -1.0})
+    base = study_of(terms={"trial": "document", "floor": -1.0})
     found = Study.of({"terms": {"floor": -2.0}}).over(base)
-    assert found.table(TermsTable).given() == {"unit": "document", "floor": -2.0}
+    assert found.table(TermsTable).given() == {"trial": "document", "floor": -2.0}
     assert found.task == "terms"
 
 

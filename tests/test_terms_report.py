@@ -96,7 +96,7 @@ def search_like(curve=None, **more):
     """A description made by hand."""
     found = SearchDescription(
         system="made",
-        unit="occurrence",
+        trial="occurrence",
         queries=30,
         queries_with_targets=28,
         queries_answered=30,

@@ -44,12 +44,12 @@ def found(*rows, listed=None, **header):
     )
 
 
-def reference(*occurrences, excerpts=ONE, asked=("Q0", "Q1", "Q2"), spoke=(), unit="occurrence"):
+def reference(*occurrences, excerpts=ONE, asked=("Q0", "Q1", "Q2"), spoke=(), trial="occurrence"):
     """Where queries occur: query, document, channel, start, end."""
     queries = terms(*("alpha",) * len(asked))
     queries = dataclasses.replace(queries, frame=queries.frame.with_columns(query=pl.Series(asked)))
-    options = ReferenceOptions(unit=unit)
-    if unit != "segment":
+    options = ReferenceOptions(trial=trial)
+    if trial != "segment":
         return load_reference(
             audio(*excerpts),
             queries,
@@ -264,7 +264,7 @@ def test_the_best_of_a_segment_counts_with_its_decision():
         ("Q1", "F", "1", 14, 1, 0.1, "YES"),
         ("Q0", "F", "1", 16, 1, 0.8, "YES"),
     ]
-    made = search(rows, ("Q0", "F", "1", 11, 12), spoke=TURNS, unit="segment")
+    made = search(rows, ("Q0", "F", "1", 11, 12), spoke=TURNS, trial="segment")
     assert made.line.tolist() == [11, 12, 13]
     assert made.accepted.tolist() == [False, True, True]
     assert made.signature == ""
@@ -290,7 +290,7 @@ def test_the_best_of_a_segment_counts_with_its_decision():
 def test_a_detection_is_in_the_segment_of_its_midpoint(start, duration, segment):
     every = [("Q0", "F", "1", at, at + 1) for at in (1, 11, 21, 31)]
     rows = [("Q0", "F", "1", start, duration, 1, "YES")]
-    made = search(rows, *every, spoke=TURNS, unit="segment", asked=("Q0",))
+    made = search(rows, *every, spoke=TURNS, trial="segment", asked=("Q0",))
     starts = made.reference.targets["start"].gather(made.target).to_list()
     assert starts == ([] if segment is None else [segment])
 
@@ -304,7 +304,7 @@ def test_the_best_of_a_document_counts():
         ("Q1", "G", "1", 9.4, 1, 0.1, "YES"),
     ]
     occurrences = [("Q0", "G", "1", 5, 6), ("Q0", "G", "1", 7, 8), ("Q2", "F", "1", 5, 6)]
-    made = search(rows, *occurrences, excerpts=excerpts, unit="document")
+    made = search(rows, *occurrences, excerpts=excerpts, trial="document")
     assert made.line.tolist() == [11, 12, 13]
     assert made.target.tolist() == [-1, 0, -1]
     assert made.accepted.tolist() == [True, False, True]
@@ -313,7 +313,7 @@ def test_the_best_of_a_document_counts():
 
 def test_equal_scores_of_a_trial_go_to_the_first_start_then_to_the_first_in_the_file():
     rows = [("Q0", "F", "1", at, 1, 0.5, "YES") for at in (9, 3, 5, 3)]
-    assert search(rows, unit="document").line.tolist() == [11]
+    assert search(rows, trial="document").line.tolist() == [11]
 
 
 @given(

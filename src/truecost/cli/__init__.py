@@ -54,7 +54,7 @@ GLOBAL = (
     ),
     ("schema", "lists:schema", "JSON schema of result.json or of study.toml."),
     ("resources", "writing:resources", "Run a program and measure its CPU time and peak memory."),
-    ("demo", "studies:demo", "Detectors, searches, learners on streams or across time: evaluated."),
+    ("demo", "demo:demo", "A small evaluation of each task, on files that come along."),
 )
 OF_TASK = "task_"  # before the name of a task, so that no module hides it
 BOARD = "board_"  # before that of the task of a leaderboard, which has a command below it

@@ -1,20 +1,18 @@
-"""`run`, `report`, `gate` and `demo`: study files, stored results held against limits or drawn
+"""`run`, `report` and `gate`: study files, stored results held against limits or drawn
 again, the ledger of a command.
 """
 
 import json as json_module
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
 from cyclopts import Parameter
 
 from truecost.cli.options import (
     KEPT,
-    PLAIN,
     Given,
     Kept,
     Names,
@@ -30,7 +28,6 @@ from truecost.cli.options import (
 )
 from truecost.cli.running import execute
 from truecost.errors import UsageError, message, phrased
-from truecost.face import at
 from truecost.names import STANDARD_INPUT
 from truecost.study.tables import IntervalTable
 from truecost.tasks import DEFAULT
@@ -251,88 +248,6 @@ def report(
         picture = chosen(story, figure)
         target = picture.save(Path(output or f"{picture.name}.svg"))
     print(message(str(target)))
-
-
-Name = Literal["detection", "terms", "streams", "lifelong", "person"]
-LIVE: tuple[Name, ...] = ("streams", "lifelong", "person")  # they run here, on data of scikit-learn
-SAID: dict[Name, str] = {
-    "detection": "two detectors of the word 'yes': 1,940 clips of 120 speakers, prior 0.05, equal "
-    "costs (Speech Commands, CC BY 4.0)",
-    "terms": "two searches for 70 spoken queries in 26 minutes of spoken digits, priced as in "
-    "QUESST 2014 (Free Spoken Digit Dataset, CC BY-SA 4.0)",
-    "streams": "five detectors of handwritten digits, each learning from a stream of 1,500 images, "
-    "with 1 to 16 questions to a person for each 60 of them (digits of scikit-learn)",
-    "lifelong": "two classifiers of handwritten digits over 15 days, with two new digits every "
-    "third day and 6 questions to a person a day: one forgets, one rehearses (scikit-learn's "
-    "digits)",
-    "person": "you say of ten sounds whether the tone wavers, on a page of this machine, and a "
-    "detector learns from it (140 clips, made here)",
-}
-SHOWN: dict[Name, str] = {"person": "truecost.person.demo:write_clips"}  # what people see
-CLIPS = Path("clips")  # folder of it, below the output directory
-
-
-def demo(
-    name: Annotated[Name, Parameter(show_choices=True)] = "detection", /, *, output: Output = PLAIN
-) -> int:
-    """Two detectors, two searches, or systems that learn from a person's answers.
-
-    `detection`: detectors of the spoken word "yes", a logistic regression and a small network, on
-    1,940 clips of 120 speakers of the Speech Commands test set (CC BY 4.0); `active` is the share
-    of a clip that carries speech energy. `terms`: searches for spoken digits by example, made by
-    examples/terms from the Free Spoken Digit Dataset (CC BY-SA 4.0). See ATTRIBUTION.md beside the
-    files. `stream`: detectors of handwritten digits that learn from a person's answers, 8 budgets
-    of questions with 8 seeds each; runs here, on digits that come with scikit-learn (extra learn).
-    `lifelong`: two classifiers of all ten digits, of which two more arrive every third day, and
-    what each is worth to users who care about today, about always, or about the first days.
-    `person`: you are asked about ten sounds, on a page of this machine, and your seconds are
-    measured (extras learn and person); clips, answers and report stay in the output directory.
-
-    Example: truecost demo terms -o out
-
-    Parameters
-    ----------
-    name
-        Which of them. Default: detection.
-    """
-    from msgspec import structs
-
-    from truecost.cli.terminal import Screen
-    from truecost.study import Study
-
-    if output.config is not None:
-        raise UsageError("demo has a study of its own: leave out --config")
-    Screen(output).say(SAID[name])
-    target = "truecost-demo" if name == "detection" else f"truecost-demo-{name}"
-    with as_file(files("truecost") / "data" / "demo") as folder:
-        place = folder if name == "detection" else folder / name
-        study = Study.read(str(place / "study.toml"))
-        placed = replace(output, output=output.output or target)
-        if name not in LIVE:
-            return execute(study, placed)
-        if output.print_config:  # without the folder of this machine, in which nothing is
-            study = structs.replace(study, loop=structs.replace(study.loop, folder=None))
-        if name in SHOWN:
-            study = _with_clips(study, placed, SHOWN[name])
-            Screen(output).say(f"clips, answers and report stay in {placed.output}")
-        return live(study, placed, resume=True)
-
-
-def _with_clips(study: "Study", output: Output, maker: str) -> "Study":
-    """A study whose table and sounds are made and kept below its output directory."""
-    from msgspec import structs
-
-    from truecost.study.directory import LOGS
-
-    kept = Path(output.output or "")
-    table = CLIPS / "clips.csv"  # as a study in that directory names it
-    if not (output.print_config or output.cite):
-        LOGS.check(kept, resume=True, own=kept / CLIPS)
-        table = at(maker)(kept / CLIPS)
-    source = structs.replace(study.source, file=str(table))
-    return structs.replace(
-        study, source=source, loop=structs.replace(study.loop, folder=str(table.parent))
-    )
 
 
 @Parameter(name="*", group="Output")

@@ -42,13 +42,14 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 try:
-    from truecost.cli import run
+    from truecost.cli import main
 except ModuleNotFoundError:  # the image has none: from a wheel in this folder, or from the index
     wanted = ["--find-links", str(HERE), "-r", str(HERE / "requirements.txt")]
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *wanted], check=True)
-    from truecost.cli import run
+    from truecost.cli import main
 
-sys.exit(run(["score", "--codabench", *sys.argv[1:3]]))
+sys.argv[:1] = ["truecost", "score", "--codabench"]
+main()
 '''
 TERMS = """# Terms
 
