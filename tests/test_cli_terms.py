@@ -274,7 +274,7 @@ def test_standard_input_and_gzip(run, folder, monkeypatch):
             f"{REFERENCE} s.kwslist.xml --query-seconds 0",
             "--query-seconds is 0: give a number above",
         ),
-        (f"{REFERENCE} s.kwslist.xml --unit word", "--unit"),
+        (f"{REFERENCE} s.kwslist.xml --trial word", "--trial"),
         (f"{REFERENCE} s.kwslist.xml --type posterior", "--type"),
         (f"{REFERENCE} s.kwslist.xml --measure act_dcf", "is not for terms: take"),
         (f"{REFERENCE} s.kwslist.xml --measure atw", "did you mean 'atwv'?"),

@@ -312,7 +312,7 @@ FAULTY = [
     ({"streams": {"window": 3}}, r"\[streams\] goes with task streams; the task of the study is"),
     ({"application": {"prior": 0.5}}, r"and no prior"),
     ({"application": {"cost_matrix": [[0, 1], [1, 0]]}}, r"a cost matrix goes with kind classes"),
-    ({"interval": {"resample": "blocks"}}, r'factors = "item", seed or both'),
+    ({"interval": {"resample": "blocks"}}, r'factors = "item", seed or item,seed'),
     ({"interval": {"method": "bca"}}, r"bca intervals are not defined for life cycles"),
     ({"worst": 3}, r"worst goes with transcripts"),
     ({"data": {"key": "k.csv"}}, r"key under \[data\] does not go with lifelong: it takes"),

@@ -262,13 +262,13 @@ def test_rare_targets_far_above_the_floor(seconds, seed):
 @pytest.mark.parametrize("unit", ["segment", "document"])
 def test_queries_without_nontargets_do_not_enter_cross_entropies(unit):
     """One query occurs in each of the four documents: it has no mean over nontargets."""
-    reference = reference_of([[1, 1, 1, 1], [1, 0, 0, 1]], 1.0, unit=unit)
+    reference = reference_of([[1, 1, 1, 1], [1, 0, 0, 1]], 1.0, trial=unit)
     everything = search_of(reference, [0, 1], [0, 0], [0.0, 0.0], [True] * 2, [0, 4])
     for variant in ("pooled", "by_query"):
         row = scored(everything, f"cnxe:{variant}", f"min_cnxe:{variant}")
         assert row[f"cnxe:{variant}"].value == pytest.approx(1, abs=1e-12)
         assert row[f"min_cnxe:{variant}"].value == pytest.approx(1, abs=1e-12)
-    only = search_of(reference_of([[1, 1]], 1.0, unit=unit), [0], [0], [0.0], [True], [0])
+    only = search_of(reference_of([[1, 1]], 1.0, trial=unit), [0], [0], [0.0], [True], [0])
     row = scored(only, "cnxe", "atwv")
     assert row["cnxe:pooled"].value is None
     assert row["cnxe:pooled"].reason == "undefined: no query has a trial that is no target"
@@ -644,7 +644,7 @@ class TestQueryUnits:
     def test_documents_alone_hold_the_queries(self):
         search = random_search(9)
         one, other = (
-            scored(search, "atwv", replicates=30, factors="document", query_unit=unit)["atwv"]
+            scored(search, "atwv", replicates=30, factors="document", query_trial=unit)["atwv"]
             for unit in ("", "length")
         )
         assert np.array_equal(one.replicates, other.replicates)

@@ -78,7 +78,7 @@ def test_reference_cases(shared, name):
     report = folder / "observed" / f"{table}.txt"
     assert per_query(found) == targets_told(report)
     assert found.trials == told(report, "TotTrials")
-    if found.unit == "occurrence":
+    if found.trial == "occurrence":
         assert found.seconds == pytest.approx(told(report, "TotDur"), abs=5e-4)
     observed = aligned(folder / "observed" / f"{alignment}.alignment.csv")
     assert targets(found) == [(*r[:3], round(r[3], 3), round(r[4], 3)) for r in observed]
@@ -300,9 +300,9 @@ SAID = st.lists(
 @given(SAID, st.sampled_from(["occurrence", "segment", "document"]), st.randoms())
 def test_the_order_of_lines_does_not_matter(said, unit, shuffle):
     spoke = [(0, 7), (5, 4), (9, 1), (20, 3)]
-    first = one(*said, spoke=spoke, unit=unit)
+    first = one(*said, spoke=spoke, trial=unit)
     again = one(
-        *shuffle.sample(said, len(said)), spoke=shuffle.sample(spoke, len(spoke)), unit=unit
+        *shuffle.sample(said, len(said)), spoke=shuffle.sample(spoke, len(spoke)), trial=unit
     )
     for name in ("queries", "documents", "excerpts", "occurrences", "targets"):
         assert getattr(first, name).equals(getattr(again, name))
@@ -399,13 +399,13 @@ def test_what_is_odd_is_said():
 
 def test_the_signature_says_what_was_chosen():
     assert one((0, 1, "a")).signature == (
-        "unit:occurrence|trials-per-second:1|normalise:lowercase|max-gap:0.5"
+        "trial:occurrence|trials-per-second:1|normalise:lowercase|max-gap:0.5"
     )
     found = one(
         (0, 1, "a"), trial="document", split="characters", compat=frozenset(["no-reject-all"])
     )
     assert found.signature == (
-        "unit:document|compat:no-reject-all|normalise:lowercase|split:characters|max-gap:0.5"
+        "trial:document|compat:no-reject-all|normalise:lowercase|split:characters|max-gap:0.5"
     )
 
 
@@ -449,8 +449,8 @@ def test_what_cannot_be_asked_is_refused():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"unit": "segmnt"}, "unit is 'segmnt' (did you mean 'segment'?): choose one of occ"),
-        ({"unit": ["document"]}, "unit is ['document'] (did you mean 'document'?): choose one"),
+        ({"trial": "segmnt"}, "trial is 'segmnt' (did you mean 'segment'?): choose one of occ"),
+        ({"trial": ["document"]}, "trial is ['document'] (did you mean 'document'?): choose one"),
         ({"split": "character"}, "split 'character' is not known (did you mean 'characters'?)"),
         ({"normalise": "lower"}, "normalise is 'lower' (did you mean 'lowercase'?)"),
         ({"normalise": ""}, "normalise is '': choose one of lowercase, none"),

@@ -105,7 +105,7 @@ def test_a_list_may_be_empty():
     assert np.isnan(made.lowest)
     assert made.answered.tolist() == [True, False, False]
     for unit in ("document", "segment"):
-        made = load_search(found(), reference(("Q0", "F", "1", 10, 11), spoke=TURNS, unit=unit))
+        made = load_search(found(), reference(("Q0", "F", "1", 10, 11), spoke=TURNS, trial=unit))
         assert len(made) == 0
         assert made.found.tolist() == [False] * len(made.found)
 
@@ -325,7 +325,7 @@ def test_equal_scores_of_a_trial_go_to_the_first_start_then_to_the_first_in_the_
 )
 def test_each_trial_has_the_row_that_a_plain_loop_gives_it(rows, unit):
     rows = [(f"Q{q}", "F", "1", at, 2, s, "YES" if yes else "NO") for q, at, s, yes in rows]
-    of = reference(("Q0", "F", "1", 11, 12), spoke=TURNS, unit=unit)
+    of = reference(("Q0", "F", "1", 11, 12), spoke=TURNS, trial=unit)
     edges = [0, 10, 20, 30, 100.0001] if unit == "segment" else [0, 100.0001]
     best = {}
     for k, (query, *_, start, duration, score, _) in enumerate(rows):
@@ -391,7 +391,7 @@ def test_what_crosses_the_audio_is_left_out_as_the_reference_scorer_does(shared)
 @pytest.mark.parametrize("unit", ["occurrence", "segment"])
 def test_real_detections_are_targets_of_their_query_and_place(shared, unit):
     folder = shared / "cases/terms/sub2_real"
-    of = case(folder, unit=unit)
+    of = case(folder, trial=unit)
     made = load_search(read_kwslist(str(folder / "sub2no.kwslist.xml")), of)
     hit = made.is_target
     assert np.array_equal(of.targets["query"].to_numpy()[made.target[hit]], made.query[hit])

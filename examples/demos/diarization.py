@@ -34,7 +34,7 @@ for number in range(30):
         length = 0.5 + rng.exponential(3)
         turns.append((now, now + length, int(rng.integers(3))))
         now = max(0.5, now + length + rng.normal(0.3, 0.5))  # sometimes before the end: overlap
-    files["ref.rttm"] += [line(name, a, b, "ann bob cho".split()[k]) for a, b, k in turns]
+    files["ref.rttm"] += [line(name, a, b, ("ann", "bob", "cho")[k]) for a, b, k in turns]
     difficulty, luck = rng.gamma(4) / 4, rng.random((len(turns), 5))
     for system, rate in (("old", 0.16), ("new", 0.13)):
         said = found(turns, luck, rate * difficulty)

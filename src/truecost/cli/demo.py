@@ -2,24 +2,25 @@
 
 import shlex
 import shutil
+import tomllib
 from contextlib import chdir
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from truecost.cli.options import PLAIN, Output, Switch
-from truecost.errors import InputError, UsageError, message
+from truecost.errors import InputError, UsageError, message, near
 from truecost.face import at
 from truecost.names import STANDARD_INPUT
+from truecost.tasks import DEFAULT
 
 if TYPE_CHECKING:
     from truecost.study import Study
 
-Texts = Literal["trials", "transcripts", "translation", "diarization", "terms"]
-Name = Literal[Texts, "abba", "streams", "lifelong", "protocol", "person"]
 CLIPS = Path("clips")  # folder of what people hear, below the output directory
 STUDY = "study.toml"
 
@@ -37,71 +38,15 @@ class Demo:
     shown: str = ""
 
 
-DEMOS: dict[Name, Demo] = {
-    "trials": Demo(
-        "two detectors of the word 'yes': 1,940 clips of 120 speakers, prior 0.05, equal costs "
-        "(Speech Commands, CC BY 4.0)",
-        "truecost compare logistic.csv network.csv --type llr --id trial --unit speaker "
-        "--prior 0.05 -o out",
-    ),
-    "transcripts": Demo(
-        "two recognisers of 240 sentences that 40 speakers read, in a quiet or a noisy room "
-        "(simulated)",
-        "truecost transcripts compare ref.trn old.trn new.trn --metadata clips.csv --unit speaker "
-        "--normalise lower,no-punctuation -o out",
-    ),
-    "translation": Demo(
-        "two systems that translate 30 documents of five sentences (simulated)",
-        "truecost translation compare ref.txt old.txt new.txt --lines document=documents.txt "
-        "--unit document -o out",
-    ),
-    "diarization": Demo(
-        "two systems that say who speaks when, in 30 conversations of three people (simulated)",
-        "truecost diarization compare ref.rttm old.rttm new.rttm --metadata rooms.csv "
-        "--unit series -o out",
-    ),
-    "terms": Demo(
-        "two searches for 70 spoken queries in 26 minutes of spoken digits, priced as in "
-        "QUESST 2014 (Free Spoken Digit Dataset, CC BY-SA 4.0)",
-        "truecost run study.toml -o out",
-    ),
-    "abba": Demo(
-        "a deployed and a candidate detector of the word 'yes', of which each one's users collect "
-        "what it accepts (Speech Commands, CC BY 4.0)",
-        "truecost abba score log.csv --users users.csv --threshold-a 2.9444 --threshold-b 2.9444 "
-        "--unit speaker -o out",
-    ),
-    "streams": Demo(
-        "five detectors of handwritten digits, each learning from a stream of 1,500 images, "
-        "with 1 to 16 questions to a person for each 60 of them (digits of scikit-learn)",
-        "truecost streams compare random.jsonl.gz margin.jsonl.gz -o out",
-        live=True,
-    ),
-    "lifelong": Demo(
-        "two classifiers of handwritten digits over 15 days, with two new digits every third day "
-        "and 6 questions to a person a day: one forgets, one rehearses (scikit-learn's digits)",
-        "truecost lifelong compare plastic.csv rehearsing.csv --lower --policy recent "
-        "--half-life 1 -o out",
-        live=True,
-    ),
-    "protocol": Demo(
-        "a split of 600 clips into train and test that forgets who speaks (Speech Commands, CC BY "
-        "4.0)",
-        "truecost protocol check samples.csv --map id=clip,label=label,group=speaker,set=set "
-        "-o out",
-    ),
-    "person": Demo(
-        "you say of ten sounds whether the tone wavers, on a page of this machine, and a detector "
-        "learns from it (140 clips, made here)",
-        "truecost demo person -o out",
-        live=True,
-        shown="truecost.person.demo:write_clips",
-    ),
-}
+@cache
+def demos() -> dict[str, Demo]:
+    """What there is, by name: that of the task that is meant where none is named comes first."""
+    told = tomllib.loads((files("truecost") / "data" / "demos.toml").read_text(encoding="utf-8"))
+    return {name: Demo(**of) for name, of in told.items()}
 
 
 def demo(
-    name: Annotated[Name, Parameter(show_choices=True)] = "trials",
+    name: str = DEFAULT,
     /,
     *,
     list_: Annotated[bool, Parameter(name="--list", negative=())] = False,
@@ -120,7 +65,7 @@ def demo(
     Parameters
     ----------
     name
-        Which of them. Default: trials.
+        Which of them: truecost demo --list. Default: trials.
     list_
         List them all.
     files_only
@@ -129,20 +74,22 @@ def demo(
     if output.config is not None:
         raise UsageError("demo has a study of its own: leave out --config")
     if list_:
-        width = max(map(len, DEMOS))
-        print("\n".join(f"{key:<{width}}  {of.text}" for key, of in DEMOS.items()))
+        width = max(map(len, demos()))
+        print("\n".join(f"{key:<{width}}  {of.text}" for key, of in demos().items()))
         return 0
+    if name not in demos():
+        raise UsageError(f"demo {name}{near(name, demos())}: choose one of {', '.join(demos())}")
     with as_file(files("truecost") / "data" / "demo") as folder:
-        place = folder if name == "trials" else folder / name
+        place = folder if name == DEFAULT else folder / name
         if files_only:
             return _copied(name, place, Path(output.output or "."))
         return _shown(name, place, output)
 
 
-def _copied(name: Name, place: Path, target: Path) -> int:
+def _copied(name: str, place: Path, target: Path) -> int:
     """Copy the files of a demo, and print what to do with them."""
-    if DEMOS[name].shown:
-        raise UsageError(f"demo {name} makes its files when it runs: {DEMOS[name].command}")
+    if demos()[name].shown:
+        raise UsageError(f"demo {name} makes its files when it runs: {demos()[name].command}")
     found = sorted(path for path in place.iterdir() if path.is_file())
     for path in found:
         there = target / path.name
@@ -155,11 +102,11 @@ def _copied(name: Name, place: Path, target: Path) -> int:
     except OSError as error:
         raise InputError(f"{target}: cannot be written ({error.strerror})") from error
     where = "" if target == Path() else f"cd {shlex.quote(str(target))} && "
-    print(message(f"{where}{DEMOS[name].command}"))
+    print(message(f"{where}{demos()[name].command}"))
     return 0
 
 
-def _shown(name: Name, place: Path, output: Output) -> int:
+def _shown(name: str, place: Path, output: Output) -> int:
     """Run a demo: its study, or its command where it has none."""
     from msgspec import structs
 
@@ -168,9 +115,9 @@ def _shown(name: Name, place: Path, output: Output) -> int:
     from truecost.cli.terminal import Screen
     from truecost.study import Study
 
-    of, screen = DEMOS[name], Screen(output)
+    of, screen = demos()[name], Screen(output)
     screen.say(of.text)
-    target = "truecost-demo" if name == "trials" else f"truecost-demo-{name}"
+    target = "truecost-demo" if name == DEFAULT else f"truecost-demo-{name}"
     placed = replace(output, output=output.output or target)
     if not (place / STUDY).exists():
         return _commanded(of, place, placed)
