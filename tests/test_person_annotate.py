@@ -19,7 +19,7 @@ from robots import Robot, Running, questions, write_sound
 from truecost import cli
 from truecost.person.seconds import Timing
 from truecost.person.standing import shown_standing, standing_of
-from truecost.person.store import Event, Given, Store
+from truecost.person.store import Given, PageEvent, Store
 
 
 def write_clips():
@@ -236,7 +236,7 @@ def test_how_far_people_are_is_shown_in_words(tmp_path):
         assert standing() == ("0 answered, 3 open, 0.0 min active", 0, 3)
         kinds = [("visible", 0), ("focus", 0), ("shown", 0), ("key", 10), ("answer", 24)]
         pid = store.next("me", "s").pid
-        events = [Event(seq=k, kind=kind, mono=mono, wall=mono, pid=pid)
+        events = [PageEvent(seq=k, kind=kind, mono=mono, wall=mono, pid=pid)
                   for k, (kind, mono) in enumerate(kinds)]  # fmt: skip
         store.answer("me", Given(aid="a", pid=pid, label="seven"), "s", events)
         assert standing_of(store, Timing())() == ("1 answered, 2 open, 0.4 min active", 1, 3)
@@ -296,8 +296,14 @@ def damage():
 def test_what_is_of_something_else_does_not_go_on(begun, capsys, change, code, said):
     change()
     before = sorted(path.name for path in Path("out").iterdir())
-    assert cli.run(["annotate", "clips.csv", "-o", "out", *ASKED, "--resume"]) == code
-    assert said in capsys.readouterr().err
+    again = ["annotate", "clips.csv", "-o", "out", *ASKED, "--people", "bob", "--resume"]
+    assert cli.run(again) == code
+    err = capsys.readouterr().err
+    assert said in err
+    assert " answers at " not in err  # no page, which would change the store
+    if change is not damage:
+        with Store("out/answers.sqlite") as store:
+            assert store.meta("people") == ["me"]
     assert {*before} <= {path.name for path in Path("out").iterdir()}
 
 
@@ -314,17 +320,30 @@ def test_what_counts_is_a_choice_of_the_report(begun, capsys):
     how = ["--audio-time", "idle", "--unfocused", "active"]
     assert cli.run(["annotate", "out", "--report", *how]) == 0
     said = "idle:30s|tail:0s|audio:idle|unfocused:active"
-    assert said in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert said in out
+    assert err == f"report: {Path('out/report.html')}\n"
     assert said in Path("out/report.html").read_text()
 
 
-def test_forgetting(begun):
+def test_forgetting(begun, capsys):
     assert cli.run(["annotate", "out", "--forget", "me"]) == 0
+    assert "me: events, presentations and links are deleted" in capsys.readouterr().err
+    assert cli.run(["annotate", "out", "--forget", "nix"]) == 2
+    assert "nobody is called 'nix'; there are me" in capsys.readouterr().err
     with Store("out/answers.sqlite") as store:
         assert store.history() == []
         assert len(store.answers()) == 12
     assert cli.run(["annotate", "out", "--export", "l.csv", "--quiet"]) == 0
     assert pl.read_csv("l.csv")["active_seconds"].null_count() == 12  # not known, and never 0
+
+
+def test_who_does_not_answer_any_more_can_be_forgotten(begun):
+    with Store("out/answers.sqlite") as store:
+        store.set_meta(people=["bob"])  # as a run that goes on with others
+    assert cli.run(["annotate", "out", "--forget", "me"]) == 0
+    with Store("out/answers.sqlite") as store:
+        assert store.history() == store.presentations() == []
 
 
 AT = "--threshold-a 0.5 --threshold-b 0.6"

@@ -1,4 +1,4 @@
-"""Files of `truecost demo streams` and `demo lifelong`, of short live runs on scikit-learn's digits.
+"""Files of `truecost demo streams` and `demo lifelong`: short live runs on scikit-learn's digits.
 
     python examples/demos/digits.py src/truecost/data/demo
 

@@ -2,12 +2,15 @@
 commands.
 """
 
+import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from truecost.errors import InputError, UsageError
 
 SCORED = ("score", "compare", "plan", "leaderboard")  # verbs that make figures
+COUNTED = (*SCORED, "threshold")
 Number = TypeVar("Number", int, float)
 ScoreType = Literal["llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"]
 Missing = Literal["error", "drop", "worst"]
@@ -17,6 +20,7 @@ Mismatch = Literal["error", "drop"]
 SpeakerMapping = Literal["scored", "evaluated"]
 Estimator = Literal["mean", "run"]
 ChosenBy = Literal["point", "upper"]
+ThresholdBy = Literal["whole", "subset"]
 LabelTarget = Literal["rfpr", "rrecall", "both", "fpr"]
 TrialUnit = Literal["occurrence", "segment", "document"]  # what a trial of a search for terms is
 SearchFactor = Literal["query", "document", "query,document"]  # what is resampled of a search
@@ -55,6 +59,11 @@ COLUMNS: dict[str, tuple[str, ...]] = {  # names that need no --map, the first o
 }
 NO_NUMBER = ("na", "nan", "null", "none")  # in lower case: what says that there is no number
 STANDARD_INPUT = ("-", "/dev/stdin")
+
+
+def real(path: str | Path) -> Path:
+    """The place that a path means, its links followed; one whose links form a ring, as it is."""
+    return Path(os.path.realpath(path))
 
 
 def in_store(path: str) -> bool:
@@ -116,6 +125,21 @@ FORMATS: dict[str, str] = {  # of tables and lists of trials, which are written 
     "nist-sre": "tab-separated columns modelid segmentid side LLR, or a key with targettype and "
     "partitions",
 }
+
+
+def full_name(name: str, columns: Collection[str]) -> str | None:
+    """The column of a name: that of the very name, or the only one that ends in it behind a point,
+    `enroll.speaker.gender` for `gender`; None for none. UsageError where several end in it.
+    """
+    if name in columns:
+        return name
+    found = [column for column in columns if column.endswith(f".{name}")] if name else []
+    if len(found) > 1:
+        raise UsageError(
+            f"{name!r} is the end of {len(found)} columns, {', '.join(found)}: name one of them"
+        )
+    return found[0] if found else None
+
 
 # What an option with pairs holds, for messages: the form of a pair, and an example.
 _PAIRS = {
@@ -181,6 +205,11 @@ def number_or_numbers(text: str, flag: str) -> float | tuple[float, ...]:
     """A number, or several separated by commas."""
     found = numbers(text, flag)
     return found[0] if len(found) == 1 else found
+
+
+def number_or_bayes(text: str, flag: str) -> float | str:
+    """A number, or the word bayes."""
+    return text if text == "bayes" else numbers(text, flag)[0]
 
 
 def words(text: str, flag: str) -> tuple[str, ...]:

@@ -1,15 +1,18 @@
 """Records of any task: scored, paired, and compared on the same trials or items."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
-from truecost.core.costs import BREAK_EVEN, break_evens
+from truecost.core.costs import BREAK_EVEN, TITLES, break_evens
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
 from truecost.core.subsets import Masks
-from truecost.errors import UsageError, checked, plural
+from truecost.errors import UsageError, checked, plural, refuse_forked
 from truecost.task import Record, Work
 from truecost.tasks import find
+from truecost.tasks.measures import ALL, registry
 
 OF_SYSTEM = ("system", "strategy", "budget")  # dims that say whose a row is
 # What systems of one reference have in common, or is of two systems: there is no difference.
@@ -57,17 +60,36 @@ def score(
     cllr 0.46 [0.39, 0.57]
     """
     checked("scoring", scoring, Scoring, "a Scoring (what to compute and how)")
+    if scoring.progress is not None:
+        scoring.progress(f"scoring {system.name}", 0, 0)
     return work_of(system).score(system, scoring, masks, dims)
 
 
 def work_of(system: Record) -> Work[Any]:
     """What the task of a system does; UsageError of what is no system."""
+    refuse_forked()
     if not isinstance(task := getattr(system, "task", None), str):
         raise UsageError(
             f"a {type(system).__name__} is nothing that can be scored: give what a task reads, "
             f"such as Trials or Items"
         )
     return find(task).load()
+
+
+def with_every(system: Record, scoring: Scoring, work: Work[Any]) -> Scoring:
+    """A scoring whose `all` is every measure that a system can be scored by, the usual ones first;
+    those that are named beside it are asked for.
+    """
+    usual = [m.label for m in work.measures(system, replace(scoring, measures=()))]
+    free = () if scoring.application.prices.given() else TITLES  # nothing has a price
+    known = [m.label for m in registry(system.task).values() if not (m.open or m.beside)]
+    known = [name for name in known if name not in free]
+    found = [name for name in scoring.measures if name != ALL]
+    for name in dict.fromkeys([*usual, *known]):
+        with suppress(UsageError):  # not of such data
+            work.measures(system, replace(scoring, measures=(name,)))
+            found.append(name)
+    return replace(scoring, measures=tuple(dict.fromkeys(found)))
 
 
 def pair(systems: Sequence[Record]) -> list[Record]:

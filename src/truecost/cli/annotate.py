@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from truecost.cli.options import PLAIN, Given, Quiet, Switch, keys_of, parsed
-from truecost.errors import UsageError, counted, need
+from truecost.errors import InputError, UsageError, counted
 from truecost.names import STANDARD_INPUT
 from truecost.person.options import options
 from truecost.person.timing import TimingTable
 
 if TYPE_CHECKING:
     from truecost.cli.terminal import Screen
+    from truecost.person.lists import Items
     from truecost.person.seconds import Timing
     from truecost.person.store import Store
 
@@ -78,6 +79,7 @@ def annotate(items: str, /, *, given: Given, kept: Kept = KEPT) -> int:
 def _of_list(items: str, given: Given, kept: Kept) -> int:
     """Ask about a list; the exit code."""
     from truecost.person.places import folder_of, settled
+    from truecost.person.web import check_packages
 
     other = [f"--{name}" for name in ("link", "forget") if getattr(kept, name)]
     if other := [*other, *(option.flag for option in given if option.owner is TimingTable)]:
@@ -91,7 +93,7 @@ def _of_list(items: str, given: Given, kept: Kept) -> int:
         from truecost.formats.opening import blocks
 
         next(blocks(items), b"")  # there is such a file
-    need("uvicorn", "person")  # before anything is made
+    check_packages()  # before anything is made
     with folder_of(kept.output, resume=kept.resume) as place:
         interrupted = _serve(place, items, how, kept)
     from truecost.person.seconds import Timing
@@ -120,14 +122,16 @@ def _serve(place: Path, items: str, how: dict[str, Any], kept: Kept) -> bool:
     settings = Settings(title="truecost annotate", classes=how["classes"], ask=how["ask"] or "")
     where = {key: how[key] for key in ("tls_cert", "tls_key", "proxy")}
     host = how["host"] or "127.0.0.1"
+    listed = _same_list(place, items, how) if place.exists() else None
     with serve(place, settings, how["port"] or 0, host, how["people"], **where) as page:
         page.announce()
         screen = _screen(kept)
         from truecost.person.lists import begin, items_of  # which imports much
+        from truecost.person.records import FAILED
         from truecost.person.seconds import Timing
         from truecost.person.standing import shown_standing
 
-        begin(items_of(items, how), place)
+        begin(listed or items_of(items, how), place)
         timing = Timing(how["idle"], how["tail"])
         try:
             with screen.progress() as progress, shown_standing(place, timing, progress):
@@ -135,9 +139,20 @@ def _serve(place: Path, items: str, how: dict[str, Any], kept: Kept) -> bool:
         except KeyboardInterrupt:
             screen.say("stopped: --resume goes on")
             return True
+    if state == "failed":
+        raise InputError(FAILED)
     if state == "stopped":
         screen.say("everybody has stopped: --resume goes on")
     return False
+
+
+def _same_list(place: Path, items: str, how: dict[str, Any]) -> "Items":
+    """The list, read before the page changes anything of a store that may be of another one."""
+    from truecost.person.lists import check_same, items_of
+
+    listed = items_of(items, how)
+    check_same(listed, place)
+    return listed
 
 
 def _wait(place: Path) -> str:
@@ -171,6 +186,9 @@ def _of_folder(folder: Path, given: Given, kept: Kept) -> None:
         _check_store(store, folder, kept)
         if kept.forget is not None:
             store.forget(kept.forget)
+            _screen(kept).say(
+                f"{kept.forget}: events, presentations and links are deleted; the answers stay"
+            )
         if kept.link is not None:
             print(f"{store.meta('origin')}/start?token={store.launch(kept.link)}")
         if kept.report or kept.export or kept.export_answers:
@@ -212,9 +230,9 @@ def _check_store(store: "Store", folder: Path, kept: Kept) -> None:
     from truecost.person.web import is_served
 
     people = store.meta("people", [])
-    for name in filter(None, (kept.link, kept.forget)):
-        if name not in people:
-            raise UsageError(f"{folder}: nobody is called {name!r}; there are {', '.join(people)}")
+    for name, known in ((kept.link, people), (kept.forget, store.everybody())):
+        if name is not None and name not in known:
+            raise UsageError(f"{folder}: nobody is called {name!r}; there are {', '.join(known)}")
     if kept.link is not None and not is_served(store.path):
         raise UsageError(
             f"{folder}: nobody serves its page, so that no link would open it: run the command "
@@ -266,6 +284,8 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
     if kept.quiet:
         return
     screen = _screen(kept)
+    if kept.report:
+        screen.say(f"report: {folder / 'report.html'}")
     told = [
         f"{progress.done} of {counted(progress.total, 'item')} answered; seconds by "
         f"{timing.signature}"

@@ -126,15 +126,20 @@ def items_of(file: str, how: Mapping[str, Any]) -> Items:
     return Items(table, ids, how)
 
 
-def begin(items: Items, place: Path) -> None:
-    """Put the questions of a list into its store; UsageError where that is of another list."""
-    questions = items.questions()
+def check_same(items: Items, place: Path) -> None:
+    """Refuse a store that is of another list (UsageError)."""
     with Store(place) as store:
         if store.meta(LIST, items.digest) != items.digest:
             raise UsageError(
                 f"{place.parent}: its answers are to another list, or were asked with other "
                 f"classes or columns: give those, or choose another --output"
             )
+
+
+def begin(items: Items, place: Path) -> None:
+    """Put the questions of a list into its store."""
+    questions = items.questions()
+    with Store(place) as store:
         noted = {key: items.how[key] for key in KEPT}
         store.set_meta(**noted, **{LIST: items.digest})  # before people answer the first of them
         store.put(questions, items.how["order"])
@@ -143,7 +148,7 @@ def begin(items: Items, place: Path) -> None:
 def labels(store: Store, answered: Answered) -> pl.DataFrame:
     """A row for each item with answers, with all columns of the list, in its order: what most
     people answered, and how many there are and say so. Where people are divided there is no label;
-    seconds are those of all of them, and unknown where those of one are.
+    seconds and `revision` are those of all of them, and seconds unknown where those of one are.
     """
     listed = _listed(store)
     answers = _in_order(listed, answered)
@@ -167,6 +172,7 @@ def labels(store: Store, answered: Answered) -> pl.DataFrame:
             else None
             for rows, one in zip(items, most, strict=True)
         ],
+        "revision": [sum(row.revision for row in rows) for rows in items],
         "gold": [rows[0].gold for rows in items],
     }
     return _beside_list(listed, [*found], own)

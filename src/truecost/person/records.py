@@ -20,6 +20,7 @@ import msgspec
 from truecost.errors import UsageError
 
 STORE = "answers.sqlite"  # in the folder of a run, or of a list
+FAILED = "the page or the run has failed: what was answered is kept, and --resume goes on"
 Kind = Literal["classes", "text", "number", "region", "verdict"]
 Order = Literal["given", "shuffled"]
 
@@ -199,7 +200,7 @@ Finite = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PageEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What happened on a page: no event says which key.
 
     `seq` counts the events of a session; `mono` is the page's own clock, `wall` the one that can be

@@ -68,7 +68,7 @@ def verdict(story: Story) -> Verdict:
         groups += (page.verdict or groups_of)(story)
     return Verdict(
         (page.lead or lead_of)(story, mains[0]) if mains else "",
-        tuple(groups),
+        tuple(group for group in groups if group.lines or group.folded),
         _assumed(story),
         tuple(story.result.remarks if page.remarks is None else page.remarks(story)),
     )
@@ -79,8 +79,9 @@ def headline(story: Story) -> str:
     ranked = {part: rows for part in story.parts if (rows := _comparable(story, part))}
     if not ranked or not story.whole:
         return ""
-    if story.page.headline is not None and not story.result.leaderboard:
-        return story.page.headline(story)
+    own = None if story.result.leaderboard else story.page.headline
+    if own is not None and (said := own(story)):
+        return said
     if len(ranked) > 1:
         return _over_parts(story, ranked)
     [(part, rows)] = ranked.items()

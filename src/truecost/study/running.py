@@ -3,7 +3,6 @@
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
@@ -11,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from truecost.core.costs import TITLES
 from truecost.core.digits import detailed, rows_name, without_interval
 from truecost.core.flags import FLAGS, telling
 from truecost.core.intervals.auto import NO_SAMPLE
@@ -22,17 +20,18 @@ from truecost.core.subsets import empty_cells
 from truecost.errors import InputError, UsageError, checked, counted
 from truecost.formats import Table
 from truecost.options import PartialTable
-from truecost.running import compare_systems, pair, score, work_of
+from truecost.running import compare_systems, pair, score, with_every, work_of
 from truecost.study.checking import check_task, refuse_idle
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
+from truecost.study.priors import said_once
 from truecost.study.records import reading
 from truecost.study.settings import Progress, Reader, Source, scoring_of, sources_of
 from truecost.study.tables import EngineTable
 from truecost.task import Record, Work, flagged
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
-from truecost.tasks.measures import ALL, find, named, registry
+from truecost.tasks.measures import ALL, find, named, refuse_beside
 
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
@@ -133,6 +132,7 @@ def _on_measures(part: Part) -> list[Problem]:
         scoring = part.scoring[record.name]
         names = set(scoring.measures)
         work = work_of(record)
+        names |= {*scoring.also}
         found = work.measures(record, scoring)
         asked |= {m: None for m in found if work.advise or {m.name, m.label} & names}
     return [
@@ -204,10 +204,13 @@ def _parts(
             systems = pair(sorted(systems, key=lambda t: t.name != study.baseline))
         kept, lacking = subsets_of(study, systems[0], collection)
         missing.append(lacking)
-        for name, table in (study.applications or {"": study.application}).items():
+        own = []
+        for name, table in study.applied().items():
             dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
             chosen = {s.name: scoring_of(kept, table, s.data, progress, reader) for s in sources}
-            parts.append(part_of(study, reader, systems, chosen, dims))
+            own.append(part_of(study, reader, systems, chosen, dims))
+        several = isinstance(study.application.prior, tuple)
+        parts += said_once(own) if several else own
     return parts, missing
 
 
@@ -265,22 +268,9 @@ def part_of(
         part = score_part(systems, scoring, dims, study.baseline)
     else:
         part = work.part(systems, scoring, dims, study, reader)
+    if reader.progress is not None:
+        reader.progress("describing what was found", 0, 0)
     return work.describe(part, study)
-
-
-def with_every(system: Record, scoring: Scoring, work: Work[Any]) -> Scoring:
-    """A scoring whose `all` is every measure that a system can be scored by, the usual ones first;
-    those that are named beside it are asked for.
-    """
-    usual = [m.label for m in work.measures(system, replace(scoring, measures=()))]
-    free = () if scoring.application.prices.given() else TITLES  # nothing has a price
-    known = [m.label for m in registry(system.task).values() if not (m.open or m.name in free)]
-    found = [name for name in scoring.measures if name != ALL]
-    for name in dict.fromkeys([*usual, *known]):
-        with suppress(UsageError):  # not of such data
-            work.measures(system, replace(scoring, measures=(name,)))
-            found.append(name)
-    return replace(scoring, measures=tuple(dict.fromkeys(found)))
 
 
 def refuse_unused(
@@ -342,12 +332,20 @@ def subsets_of(study: Study, record: Record, collection: str) -> tuple[Study, di
 def check_study(study: Study) -> None:
     """Refuse what makes no sense before any file is read: UsageError."""
     study.check()
-    for table in (study.application, *study.applications.values()):
+    for table in study.applied().values():
         scoring_of(study, table, study.data)
     task = study.task or DEFAULT
-    named(study.measures, task)
+    for measure in named(study.measures, task):
+        refuse_beside(measure, "")
+    for name in study.also:
+        if not find(name, task).beside:
+            raise UsageError(
+                f"{name} is a measure of its own, and --also is for metrics that only stand beside "
+                f"such: say --measure {name}"
+            )
     work = find_task(task).load()
     for gate in study.gate:
+        refuse_beside(find(work.gated(study, gate.measure), task), "a gate")
         gate.check_size(find(work.gated(study, gate.measure), task).shown_in)
 
 

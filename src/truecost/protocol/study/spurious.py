@@ -78,7 +78,7 @@ def run_spurious(study: Study, progress: Progress | None = None) -> Outcome:
         notes += [f"{collection}: {text}" if collection else text for text in said]
         kept, lacking = running.subsets_of(study, systems[0], collection)
         missing.append(lacking)
-        for name, table in (study.applications or {"": study.application}).items():
+        for name, table in study.applied().items():
             dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
             scoring = {s.name: scoring_of(kept, table, s.data, progress) for s in sources}
             plain = scoring_of(kept, table, study.data, progress)

@@ -28,6 +28,7 @@ import polars as pl
 from truecost.core.measure import Floats
 from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.formats import Table
+from truecost.formats.matrices import tidied
 from truecost.formats.table import place_of, refuse_values
 from truecost.tasks.lifelong.cells import (
     CLOSE,
@@ -36,7 +37,6 @@ from truecost.tasks.lifelong.cells import (
     ROW,
     TEST,
     UNSAID,
-    WIDE,
     Axis,
     Cells,
     finite,
@@ -275,7 +275,7 @@ def read_scores(table: Table, name: str, options: TableOptions | None = None) ->
     <Lifelong 'mine': 2 versions, 2 times, 2 items>
     """
     how = options or TableOptions()
-    known = _renamed(table, how)
+    known = tidied(_renamed(table, how))
     if is_log(known.columns):
         raise UsageError(
             f"{table.source}: this is an event log (it has a column {EVENT!r}), and no table of "
@@ -331,10 +331,6 @@ def _require_version(table: Table) -> None:
     """Refuse a table that is none of the three, saying what each has."""
     if "version" in table.columns:
         return
-    if "" in table.columns and all(place_of(c) for c in table.columns if c not in ("", *WIDE)):
-        raise InputError(
-            f"{table.source}, line 1: the column of the versions has no name: call it version"
-        )
     close = next((hint for c in table.columns if (hint := near(c, ["version"], CLOSE))), "")
     raise UsageError(
         f"{table.source}: there is no column version{close}; {table.listed}: a score matrix has "

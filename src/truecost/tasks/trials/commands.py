@@ -34,7 +34,7 @@ WRITTEN = Written()
 
 @parsed(
     *of_trials("Data"),
-    *declared(CalibrationTable),
+    *(option for option in declared(CalibrationTable) if not option.option.verbs),
     *of_trials("Application"),
     *picked(IntervalTable, "level", "replicates", "seed", "jobs"),
     *of_trials("Large data"),

@@ -25,17 +25,20 @@ from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.names import POSTERIORS
 from truecost.prices import COSTS
-from truecost.tasks.trials.labels import Annotation
+from truecost.tasks.trials.accepting import accepted_tally
+from truecost.tasks.trials.audio import audio_tally
 from truecost.tasks.trials.options import TrialsScoring
-from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Mask, Trials
+from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Trials
 
 Sides = list[tuple[Factor, Codes]]
 PARTS_OF: dict[str, tuple[str, ...]] = {
     "score": ("ranking",),
     "decision": ("decisions",),
     "number": ("errors", "truths"),
-    **dict.fromkeys(("llr", *POSTERIORS), ("decisions", "losses", "llr", "ranking")),
+    "llr": ("decisions", "losses", "llr", "ranking", "bins"),
+    **dict.fromkeys(POSTERIORS, ("decisions", "losses", "llr", "ranking", "bins", "ranks")),
 }
+BINS = 15  # of confidence, equally wide
 
 
 def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
@@ -49,7 +52,8 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
         parts.add("decisions")
     if trials.several_right:
         return {"accepted"} if "decisions" in parts else set()
-    return parts if trials.detection else parts - {"llr", "ranking"}
+    parts |= set() if trials.audio is None else {"audio"}
+    return parts - ({"ranks"} if trials.detection else {"llr", "ranking"})
 
 
 def sides_of(trials: Trials, scoring: Scoring) -> Sides:
@@ -113,13 +117,13 @@ def log_posteriors(trials: Trials, scoring: Scoring) -> Floats:
         logs = log_normalise(logs)
     if (least := scoring.chosen(TrialsScoring).clip) is not None:
         logs = log_normalise(np.maximum(logs, np.log(least)))
-    training = _training(trials, scoring)
+    training = training_priors(trials, scoring)
     if not np.allclose(training, priors, rtol=0, atol=1e-12):
         logs = move_posteriors(logs, training, priors)
     return logs
 
 
-def _training(trials: Trials, scoring: Scoring) -> Floats:
+def training_priors(trials: Trials, scoring: Scoring) -> Floats:
     """The priors that the posteriors contain."""
     shares = system_shares(trials, scoring)
     given = scoring.chosen(TrialsScoring).training_prior
@@ -151,7 +155,7 @@ def llrs(trials: Trials, scoring: Scoring) -> Floats:
     if (least := scoring.chosen(TrialsScoring).clip) is not None:
         bound = np.log1p(-least) - np.log(least)
         odds = np.clip(odds, -bound, bound)
-    return np.asarray(odds - logit(_training(trials, scoring)[1]))
+    return np.asarray(odds - logit(training_priors(trials, scoring)[1]))
 
 
 def decided(trials: Trials, scoring: Scoring) -> Array:
@@ -190,7 +194,7 @@ def _deployed(trials: Trials, scoring: Scoring, threshold: float) -> float:
     p = threshold if trials.kind == "posterior" else float(np.exp(threshold))
     if not 0 < p < 1:
         raise UsageError(f"threshold is {threshold:g}: it must be a probability between 0 and 1")
-    moved = logit(p) - logit(_training(trials, scoring)[1])
+    moved = logit(p) - logit(training_priors(trials, scoring)[1])
     return moved - 1e-12 * max(1.0, abs(moved))  # a score at the threshold is accepted
 
 
@@ -214,8 +218,11 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
         "losses": _loss_tally,
         "llr": _llr_tally,
         "ranking": ranking_of,
+        "audio": audio_tally,
         "errors": _error_tally,
         "truths": _truth_ranking,
+        "ranks": _rank_tally,
+        "bins": _bin_tally,
     }
     wanted = dict.fromkeys(part for m in measures for part in m.parts)
     parts: dict[str, Part] = {part: makers[part](trials, scoring, sides) for part in wanted}
@@ -237,7 +244,7 @@ def tally_of(
     return Tally.count(sides, statistics, axes, trials.weights)
 
 
-def _choices(trials: Trials, scoring: Scoring) -> tuple[Ints, tuple[str, ...]]:
+def choices_of(trials: Trials, scoring: Scoring) -> tuple[Ints, tuple[str, ...]]:
     """Index of the decision taken for each trial, and the names of all decisions."""
     names = ("reject", "accept") if trials.detection else trials.classes
     choices = decided(trials, scoring)
@@ -250,60 +257,16 @@ def _choices(trials: Trials, scoring: Scoring) -> tuple[Ints, tuple[str, ...]]:
     return choices, (*names, "abstain")[:width]
 
 
-def least_costs(accepted: Mask, costs: Floats) -> Floats:
-    """What each decision costs when any accepted label is right: min over k in A of c[k, d].
-
-    `accepted` (N, K) has at least one in each row, `costs` the shape (K, D), the result (N, D).
-    """
-    least = np.full((len(accepted), costs.shape[1]), np.inf)
-    for right, row in zip(accepted.T, costs, strict=True):
-        np.minimum(least, row, out=least, where=right[:, None])
-    return least
-
-
-def accepted_tally(
-    annotation: Annotation,
-    choices: Ints,
-    costs: Floats,
-    labels: Sequence[str],
-    sides: Sides,
-    weights: Floats | None,
-) -> Tally:
-    """Count what decisions and constants cost when any accepted label is right.
-
-    `choices` (N,): index of the decision taken, one of D `labels`; `costs` has the shape (K, D).
-    The axis is decision; statistics are n, cost and error of the trials that are decided so, and
-    constant_cost and constant_error of all trials if they were.
-    """
-    width = costs.shape[1]
-    cost = least_costs(annotation.accepted, costs).ravel()
-    error = least_costs(annotation.accepted, 1 - np.eye(*costs.shape)).ravel()
-    decisions = np.tile(np.arange(width), len(choices))
-    taken = decisions == np.repeat(choices, width)
-    return Tally.count(
-        [(factor, np.repeat(codes, width)) for factor, codes in sides],
-        {
-            "n": taken,
-            "cost": np.where(taken, cost, 0.0),
-            "error": np.where(taken, error, 0.0),
-            "constant_cost": cost,
-            "constant_error": error,
-        },
-        {"decision": (labels, decisions)},
-        None if weights is None else np.repeat(weights, width),
-    )
-
-
 def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     if trials.annotation is None:
         raise UsageError(f"{trials.name}: accepted labels need several annotators")
-    choices, labels = _choices(trials, scoring)
+    choices, labels = choices_of(trials, scoring)
     costs = scoring.application.matrix(len(trials.classes))
     return accepted_tally(trials.annotation, choices, costs, labels, sides, trials.weights)
 
 
 def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
-    choices, labels = _choices(trials, scoring)
+    choices, labels = choices_of(trials, scoring)
     return tally_of(trials, sides, (labels, choices), n=np.broadcast_to(np.int64(1), len(choices)))
 
 
@@ -315,6 +278,31 @@ def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     brier = (posteriors**2).sum(axis=1) - 2 * np.exp(truth) + 1
     log, one = np.where(impossible, 0.0, -truth), np.ones(len(trials.labels))
     return tally_of(trials, sides, n=one, log=log, brier=brier, impossible=impossible)
+
+
+def _rank_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    """Trials by the place of their true class among the posteriors; ties go before it."""
+    logs = log_posteriors(trials, scoring)
+    own = logs[np.arange(len(logs)), trials.labels]
+    ranks = (logs >= own[:, None]).sum(axis=1) - 1
+    places = tuple(str(k + 1) for k in range(logs.shape[1]))
+    axes = {"class": (trials.classes, trials.labels), "place": (places, ranks)}
+    return Tally.count(sides, {"n": np.ones(len(logs), np.int64)}, axes, trials.weights)
+
+
+def _bin_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    """Trials, confidence and right decisions by bins of confidence, of which each has its upper
+    end: of the most probable class, or of the target.
+    """
+    posteriors = np.exp(log_posteriors(trials, scoring))
+    top = np.ones(len(posteriors), np.int64) if trials.detection else posteriors.argmax(axis=1)
+    confidence = np.minimum(posteriors[np.arange(len(top)), top], 1.0)
+    bins = np.clip(np.ceil(confidence * BINS).astype(np.int64) - 1, 0, BINS - 1)
+    names = tuple(f"{(k + 1) / BINS:.3g}" for k in range(BINS))
+    axes = {"class": (trials.classes, trials.labels), "bin": (names, bins)}
+    right = (top == trials.labels).astype(np.float64)
+    sums = {"n": np.ones(len(top)), "confidence": confidence, "right": right}
+    return Tally.count(sides, sums, axes, trials.weights)
 
 
 def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
@@ -343,7 +331,7 @@ def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 
 def sweep_of(trials: Trials, scoring: Scoring) -> Sweep:
     """The ranking of all trials, each with its own weight, at every threshold."""
-    key = "whole", scoring.plan.scheme, *_converted(scoring)
+    key = "whole", scoring.plan.scheme, *converted(scoring)
     if key not in trials.made:
         whole = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
         ranking = ranking_of(trials, scoring, sides_of(trials, scoring))
@@ -356,7 +344,7 @@ def point_of(evidence: Evidence) -> Totals:
     return totals(evidence, Weights.ones(evidence.factors).block())
 
 
-def _converted(scoring: Scoring) -> tuple[object, ...]:
+def converted(scoring: Scoring) -> tuple[object, ...]:
     """What decides the scale of `llrs`, beside the trials."""
     how = scoring.chosen(TrialsScoring)
     return how.training_prior, how.clip, how.whole_shares
@@ -366,7 +354,7 @@ def ranking_of(trials: Trials, scoring: Scoring, sides: Sides) -> Ranking:
     """Trials ranked by likelihood ratio (or score): sorted once, whatever the application; `sides`
     are those of `sides_of`.
     """
-    key = "ranking", scoring.plan.scheme, *_converted(scoring)
+    key = "ranking", scoring.plan.scheme, *converted(scoring)
     if key not in trials.made:
         plain = trials.ascending and trials.weights is None  # ties stand in order of weight
         make = Ranking.ascending if plain else Ranking.of

@@ -1,14 +1,18 @@
 """What trials leave open beside costs and priors: thresholds, training priors, clipping."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from truecost.core.application import check_priors
 from truecost.errors import UsageError
+from truecost.names import ThresholdBy
 from truecost.options import check_fields
 from truecost.study.tables import DataTable
+
+if TYPE_CHECKING:
+    from truecost.tasks.trials.records import Trials
 
 
 @dataclass(frozen=True)
@@ -33,8 +37,10 @@ class TrialsScoring:
     whole_shares : tuple of float, optional
         Class shares of the whole when a subset is scored: what the system takes from the data
         (the training prior, the prior of its decisions) does not change from subset to subset.
-    whole_thresholds : mapping of str to float
-        Thresholds that measures chose on the whole, by their label, when a subset is scored.
+    threshold_by : {"whole", "subset"}
+        Whose threshold a subset has where a measure chooses it.
+    whole : Trials, optional
+        The whole when a subset of it is scored, whose threshold measures choose.
 
     Raises
     ------
@@ -48,7 +54,8 @@ class TrialsScoring:
     clip: float | None = None
     allow_reversed: bool = False
     whole_shares: tuple[float, ...] | None = None
-    whole_thresholds: Mapping[str, float] = field(default_factory=dict)
+    threshold_by: ThresholdBy = "whole"
+    whole: "Trials | None" = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         check_fields(self, DataTable)
@@ -69,4 +76,15 @@ def choices_of(_study: object, data: DataTable, _reader: object) -> TrialsScorin
     training = data.training_prior
     if isinstance(training, float | int):
         training = (1 - training, training)
-    return TrialsScoring(training, data.threshold, data.clip, bool(data.allow_reversed))
+    if data.threshold == "bayes" and data.type == "score":
+        raise UsageError(
+            "--threshold bayes takes likelihood ratios or posteriors, and type score has neither: "
+            "give a number, or make likelihood ratios by truecost calibrate"
+        )
+    return TrialsScoring(
+        training,
+        None if data.threshold in (None, "bayes") else float(data.threshold),
+        data.clip,
+        bool(data.allow_reversed),
+        threshold_by=data.settled("threshold_by"),
+    )

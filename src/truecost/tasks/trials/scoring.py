@@ -5,7 +5,7 @@ A subset is decided as the whole is: the rates at an operating point are those o
 one threshold, in every replicate.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -32,8 +32,9 @@ from truecost.names import POSTERIORS, SCORE_TYPES
 from truecost.task import Dims
 from truecost.tasks.measures import find, registry
 from truecost.tasks.trials import counting
+from truecost.tasks.trials.audio import NO_HOURS, NO_SUBSET, hours_of
 from truecost.tasks.trials.labels import refuse_priors
-from truecost.tasks.trials.measures.thresholds import OWN
+from truecost.tasks.trials.measures.thresholds import AT_RATES
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
 
@@ -43,6 +44,8 @@ def context_of(
 ) -> Context:
     """Counts, thresholds, flags and signature of a row; `dims` are system and subset."""
     counts = _class_counts(trials)
+    if (hours := hours_of(trials, subset="subset" in dims)) is not None:
+        counts["hours"] = _number(hours)
     errors: dict[str, float] = {}
     seen = counting.point_of(evidence)
     if "decisions" in evidence.parts:
@@ -76,6 +79,7 @@ def context_of(
         flags,
         _thresholds(trials, scoring, seen),
         errors,
+        part_signatures={} if trials.audio is None else {"audio": trials.audio.said},
     )
 
 
@@ -150,66 +154,6 @@ def _thresholds(trials: Trials, scoring: Scoring, seen: Totals) -> dict[str, flo
     return found
 
 
-RATES = {"miss_at_fa": "p_miss", "fa_at_miss": "p_fa"}  # what each is at a given threshold
-
-
-def thresholds_of(
-    trials: Trials, scoring: Scoring, measures: Sequence[Measure]
-) -> dict[str, float]:
-    """The thresholds that measures choose on these trials.
-
-    By label, on the scale of `counting.llrs`, infinite where everything is rejected; without
-    measures that choose anew (`:own`), and those of which the whole has no value.
-    """
-    wanted = [m for m in measures if m.name in RATES and not (m.parameter or "").endswith(OWN)]
-    if not wanted:
-        return {}
-    sweep = counting.sweep_of(trials, scoring)
-    found = {}
-    for measure in wanted:
-        at = sweep.miss_at if measure.name == "miss_at_fa" else sweep.fa_at
-        value, threshold = at([measure.argument()])
-        if not np.isnan(value[0, 0]):
-            found[measure.label] = float(threshold[0, 0])
-    return found
-
-
-def at_threshold(
-    trials: Trials, scoring: Scoring, measure: Measure, dims: Mapping[str, str]
-) -> tuple[Evidence, Measure, Context]:
-    """What `estimate` takes for a measure of a subset at the threshold of the whole.
-
-    The decisions of the subset at the threshold in `whole_thresholds`, the error rate under the
-    name that was asked for, and the context with a word on the threshold in its signature.
-    """
-    threshold = scoring.chosen(TrialsScoring).whole_thresholds[measure.label]
-    accepted = ((counting.llrs(trials, scoring) >= threshold) & np.isfinite(threshold)).astype(
-        np.int64
-    )
-    decision = (("reject", "accept"), accepted)
-    tally = counting.tally_of(
-        trials, counting.sides_of(trials, scoring), decision, n=np.ones_like(accepted)
-    )
-    evidence = Evidence({"decisions": tally})
-    rate = find(RATES[measure.name], "trials")
-
-    def value(totals: Totals, application: Application, limit: float) -> Result:
-        return rate.function(totals, application)[0], 1 - limit
-
-    own = ("name", "title", "source", "parameter", "parse", "advice", "rule")
-    named = {k: getattr(measure, k) for k in own}
-    context = context_of(trials, scoring, evidence, dims)
-    return (
-        evidence,
-        replace(rate, function=value, **named),
-        replace(
-            context,
-            thresholds={measure.name: threshold} if np.isfinite(threshold) else {},
-            signature=f"{context.signature}|threshold-of:whole",
-        ),
-    )
-
-
 TASK = "trials"
 DEFAULT_MEASURES: dict[str, tuple[str, ...]] = {
     "llr": ("act_dcf", "min_dcf", "cllr", "min_cllr", "eer", "p_miss", "p_fa"),
@@ -241,7 +185,9 @@ def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
     available, prices = counting.parts_of(trials, scoring), scoring.application.prices
     found = [
         _allowed(find(name, TASK), trials, available)
-        for name in dict.fromkeys(scoring.measures or (*usual, *asked_costs(prices)))
+        for name in dict.fromkeys(
+            (*(scoring.measures or (*usual, *asked_costs(prices))), *scoring.also)
+        )
     ]
     plain = trials.detection and scoring.application.plain_detection
     refuse_unpriced(found, prices, trials.name, ERRORS[:2] if plain else ERRORS[2:])
@@ -288,6 +234,8 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
             f"with --target ({first_five(trials.classes)})"
         )
     lacking = [part for part in measure.parts if part not in available]
+    if lacking == ["audio"]:
+        raise UsageError(f"measure {measure.label!r}: {NO_HOURS}")
     if lacking:
         if measure.parts[0] not in {part for parts in counting.PARTS_OF.values() for part in parts}:
             raise UsageError(
@@ -304,8 +252,8 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
 
 
 def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None) -> Iterator[Batch]:
-    """All measures of trials share the evidence; of a subset those at thresholds of the whole
-    have their own. UsageError where the evidence cannot be resampled as asked.
+    """All measures of trials share the evidence; of a subset those that choose a threshold have
+    their own. UsageError where the evidence cannot be resampled as asked.
     """
     measures = measures_for(trials, scoring)
     if whole is None:
@@ -313,44 +261,54 @@ def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None)
     if "subset" in dims:
         measures = without_shared(measures, scoring.application.prices)
     scoring = whole or scoring
-    chosen = scoring.chosen(TrialsScoring).whole_thresholds
-    own = [k for k, m in enumerate(measures) if m.label not in chosen]
-    for places in filter(None, (own, *([k] for k in range(len(measures)) if k not in own))):
-        asked = [measures[k] for k in places]
-        if places is own:
+    for chosen in (False, True) if "subset" in dims else (None,):
+        places = [k for k, m in enumerate(measures) if chosen in (None, m.name in AT_RATES)]
+        if not places:
+            continue
+        asked = [_without_hours(measures[k], trials, dims) for k in places]
+        if chosen:
+            from truecost.tasks.trials.chosen import chosen_batch, chosen_evidence
+
+            evidence = chosen_evidence(trials, scoring, asked)
+            context = context_of(trials, scoring, evidence, dims)
+            batch = chosen_batch(trials, scoring, asked, evidence, context)
+        else:
             evidence = counting.evidence_of(trials, scoring, asked)
             context = context_of(trials, scoring, evidence, dims)
-        else:
-            evidence, rate, context = at_threshold(trials, scoring, asked[0], dims)
-            asked = [rate]
+            batch = Batch(evidence=evidence, measures=asked, context=context)
         if trials.weights is not None and trials.origin is None:
             scoring.refuse_bca_of_samples()
-        if scoring.plan.scheme == "blocks" and len(evidence.factors) > 1:
+        if scoring.plan.scheme == "blocks" and len(batch.evidence.factors) > 1:
             raise UsageError(
                 f"moving blocks need one factor in time order; mapped are "
-                f"{', '.join(evidence.factors)}"
+                f"{', '.join(batch.evidence.factors)}"
             )
-        yield Batch(
-            evidence=evidence,
-            measures=asked,
-            application=scoring.application,
-            plan=scoring.plan,
-            context=context,
-            places=places,
-        )
+        yield replace(batch, application=scoring.application, plan=scoring.plan, places=places)
+
+
+def _without_hours(measure: Measure, trials: Trials, dims: Dims) -> Measure:
+    """A measure of a subset, without a value where it needs the hours of the subset."""
+    lost = "subset" in dims and trials.audio is not None and trials.audio.summed
+    if not lost or measure.name != "fa_per_hour":
+        return measure
+    return replace(measure, function=_undefined, undefined=NO_SUBSET)
+
+
+def _undefined(totals: Totals, *_: object) -> Result:
+    found = np.full(totals.block.count, np.nan)
+    return found, found
 
 
 def frozen(trials: Trials, scoring: Scoring) -> Scoring:
-    """The scoring of subsets, with the class shares and the thresholds of the whole."""
+    """The scoring of subsets, with the class shares of the whole, and the whole, whose threshold
+    they keep.
+    """
     if not trials.classes:
         return scoring
-    known = thresholds_of(trials, scoring, measures_for(trials, scoring))
-    how = replace(
-        scoring.chosen(TrialsScoring),
-        whole_shares=tuple(counting.class_shares(trials).tolist()),
-        whole_thresholds=known,
-    )
-    return replace(scoring, choices=how)
+    how = scoring.chosen(TrialsScoring)
+    shares = tuple(counting.class_shares(trials).tolist())
+    whole = trials if how.threshold_by == "whole" else None
+    return replace(scoring, choices=replace(how, whole_shares=shares, whole=whole))
 
 
 def _refuse_unsuited(trials: Trials, scoring: Scoring) -> None:
@@ -381,7 +339,7 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
     scores, sides = counting.llrs(trials, scoring), counting.sides_of(trials, scoring)
     if beyond_chance(scores, trials.labels == 1, sides, trials.weights):
         raise InputError(
-            f"{trials.name}: the scores look reversed: a target outscores a nontarget "
+            f"{trials.place}: the scores look reversed: a target outscores a nontarget "
             f"in {area:.1%} of the pairs (AUC below 0.5, and its {LEVEL:.1%} interval too); higher "
             f"must mean target. Turn the sign or the labels, or say --allow-reversed if it is so"
         )

@@ -2,7 +2,7 @@
 and what is odd about scores (`problems_of`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,17 @@ from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
+from truecost.formats.compound import matrix_of
 from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType, in_store
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.paths import parts_of_system
+from truecost.study.running import score_part
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
+from truecost.tasks.trials.audio import with_hours
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
 from truecost.tasks.trials.loading import check_classes, load, pair
@@ -109,6 +112,23 @@ def on_imbalance(part: Part) -> list[Problem]:
     return found
 
 
+def on_shared(part: Part) -> list[Problem]:
+    """What a test set shares with the trials that chose a threshold."""
+    if not part.described:
+        return []
+    from truecost.tasks.trials.rules import Chosen
+
+    found = (one for one in part.described if isinstance(one, Chosen) and one.shared)
+    return [
+        Problem(
+            kind="data",
+            message=f"{one.system}: {one.shared} of the test set chose the threshold too: what it "
+            f"does there is optimistic",
+        )
+        for one in found
+    ]
+
+
 def read(source: "Source", reader: Reader, study: "Study") -> Trials:
     """The checked trials of a source, of several classes; UsageError, InputError as `load` says.
 
@@ -117,7 +137,8 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
     if paths := parts_read(source, reader, study):
         from truecost.tasks.trials.large import read_large
 
-        found = _with_resources(read_large(source, reader, study, paths), source, reader)
+        large = with_hours(read_large(source, reader, study, paths), source.data, reader)
+        found = _with_resources(large, source, reader)
     else:
         found = read_trials(reader, replace(source, file=_only_file(source, reader)))
     check_classes(found)
@@ -151,12 +172,21 @@ def _are_large(paths: Sequence[str]) -> bool:
 def read_trials(reader: Reader, source: "Source") -> Trials:
     """The checked trials of a source; UsageError, InputError as `load` says."""
     data = source.data
-    table = reader.table(source.file, data.input_format)
+    table = one_filter(reader.table(source.file, data.input_format), data)
     reader.note(source.file, source.name, source.collection)
     options = options_of(data, table)
     found = load(table, options, source.name, *reader.joined(data, source.collection))
     reader.learn(data, **facts_of(table, options, found))
-    return _with_resources(found, source, reader)
+    return _with_resources(with_hours(found, data, reader), source, reader)
+
+
+def one_filter(table: Table, data: DataTable) -> Table:
+    """The samples of the filter that is asked for, of a log that has several; else the table."""
+    if table.format != "lm-eval":
+        return table
+    from truecost.formats.harness import of_filter
+
+    return of_filter(table, data.filter)
 
 
 def _with_resources(found: Trials, source: "Source", reader: Reader) -> Trials:
@@ -175,10 +205,11 @@ def facts_of(table: Table, options: Options, trials: Trials) -> dict[str, tuple[
     found: dict[str, tuple[str, ...]] = {
         "truth": () if "soft" in options.columns else ("labels of classes",),
         "trials": ("targets and nontargets",) if trials.detection else (),
+        "log": ("a log of lm-eval",) if table.format == "lm-eval" else (),
     }
     column = options.column("score", table) or ""
     if options.kind in POSTERIORS:
-        several = "+" in column or column in table.matrices
+        several = "+" in column or matrix_of(table, column) is not None
         found["scores"] = ("one score a class",) if several else ()
     return found
 
@@ -258,6 +289,30 @@ def instead(study: "Study", progress: "Progress | None") -> "Outcome | None":
     return None if way is None else at(way)(study, progress)
 
 
+def part_of(
+    systems: Sequence[Trials],
+    scoring: Mapping[str, Scoring],
+    dims: Mapping[str, str],
+    study: "Study",
+    reader: Reader,
+) -> Part:
+    """The systems of a part, calibrated where the study asks for it, at their thresholds or at
+    those that are chosen.
+    """
+    fits: tuple[Fitted, ...] = ()
+    if "calibration" in study.own:
+        from truecost.tasks.trials.calibrated import calibrated_systems
+
+        systems, scoring, fits = calibrated_systems(systems, scoring, dims, study, reader)
+    if not study.given("threshold"):
+        found = score_part(systems, scoring, dims, study.baseline)
+    else:
+        from truecost.tasks.trials.choosing import chosen_part
+
+        found = chosen_part(systems, scoring, dims, study, reader)
+    return replace(found, described=(*found.described, *fits))
+
+
 def same(a: Trials, b: Trials) -> str:
     """What two systems have in common to the last of their trials; empty for nothing."""
     return "scores" if np.array_equal(a.scores, b.scores) else ""
@@ -270,10 +325,20 @@ def checks(source: "Source", reader: "Reader", study: "Study", wanted: str | Non
     return checks_of_trials(source, reader, study, wanted)
 
 
+def described(part: Part, study: "Study") -> Part:
+    """A part with its systems by class, where they tell several classes apart."""
+    if not any(isinstance(t, Trials) and t.classes and not t.detection for t in part.systems):
+        return part
+    from truecost.tasks.trials.classes import described as by_class
+
+    return by_class(part, study)
+
+
 WORK = Work(
     check=check,
     read=read,
     pair=pair,
+    describe=described,
     measures=measures_for,
     defaults=defaults,
     choices=choices_of,
@@ -283,14 +348,17 @@ WORK = Work(
     problems=problems_of,
     instead=instead,
     same=same,
+    part=part_of,
     descriptions=(
+        "truecost.tasks.trials.rules:Chosen",
         "truecost.core.variance:Variance",
         "truecost.core.claims:SingleRuns",
         "truecost.tasks.trials.work:Claim",
         "truecost.tasks.trials.work:Fitted",
+        "truecost.tasks.trials.classes:ByClass",
     ),
     flagged=flagged,
-    advice=on_imbalance,
+    advice=lambda part: [*on_imbalance(part), *on_shared(part)],
     shares=False,
     page="truecost.tasks.trials.page:PAGE",
     layout="truecost.tasks.trials.terminal:LAYOUT",
