@@ -81,7 +81,8 @@ def with_every(system: Record, scoring: Scoring, work: Work[Any]) -> Scoring:
     those that are named beside it are asked for.
     """
     usual = [m.label for m in work.measures(system, replace(scoring, measures=()))]
-    free = () if scoring.application.prices.given() else TITLES  # nothing has a price
+    priced = scoring.application.prices.given()
+    free = () if priced else (*TITLES, *BREAK_EVEN)  # nothing has a price
     known = [m.label for m in registry(system.task).values() if not (m.open or m.beside)]
     known = [name for name in known if name not in free]
     found = [name for name in scoring.measures if name != ALL]
