@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.core.factors import Array, Factor, encode
+from truecost.core.factors import PIECE, Array, Factor, encode
 from truecost.core.weights import Block, Columns, Rows
 from truecost.errors import InputError, counted, first_five
 

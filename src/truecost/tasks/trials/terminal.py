@@ -1,5 +1,5 @@
-"""Further tables of trials: thresholds that were chosen; classes and their costliest confusions,
-where there are several; what seed, training set and test add to the variance of the runs of methods.
+"""Further tables of trials: thresholds that were chosen; classes and their costliest confusions;
+what seed, training set and test add to the variance of the runs of methods.
 """
 
 from collections.abc import Sequence
