@@ -55,7 +55,7 @@ from truecost.tasks.terms.options import ALONE, COMPAT, TermsTable
 from truecost.verbs import options_of
 
 ROOT = Path(__file__).parents[1]
-PLAIN = {"task", "measures", "baseline", "worst"}  # keys at the top that are no tables
+PLAIN = {"task", "measures", "also", "baseline", "worst"}  # keys at the top that are no tables
 
 
 def page(name: str) -> str:

@@ -23,17 +23,17 @@ ChosenBy = Literal["point", "upper"]
 ThresholdBy = Literal["whole", "subset"]
 LabelTarget = Literal["rfpr", "rrecall", "both", "fpr"]
 TrialUnit = Literal["occurrence", "segment", "document"]  # what a trial of a search for terms is
-SearchFactor = Literal["query", "document", "both"]  # what is resampled of a search
+SearchFactor = Literal["query", "document", "query,document"]  # what is resampled of a search
 Queried = Literal["right", "removed", "model"]  # what a queried item counts as, postquentially
 Pooling = Literal["micro", "macro"]  # of streams
 AnnotationSet = Literal["queries", "bootstrap", "development", "training", "pretraining"]
 Empty = Literal["nothing", "error"]  # what a batch without targets adds to the misses
 LastBatch = Literal["kept", "dropped"]
 OnlineDecision = Literal["own", "bayes"]
-OnlineFactor = Literal["batch", "stream", "seed", "both"]  # what is resampled of event logs
+OnlineFactor = Literal["batch", "stream", "seed", "batch,seed"]  # what is resampled of event logs
 Objective = Literal["imlm", "imlm_seconds", "total_cost", "imlm_money", "act_dcf"]  # of a sweep
 LifelongKind = Literal["classes", "transcripts", "translation", "diarization"]  # of outputs
-LifelongFactor = Literal["item", "seed", "both"]  # what is resampled of a life cycle
+LifelongFactor = Literal["item", "seed", "item,seed"]  # what is resampled of a life cycle
 PolicyKind = Literal["recent", "uniform", "conservative", "table"]
 Normalise = Literal["lowercase", "none"]
 Scheme = Literal["multinomial", "poisson", "blocks"]
@@ -47,9 +47,10 @@ PARTS = ("collection", "application")  # each has a section of a report and gate
 
 # What rows are about, in the order of tables; strategies and budgets are those of streams,
 # versions and policies those of lifelong learning.
+EVERY_PRIOR = "every prior"  # application of rows that are the same at all priors of a run
 DIMS = (
     *("system", *PARTS, "strategy", "budget", "estimator", "subset", "phase"),
-    *("version", "policy"),
+    *("version", "policy", "rule", "data"),
 )
 COLUMNS: dict[str, tuple[str, ...]] = {  # names that need no --map, the first of them canonical
     "score": ("score", "scores"),

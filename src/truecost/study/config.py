@@ -135,7 +135,7 @@ class Study(
     measures: Annotated[
         tuple[str, ...],
         Option(
-            "NAME or NAME:PARAMETER of each measure: truecost list measures.",
+            "NAME or NAME:PARAMETER of each measure, or all: truecost list measures.",
             shown="those that suit the task, or the score type",
         ),
     ] = ()
@@ -235,7 +235,7 @@ class Study(
         of several priors.
         """
         tables = self.applications or {"": self.application}
-        found = (table.by_prior(name) for name, table in tables.items())
+        found = (_by_prior(table, name) for name, table in tables.items())
         return {name: table for several in found for name, table in several.items()}
 
     def by_name(self, kind: type[Table]) -> dict[str, Table]:
@@ -266,9 +266,9 @@ class Study(
 
     def moved(self, place: Callable[[str], str]) -> Self:
         """The same study with every path of a file replaced by `place(path)`."""
-        changed = {name: _each(getattr(self, name), place) for name in self.__struct_fields__}
-        if not self.source.given():
-            changed["loop"] = self.loop  # its folder is that of a live run
+        live = self.source.given()  # the folder of [loop] is that of a live run
+        names = (name for name in self.__struct_fields__ if live or name != "loop")
+        changed = {name: _each(getattr(self, name), place) for name in names}
         return msgspec.structs.replace(self, **changed)
 
     def over(self, base: Self) -> Self:
@@ -322,6 +322,21 @@ class Study(
             tables |= table if name == "own" else {name: table}
         # An empty collection says something; an empty [interval] says nothing.
         return tomli_w.dumps({k: v for k, v in tables.items() if v != {}})
+
+
+def _by_prior(table: ApplicationTable, name: str) -> dict[str, ApplicationTable]:
+    """A table by name; one for each of several priors, `prior 0.01`, behind a name."""
+    if not isinstance(table.prior, tuple):
+        return {name: table}
+    said = {f"{p:.6g}": p for p in table.prior}
+    if len(said) < max(2, len(table.prior)):
+        raise UsageError(
+            f"--prior {', '.join(f'{p:g}' for p in table.prior)}: give several priors once each"
+        )
+    return {
+        ", ".join(filter(None, (name, f"prior {text}"))): msgspec.structs.replace(table, prior=p)
+        for text, p in said.items()
+    }
 
 
 def table_types() -> dict[str, Any]:

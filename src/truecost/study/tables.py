@@ -11,12 +11,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 
 from truecost import names
-from truecost.errors import UsageError
 from truecost.options import PRIOR, SEED, Option, PartialTable
 
 THRESHOLDED = ("llr", "posterior", "log-posterior", "score")  # types that a threshold decides
-DETECTION = {"type": THRESHOLDED, "trials": ("targets and nontargets",)}
-_OF_DETECTION = {"trials": DETECTION["trials"]}
+_OF_DETECTION = {"trials": ("targets and nontargets",)}
+DETECTION = {"type": THRESHOLDED, **_OF_DETECTION}
 ALL_USERS = {"traffic": ("--users", "--units-a and --units-b")}  # known, not the heard ones alone
 OF_TRAFFIC = ("score", "plan", "threshold", "validate")  # verbs that traffic matters to
 _of_models = partial(Option, group="Deployment")
@@ -334,20 +333,6 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
             read=names.matrix,
         ),
     ] = ()
-
-    def by_prior(self, name: str = "") -> "dict[str, ApplicationTable]":
-        """The table by name; one for each of several priors, `prior 0.01`, behind a name."""
-        if not isinstance(self.prior, tuple):
-            return {name: self}
-        said = {f"{p:.6g}": p for p in self.prior}
-        if len(said) < max(2, len(self.prior)):
-            raise UsageError(
-                f"--prior {', '.join(f'{p:g}' for p in self.prior)}: give several priors once each"
-            )
-        return {
-            ", ".join(filter(None, (name, f"prior {text}"))): msgspec.structs.replace(self, prior=p)
-            for text, p in said.items()
-        }
 
 
 class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):

@@ -25,10 +25,9 @@ from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.names import POSTERIORS
 from truecost.prices import COSTS
-from truecost.tasks.trials.audio import NO_HOURS
-from truecost.tasks.trials.labels import Annotation
+from truecost.tasks.trials.audio import audio_tally
 from truecost.tasks.trials.options import TrialsScoring
-from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Mask, Trials
+from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Trials
 
 Sides = list[tuple[Factor, Codes]]
 PARTS_OF: dict[str, tuple[str, ...]] = {
@@ -244,7 +243,7 @@ def tally_of(
     return Tally.count(sides, statistics, axes, trials.weights)
 
 
-def _choices(trials: Trials, scoring: Scoring) -> tuple[Ints, tuple[str, ...]]:
+def choices_of(trials: Trials, scoring: Scoring) -> tuple[Ints, tuple[str, ...]]:
     """Index of the decision taken for each trial, and the names of all decisions."""
     names = ("reject", "accept") if trials.detection else trials.classes
     choices = decided(trials, scoring)
@@ -257,71 +256,19 @@ def _choices(trials: Trials, scoring: Scoring) -> tuple[Ints, tuple[str, ...]]:
     return choices, (*names, "abstain")[:width]
 
 
-def least_costs(accepted: Mask, costs: Floats) -> Floats:
-    """What each decision costs when any accepted label is right: min over k in A of c[k, d].
-
-    `accepted` (N, K) has at least one in each row, `costs` the shape (K, D), the result (N, D).
-    """
-    least = np.full((len(accepted), costs.shape[1]), np.inf)
-    for right, row in zip(accepted.T, costs, strict=True):
-        np.minimum(least, row, out=least, where=right[:, None])
-    return least
-
-
-def accepted_tally(
-    annotation: Annotation,
-    choices: Ints,
-    costs: Floats,
-    labels: Sequence[str],
-    sides: Sides,
-    weights: Floats | None,
-) -> Tally:
-    """Count what decisions and constants cost when any accepted label is right.
-
-    `choices` (N,): index of the decision taken, one of D `labels`; `costs` has the shape (K, D).
-    The axis is decision; statistics are n, cost and error of the trials that are decided so, and
-    constant_cost and constant_error of all trials if they were.
-    """
-    width = costs.shape[1]
-    cost = least_costs(annotation.accepted, costs).ravel()
-    error = least_costs(annotation.accepted, 1 - np.eye(*costs.shape)).ravel()
-    decisions = np.tile(np.arange(width), len(choices))
-    taken = decisions == np.repeat(choices, width)
-    return Tally.count(
-        [(factor, np.repeat(codes, width)) for factor, codes in sides],
-        {
-            "n": taken,
-            "cost": np.where(taken, cost, 0.0),
-            "error": np.where(taken, error, 0.0),
-            "constant_cost": cost,
-            "constant_error": error,
-        },
-        {"decision": (labels, decisions)},
-        None if weights is None else np.repeat(weights, width),
-    )
-
-
 def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    from truecost.tasks.trials.accepting import accepted_tally
+
     if trials.annotation is None:
         raise UsageError(f"{trials.name}: accepted labels need several annotators")
-    choices, labels = _choices(trials, scoring)
+    choices, labels = choices_of(trials, scoring)
     costs = scoring.application.matrix(len(trials.classes))
     return accepted_tally(trials.annotation, choices, costs, labels, sides, trials.weights)
 
 
 def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
-    choices, labels = _choices(trials, scoring)
+    choices, labels = choices_of(trials, scoring)
     return tally_of(trials, sides, (labels, choices), n=np.broadcast_to(np.int64(1), len(choices)))
-
-
-def audio_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
-    """Trials and hours by class, and by decision where there is one."""
-    if trials.audio is None:
-        raise UsageError(f"{trials.name}: {NO_HOURS}")
-    hours = trials.audio.hours(trials.labels, trials.weights)
-    decided = "decisions" in parts_of(trials, scoring)
-    decision = _choices(trials, scoring)[::-1] if decided else None
-    return tally_of(trials, sides, decision, n=np.ones(len(hours)), hours=hours)
 
 
 def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
@@ -385,7 +332,7 @@ def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 
 def sweep_of(trials: Trials, scoring: Scoring) -> Sweep:
     """The ranking of all trials, each with its own weight, at every threshold."""
-    key = "whole", scoring.plan.scheme, *_converted(scoring)
+    key = "whole", scoring.plan.scheme, *converted(scoring)
     if key not in trials.made:
         whole = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
         ranking = ranking_of(trials, scoring, sides_of(trials, scoring))
@@ -398,7 +345,7 @@ def point_of(evidence: Evidence) -> Totals:
     return totals(evidence, Weights.ones(evidence.factors).block())
 
 
-def _converted(scoring: Scoring) -> tuple[object, ...]:
+def converted(scoring: Scoring) -> tuple[object, ...]:
     """What decides the scale of `llrs`, beside the trials."""
     how = scoring.chosen(TrialsScoring)
     return how.training_prior, how.clip, how.whole_shares
@@ -408,7 +355,7 @@ def ranking_of(trials: Trials, scoring: Scoring, sides: Sides) -> Ranking:
     """Trials ranked by likelihood ratio (or score): sorted once, whatever the application; `sides`
     are those of `sides_of`.
     """
-    key = "ranking", scoring.plan.scheme, *_converted(scoring)
+    key = "ranking", scoring.plan.scheme, *converted(scoring)
     if key not in trials.made:
         plain = trials.ascending and trials.weights is None  # ties stand in order of weight
         make = Ranking.ascending if plain else Ranking.of

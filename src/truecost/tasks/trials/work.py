@@ -22,6 +22,7 @@ from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.paths import parts_of_system
+from truecost.study.running import score_part
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
@@ -110,6 +111,23 @@ def on_imbalance(part: Part) -> list[Problem]:
             rule = "accuracy-on-imbalanced-data"
             found.append(Problem(kind="advice", message=message, rule=rule))
     return found
+
+
+def on_shared(part: Part) -> list[Problem]:
+    """What a test set shares with the trials that chose a threshold."""
+    if not part.described:
+        return []
+    from truecost.tasks.trials.rules import Chosen
+
+    found = (one for one in part.described if isinstance(one, Chosen) and one.shared)
+    return [
+        Problem(
+            kind="data",
+            message=f"{one.system}: {one.shared} of the test set chose the threshold too: what it "
+            f"does there is optimistic",
+        )
+        for one in found
+    ]
 
 
 def read(source: "Source", reader: Reader, study: "Study") -> Trials:
@@ -282,14 +300,17 @@ def part_of(
     """The systems of a part, calibrated where the study asks for it, at their thresholds or at
     those that are chosen.
     """
-    from truecost.tasks.trials.choosing import chosen_part
-
     fits: tuple[Fitted, ...] = ()
     if "calibration" in study.own:
         from truecost.tasks.trials.calibrated import calibrated_systems
 
         systems, scoring, fits = calibrated_systems(systems, scoring, dims, study, reader)
-    found = chosen_part(systems, scoring, dims, study, reader)
+    if not study.given("threshold"):
+        found = score_part(systems, scoring, dims, study.baseline)
+    else:
+        from truecost.tasks.trials.choosing import chosen_part
+
+        found = chosen_part(systems, scoring, dims, study, reader)
     return replace(found, described=(*found.described, *fits))
 
 
@@ -303,6 +324,15 @@ def checks(source: "Source", reader: "Reader", study: "Study", wanted: str | Non
     from truecost.tasks.trials.validation import checks_of_trials
 
     return checks_of_trials(source, reader, study, wanted)
+
+
+def described(part: Part, study: "Study") -> Part:
+    """A part with its systems by class, where they tell several classes apart."""
+    if not any(isinstance(t, Trials) and t.classes and not t.detection for t in part.systems):
+        return part
+    from truecost.tasks.trials.classes import described as by_class
+
+    return by_class(part, study)
 
 
 WORK = Work(
@@ -321,7 +351,7 @@ WORK = Work(
     same=same,
     part=part_of,
     descriptions=(
-        "truecost.tasks.trials.choosing:Chosen",
+        "truecost.tasks.trials.rules:Chosen",
         "truecost.core.variance:Variance",
         "truecost.core.claims:SingleRuns",
         "truecost.tasks.trials.work:Claim",
@@ -329,7 +359,7 @@ WORK = Work(
         "truecost.tasks.trials.classes:ByClass",
     ),
     flagged=flagged,
-    advice=on_imbalance,
+    advice=lambda part: [*on_imbalance(part), *on_shared(part)],
     shares=False,
     page="truecost.tasks.trials.page:PAGE",
     layout="truecost.tasks.trials.terminal:LAYOUT",
