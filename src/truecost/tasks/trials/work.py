@@ -27,7 +27,6 @@ from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
 from truecost.tasks.trials.audio import with_hours
-from truecost.tasks.trials.classes import described
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
 from truecost.tasks.trials.loading import check_classes, load, pair
