@@ -358,10 +358,8 @@ def join_metadata(
     absent = wanted.filter(~wanted.is_in(known.implode()).fill_null(value=False))
     if len(absent):
         values = absent.fill_null("(empty)").unique(maintain_order=True)
-        hint = (
-            f"; to look up one side of a trial say --metadata enroll={metadata.source} or "
-            f"--metadata test={metadata.source}"
-        )
+        file = metadata.source
+        hint = f"; to look up a side of a trial say --metadata enroll={file} or test={file}"
         raise InputError(
             f"{table.source}: {counted(len(values), 'value')} of the column {column!r} without a "
             f"row in the column {by!r} of {metadata.source}: {first_five(values)}"
