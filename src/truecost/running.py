@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from truecost.core.costs import BREAK_EVEN, TITLES, break_evens
+from truecost.core.costs import BREAK_EVEN, break_evens
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
 from truecost.core.subsets import Masks
@@ -82,9 +82,8 @@ def with_every(system: Record, scoring: Scoring, work: Work[Any]) -> Scoring:
     """
     usual = [m.label for m in work.measures(system, replace(scoring, measures=()))]
     priced = scoring.application.prices.given()
-    free = () if priced else (*TITLES, *BREAK_EVEN)  # nothing has a price
-    known = [m.label for m in registry(system.task).values() if not (m.open or m.beside)]
-    known = [name for name in known if name not in free]
+    every = (m for m in registry(system.task).values() if priced or "prices" not in m.uses)
+    known = [m.label for m in every if not (m.open or m.beside)]
     found = [name for name in scoring.measures if name != ALL]
     for name in dict.fromkeys([*usual, *known]):
         with suppress(UsageError):  # not of such data

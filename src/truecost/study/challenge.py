@@ -42,11 +42,11 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 try:
-    from truecost.cli import main
+    from truecost.__main__ import main
 except ModuleNotFoundError:  # the image has none: from a wheel in this folder, or from the index
     wanted = ["--find-links", str(HERE), "-r", str(HERE / "requirements.txt")]
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *wanted], check=True)
-    from truecost.cli import main
+    from truecost.__main__ import main
 
 sys.argv[:1] = ["truecost", "score", "--codabench"]
 main()
