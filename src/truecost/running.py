@@ -80,15 +80,17 @@ def with_every(system: Record, scoring: Scoring, work: Work[Any]) -> Scoring:
     """A scoring whose `all` is every measure that a system can be scored by, the usual ones first;
     those that are named beside it are asked for.
     """
-    usual = [m.label for m in work.measures(system, replace(scoring, measures=()))]
+    usual = work.measures(system, replace(scoring, measures=()))
     priced = scoring.application.prices.given()
     every = (m for m in registry(system.task).values() if priced or "prices" not in m.uses)
-    known = [m.label for m in every if not (m.open or m.beside)]
+    known = {m.key: m for m in (*usual, *every) if not (m.open or m.beside)}
     found = [name for name in scoring.measures if name != ALL]
-    for name in dict.fromkeys([*usual, *known]):
-        with suppress(UsageError):  # not of such data
-            work.measures(system, replace(scoring, measures=(name,)))
-            found.append(name)
+    for measure in known.values():
+        for name in dict.fromkeys((measure.label, measure.name)):  # some have no other parameter
+            with suppress(UsageError):  # not of such data
+                work.measures(system, replace(scoring, measures=(name,)))
+                found.append(name)
+                break
     return replace(scoring, measures=tuple(dict.fromkeys(found)))
 
 
