@@ -82,8 +82,9 @@ def with_every(system: Record, scoring: Scoring, work: Work[Any]) -> Scoring:
     """
     usual = work.measures(system, replace(scoring, measures=()))
     priced = scoring.application.prices.given()
-    every = (m for m in registry(system.task).values() if priced or "prices" not in m.uses)
-    known = {m.key: m for m in (*usual, *every) if not (m.open or m.beside)}
+    plain = (m for m in registry(system.task).values() if not (m.open or m.beside))
+    every = (m for m in plain if priced or "prices" not in m.uses)
+    known = {m.key: m for m in (*usual, *every)}
     found = [name for name in scoring.measures if name != ALL]
     for measure in known.values():
         for name in dict.fromkeys((measure.label, measure.name)):  # some have no other parameter
