@@ -111,6 +111,8 @@ def _reported(outcome: "Outcome", output: Written, screen: "Screen") -> int:
 
     if outcome.parts:
         return report(outcome, output, screen)
+    if output.table is not None:
+        screen.say(f"{output.table}: not written: trials without labels have no table")
     for reading in outcome.readings:
         screen.say(reading)
     if output.json:
