@@ -151,8 +151,7 @@ def _columns_of_classes(table: Table, options: Options) -> str:
     label = options.column("label", table)
     if label is None or options.kind not in POSTERIORS:
         return ""
-    names = {*table.texts(label, "label").unique()}
-    found = [column for column in table.columns if column in names]
+    found = [c for c in table.columns if c in {*table.texts(label, "label").unique()}]
     return "+".join(found) if len(found) > 1 else ""
 
 
