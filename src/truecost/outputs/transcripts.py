@@ -275,7 +275,7 @@ def _signature(
     joined: utterances.Joined, options: utterances.TextOptions, steps: Sequence[str]
 ) -> str:
     said = {
-        "normalise": ",".join(steps) or "none",
+        "normalise": normalising.signed(steps),
         "by": joined.reference.by,
         "ctm": "midpoint" if joined.timed else "",
         "missing": options.missing.removeprefix("error"),
