@@ -98,10 +98,10 @@ NORMALISATIONS: dict[str, str] = {  # of the texts of transcripts
     "no-tags": "what stands in <> or [] goes",
     "no-words=A+B": "these words go, as they are written after the steps before: no-words=uh+um",
     "characters": "every character becomes a word (texts without blanks between words)",
-    "whisper-english": "the English normaliser of Whisper, as leaderboards of recognisers use it: "
-    "numbers, contractions, British spellings and fillers (extra speech)",
-    "FILE.tsv": "a mapping file, FROM<TAB>TO a line: words become what stands for them, or go where "
-    "nothing does",
+    "whisper-english": "the English normaliser of Whisper: numbers, contractions, British "
+    "spellings, fillers (extra speech)",
+    "FILE.tsv": "a mapping file, FROM<TAB>TO a line: words become what stands for them, or go "
+    "where nothing does",
     "python:MODULE:FUNCTION": "your function from a text to a text",
 }
 FORMATS: dict[str, str] = {  # of tables and lists of trials, which are written too

@@ -1,9 +1,10 @@
 """Texts before they are compared: their columns, named steps of normalisation, alternatives.
 
 Nothing is changed that was not asked for, but for white space: words are what stands between runs
-of it. Words are replaced by others only by the steps of `replacing`. Alternatives may be nested. Of all texts that a reference stands for, that with the fewest errors is the reference of
-the utterance; of several, that with the most hits, then the first in the order of the text. It is
-found exactly, without writing out the combinations.
+of it. Words are replaced by others only by the steps of `replacing`. Alternatives may be nested. Of
+all texts that a reference stands for, that with the fewest errors is the reference of the
+utterance; of several, that with the most hits, then the first in the order of the text. It is found
+exactly, without writing out the combinations.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

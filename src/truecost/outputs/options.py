@@ -12,7 +12,7 @@ OF_FILES = {"outputs": ("files of outputs",)}  # no event logs, which have an ou
 
 
 def names_file(step: str) -> bool:
-    """Whether a step of normalisation is the path of a mapping file: no other has a dot or slash."""
+    """Whether a step of normalisation is the path of a mapping file: others have no dot or slash."""
     return not step.startswith((PYTHON, "no-words=")) and any(c in step for c in "./\\")
 
 
@@ -57,7 +57,8 @@ class TranslationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
         str | None, Option("One of sacrebleu's.", default="13a", needs={"measure": ("bleu",)})
     ] = None
     lowercase: Annotated[
-        bool | None, Option("Ignore case; TER always does.", needs={"measure": ("bleu", "chrf")})
+        bool | None,
+        Option("Ignore case; TER always does.", needs={"measure": ("bleu", "chrf", "chrf++")}),
     ] = None
 
 

@@ -25,6 +25,7 @@ BLANKS = ("13a", "intl")  # tokenisers to which what stands between blanks is a 
 COUNTERS: dict[str, Callable[[aligning.Texts], aligning.Statistics]] = {
     "ngrams": aligning.count_ngrams,
     "chrf": aligning.count_character_ngrams,
+    "chrf_words": aligning.count_characters_and_words,
     "edits": aligning.count_edits,
 }
 COUNTING = Counting(
@@ -32,7 +33,12 @@ COUNTING = Counting(
     item="sentence",
     parts=dict.fromkeys(COUNTERS, 1),
     measures=("bleu",),
-    worst={"ngrams": ("unmatched",), "edits": ("edits",), "chrf": ("unmatched",)},
+    worst={
+        "ngrams": ("unmatched",),
+        "edits": ("edits",),
+        "chrf": ("unmatched",),
+        "chrf_words": ("unmatched",),
+    },
     events=frozenset({"ngrams", "edits"}),
 )
 
@@ -77,7 +83,7 @@ def count(
     name : str
         Of the system.
     parts : frozenset of str
-        What to count: `ngrams` for BLEU, `chrf`, `edits` for TER (which takes many times as long as
+        What to count: `ngrams` for BLEU, `chrf`, `chrf_words` for chrF++, `edits` for TER (which takes many times as long as
         the others).
 
     Raises

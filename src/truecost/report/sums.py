@@ -147,6 +147,7 @@ def _count(statistic: str, noun: str = "", more: str = "") -> Said:
     return lambda counts, own: f"{counted(counts[statistic], noun or own)}{more}"
 
 
+CHRF = ("chrf", "chrf_words")
 _ERRORS: Mapping[str, Said] = {
     "words": _edits,
     "characters": _edits,
@@ -159,7 +160,7 @@ _ERRORS: Mapping[str, Said] = {
 _WORST: Mapping[str, Said] = {
     **dict.fromkeys(("words", "characters"), _summed(EDITS, _edits)),
     "ngrams": _count("unmatched", "word", " without a match"),
-    "chrf": _count("unmatched", "character", " without a match"),
+    **dict.fromkeys(CHRF, _count("unmatched", "character", " without a match")),
     "speech": _summed(TIMES, _speech),
     "activity": _summed(TIMES[:2], _activity),
 }
@@ -167,13 +168,13 @@ _SIZES: Mapping[str, Said] = {
     **dict.fromkeys(("words", "characters"), _count("reference")),
     "speech": lambda counts, _: f"{clock(counts['reference'])} of speaker time",
     "ngrams": _count("reference", "token"),
-    "chrf": _count("reference1", "character"),
+    **dict.fromkeys(CHRF, _count("reference1", "character")),
     "speakers": _count("speakers", "speaker"),
     "activity": lambda counts, _: f"{clock(counts['speech'])} of speech",
     "edits": _count("reference", "word"),
 }
 _AMOUNTS: Mapping[str, tuple[str, ...]] = {  # of others `reference`
-    "chrf": ("reference1",),
+    **dict.fromkeys(CHRF, ("reference1",)),
     "speakers": ("speakers",),
     "activity": ("speech", "nonspeech"),
 }
