@@ -9,7 +9,11 @@ from truecost.errors import InputError, UsageError
 
 SCORED = ("score", "compare", "plan", "leaderboard")  # verbs that make figures
 Number = TypeVar("Number", int, float)
-ScoreType = Literal["llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"]
+ScoreType = Literal[
+    *("llr", "posterior", "log-posterior", "log-score"),
+    *("score", "decision", "number", "values"),
+]
+Direction = Literal["higher", "lower"]
 Missing = Literal["error", "drop", "worst"]
 Annotators = Literal["votes", "any"]
 Outside = Literal["error", "drop"]
@@ -70,6 +74,7 @@ SCORE_TYPES: dict[str, str] = {
     "score": "higher means target; nothing more is known (ranks only)",
     "decision": "the decided class (or reject/accept)",
     "number": "a predicted number (regression)",
+    "values": "no scores, but a metric in each row: mean:COLUMN; no labels needed",
 }
 ITEM_MAP_KEYS: dict[str, str] = {  # of items of any task
     "id": "id of the utterance or sentence: joins files",
@@ -124,6 +129,7 @@ FORMATS: dict[str, str] = {  # of tables and lists of trials, which are written 
 
 # What an option with pairs holds, for messages: the form of a pair, and an example.
 _PAIRS = {
+    "--direction": ("COLUMN=higher or COLUMN=lower", "accuracy=higher,latency=lower"),
     "--map": ("KEY=COLUMN", "score=s,label=y,unit=speaker"),
     "--system-map": ("KEY=COLUMN", "id=utt,score=s"),
     "--shares": ("NAME=SHARE", "train=0.8,dev=0.1,eval=0.1"),
@@ -147,6 +153,11 @@ def pairs(text: str, flag: str = "--map") -> dict[str, str]:
             raise UsageError(f"{flag} names {key} twice")
         found[key.strip()] = column.strip()
     return found
+
+
+def word_or_pairs(text: str, flag: str) -> str | dict[str, str]:
+    """A single word, or `NAME=WORD,...` as a mapping."""
+    return pairs(text, flag) if "=" in text else text
 
 
 def number_pairs(text: str, flag: str) -> dict[str, float]:

@@ -12,7 +12,7 @@ OF_FILES = {"outputs": ("files of outputs",)}  # no event logs, which have an ou
 
 
 def names_file(step: str) -> bool:
-    """Whether a step of normalisation is the path of a mapping file: others have no dot or slash."""
+    """Whether a step of normalisation is a mapping file: others have no dot and no slash."""
     return not step.startswith((PYTHON, "no-words=")) and any(c in step for c in "./\\")
 
 

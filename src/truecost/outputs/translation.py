@@ -83,8 +83,8 @@ def count(
     name : str
         Of the system.
     parts : frozenset of str
-        What to count: `ngrams` for BLEU, `chrf`, `chrf_words` for chrF++, `edits` for TER (which takes many times as long as
-        the others).
+        What to count: `ngrams` for BLEU, `chrf`, `chrf_words` for chrF++, `edits` for TER (which
+        takes many times as long as the others).
 
     Raises
     ------

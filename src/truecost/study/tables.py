@@ -146,6 +146,29 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     allow_reversed: Annotated[
         bool | None, Option("Accept scores that rank nontargets above targets.", needs=DETECTION)
     ] = None
+    higher: Annotated[
+        bool | None,
+        Option(
+            "Of mean:COLUMN: higher values are better, or --lower ones. It has to be said.",
+            negative="--lower",
+            needs={"measure": ("mean",)},
+        ),
+    ] = None
+    direction: Annotated[
+        str | dict[str, str] | None,
+        Option(
+            "The same of several columns, COLUMN=higher,COLUMN=lower.",
+            read=names.word_or_pairs,
+            needs={"measure": ("mean",)},
+        ),
+    ] = None
+    machine: Annotated[
+        str | None,
+        Option(
+            "Column with a machine's judgement of every trial; labels, or the column of a mean, "
+            "may then be empty where no human judged.",
+        ),
+    ] = None
     input_format: Annotated[
         str | None, _of_format("Format of the files: truecost list formats.")
     ] = None

@@ -36,6 +36,7 @@ FACE = Face(
     data=(
         *("type", "map", "key", "metadata", "target", "classes", "annotators", "accept"),
         *("missing", "llr_base", "training_prior", "threshold", "clip", "allow_reversed"),
+        *("higher", "direction", "machine"),
         *("input_format", "key_format"),
     ),
     systems=("resources",),

@@ -25,15 +25,17 @@ from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.names import POSTERIORS
 from truecost.prices import COSTS
-from truecost.tasks.trials.labels import Annotation
+from truecost.tasks.trials import machine, means
+from truecost.tasks.trials.annotated import accepted_tally
 from truecost.tasks.trials.options import TrialsScoring
-from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Mask, Trials
+from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Trials
 
 Sides = list[tuple[Factor, Codes]]
 PARTS_OF: dict[str, tuple[str, ...]] = {
     "score": ("ranking",),
     "decision": ("decisions",),
     "number": ("errors", "truths"),
+    "values": (),
     **dict.fromkeys(("llr", *POSTERIORS), ("decisions", "losses", "llr", "ranking")),
 }
 
@@ -49,6 +51,9 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
         parts.add("decisions")
     if trials.several_right:
         return {"accepted"} if "decisions" in parts else set()
+    if trials.machine is not None:
+        parts &= {"decisions"}
+    parts.add("columns")
     return parts if trials.detection else parts - {"llr", "ranking"}
 
 
@@ -86,6 +91,8 @@ def class_shares(trials: Trials) -> Floats:
         own = np.ones(len(trials.labels)) if trials.weights is None else trials.weights
         counts = (own[:, None] * trials.annotation.shares).sum(axis=0)
         return np.asarray(counts / counts.sum())
+    if trials.machine is not None and trials.machine.shares is not None:
+        return machine.shares_of(trials.machine, trials.labels, trials.weights)
     return np.asarray(trials.class_sizes / trials.class_sizes.sum())
 
 
@@ -215,10 +222,16 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
         "llr": _llr_tally,
         "ranking": ranking_of,
         "errors": _error_tally,
+        machine.JUDGED: _judged_tally,
         "truths": _truth_ranking,
     }
     wanted = dict.fromkeys(part for m in measures for part in m.parts)
-    parts: dict[str, Part] = {part: makers[part](trials, scoring, sides) for part in wanted}
+    parts: dict[str, Part] = {
+        part: makers[part](trials, scoring, sides) for part in wanted if part in makers
+    }
+    for measure in (m for m in measures if m.name == means.MEAN):
+        column = str(measure.parameter)
+        parts[measure.parts[0]] = means.tally_of(trials, column, sides)
     if trials.took and not {*COSTS}.isdisjoint(m.name for m in measures):
         parts[TOOK] = Tally.constant([*trials.took.values()], tuple(trials.took), {})
     return Evidence(parts)
@@ -250,50 +263,6 @@ def _choices(trials: Trials, scoring: Scoring) -> tuple[Ints, tuple[str, ...]]:
     return choices, (*names, "abstain")[:width]
 
 
-def least_costs(accepted: Mask, costs: Floats) -> Floats:
-    """What each decision costs when any accepted label is right: min over k in A of c[k, d].
-
-    `accepted` (N, K) has at least one in each row, `costs` the shape (K, D), the result (N, D).
-    """
-    least = np.full((len(accepted), costs.shape[1]), np.inf)
-    for right, row in zip(accepted.T, costs, strict=True):
-        np.minimum(least, row, out=least, where=right[:, None])
-    return least
-
-
-def accepted_tally(
-    annotation: Annotation,
-    choices: Ints,
-    costs: Floats,
-    labels: Sequence[str],
-    sides: Sides,
-    weights: Floats | None,
-) -> Tally:
-    """Count what decisions and constants cost when any accepted label is right.
-
-    `choices` (N,): index of the decision taken, one of D `labels`; `costs` has the shape (K, D).
-    The axis is decision; statistics are n, cost and error of the trials that are decided so, and
-    constant_cost and constant_error of all trials if they were.
-    """
-    width = costs.shape[1]
-    cost = least_costs(annotation.accepted, costs).ravel()
-    error = least_costs(annotation.accepted, 1 - np.eye(*costs.shape)).ravel()
-    decisions = np.tile(np.arange(width), len(choices))
-    taken = decisions == np.repeat(choices, width)
-    return Tally.count(
-        [(factor, np.repeat(codes, width)) for factor, codes in sides],
-        {
-            "n": taken,
-            "cost": np.where(taken, cost, 0.0),
-            "error": np.where(taken, error, 0.0),
-            "constant_cost": cost,
-            "constant_error": error,
-        },
-        {"decision": (labels, decisions)},
-        None if weights is None else np.repeat(weights, width),
-    )
-
-
 def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     if trials.annotation is None:
         raise UsageError(f"{trials.name}: accepted labels need several annotators")
@@ -305,6 +274,15 @@ def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     choices, labels = _choices(trials, scoring)
     return tally_of(trials, sides, (labels, choices), n=np.broadcast_to(np.int64(1), len(choices)))
+
+
+def _judged_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    assert trials.machine is not None
+    choices, names = _choices(trials, scoring)
+    decision = (names, np.asarray(choices, np.int64))
+    return machine.tally_of(
+        trials.machine, trials.labels, trials.classes, decision, sides, trials.weights
+    )
 
 
 def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:

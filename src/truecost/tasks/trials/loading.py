@@ -21,6 +21,8 @@ from truecost.names import POSTERIORS
 from truecost.study import columns as read
 from truecost.study.columns import Options, join, join_metadata
 from truecost.tasks.trials import labels as truth
+from truecost.tasks.trials import means
+from truecost.tasks.trials.machine import Completed, Machine, completed
 from truecost.tasks.trials.records import Array, Floats, Ints, Trials
 
 SAME = "same"  # under which trials that were read in parts have the hashes of what they are
@@ -229,8 +231,10 @@ def load(
         table = join(table, key, options)
     for column, further in metadata:
         table = join_metadata(table, further, column, options.column("id", table) or "id")
-    kind, column = truth.truth_of(table, options)
-    scores, columns = read.scores_of(table, options)
+    table, kind, column, filled = _with_truth(table, options)
+    values = kind == "values"
+    found = (means.scores_of(table, options), None) if values else read.scores_of(table, options)
+    scores, columns = found
     ids = read.trial_ids(table, options)
     labels: Array
     annotation = None
@@ -239,6 +243,8 @@ def load(
     elif kind == "annotators":
         annotation, classes, detection = truth.annotation_of(table, options, scores, columns, ids)
         labels = annotation.majority
+    elif values:
+        labels, classes, detection = np.zeros(len(table), np.int64), (), False
     elif options.kind == "number":
         labels, classes, detection = _true_numbers(table, column, ids), (), False
     else:
@@ -262,8 +268,31 @@ def load(
         signature=signature_of(options),
         problems=_merged_labels(table, options, kind, column),
         annotation=annotation,
+        machine=_machine(options, filled, classes),
     )
     return _shared_out(_missing(trials, table, options), soft=kind == "soft")
+
+
+def _with_truth(table: Table, options: Options) -> tuple[Table, str, str, Completed | None]:
+    """A table whose columns of means are numbers and whose labels a machine completes; what gives
+    the truth, in which column, and what the machine completed.
+    """
+    if options.values:
+        table = means.numbered(table, options)
+    if options.kind == "values":
+        return table, "values", "", None
+    kind, column = truth.truth_of(table, options)
+    if options.machine is None or options.values:
+        return table, kind, column, None
+    filled = completed(table, options, kind, column)
+    return filled.table, kind, column, filled
+
+
+def _machine(options: Options, filled: Completed | None, classes: tuple[str, ...]) -> Any:
+    """What a machine says of the trials, where there is one."""
+    if filled is not None:
+        return filled.machine(options, classes)
+    return None if options.machine is None else Machine(options.machine)
 
 
 def _true_numbers(table: Table, column: str, ids: Array | None) -> Floats:
@@ -276,7 +305,7 @@ def _true_numbers(table: Table, column: str, ids: Array | None) -> Floats:
 
 def _merged_labels(table: Table, options: Options, kind: str, column: str) -> tuple[str, ...]:
     """Which labels became nontargets, where a target was named."""
-    if options.target is None or kind == "soft":
+    if options.target is None or kind in ("soft", "values"):
         return ()
     said = (
         truth.answers_of(table, column)[1] if kind == "annotators" else table.texts(column, "label")
@@ -347,6 +376,7 @@ def signature_of(options: Options) -> str:
         "labels:soft": soft,
         "labels:votes": votes,
         f"annotators:any{share}": options.annotators == "any",
+        f"machine:{options.machine}": options.machine is not None,
         # Beside the shares, which are weights of rows.
         "weighted": "weight" in options.columns and (soft or votes),
     }

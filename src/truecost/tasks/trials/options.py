@@ -7,6 +7,7 @@ import numpy as np
 
 from truecost.core.application import check_priors
 from truecost.errors import UsageError
+from truecost.names import Direction
 from truecost.options import check_fields
 from truecost.study.tables import DataTable
 
@@ -35,6 +36,8 @@ class TrialsScoring:
         (the training prior, the prior of its decisions) does not change from subset to subset.
     whole_thresholds : mapping of str to float
         Thresholds that measures chose on the whole, by their label, when a subset is scored.
+    directions : mapping of str to {"higher", "lower"}
+        Which values are better, by the column of `mean:COLUMN`; under "" those of all others.
 
     Raises
     ------
@@ -49,6 +52,7 @@ class TrialsScoring:
     allow_reversed: bool = False
     whole_shares: tuple[float, ...] | None = None
     whole_thresholds: Mapping[str, float] = field(default_factory=dict)
+    directions: Mapping[str, Direction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_fields(self, DataTable)
@@ -69,4 +73,32 @@ def choices_of(_study: object, data: DataTable, _reader: object) -> TrialsScorin
     training = data.training_prior
     if isinstance(training, float | int):
         training = (1 - training, training)
-    return TrialsScoring(training, data.threshold, data.clip, bool(data.allow_reversed))
+    return TrialsScoring(
+        training,
+        data.threshold,
+        data.clip,
+        bool(data.allow_reversed),
+        directions=directions_of(data),
+    )
+
+
+def directions_of(data: DataTable) -> dict[str, Direction]:
+    """Which values are better, by column; under "" those of every other column.
+
+    UsageError where two options say it.
+    """
+    found: dict[str, Direction] = {}
+    if data.higher is not None:
+        found[""] = "higher" if data.higher else "lower"
+    given = data.direction
+    if given and found:
+        raise UsageError("--direction goes without --higher and --lower: keep one of them")
+    said = {"": given} if isinstance(given, str) else dict(given or {})
+    for column, word in said.items():
+        if word not in ("higher", "lower"):
+            raise UsageError(
+                f"--direction {f'{column}={word}' if column else word}: say which values are "
+                f"better, higher or lower, such as --direction accuracy=higher,latency=lower"
+            )
+        found[column] = "higher" if word == "higher" else "lower"
+    return found

@@ -17,6 +17,7 @@ from truecost.study.columns import Options
 from truecost.task import Rows, named_labels
 from truecost.tasks.trials import MAP_KEYS
 from truecost.tasks.trials.labels import Annotation
+from truecost.tasks.trials.machine import Machine
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -65,6 +66,8 @@ class Trials(Rows):
         (`several_right`), `labels` is the one of most votes, the first of those that tie.
     ascending : bool
         Whether the rows stand in ascending order of score, as memory maps of sorted segments do.
+    machine : Machine, optional
+        A machine's judgement of every trial, beside human ones of some.
     made : dict
         What was counted of them once: the units with their codes, the ranking.
     took : mapping of str to float
@@ -89,6 +92,7 @@ class Trials(Rows):
     annotation: Annotation | None = None
     took: Mapping[str, float] = field(default_factory=dict)
     ascending: bool = False
+    machine: Machine | None = None
     made: dict[Any, Any] = field(default_factory=dict, init=False)
     about: ClassVar[Mapping[str, str]] = {}
     item: ClassVar[str] = "trial"
@@ -249,6 +253,7 @@ class Trials(Rows):
             weights=part(self.weights),
             origin=part(self.origin),
             annotation=None if self.annotation is None else self.annotation.take(rows),
+            machine=None if self.machine is None else self.machine.take(rows),
             frame=self.frame[places] if self.frame.width else self.frame,
         )
 
