@@ -10,8 +10,7 @@ from truecost.errors import InputError, UsageError
 SCORED = ("score", "compare", "plan", "leaderboard")  # verbs that make figures
 Number = TypeVar("Number", int, float)
 ScoreType = Literal[
-    *("llr", "posterior", "log-posterior", "log-score"),
-    *("score", "decision", "number", "values"),
+    "llr", "posterior", "log-posterior", "log-score", "score", "decision", "number", "values"
 ]
 Direction = Literal["higher", "lower"]
 Missing = Literal["error", "drop", "worst"]

@@ -15,7 +15,7 @@ EDITS = ("substitutions", "deletions", "insertions")
 TIMES = ("missed", "false_alarm", "confusion")
 ORDERS = range(1, 5)  # of the n-grams of BLEU
 SECONDS = {"speech": 1e-6, "activity": 1e-6}  # parts that items hold in microseconds
-NOUNS = {"words": "word", "characters": "character"}
+NOUNS = {"words": "word", "characters": "character", "cp_words": "word"}
 
 
 def clock(seconds: float) -> str:
@@ -150,6 +150,7 @@ def _count(statistic: str, noun: str = "", more: str = "") -> Said:
 CHRF = ("chrf", "chrf_words")
 _ERRORS: Mapping[str, Said] = {
     "words": _edits,
+    "cp_words": _edits,
     "characters": _edits,
     "speech": _speech,
     "ngrams": _ngrams,
@@ -158,14 +159,14 @@ _ERRORS: Mapping[str, Said] = {
     "edits": _words_edited,
 }
 _WORST: Mapping[str, Said] = {
-    **dict.fromkeys(("words", "characters"), _summed(EDITS, _edits)),
+    **dict.fromkeys(NOUNS, _summed(EDITS, _edits)),
     "ngrams": _count("unmatched", "word", " without a match"),
     **dict.fromkeys(CHRF, _count("unmatched", "character", " without a match")),
     "speech": _summed(TIMES, _speech),
     "activity": _summed(TIMES[:2], _activity),
 }
 _SIZES: Mapping[str, Said] = {
-    **dict.fromkeys(("words", "characters"), _count("reference")),
+    **dict.fromkeys(NOUNS, _count("reference")),
     "speech": lambda counts, _: f"{clock(counts['reference'])} of speaker time",
     "ngrams": _count("reference", "token"),
     **dict.fromkeys(CHRF, _count("reference1", "character")),

@@ -27,7 +27,7 @@ from truecost.core.application import Application
 from truecost.core.measure import Floats
 from truecost.errors import InputError, UsageError, counted, first_five, near, refuse_text
 from truecost.outputs.aligning import ORDER, Counts, Texts, in_blocks
-from truecost.outputs.normalising import checked_steps, normalise
+from truecost.outputs.normalising import checked_steps, normalise, signed
 from truecost.outputs.transcripts import PARTS, counts_of
 from truecost.outputs.translation import COUNTERS, TranslationOptions, signature
 from truecost.outputs.utterances import TextOptions
@@ -242,7 +242,7 @@ def swap_words(statistics: Statistics, _part: str) -> Both:
 
 def signature_of_words(options: TextOptions, _part: str) -> str:
     """The steps that make texts comparable."""
-    return f"normalise:{','.join(checked_steps(options.normalise)) or 'none'}"
+    return f"normalise:{signed(checked_steps(options.normalise))}"
 
 
 TRANSCRIPTS = Kind(

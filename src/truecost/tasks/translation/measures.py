@@ -1,7 +1,7 @@
 """Measures of translations: BLEU, chrF, chrF++ and TER from the sums of statistics of sentences.
 
-`truecost.outputs.aligning` says what `ngrams`, `chrf`, `chrf_words` and `edits` hold. The
-values are those of sacrebleu for the same sums.
+`truecost.outputs.aligning` and `character_ngrams` say what `ngrams`, `edits`, `chrf` and
+`chrf_words` hold. The values are those of sacrebleu for the same sums.
 """
 
 import math
@@ -13,7 +13,8 @@ from truecost.core.application import Application
 from truecost.core.evidence import Totals
 from truecost.core.item_rules import error_rule, ratio
 from truecost.core.measure import Array, Floats, Measure, Result, Rule
-from truecost.outputs.aligning import CHARACTER_ORDER, ORDER, WORD_ORDER, character_f, share_or_zero
+from truecost.outputs.aligning import ORDER, share_or_zero
+from truecost.outputs.character_ngrams import CHARACTER_ORDER, WORD_ORDER, character_f
 
 SMOOTHING: dict[str, float | None] = {"exp": None, "none": None, "floor": 0.1, "add-k": 1.0}
 Smoothing = tuple[str, float]

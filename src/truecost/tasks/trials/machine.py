@@ -254,9 +254,10 @@ def labels_for_half(evidence: Evidence, measure: Measure, application: Applicati
     whole, places = part.values.astype(np.float64), part.cells
     cells = int(np.prod(part.shape, dtype=np.int64))
     sums = np.stack([np.bincount(places, column, cells) for column in whole.T], axis=1)
-    steps = STEP * np.maximum(np.abs(sums).sum(), 1.0) * np.eye(sums.size)
-    both = [_values(evidence, measure, application, sums, sign * steps) for sign in (1, -1)]
-    gradient = ((both[0] - both[1]) / (2 * steps.max())).reshape(sums.shape)
+    step = STEP * max(float(np.abs(sums).sum()), 1.0)
+    moved = step * np.eye(sums.size)
+    up, down = (_values(evidence, measure, application, sums, one) for one in (moved, -moved))
+    gradient = ((up - down) / (2 * step)).reshape(sums.shape)
     if not np.isfinite(gradient).all():
         return float("nan")
     owners = part.slots.codes[:, 0]

@@ -250,8 +250,8 @@ def _with_labels(
     """What says how many human labels more are worth having, where a machine judged the rest."""
     if trials.machine is None:
         return None
-    more = {"evidence": evidence, "measures": asked, "application": scoring.application}
-    return partial(with_labels, **more)
+    application = scoring.application
+    return partial(with_labels, evidence=evidence, measures=asked, application=application)
 
 
 def frozen(trials: Trials, scoring: Scoring) -> Scoring:
