@@ -106,9 +106,9 @@ class Slots:
         for known in self.factors:
             last = first + len(known)
             # In pieces, as numpy copies what it counts to 64 bits.
-            for start in range(0, len(self.codes) if known.name == factor.name else 0, PIECE):
-                own = None if values is None else values[start : start + PIECE]
-                for codes in self.codes[start : start + PIECE].T:
+            for start in range(0, len(self.codes) if known.name == factor.name else 0, COUNTED):
+                own = None if values is None else values[start : start + COUNTED]
+                for codes in self.codes[start : start + COUNTED].T:
                     here = slice(None) if alone else (codes >= first) & (codes < last)
                     held = None if own is None else own[here]
                     sums += np.bincount(codes[here] - first, held, len(known))
@@ -128,7 +128,7 @@ class Slots:
 
 
 CHUNK = 1 << 16  # rows converted at a time
-PIECE = 1 << 18  # rows counted at a time
+COUNTED = 1 << 18  # rows counted at a time
 
 
 def count_entries(
