@@ -126,6 +126,16 @@ FORMATS: dict[str, str] = {  # of tables and lists of trials, which are written 
     "partitions",
 }
 
+SPOOFING: dict[str, str] = {  # of lists of trials with spoofed speech, which are read alone
+    "asvspoof-scores": "utterance attack bonafide|spoof score (countermeasures, ASVspoof 2019)",
+    "asvspoof-key": "speaker utterance environment attack bonafide|spoof (ASVspoof 2019)",
+    "asvspoof21-key": "speaker utterance codec transmission attack bonafide|spoof trim subset "
+    "(ASVspoof 2021)",
+    "asvspoof-trials": "enroll test attack target|nontarget|spoof (ASVspoof 2019)",
+    "asvspoof-asv": "attack target|nontarget|spoof score (speaker verification; to be named)",
+    "utt-scores": "utterance score (decimal numbers; ASVspoof 2021)",
+}
+
 # What an option with pairs holds, for messages: the form of a pair, and an example.
 _PAIRS = {
     "--direction": ("COLUMN=higher or COLUMN=lower", "accuracy=higher,latency=lower"),

@@ -9,6 +9,10 @@
 | wespeaker | `enroll test score label`, label target or nontarget | WeSpeaker `*.kaldi.score` |
 | utt2spk | `utterance speaker` | Kaldi data folders; no trials, but their metadata |
 
+Labels of kaldi-trials and wespeaker may be spoof beside target and nontarget. Lists of ASVspoof
+(`SPOOFED`) are read and not written: scores and keys of countermeasures with the words bonafide and
+spoof, and those of speaker verification with target, nontarget and spoof.
+
 A table has the columns `id` (enroll and test with a blank between), `enroll`, `test`, `score`,
 `label`, as far as the layout has them; utt2spk gives `id` and `speaker`. All stay text, so that
 numbers keep their digits. Label words are kept as they are written.
@@ -35,8 +39,11 @@ from truecost.formats.table import Table, refuse_values
 from truecost.formats.tables import read_columns
 from truecost.names import NO_NUMBER, ScoreType
 
-ORDER = ("id", "enroll", "test", "speaker", "score", "label")
-WIDEST = 4
+ORDER = (
+    *("id", "enroll", "test", "speaker", "score", "label"),
+    *("attack", "environment", "codec", "transmission", "trim", "subset"),
+)
+WIDEST = 8
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,8 @@ class Layout:
 
     fields: tuple[str, ...]
     words: tuple[str, ...] = ()  # target first
+    more: tuple[str, ...] = ()  # further words of labels that are read
+    named: bool = False  # whether it has to be named: others fit the same lines
 
     @property
     def line(self) -> str:
@@ -53,13 +62,24 @@ class Layout:
 
 
 WORDS, DIGITS = ("target", "nontarget"), ("1", "0")
+SPOOF, BONAFIDE = ("spoof",), ("bonafide", "spoof")
 LAYOUTS: dict[str, Layout] = {
-    "kaldi-trials": Layout(("enroll", "test", "label"), WORDS),
+    "kaldi-trials": Layout(("enroll", "test", "label"), WORDS, SPOOF),
     "kaldi-scores": Layout(("enroll", "test", "score")),
     "voxceleb": Layout(("label", "enroll", "test"), DIGITS),
     "speechbrain": Layout(("enroll", "test", "label", "score"), DIGITS),
-    "wespeaker": Layout(("enroll", "test", "score", "label"), WORDS),
+    "wespeaker": Layout(("enroll", "test", "score", "label"), WORDS, SPOOF),
     "utt2spk": Layout(("id", "speaker")),
+}
+SPOOFED: dict[str, Layout] = {
+    "asvspoof-scores": Layout(("id", "attack", "label", "score"), BONAFIDE),
+    "asvspoof-key": Layout(("speaker", "id", "environment", "attack", "label"), BONAFIDE),
+    "asvspoof21-key": Layout(
+        ("speaker", "id", "codec", "transmission", "attack", "label", "trim", "subset"), BONAFIDE
+    ),
+    "asvspoof-trials": Layout(("enroll", "test", "attack", "label"), WORDS, SPOOF),
+    "asvspoof-asv": Layout(("attack", "label", "score"), WORDS, SPOOF, named=True),
+    "utt-scores": Layout(("id", "score")),
 }
 
 
@@ -71,14 +91,16 @@ def read_lines(data: bytes, source: str, kind: str | None = None) -> Table:
     data = single_blanks(text.clean(data, source, b" \t\r"))
     text.refuse_carriage_returns(data, source)
     fields = _columns(data)
-    candidates = LAYOUTS if kind is None else {kind: LAYOUTS[kind]}
+    known = LAYOUTS | SPOOFED
+    told = {name: layout for name, layout in known.items() if not layout.named}
+    candidates = told if kind is None else {kind: known[kind]}
     fitting = [
         n for n, layout in candidates.items() if fields is not None and _fits(fields, layout)
     ]
     if not fitting or fields is None:
         raise InputError(_broken(data, source, candidates))
     if len(fitting) > 1:
-        layouts = " and ".join(f"{n} ({LAYOUTS[n].line})" for n in fitting)
+        layouts = " and ".join(f"{n} ({known[n].line})" for n in fitting)
         raise UsageError(
             f"{source}: two layouts fit every line, {layouts}, as in {text.line_at(data, 1)!r}: "
             f"say which one it is with --input-format {'|'.join(fitting)}"
@@ -113,6 +135,8 @@ def _fits(fields: pl.DataFrame, layout: Layout) -> bool:
     """Whether every line fits; looks at few lines first, for most layouts fail there."""
     if fields.width != len(layout.fields):
         return False
+    if layout.fields == SPOOFED["utt-scores"].fields and not fields["1"].str.contains(r"\.").any():
+        return False  # speakers may be numbers
     return all(bool(_fitting(part, layout).all()) for part in (fields.head(100), fields))
 
 
@@ -121,9 +145,11 @@ def _fitting(fields: pl.DataFrame, layout: Layout) -> pl.Series:
     fine = pl.Series([True]).new_from_index(0, fields.height)
     for k, name in enumerate(layout.fields):
         if name in ("score", "label"):
-            column = fields[str(k)]
-            good = is_number(column) if name == "score" else column.is_in(list(layout.words))
+            column, words = fields[str(k)], [*layout.words, *layout.more]
+            good = is_number(column) if name == "score" else column.is_in(words)
             fine = fine & good.fill_null(value=False)
+        elif name == "attack":  # a number is a score
+            fine = fine & ~is_number(fields[str(k)])
         elif name == "speaker":  # an utterance with its score is no layout
             fine = fine & ~(is_number(column := fields[str(k)]) & column.str.contains(r"\."))
     return fine
@@ -172,26 +198,29 @@ def _misfit(layout: Layout, fields: list[str]) -> str:
     if len(fields) != len(layout.fields):
         return f"{counted(len(fields), 'field')} where {len(layout.fields)} were expected"
     for k, name in enumerate(layout.fields):
-        if name == "label" and fields[k] not in layout.words:
+        if name == "label" and fields[k] not in (*layout.words, *layout.more):
             return f"the label {fields[k]!r} is neither {' nor '.join(layout.words)}"
         if name == "score" and not is_number(pl.Series([fields[k]])).all():
             return f"the score {fields[k]!r} is no number"
+        if name == "attack" and is_number(pl.Series([fields[k]])).all():
+            return f"the attack {fields[k]!r} is a number"
         if name == "speaker" and "." in fields[k] and is_number(pl.Series([fields[k]])).all():
             return (
-                f"the speaker {fields[k]!r} looks like a score, and no layout has an utterance and "
-                f"a score (make it a CSV with the header id,score)"
+                f"the speaker {fields[k]!r} looks like a score: utt-scores has an utterance and a "
+                f"score"
             )
     raise AssertionError("a line that fits was said to be broken")
 
 
 def _table(fields: pl.DataFrame, name: str, source: str) -> Table:
     """The canonical columns of a layout."""
-    frame = fields.rename({str(k): field for k, field in enumerate(LAYOUTS[name].fields)})
+    known = (LAYOUTS | SPOOFED)[name]
+    frame = fields.rename({str(k): field for k, field in enumerate(known.fields)})
     if "enroll" in frame.columns:
         joined = pl.concat_str("enroll", "test", separator=" ").alias("id")
         frame = frame.with_columns(joined)
     frame = frame.select([c for c in ORDER if c in frame.columns])
-    layout = f"{name}: {LAYOUTS[name].line}"
+    layout = f"{name}: {known.line}"
     return Table(source, frame, first_line=1, format=name, layout=layout)
 
 

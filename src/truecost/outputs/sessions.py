@@ -113,11 +113,11 @@ def _refuse_alternations(table: Table, frame: pl.DataFrame) -> None:
     """Refuse what leaves open what was said: it is settled by the nearest output, and who said it
     is not known before.
     """
-    rows = frame.filter(pl.col("text").str.contains(normalising.BRACES))["row"]
-    if len(rows):
+    rows = frame.filter(pl.col("text").str.contains(normalising.BRACES))["row"].sort().to_list()
+    if rows:
         raise InputError(
             f"{table.source}: {counted(len(rows), 'speaker', 'have')} alternatives in braces, the "
-            f"first at {table.where(int(rows.min()))}: cpwer takes one text: choose one of them"
+            f"first at {table.where(rows[0])}: cpwer takes one text: choose one of them"
         )
 
 

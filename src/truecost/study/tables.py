@@ -162,6 +162,22 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             needs={"measure": ("mean",)},
         ),
     ] = None
+    asv: Annotated[
+        str | None,
+        Option(
+            "Of t_dcf: column with scores of speaker verification, or a file of its own trials.",
+            file=True,
+            needs={"measure": ("t_dcf",)},
+        ),
+    ] = None
+    asv_threshold: Annotated[
+        float | None,
+        Option(
+            "Threshold of the speaker verification.",
+            shown="that of its equal error rate",
+            needs={"asv": ()},
+        ),
+    ] = None
     machine: Annotated[
         str | None,
         Option(

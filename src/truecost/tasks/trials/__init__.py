@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from truecost.face import Face
 from truecost.formats.declared import Formats
 from truecost.lazy import attach
-from truecost.names import FORMATS
+from truecost.names import FORMATS, SPOOFING
 
 MAP_KEYS: dict[str, str] = {
     "id": "trial id: joins files and pairs systems",
@@ -29,14 +29,14 @@ FACE = Face(
     map_keys=MAP_KEYS,
     formats=Formats(
         holds="scores or labels of trials",
-        texts=FORMATS,
+        texts={**FORMATS, **SPOOFING},
         recognise="truecost.formats.declared:by_content",
         any_ending=True,
     ),
     data=(
         *("type", "map", "key", "metadata", "target", "classes", "annotators", "accept"),
         *("missing", "llr_base", "training_prior", "threshold", "clip", "allow_reversed"),
-        *("higher", "direction", "machine"),
+        *("higher", "direction", "machine", "asv", "asv_threshold"),
         *("input_format", "key_format"),
     ),
     systems=("resources",),

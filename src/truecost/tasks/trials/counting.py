@@ -25,12 +25,14 @@ from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.names import POSTERIORS
 from truecost.prices import COSTS
-from truecost.tasks.trials import machine, means
+from truecost.tasks.trials import machine, means, spoofing
 from truecost.tasks.trials.annotated import accepted_tally
+from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, SPOOFED
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Trials
 
 Sides = list[tuple[Factor, Codes]]
+SPOOFING = (SPOOFED, BONAFIDE, ASV)  # parts of systems that spoofed speech attacks
 PARTS_OF: dict[str, tuple[str, ...]] = {
     "score": ("ranking",),
     "decision": ("decisions",),
@@ -54,6 +56,8 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
     if trials.machine is not None:
         parts &= {"decisions"}
     parts.add("columns")
+    if trials.detection and trials.scores.ndim == 1:
+        parts |= {*SPOOFING}
     return parts if trials.detection else parts - {"llr", "ranking"}
 
 
@@ -226,6 +230,10 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
         "truths": _truth_ranking,
     }
     wanted = dict.fromkeys(part for m in measures for part in m.parts)
+    if not wanted.keys().isdisjoint(SPOOFING):
+        ratios = llrs(trials, scoring)
+        spoofed = spoofing.tallies(trials.spoofing, ratios, sides, trials.weights)
+        makers |= {part: lambda *_, make=make: make() for part, make in spoofed.items()}
     parts: dict[str, Part] = {
         part: makers[part](trials, scoring, sides) for part in wanted if part in makers
     }

@@ -24,6 +24,7 @@ from truecost.tasks.trials import labels as truth
 from truecost.tasks.trials import means
 from truecost.tasks.trials.machine import Completed, Machine, completed
 from truecost.tasks.trials.records import Array, Floats, Ints, Trials
+from truecost.tasks.trials.spoofing import Spoofing, kinds_of
 
 SAME = "same"  # under which trials that were read in parts have the hashes of what they are
 
@@ -152,6 +153,7 @@ def _same_trials(a: Trials, b: Trials) -> None:
     ]
     for what, left, right in (
         ("label", a.labels, b.labels),
+        ("kind, spoofed or not", *(t.spoofing.kinds if t.spoofing else None for t in (a, b))),
         ("weight", a.weights, b.weights),
         ("stratum", a.strata, b.strata),
         ("set of annotator labels", of_a, of_b),
@@ -269,8 +271,17 @@ def load(
         problems=_merged_labels(table, options, kind, column),
         annotation=annotation,
         machine=_machine(options, filled, classes),
+        spoofing=_spoofing(table, kind, column, classes),
     )
     return _shared_out(_missing(trials, table, options), soft=kind == "soft")
+
+
+def _spoofing(table: Table, kind: str, column: str, classes: tuple[str, ...]) -> Spoofing | None:
+    """Which trials are spoofed, where labels say so."""
+    if kind != "label" or classes != truth.BINARY:
+        return None
+    kinds = kinds_of(table.texts(column, "label"))
+    return None if kinds is None else Spoofing(kinds)
 
 
 def _with_truth(table: Table, options: Options) -> tuple[Table, str, str, Completed | None]:
@@ -305,13 +316,16 @@ def _true_numbers(table: Table, column: str, ids: Array | None) -> Floats:
 
 def _merged_labels(table: Table, options: Options, kind: str, column: str) -> tuple[str, ...]:
     """Which labels became nontargets, where a target was named."""
-    if options.target is None or kind in ("soft", "values"):
+    if kind in ("soft", "values", "annotators") and options.target is None:
         return ()
     said = (
         truth.answers_of(table, column)[1] if kind == "annotators" else table.texts(column, "label")
     )
-    sizes = said.rename("label").value_counts().iter_rows()
-    return truth.merged_labels(dict(sizes), options.target)
+    sizes = dict(said.rename("label").value_counts().iter_rows())
+    if options.target is None:
+        known = {*sizes} == {"target", "nontarget", "spoof"}
+        return truth.merged_labels(sizes, "target") if known else ()
+    return truth.merged_labels(sizes, options.target)
 
 
 def _shared_out(trials: Trials, *, soft: bool) -> Trials:

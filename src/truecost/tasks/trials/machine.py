@@ -253,7 +253,8 @@ def labels_for_half(evidence: Evidence, measure: Measure, application: Applicati
         return float("nan")
     whole, places = part.values.astype(np.float64), part.cells
     cells = int(np.prod(part.shape, dtype=np.int64))
-    sums = np.stack([np.bincount(places, column, cells) for column in whole.T], axis=1)
+    columns = [np.bincount(places, one, cells).astype(np.float64) for one in whole.T]
+    sums: Floats = np.stack(columns, axis=1)
     step = STEP * max(float(np.abs(sums).sum()), 1.0)
     moved = step * np.eye(sums.size)
     up, down = (_values(evidence, measure, application, sums, one) for one in (moved, -moved))

@@ -24,7 +24,7 @@ from truecost.study.paths import parts_of_system
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
-from truecost.tasks.trials import machine, means
+from truecost.tasks.trials import machine, means, spoofing
 from truecost.tasks.trials.choosing import defaults, measures_for
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
@@ -169,8 +169,27 @@ def read_trials(reader: Reader, source: "Source", values: tuple[str, ...] = ()) 
     if options.kind == "values" or values:
         options = replace(options, values=values or (means.VALUE,))
     found = load(table, options, source.name, *reader.joined(data, source.collection))
+    found = _with_verification(found, data, reader, source)
     reader.learn(data, **facts_of(table, options, found))
     return _with_resources(found, source, reader)
+
+
+def _with_verification(found: Trials, data: DataTable, reader: Reader, source: "Source") -> Trials:
+    """Trials with the decisions of a speaker verification, where there is one."""
+    if data.asv is None:
+        return found
+    if found.spoofing is None:
+        raise UsageError(f"--asv {data.asv}: no label of {found.name} is spoof")
+    if data.asv in found.frame.columns:
+        scores = Table(found.name, found.frame).numbers(data.asv, "asv")
+        how = scores, data.asv_threshold, found.name
+        known, at = spoofing.with_scores(found.spoofing, *how)
+    else:
+        table = spoofing.read_verification(data.asv, reader.table, found.frame.columns)
+        reader.note(data.asv, source.name, source.collection)
+        known, at = spoofing.with_file(found.spoofing, table, data.asv_threshold)
+    said = f"asv:{Path(data.asv).name}|asv-threshold:{at:g}"
+    return replace(found, spoofing=known, signature=f"{found.signature}|{said}")
 
 
 def _with_resources(found: Trials, source: "Source", reader: Reader) -> Trials:
