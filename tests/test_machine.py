@@ -165,6 +165,7 @@ def test_the_command_says_how_many_labels_more(here, capsys):
         ),
         ("--measure mean:quality --higher --machine speaker", 3, "numbers were expected"),
         ("--type number --machine judge", 2, "not with true numbers"),
+        ("--type llr --machine judge --engine serial", 2, "--machine, which is counted in memory"),
     ],
 )
 def test_what_is_refused(here, capsys, line, code, message):

@@ -1,6 +1,7 @@
 """Normalisation: each step does what its description says, in the order given, and nothing else."""
 
 import hashlib
+import json
 import re
 import unicodedata
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from truecost import cli
 from truecost.errors import InputError, UsageError
 from truecost.names import NORMALISATIONS
 from truecost.outputs.normalising import checked_steps, normalise, signed
@@ -172,6 +174,45 @@ def test_a_function_of_ones_own(tmp_path, monkeypatch):
         with pytest.raises(UsageError) as caught:
             normalise(pl.Series(["a"]), [step])
         assert message in str(caught.value)
+
+
+def test_a_manifest_with_both_texts(tmp_path, monkeypatch, capsys):
+    """As the Open ASR Leaderboard has them: spelling alone makes most of the errors."""
+    pytest.importorskip("whisper_normalizer")
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"audio_filepath": "a/1.wav", "text": SENTENCES[0], "pred_text": SENTENCES[1]},
+        {"audio_filepath": "b/2.wav", "text": "The colour is grey.", "pred_text": "the colour is"},
+    ]
+    (tmp_path / "m.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    line = (
+        "transcripts score m.jsonl m.jsonl --reference-map id=audio_filepath,text=text "
+        "--map id=audio_filepath,text=pred_text --measure wer --json"
+    )
+    found = []
+    for more in ("", " --normalise whisper-english"):
+        assert cli.run(f"{line}{more}".split()) == 0
+        found += json.loads(capsys.readouterr().out)["rows"]
+    assert found[0]["value"] > 0.5
+    assert found[1]["value"] == pytest.approx(1 / 18)
+    assert "normalise:whisper-english@" in found[1]["signature"]
+
+
+def test_a_mapping_file_moves_with_its_study(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    here = tmp_path / "studies"
+    here.mkdir()
+    for name, text in (("ref.txt", "u1 the colour\n"), ("hyp.txt", "u1 the color\n")):
+        (here / name).write_text(text)
+    (here / "words.tsv").write_text("colour\tcolor\n")
+    (here / "study.toml").write_text(
+        'task = "transcripts"\nmeasures = ["wer"]\n[data]\nreference = ["ref.txt"]\n'
+        '[transcripts]\nnormalise = ["lower", "words.tsv"]\n[systems]\nmine.file = "hyp.txt"\n'
+    )
+    assert cli.run(["run", "studies/study.toml", "--json"]) == 0
+    [row] = json.loads(capsys.readouterr().out)["rows"]
+    assert row["value"] == 0
+    assert re.search(r"normalise:lower,words.tsv@[0-9a-f]{12}\|", row["signature"])
 
 
 def test_a_mapping_file_that_is_not_there_is_named():

@@ -207,6 +207,7 @@ def test_systems_are_compared_and_subsets_without_a_kind_say_why(here, capsys):
 @pytest.mark.parametrize(
     ("line", "code", "message"),
     [
+        ("--measure a_dcf --engine serial", 2, "a_dcf, which is counted in memory"),
         ("--measure t_dcf", 2, "--asv COLUMN of the same trials, or --asv FILE"),
         ("--measure t_dcf --asv nowhere.txt", 2, "there is no such file, and no such column"),
         ("--measure eer --asv asv.txt", 2, "--asv goes with measure t_dcf"),

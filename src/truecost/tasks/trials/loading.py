@@ -316,7 +316,7 @@ def _true_numbers(table: Table, column: str, ids: Array | None) -> Floats:
 
 def _merged_labels(table: Table, options: Options, kind: str, column: str) -> tuple[str, ...]:
     """Which labels became nontargets, where a target was named."""
-    if kind in ("soft", "values", "annotators") and options.target is None:
+    if kind in ("soft", "values") or (kind == "annotators" and options.target is None):
         return ()
     said = (
         truth.answers_of(table, column)[1] if kind == "annotators" else table.texts(column, "label")

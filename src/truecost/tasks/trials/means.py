@@ -86,14 +86,6 @@ def scores_of(table: Table, options: Options) -> Floats:
     return np.stack(columns, axis=1)
 
 
-def refuse_partitions(source: str) -> None:
-    """Refuse means of data that are read in parts: UsageError."""
-    raise UsageError(
-        f"{source}: means of columns are counted in memory, where a file of 100 million rows takes "
-        f"a few GB: give one file, and leave out --engine and --cache"
-    )
-
-
 def values_of(trials: Trials, column: str) -> Floats:
     """A column of the trials as numbers; UsageError where there is none."""
     if column not in trials.frame.columns:
@@ -133,6 +125,8 @@ def finished(measure: Measure, trials: Trials, how: TrialsScoring) -> Measure:
         own |= {"function": predicted_mean, "interval": Rule("identity", size=(part, "labelled"))}
     elif trials.weights is None and bool(((values == 0) | (values == 1)).all()):
         own["interval"] = Rule(rates=_ones, size=(part, "n"), bounds=(0.0, 1.0))
+    elif values.min(initial=np.inf) > 0:  # seconds, scores from 1 to 5
+        own["interval"] = Rule("log", size=(part, "n"), bounds=(0.0, np.inf))
     else:
         own["interval"] = Rule("identity", size=(part, "n"))
     return replace(measure, **own)

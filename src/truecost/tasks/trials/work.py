@@ -121,10 +121,18 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
     source = replace(source, data=means.typed(source.data, study))
     reader.learn(source.data, measure=[text.partition(":")[0] for text in study.measures])
     if paths := parts_read(source, reader, study):
-        if means.columns_of(study.measures):
-            means.refuse_partitions(source.file)
-        from truecost.tasks.trials.large import read_large
+        from truecost.tasks.trials.large import read_large, refuse_parts
 
+        asked = {text.partition(":")[0] for text in study.measures}
+        held = {
+            "mean:COLUMN": means.MEAN in asked,
+            "--machine": source.data.machine,
+            "--asv": source.data.asv,
+            "a_dcf": "a_dcf" in asked,
+            "t_dcf": "t_dcf" in asked,
+        }
+        counted_here = {f"{name}, which is counted in memory,": on for name, on in held.items()}
+        refuse_parts(source, counted_here)
         found = _with_resources(read_large(source, reader, study, paths), source, reader)
     else:
         one = replace(source, file=_only_file(source, reader))
