@@ -16,6 +16,7 @@ from truecost.options import PRIOR, SEED, Option, PartialTable
 THRESHOLDED = ("llr", "posterior", "log-posterior", "score")  # types that a threshold decides
 DETECTION = {"type": THRESHOLDED, "trials": ("targets and nontargets",)}
 ALL_USERS = {"traffic": ("--users", "--units-a and --units-b")}  # known, not the heard ones alone
+JUDGING = (*names.SCORED, "validate")  # verbs that take what measures need beside scores
 OF_TRAFFIC = ("score", "plan", "thresholds", "validate")  # verbs that traffic matters to
 _of_models = partial(Option, group="Deployment")
 _of_traffic = partial(_of_models, verbs=OF_TRAFFIC)
@@ -152,6 +153,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             "Of mean:COLUMN: higher values are better, or --lower ones. It has to be said.",
             negative="--lower",
             needs={"measure": ("mean",)},
+            verbs=JUDGING,
         ),
     ] = None
     direction: Annotated[
@@ -160,6 +162,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             "The same of several columns, COLUMN=higher,COLUMN=lower.",
             read=names.word_or_pairs,
             needs={"measure": ("mean",)},
+            verbs=JUDGING,
         ),
     ] = None
     asv: Annotated[
@@ -168,6 +171,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             "Of t_dcf: column with scores of speaker verification, or a file of its own trials.",
             file=True,
             needs={"measure": ("t_dcf",)},
+            verbs=JUDGING,
         ),
     ] = None
     asv_threshold: Annotated[
@@ -176,6 +180,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             "Threshold of the speaker verification.",
             shown="that of its equal error rate",
             needs={"asv": ()},
+            verbs=JUDGING,
         ),
     ] = None
     machine: Annotated[
@@ -183,6 +188,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option(
             "Column with a machine's judgement of every trial; labels, or the column of a mean, "
             "may then be empty where no human judged.",
+            verbs=JUDGING,
         ),
     ] = None
     input_format: Annotated[

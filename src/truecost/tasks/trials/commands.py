@@ -33,7 +33,7 @@ WRITTEN = Written()
 
 
 @parsed(
-    *of_trials("Data"),
+    *(option for option in of_trials("Data") if not option.option.verbs),
     *declared(CalibrationTable),
     *of_trials("Application"),
     *picked(IntervalTable, "level", "replicates", "seed", "jobs"),
