@@ -49,7 +49,8 @@ def transcribed(rng, n=48, rate=0.1, longer=10):
     s, d, i = (rng.binomial(length, rate / 3) for _ in range(3))
     s = np.minimum(s, length - d)
     counted = words(length - s - d, s, d, i)
-    return {"words": counted, "characters": {k: 5 * v for k, v in counted.items()}}
+    more = {k: 5 * v for k, v in counted.items()}
+    return {"words": counted, "characters": more, "cp_words": counted}
 
 
 def translated(rng, n=48, right=0.7):
@@ -128,7 +129,7 @@ def sound(row):
 
 
 def test_all_measures_of_items_are_looked_at():
-    assert len(KINDS) == 6 + 4 + 8
+    assert len(KINDS) == 7 + 4 + 8
 
 
 @pytest.mark.parametrize(("kind", "name"), KINDS)

@@ -97,6 +97,8 @@ def read_lines(data: bytes, source: str, kind: str | None = None) -> Table:
     fitting = [
         n for n, layout in candidates.items() if fields is not None and _fits(fields, layout)
     ]
+    if fitting == ["utt2spk", "utt-scores"]:  # speakers may be whole numbers
+        fitting = ["utt2spk"]
     if not fitting or fields is None:
         raise InputError(_broken(data, source, candidates))
     if len(fitting) > 1:
@@ -135,8 +137,6 @@ def _fits(fields: pl.DataFrame, layout: Layout) -> bool:
     """Whether every line fits; looks at few lines first, for most layouts fail there."""
     if fields.width != len(layout.fields):
         return False
-    if layout.fields == SPOOFED["utt-scores"].fields and not fields["1"].str.contains(r"\.").any():
-        return False  # speakers may be numbers
     return all(bool(_fitting(part, layout).all()) for part in (fields.head(100), fields))
 
 
@@ -179,7 +179,7 @@ def _broken(data: bytes, source: str, candidates: dict[str, Layout]) -> str:
     name = max(fit, key=lambda n: fit[n])
     row, fields_there = first[name]
     if not fit[name] and len(candidates) > 1:
-        rest = "; ".join(f"{n}: {c.line}" for n, c in candidates.items())
+        rest = "; ".join(f"{n}: {c.line}" for n, c in LAYOUTS.items())
         return (
             f"{source}, line 1: no layout fits this line, nor any other: {text.line_at(data, 1)!r}"
             f"; the layouts are {rest}; name any other format with --input-format"
