@@ -60,7 +60,6 @@ class _Served:
     """The server in a process of its own; `links` of its people."""
 
     def __init__(self, folder: str, people: int, number: int, sound: str = "") -> None:
-        start = time.perf_counter()
         words = [folder, str(people), str(number), sound]
         self.process = subprocess.Popen(
             [sys.executable, "-c", SERVER, *words],
@@ -70,7 +69,6 @@ class _Served:
         )
         assert self.process.stdout is not None
         self.links: list[str] = json.loads(self.process.stdout.readline())
-        self.seconds = time.perf_counter() - start
 
     def __enter__(self) -> "_Served":
         return self
@@ -109,14 +107,13 @@ def _page(keys: int, starts: int) -> list[list[str]]:
     from browser import started  # type: ignore[import-not-found]
     from robots import clip
 
-    commands, firsts, following = [], [], []
+    firsts, following = [], []
     with tempfile.TemporaryDirectory() as place, started() as browser:
         sound = clip(Path(place) / "a.wav", seconds=3.0)
         for k in range(starts):
             folder = Path(place) / str(k)
             folder.mkdir()
             with _Served(str(folder), 1, keys + 10, sound) as served:
-                commands.append(served.seconds)
                 context = browser.new_context()
                 tab = context.new_page()
                 start = time.perf_counter()
@@ -131,10 +128,26 @@ def _page(keys: int, starts: int) -> list[list[str]]:
                     following.append(tab.evaluate(TAKEN) / 1000)
                 context.close()
     return [
-        ["command", "link", *_spread(commands)],
+        ["command", "link", *_spread([_linked() for _ in range(starts)])],
         ["link", "first question", *_spread(firsts)],
         ["key", "next question", *_spread(following)],
     ]
+
+
+def _linked() -> float:
+    """Seconds from the start of `truecost annotate` to its link."""
+    from robots import Running
+
+    with tempfile.TemporaryDirectory() as folder:
+        items = Path(folder) / "items.csv"
+        items.write_text("id,text\n" + "".join(f"{k},text {k}\n" for k in range(1000)))
+        words = ["annotate", items, "-o", f"{folder}/out", "--classes", "yes,no", "--text", "text"]
+        start = time.perf_counter()
+        run = Running(*words)
+        run.links()
+        taken = time.perf_counter() - start
+        run.kill()
+        return taken
 
 
 def _painted(tab: Any, before: str | None = None) -> str:

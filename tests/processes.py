@@ -13,7 +13,7 @@ import pytest
 
 def started(*arguments, **options):
     """A command in a process of its own."""
-    code = "import sys; from truecost.cli import main; sys.argv[0] = 'truecost'; main()"
+    code = "import sys; from truecost.__main__ import main; sys.argv[0] = 'truecost'; main()"
     return subprocess.Popen(
         [sys.executable, "-c", code, *map(str, arguments)],
         stdout=subprocess.PIPE,

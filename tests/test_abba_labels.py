@@ -380,7 +380,7 @@ def test_every_verb_takes_labels(run):
     given = f"log.csv --map {MAP},machine=m --threshold-a 0.5 --threshold-b 0.6"
     out, _ = run(f"abba validate {given} --labels labels.csv")
     assert "ok: log.csv: 200 labels from labels.csv" in out
-    out, _ = run(f"abba thresholds {given} --labels labels.csv --replicates 50 --grid 5")
+    out, _ = run(f"abba threshold {given} --labels labels.csv --replicates 50 --grid 5")
     assert "corrected" in out
     run(f"abba plan {given} --labels labels.csv --replicates 50")
     _, err = run(f"abba calibrate {given} --labels labels.csv -o calibrated.csv")

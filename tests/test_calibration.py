@@ -103,7 +103,7 @@ def test_pav_figures_of_published_notebooks(shared, case):
     assert "optimistic" in calibrated.problems[0]
 
 
-@pytest.mark.parametrize("case", PAV)
+@pytest.mark.parametrize("case", [c for c in PAV if c != "ec_fvcaus_plda"])  # 57,000 trials
 def test_pav_on_itself_costs_the_minimum(shared, case):
     trials = trials_of(shared, case, "1")
     calibrated = tc.calibrate(trials, "pav", train="self")

@@ -175,7 +175,8 @@ def test_progress_is_told_and_shown_on_terminals_only(tmp_path, monkeypatch, cap
     scoring = tc.Scoring(measures=("cllr",), plan=tc.Plan(600), progress=lambda *x: told.append(x))
     tc.score_system(loaded(detections(), MAPPED), scoring)
     assert [done for _, done, _ in told] == sorted(done for _, done, _ in told)
-    assert told[-1] == ("system", 600, 600)
+    assert told[0] == ("scoring system", 0, 0)
+    assert told[-1] == ("replicates of system", 600, 600)
 
     class Terminal(io.StringIO):
         def isatty(self):
@@ -190,6 +191,36 @@ def test_progress_is_told_and_shown_on_terminals_only(tmp_path, monkeypatch, cap
     assert cli.run(arguments) == 0
     assert "\u2501" in sys.stderr.getvalue()
     assert "a[b]" in sys.stderr.getvalue()
+
+
+def test_each_step_of_a_bar_has_a_time_left_of_its_own(monkeypatch):
+    """The end of one step is not that of the next, though both have as much to do."""
+    from rich import progress
+
+    from truecost.cli.options import Output
+    from truecost.cli.terminal import Screen
+
+    made = []
+
+    class Bar(progress.Progress):
+        def __init__(self, *columns, **more):
+            made.append(self)
+            super().__init__(*columns, get_time=lambda: clock[0], auto_refresh=False, **more)
+
+    clock = [0.0]
+    monkeypatch.setattr(progress, "Progress", Bar)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with Screen(Output()).progress() as told:
+        for what, done in (("reading", 5), ("reading", 10), ("sorting", 0), ("sorting", 2)):
+            told(what, done, 10)
+            clock[0] += 100
+        [task] = made[0].tasks
+        assert task.description == "sorting"
+        assert task.fields["count"] == "2 of 10"
+        assert task.time_remaining in {400, 401}  # 2 took 100 seconds, 8 are left
+        told("scoring", 0, 0)  # nobody knows how much there is
+        [task] = made[0].tasks
+        assert (task.description, task.total, task.fields["count"]) == ("scoring", None, "")
 
 
 def test_probabilities_given_as_likelihood_ratios_are_remarked(tmp_path, ran):

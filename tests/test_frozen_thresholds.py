@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import truecost as tc
+from truecost.core.intervals.smooth import ONE_UNIT
 
 RNG = np.random.default_rng(5)
 ROOM = np.arange(600) // 300
@@ -57,26 +58,71 @@ def test_a_subset_is_judged_at_the_threshold_of_the_whole(name, rate):
 
 
 def test_its_own_threshold_is_chosen_when_asked_for():
-    found = rows_of("miss_at_fa:0.1", "miss_at_fa:0.1:own")
+    found = rows_of("miss_at_fa:0.1", "eer", threshold_by="subset")
     alone = TRIALS.take(ROOM == 1)
     (expected,) = tc.score_system(alone, tc.Scoring(measures=("miss_at_fa:0.1",), plan=PLAN))
-    own = found["room=b", "miss_at_fa:0.1:own"]
+    own = found["room=b", "miss_at_fa:0.1"]
     assert own.value == expected.value
     assert own.replicates.tolist() == expected.replicates.tolist()
-    assert found["room=b", "miss_at_fa:0.1"].value < own.value
-    assert found["", "miss_at_fa:0.1:own"].value == found["", "miss_at_fa:0.1"].value
+    assert (own.lower, own.upper) == (expected.lower, expected.upper)
+    assert "threshold-of:subset" in own.signature
+    assert "threshold-of" not in found["room=b", "eer:rocch"].signature
+    kept = rows_of("miss_at_fa:0.1")
+    assert kept["room=b", "miss_at_fa:0.1"].value < own.value
+    assert kept["", "miss_at_fa:0.1"].value == found["", "miss_at_fa:0.1"].value
 
 
-def test_the_threshold_is_held_in_replicates():
-    found = rows_of("miss_at_fa:0.1")["room=a", "miss_at_fa:0.1"]
-    alone = TRIALS.take(ROOM == 0)
-    decided = tc.Trials.of(
-        *((alone.scores >= found.threshold).astype(int), alone.labels),
-        kind="decision",
-        unit=alone.units["unit"][0],
-    )
-    (expected,) = tc.score_system(decided, tc.Scoring(measures=("p_miss",), plan=PLAN))
-    assert found.replicates.tolist() == expected.replicates.tolist()
+@pytest.mark.parametrize(("name", "rate"), [("miss_at_fa", 0.1), ("fa_at_miss", 0.2)])
+def test_the_threshold_is_that_of_the_whole_in_each_replicate(name, rate):
+    found = rows_of(f"{name}:{rate}")
+    units, codes = tc.Factor.of("unit", np.arange(600) // 6)
+    drawn = PLAN.weights({"unit": units}).block()["unit"]
+    for k, room in enumerate("ab"):
+        expected = []
+        for weights in drawn[:, codes]:
+            there = (room == np.array(["a", "b"])[ROOM]) & (weights > 0)
+            threshold = weighed_threshold(name, rate, weights)
+            of = there & ((name == "miss_at_fa") == LABELS)
+            wrong = (SCORES >= threshold) != (name == "miss_at_fa")
+            expected.append(np.average(wrong[of], weights=weights[of]))
+        row = found[f"room={room}", f"{name}:{rate}"]
+        assert row.replicates == pytest.approx(np.array(expected))
+        assert row.n_units == 50  # its own, though all 100 are drawn
+        assert row.lower < row.value < row.upper, k
+
+
+def weighed_threshold(name, rate, weights):
+    """The slow way: the best threshold of all trials, each with its weight."""
+    right, wrong = LABELS == 1, LABELS == 0
+    found = [
+        (
+            np.average(SCORES[right] < t, weights=weights[right]),
+            np.average(SCORES[wrong] >= t, weights=weights[wrong]),
+            t,
+        )
+        for t in np.sort(SCORES)
+    ]
+    if name == "miss_at_fa":
+        return min((miss, t) for miss, fa, t in found if fa <= rate + 1e-12)[1]
+    return -min((fa, -t) for miss, fa, t in found if miss <= rate + 1e-12)[1]
+
+
+def test_a_subset_at_the_threshold_of_a_whole_of_its_kind_is_the_whole():
+    """A subset that holds every trial has the value and the interval of the whole."""
+    scoring = tc.Scoring(measures=("miss_at_fa:0.1", "fa_at_miss:0.1"), plan=PLAN, subsets=("score > -100",))
+    rows = tc.score_system(TRIALS, scoring)
+    for whole, same in zip(rows[:2], rows[2:], strict=True):
+        assert (whole.value, whole.lower, whole.upper) == (same.value, same.lower, same.upper)
+        assert whole.replicates.tolist() == same.replicates.tolist()
+
+
+def test_a_subset_of_one_unit_has_no_interval():
+    one = np.where(np.arange(600) // 6 == 3, "one", "rest")
+    trials = tc.Trials.of(SCORES, LABELS, kind="score", unit=np.arange(600) // 6, part=one)
+    scoring = tc.Scoring(measures=("miss_at_fa:0.1",), plan=PLAN, subsets=("part",))
+    row = next(r for r in tc.score_system(trials, scoring) if r.dims.get("subset") == "part=one")
+    assert (row.lower, row.upper, row.n_units) == (None, None, 1)
+    assert row.reason == ONE_UNIT
 
 
 def test_rows_keep_the_order_of_the_measures_and_are_compared():

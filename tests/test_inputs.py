@@ -154,7 +154,11 @@ USAGE = {  # arguments, exit code, what the message must say
         2,
         ["did you mean 'min_dcf'"],
     ),
-    "a measure we replace": (["score", "a.csv", *BASE, "--measure", "f1"], 2, ["use nec"]),
+    "a measure we replace": (
+        ["score", "a.csv", *BASE, "--measure", "f1"],
+        2,
+        ["by --also f1", "decide by nec"],
+    ),
     "ranks only": (
         ["score", "a.csv", "--type", "score", "--map", MAP, "--measure", "cllr"],
         2,

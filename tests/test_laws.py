@@ -14,6 +14,7 @@ from truecost.core.comparison import compare
 from truecost.formats import Table
 from truecost.prices import COSTS
 from truecost.tasks.measures import registry
+from truecost.tasks.trials.measures.thresholds import AT_RATES
 
 PLAN = tc.Plan(replicates=25, seed=3)
 DETECTION = tc.Application.detection(10, 1, 0.2)
@@ -26,7 +27,6 @@ EVERY = (  # but what needs prices: tests/test_prices.py
     ),
     "eer:nearest",
 )
-OWN = {"miss_at_fa": "miss_at_fa:0.01:own", "fa_at_miss": "fa_at_miss:0.1:own"}
 SWEPT = [tc.find(m) for m in ("min_dcf", "eer", "eer:nearest", "auc", "min_cllr", "miss_at_fa:0.3")]
 
 
@@ -160,8 +160,8 @@ def test_weights_of_one_give_the_naive_value(whole):
 def test_a_subset_is_a_filter(whole, seed):
     band = np.random.default_rng(seed).integers(0, 3, len(whole))
     trials = whole.trials(band=band)
-    anew = tuple(OWN.get(name, name) for name in EVERY)  # without thresholds of the whole
-    found = points(trials, anew, subsets=("band", "band > 0"))[len(EVERY) :]
+    anew = tuple(name for name in EVERY if name not in AT_RATES)  # at the threshold of the whole
+    found = points(trials, anew, subsets=("band", "band > 0"))[len(anew) :]
     kept = [*(band == level for level in np.unique(band)), band > 0]
     expected = [e for keep in kept for e in points(trials.take(keep), anew)]
     same(values(found), values(expected))

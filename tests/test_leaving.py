@@ -29,7 +29,9 @@ def tally(rng, units, *, crossed, whole, sized, strata):
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("crossed", [False, True])
 @pytest.mark.parametrize("units", [12, 1300])
-def test_sums_without_units_are_those_of_their_weights(units, crossed, whole, sized, strata):
+def test_sums_without_units_are_those_of_their_weights(
+    units, crossed, whole, sized, strata, monkeypatch
+):
     rng = np.random.default_rng(units)
     factor, counted = tally(rng, units, crossed=crossed, whole=whole, sized=sized, strata=strata)
     evidence = tc.Evidence({"counted": counted})
@@ -38,7 +40,12 @@ def test_sums_without_units_are_those_of_their_weights(units, crossed, whole, si
     for start, stop in ((0, min(9, weights.count)), (5, weights.count)):
         block = weights.block(start, stop)
         plain = Block({name: block[name].astype(np.float64) for name in block.rows}, block.count)
+        with monkeypatch.context() as patch:
+            few = counted.sums(block)
+            patch.setattr("truecost.kernels.FEW", 0)
+            many = counted.sums(block)
         for name in ("x", "n"):
+            assert few[name].tobytes() == many[name].tobytes()
             found, known = (counted.sums(one)[name] for one in (block, plain))
             np.testing.assert_allclose(found, known, rtol=1e-10, atol=1e-10)
             if not strata:

@@ -181,7 +181,7 @@ def test_regression_references_are_the_best_constants():
         (lambda: tc.Application(((0, 1), (1, 0)), (0.2, 0.3, 0.5)), "one prior a class"),
         (lambda: tc.preset("sre"), "choose one of"),
         (lambda: tc.find("necc"), "did you mean 'nec'"),
-        (lambda: tc.find("f1"), "use nec"),
+        (lambda: tc.find("micro_f1"), "use nec"),
         (lambda: tc.find("nec:3"), "takes no parameter"),
         (lambda: tc.find("eer:middle"), "choose one of rocch"),
         (lambda: tc.find("miss_at_fa:2"), "between 0 and 1"),

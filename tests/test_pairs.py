@@ -50,6 +50,8 @@ def test_weighed_pairs_of_units_give_the_digits_of_all_trials(trials):
     pairs.quadratic_forms(ranking.wins, columns, weighed)
     pairs.areas(columns, ranking.slots.codes, ranking.codes, ranking.extra, ranking.cut, walked)
     assert np.array_equal(weighed / 2, walked)
+    few = [pairs.pairs_of_few(column, *trials) for column in columns.T]
+    assert np.array_equal(few, walked)
     own = rows[:, units].astype(int)
     won = 2 * (scores[:, None] > scores) + (scores[:, None] == scores)
     won = won * (codes[:, None] == 1) * (codes == 0)

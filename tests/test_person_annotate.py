@@ -19,7 +19,7 @@ from robots import Robot, Running, questions, write_sound
 from truecost import cli
 from truecost.person.seconds import Timing
 from truecost.person.standing import shown_standing, standing_of
-from truecost.person.store import Event, Given, Store
+from truecost.person.store import Given, PageEvent, Store
 
 
 def write_clips():
@@ -236,7 +236,7 @@ def test_how_far_people_are_is_shown_in_words(tmp_path):
         assert standing() == ("0 answered, 3 open, 0.0 min active", 0, 3)
         kinds = [("visible", 0), ("focus", 0), ("shown", 0), ("key", 10), ("answer", 24)]
         pid = store.next("me", "s").pid
-        events = [Event(seq=k, kind=kind, mono=mono, wall=mono, pid=pid)
+        events = [PageEvent(seq=k, kind=kind, mono=mono, wall=mono, pid=pid)
                   for k, (kind, mono) in enumerate(kinds)]  # fmt: skip
         store.answer("me", Given(aid="a", pid=pid, label="seven"), "s", events)
         assert standing_of(store, Timing())() == ("1 answered, 2 open, 0.4 min active", 1, 3)
@@ -314,12 +314,15 @@ def test_what_counts_is_a_choice_of_the_report(begun, capsys):
     how = ["--audio-time", "idle", "--unfocused", "active"]
     assert cli.run(["annotate", "out", "--report", *how]) == 0
     said = "idle:30s|tail:0s|audio:idle|unfocused:active"
-    assert said in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert said in out
+    assert err == f"report: {Path('out/report.html')}\n"
     assert said in Path("out/report.html").read_text()
 
 
-def test_forgetting(begun):
+def test_forgetting(begun, capsys):
     assert cli.run(["annotate", "out", "--forget", "me"]) == 0
+    assert "me: events, presentations and links are deleted" in capsys.readouterr().err
     with Store("out/answers.sqlite") as store:
         assert store.history() == []
         assert len(store.answers()) == 12

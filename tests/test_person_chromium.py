@@ -192,7 +192,7 @@ def test_two_people_and_a_third_who_adjudicates(shared, digits, tab, running):
     write_table("clips.csv", ["id", "path"], [[name, f"recordings/{name}.wav"] for name in names])
     asked = ("annotate", "clips.csv", "-o", "out", "--classes", "no,yes", "--audio", "path")
     people = ("--people", "ann,bob,cid", "--overlap", "2")
-    run = running(*asked, *people, "--export", "labels.csv")
+    run = running(*asked, *people, "--export", "labels.csv", "--export-answers", "answers.csv")
     links = run.links(3)
     ann = Person(tab, links["ann"])
     bob = Person(tab.context.browser.new_context().new_page(), links["bob"])
@@ -214,7 +214,12 @@ def test_two_people_and_a_third_who_adjudicates(shared, digits, tab, running):
     code, out, err = run.end()
     assert code == 0, err
     assert sorted(one.item for one in cid.told) == [name for name in names if name[0] == "1"]
-    kept = pl.read_csv("labels.csv").to_dicts()
+    decided = {one["id"]: one for one in pl.read_csv("labels.csv").to_dicts()}
+    assert {name: one["label"] for name, one in decided.items()} == {
+        name: "yes" if name[0] == "7" else "no" for name in names
+    }
+    kept = pl.read_csv("answers.csv").to_dicts()
+    assert all(decided[name]["answers"] == sum(one["id"] == name for one in kept) for name in names)
     for one in kept:
         one["id"] = f"{one['annotator']} {one['id']}"
     told = [

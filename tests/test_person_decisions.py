@@ -26,8 +26,8 @@ from truecost.person.expert import STOPPED, LiveExpert, LivePerson, known_answer
 from truecost.person.lists import answers_given, labels
 from truecost.person.measured import Answered
 from truecost.person.seconds import Timing
-from truecost.person.store import LEASE, Asked, Event, Given, Progress, Store
-from truecost.person.summary import by_person
+from truecost.person.store import LEASE, Asked, Given, PageEvent, Progress, Store
+from truecost.person.summary import by_person, table_of
 from truecost.person.views import View, Views, viewed
 from truecost.tasks.streams.reading import read_online
 
@@ -47,7 +47,7 @@ def say(store, person, label, seconds=0.0):
     begin = float(sum(len(session) for session in store.history()) * 100)
     at = ((begin, "shown"), (begin, "visible"), (begin, "focus"), (begin + seconds, "answer"))
     events = [
-        Event(seq=int(begin) + k, kind=kind, mono=mono, wall=mono, pid=shown.pid)
+        PageEvent(seq=int(begin) + k, kind=kind, mono=mono, wall=mono, pid=shown.pid)
         for k, (mono, kind) in enumerate(at)
     ]
     given = Given(aid=f"{person} {shown.pid}", pid=shown.pid, label=label)
@@ -97,7 +97,7 @@ def test_a_page_that_sends_events_keeps_its_question(store, monkeypatch):
     pid = store.next("ann", "s").pid
     for k in range(3):
         now.t += LEASE - 1
-        store.events("ann", "s", [Event(seq=k, kind="beat", mono=k, wall=k, pid=pid)])
+        store.events("ann", "s", [PageEvent(seq=k, kind="beat", mono=k, wall=k, pid=pid)])
         assert store.next("bob", "t") is None
     now.t += LEASE + 1
     assert store.next("bob", "t").key == "item 0"
@@ -134,6 +134,10 @@ def test_an_item_is_one_row_with_what_most_people_said(store):
     assert found["annotator"].to_list() == ["ann+bob+cid", "ann+bob"]
     assert found.select("answers", "agreeing").rows() == [(3, 2), (2, 2)]
     assert found["active_seconds"].to_list() == [6.0, 4.0]
+    assert found["revision"].to_list() == [0, 0]
+    store.undo("bob")
+    say(store, "bob", "y")
+    assert labels(store, Answered.read(store, Timing()))["revision"].to_list() == [0, 1]
     assert len(answers_given(store, Answered.read(store, Timing()))) == 5
 
 
@@ -149,6 +153,8 @@ def test_what_is_forgotten_is_unknown_and_not_zero(store):
     speeds = {row.dims["system"]: row.value for rows in by_person(Answered.read(store, Timing()))
               for row in rows if row.measure == "seconds_per_answer"}  # fmt: skip
     assert speeds == {"ann": 2.0, "all": 2.0}
+    _, cells = table_of([*by_person(Answered.read(store, Timing()))])
+    assert [row[:2] for row in cells] == [("ann", "2"), ("bob", "2"), ("all", "4")]  # answers
     assert "The time of 2 answers is not known" in render(
         Answered.read(store, Timing()), store.progress()
     )
@@ -213,6 +219,19 @@ def test_the_table_of_pauses_keeps_the_tail_and_has_the_choice(store):
     assert sum(one.active for one in chosen) == pytest.approx(4.0)
     assert "7 (chosen)" in page
     assert minutes in page.partition("7 (chosen)")[2][:80]
+
+
+def test_the_page_counts_answers_and_names_what_is_drawn(store):
+    """Two people answer two items: four answers."""
+    listed(store)
+    for person, said in (("ann", "yn"), ("bob", "yn")):
+        for label in said:
+            say(store, person, label, seconds=2.0)
+    page = render(Answered.read(store, Timing()), store.progress())
+    assert ">4 answers<" in page
+    assert ">1 answer<" in page  # that was y, of a person
+    assert "0 answers" not in page
+    assert "seconds_per_answer" not in page.partition("<svg")[2].partition("</svg>")[0]
 
 
 # What is known
@@ -292,7 +311,7 @@ def test_looking_time_is_charged_once_also_after_a_resume(tmp_path):
                 (begin, "focus"),
                 (begin + seconds, "answer"),
             )
-            events = [Event(seq=int(begin) + k, kind=kind, mono=m, wall=m, pid=shown.pid)
+            events = [PageEvent(seq=int(begin) + k, kind=kind, mono=m, wall=m, pid=shown.pid)
                       for k, (m, kind) in enumerate(at)]  # fmt: skip
             given = Given(aid=shown.pid, pid=shown.pid, label=label, verdict=verdict)
             assert store.answer("me", given, "of me", events) == "new"

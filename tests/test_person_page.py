@@ -7,6 +7,7 @@ Without Chromium or playwright the tests are skipped, or fail when TRUECOST_BROW
 import json
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
 from answered import answering, check_view, press, says
@@ -337,6 +338,9 @@ def test_single_keys_can_be_switched_off(browser, tmp_path):
     ):
         page = visit.page
         shown(page)
+        for k in range(20):
+            page.mouse.move(10 + k, 10)
+            page.mouse.click(10, 10)
         page.click("#keys")
         page.keyboard.press("Tab")
         page.keyboard.press("1")
@@ -348,3 +352,7 @@ def test_single_keys_can_be_switched_off(browser, tmp_path):
         page.click("#editor button")
         until(page, PAINTED, before)
         assert store.answers()[0].verdict == "right"
+        for session in store.history():
+            moved = [event.mono for event in session if event.kind == "pointer"]
+            assert np.all(np.diff(moved) > 0.99)  # at most one a second, whatever the mouse does
+        assert any(event.kind == "pointer" for session in store.history() for event in session)

@@ -18,6 +18,7 @@ import pytest
 
 from robots import FORM, JSON, Robot, clip, questions
 from truecost.errors import InputError, UsageError
+from truecost.person import web
 from truecost.person.app import FILES
 from truecost.person.guard import MOST
 from truecost.person.store import Asked, Given, Store
@@ -579,6 +580,31 @@ def test_a_missing_package_says_what_to_install(path, monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(UsageError, match=r"pip install 'truecost\[person\]'"):
         serve(path, SETTINGS)
+
+
+def test_a_link_does_not_wait_for_the_server(path, monkeypatch):
+    """Who opens it sooner than the server is made waits for it."""
+    go, made = threading.Event(), web._made
+    monkeypatch.setattr(web, "_made", lambda *how: made(*how) if go.wait(60) else None)
+    with serve(path, SETTINGS) as page:
+        soon = Robot(page.links["me"], inside=False)
+        entering = threading.Thread(target=lambda: entered.append(enter(soon)))
+        entered = []
+        entering.start()
+        assert not entered
+        go.set()
+        entering.join(60)
+        assert entered[0][0] == 303
+
+
+def test_a_page_may_stop_before_its_server_is_made(path, monkeypatch):
+    go, made = threading.Event(), web._made
+    monkeypatch.setattr(web, "_made", lambda *how: made(*how) if go.wait(60) else None)
+    page = serve(path, SETTINGS)
+    threading.Timer(0.05, go.set).start()
+    page.stop()
+    with serve(path, SETTINGS) as again:  # the store and the port are free
+        assert again.address == page.address
 
 
 def test_the_page_is_known_without_the_packages_that_serve_it():

@@ -22,7 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from robots import questions
 from truecost.errors import InputError, UsageError
 from truecost.person import store as store_module
-from truecost.person.store import LEASE, Asked, Event, Given, Progress, Store
+from truecost.person.store import LEASE, Asked, Given, PageEvent, Progress, Store
 from truecost.person.tables import tally
 
 
@@ -315,7 +315,7 @@ def test_who_is_forgotten_leaves_answers_only(store):
     cookie = store.redeem(store.launch("ann"))[1]
     for name in ("ann", "bob"):
         reply(store, name, name, session=f"session of {name}")
-        store.events(name, f"session of {name}", [Event(seq=0, kind="key", mono=1, wall=2)])
+        store.events(name, f"session of {name}", [PageEvent(seq=0, kind="key", mono=1, wall=2)])
     store.forget("ann")
     assert store.who(cookie) is None
     assert {row.person for row in store.answers()} == {"ann", "bob"}
@@ -329,10 +329,10 @@ def test_who_is_forgotten_leaves_answers_only(store):
 def test_events_are_kept_once_and_given_by_session_in_order(store, clock):
     store.put(questions(1))
     shown = store.next("ann", "one")
-    events = [Event(seq=k, kind="key", mono=k / 2, wall=k, pid=shown.pid) for k in range(4)]
+    events = [PageEvent(seq=k, kind="key", mono=k / 2, wall=k, pid=shown.pid) for k in range(4)]
     store.events("ann", "one", events[2:])
     store.events("ann", "one", events)
-    store.events("ann", "two", [Event(seq=0, kind="play", mono=0, wall=0, at=0.5)])
+    store.events("ann", "two", [PageEvent(seq=0, kind="play", mono=0, wall=0, at=0.5)])
     one, two = store.history()
     assert [event.seq for event in one] == [0, 1, 2, 3]
     assert one[1] == ("key", shown.pid, 0.5, 1.0, clock.t, "one", 1, "ann", None)

@@ -13,7 +13,7 @@ from truecost.formats.events import read_events
 from truecost.learning.system import Batch, Question
 from truecost.person.expert import LiveExpert, LivePerson
 from truecost.person.records import STORE
-from truecost.person.store import Asked, Event, Given, Store
+from truecost.person.store import Asked, Given, PageEvent, Store
 from truecost.person.timing import TimingTable, retimed
 from truecost.person.views import View
 
@@ -30,7 +30,9 @@ def answered(store, name, pause):
     times += [("beat", 5 * k) for k in range(1, 1 + int((WORK + pause) // 5))]
     times += [("answer", WORK + pause)]
     events = [
-        Event(seq=20 * shown.qid + k, kind=kind, mono=start + at, wall=start + at, pid=shown.pid)
+        PageEvent(
+            seq=20 * shown.qid + k, kind=kind, mono=start + at, wall=start + at, pid=shown.pid
+        )
         for k, (kind, at) in enumerate(sorted(times, key=lambda one: one[1]))
     ]
     given = Given(aid=name, pid=shown.pid, label="yes", mono=start + WORK + pause, wall=0.0)

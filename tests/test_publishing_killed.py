@@ -21,7 +21,7 @@ SCORES = "id,label,score\n" + "".join(f"{k},{k % 2},{k % 2 + k % 5}\n" for k in 
 MAIN = """
 import os, sys
 from itertools import count
-from truecost.cli import main
+from truecost.__main__ import main
 at, seen = int(sys.argv.pop(1)), count()
 def hook(event, arguments):
     if event == "os.rename" and ".truecost-" in f"{arguments[:2]}" and next(seen) == at:

@@ -160,8 +160,12 @@ def test_peak_is_not_that_of_the_process_that_measures():
 @LINUX
 def test_what_goes_on_running_counts_up_to_the_end(script, run):
     words = script(BURN)
-    child = f"{' '.join(words)} alone 60 & sleep 1"
-    code, _, said = run("resources", "--", "sh", "-c", f"{child}; echo $! > {words[-1]}.id")
+    file = f"{words[-1]}.id"
+    child = f"{' '.join(words)} alone 60 & echo $! > {file}"
+    burnt = "[ $(cut -d ' ' -f 14 /proc/$!/stat) -ge 25 ]"  # of CPU, in hundredths of a second
+    code, _, said = run(
+        "resources", "--", "sh", "-c", f"{child}; until {burnt}; do sleep 0.05; done"
+    )
     os.kill(int(Path(f"{words[-1]}.id").read_text()), signal.SIGKILL)
     assert code == 0
     assert "note: 1 process went on when the program had ended" in said

@@ -338,8 +338,6 @@ def test_what_needs_single_units_is_refused():
         estimate(found, method="bca")
     with pytest.raises(tc.UsageError, match="has strata: Poisson weights ignore strata"):
         rows_of(sized(STRATA), "poisson", 0, 2)
-    with pytest.raises(tc.InputError, match="has sizes: join the records before counting"):
-        _ = found.parts["values"] + found.parts["values"]
     sides = [(sized(), np.arange(8, dtype=np.int32))] * 2
     with pytest.raises(tc.InputError, match="'user' stands on several sides, but its labels"):
         Slots.of(sides)

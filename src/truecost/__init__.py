@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from truecost.calls import run as run
     from truecost.calls import score as score
     from truecost.calls import score_system as score_system
+    from truecost.calls import threshold as threshold
     from truecost.calls import validate as validate
     from truecost.core.application import PRESETS as PRESETS
     from truecost.core.application import Application as Application

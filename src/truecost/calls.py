@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from truecost import verbs
 from truecost.arguments import HOW, Asked, asked_of, texts_of
-from truecost.errors import UsageError, checked, phrased, shown_as
+from truecost.errors import UsageError, checked, phrased, refuse_forked, shown_as
 from truecost.face import Face
 from truecost.tasks import find, names
 
@@ -42,6 +42,8 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
         One of `truecost.tasks.names()`; trials when left out.
     measures : str or sequence of str, optional
         `NAME` or `NAME:PARAMETER`; those that suit the data when left out.
+    also : str or sequence of str, optional
+        Metrics that stand beside the measures and decide nothing, of trials (`f1`, `mcc`, ...).
     subsets : str, sequence of str or mapping of str to str, optional
         Columns, each level of which is a subset, or conditions; a mapping names them.
     worst : int, optional
@@ -168,6 +170,34 @@ def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any
     check_half_width(half_width)
     outcome = _run_with("plan", data, options, _scored)
     return replace(outcome, planned=tuple(plan_rows(outcome, half_width)))
+
+
+def threshold(data: Any = None, /, **options: Any) -> "Outcome":
+    """A threshold that keeps a limit, or costs least, and what it does on other data too.
+
+    Parameters
+    ----------
+    data, **options
+        As `score` takes them, and by which rule: `max_fa_per_hour` (with `hours` or `duration`),
+        `max_p_fa`, `max_p_miss`, `least_cost`; `by` ("point" or "upper"); `test`, a path or a
+        frame. For `task="abba"` what that has.
+
+    Raises
+    ------
+    UsageError, InputError
+        As `score` does, when no rule is given, and when no threshold keeps the limit.
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> import truecost as tc
+    >>> scores = files("truecost") / "data" / "demo" / "network.csv"
+    >>> found = tc.threshold(scores, type="llr", unit="speaker", max_p_fa=0.01)
+    >>> [chosen] = found.described
+    >>> print(f"{chosen.threshold:.2f} [{chosen.lower:.2f}, {chosen.upper:.2f}]")
+    2.12 [1.11, 3.06]
+    """
+    return _run_with("threshold", data, options, _scored)
 
 
 def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "Outcome":
@@ -300,6 +330,7 @@ def _run_with(
     do: "Callable[[Study, Progress | None, Asked], Outcome]",
 ) -> "Outcome":
     """What a verb does with the study that its arguments make."""
+    refuse_forked()
     face = _face(arguments.get("task"), arguments.get("config"))
     if verb not in face.verbs:
         raise UsageError(f"{face.name} has no {verb}: it has {', '.join(face.verbs)}")
@@ -318,10 +349,12 @@ def _run_with(
             asked.given,
             references=asked.references,
             measures=texts_of("measures", shared.get("measures")),
+            also=texts_of("also", shared.get("also")),
             subsets=_subsets(shared.get("subsets")),
             worst=shared.get("worst"),
             config=None if shared["config"] is None else str(shared["config"]),
             compare=verb == "compare",
+            own=verbs.choosing_of(face, verb),
         )
         if verb == "compare" and len(study.systems) < 2:
             several = "; arrays of several systems are scores={NAME: ARRAY, ...}"

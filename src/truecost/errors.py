@@ -15,11 +15,13 @@ words of the door that it came in by: arguments, keys of a study, or flags.
 import importlib
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from difflib import get_close_matches
 from types import ModuleType
+from typing import NoReturn
 
 from truecost.lazy import imported
 
@@ -71,6 +73,38 @@ class MissingExtraError(UsageError):
 
 class InputError(TruecostError):
     """The data cannot be used: says what was read, where, what was expected and what to do."""
+
+
+class Terminated(KeyboardInterrupt):
+    """The process was asked to end (SIGTERM): it ends as at Ctrl-C, with exit code 143."""
+
+
+def terminate(*_: object) -> NoReturn:
+    """End what is being done, as a handler of signals."""
+    raise Terminated
+
+
+_forked: list[bool] = []  # not empty in a child that was forked after frames were used
+
+
+def _note_fork() -> None:
+    _forked[:] = [True] * ("polars" in sys.modules)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_note_fork)
+
+
+def refuse_forked() -> None:
+    """Refuse to work where the threads of polars were not copied, and would be waited for without
+    end: UsageError in a process that was forked after the package was used.
+    """
+    if _forked:
+        raise UsageError(
+            "this process was forked from one that had used truecost, and the threads of polars "
+            "are not in it: start processes with multiprocessing.get_context('spawn') (PyTorch: "
+            "multiprocessing_context='spawn'; joblib: backend='loky'), or use threads"
+        )
 
 
 def visible(text: str, keep: str = "") -> str:

@@ -20,6 +20,7 @@ VERBS = {  # what help says of each, where a task says nothing else
     "compare": "Compare systems with the first: paired intervals of difference and ratio.",
     "plan": "How many units halve the interval, or reach a wanted half-width.",
     "validate": "Check inputs and submissions; every fault is listed, not only the first.",
+    "threshold": "Choose a threshold, and see what it does, on other data too.",
     "leaderboard": "Rank submissions by the first measure; those that the data do not tell apart "
     "share a rank.",
 }
@@ -75,10 +76,14 @@ class Face:
         method `writer(study)` gives what writes them from an outcome, or None.
     worst : bool
         Whether the worst items of each system can be shown.
+    also : bool
+        Whether it has metrics that only stand beside its measures.
     libraries : tuple of str
         What computes besides, whose versions stand in the result.
     commands : tuple of (str, str, str)
         Further commands: name, place (`module:function`) and what help says.
+    choosing : str
+        The key, `TABLE.KEY`, by which a study chooses thresholds: what the verb `threshold` says.
     live : str
         How a live run makes its logs, a `Live`: `module:NAME`; empty where none does.
     measures : tuple of str
@@ -110,8 +115,10 @@ class Face:
     examples: Mapping[str, str] = field(default_factory=dict)
     outputs: str = ""
     worst: bool = False
+    also: bool = False
     libraries: tuple[str, ...] = ()
     commands: tuple[tuple[str, str, str], ...] = ()
+    choosing: str = ""
     live: str = ""
 
     @property

@@ -2,12 +2,15 @@
 commands.
 """
 
+import os
+from collections.abc import Collection
 from pathlib import Path
 from typing import Literal, TypeVar
 
 from truecost.errors import InputError, UsageError
 
 SCORED = ("score", "compare", "plan", "leaderboard")  # verbs that make figures
+COUNTED = (*SCORED, "threshold")
 Number = TypeVar("Number", int, float)
 ScoreType = Literal[
     "llr", "posterior", "log-posterior", "log-score", "score", "decision", "number", "values"
@@ -20,6 +23,7 @@ Mismatch = Literal["error", "drop"]
 SpeakerMapping = Literal["scored", "evaluated"]
 Estimator = Literal["mean", "run"]
 ChosenBy = Literal["point", "upper"]
+ThresholdBy = Literal["whole", "subset"]
 LabelTarget = Literal["rfpr", "rrecall", "both", "fpr"]
 TrialUnit = Literal["occurrence", "segment", "document"]  # what a trial of a search for terms is
 SearchFactor = Literal["query", "document", "both"]  # what is resampled of a search
@@ -58,6 +62,11 @@ COLUMNS: dict[str, tuple[str, ...]] = {  # names that need no --map, the first o
 }
 NO_NUMBER = ("na", "nan", "null", "none")  # in lower case: what says that there is no number
 STANDARD_INPUT = ("-", "/dev/stdin")
+
+
+def real(path: str | Path) -> Path:
+    """The place that a path means, its links followed; one whose links form a ring, as it is."""
+    return Path(os.path.realpath(path))
 
 
 def in_store(path: str) -> bool:
@@ -136,6 +145,21 @@ SPOOFING: dict[str, str] = {  # of lists of trials with spoofed speech, which ar
     "utt-scores": "utterance score (decimal numbers; ASVspoof 2021)",
 }
 
+
+def full_name(name: str, columns: Collection[str]) -> str | None:
+    """The column of a name: that of the very name, or the only one that ends in it behind a point,
+    `enroll.speaker.gender` for `gender`; None for none. UsageError where several end in it.
+    """
+    if name in columns:
+        return name
+    found = [column for column in columns if column.endswith(f".{name}")] if name else []
+    if len(found) > 1:
+        raise UsageError(
+            f"{name!r} is the end of {len(found)} columns, {', '.join(found)}: name one of them"
+        )
+    return found[0] if found else None
+
+
 # What an option with pairs holds, for messages: the form of a pair, and an example.
 _PAIRS = {
     "--direction": ("COLUMN=higher or COLUMN=lower", "accuracy=higher,latency=lower"),
@@ -206,6 +230,11 @@ def number_or_numbers(text: str, flag: str) -> float | tuple[float, ...]:
     """A number, or several separated by commas."""
     found = numbers(text, flag)
     return found[0] if len(found) == 1 else found
+
+
+def number_or_bayes(text: str, flag: str) -> float | str:
+    """A number, or the word bayes."""
+    return text if text == "bayes" else numbers(text, flag)[0]
 
 
 def words(text: str, flag: str) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from truecost.core.costs import BREAK_EVEN, break_evens
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
 from truecost.core.subsets import Masks
-from truecost.errors import UsageError, checked, plural
+from truecost.errors import UsageError, checked, plural, refuse_forked
 from truecost.task import Record, Work
 from truecost.tasks import find
 
@@ -57,11 +57,14 @@ def score(
     cllr 0.46 [0.39, 0.57]
     """
     checked("scoring", scoring, Scoring, "a Scoring (what to compute and how)")
+    if scoring.progress is not None:
+        scoring.progress(f"scoring {system.name}", 0, 0)
     return work_of(system).score(system, scoring, masks, dims)
 
 
 def work_of(system: Record) -> Work[Any]:
     """What the task of a system does; UsageError of what is no system."""
+    refuse_forked()
     if not isinstance(task := getattr(system, "task", None), str):
         raise UsageError(
             f"a {type(system).__name__} is nothing that can be scored: give what a task reads, "

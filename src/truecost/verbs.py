@@ -95,12 +95,28 @@ def arguments_of(face: Face, verb: str) -> dict[str, Declared]:
 
 
 def further_of(face: Face, verb: str) -> tuple[str, ...]:
-    """What a verb takes beside its options: measures, subsets, and how many of the worst."""
+    """What a verb takes beside its options: measures, metrics beside them, subsets, and how many of
+    the worst.
+    """
     if verb == "validate":
         return ()
+    if verb == "threshold":
+        return ("subsets",)
     scored = verb in ("score", "compare")
     shown = face.worst and verb != "plan"
-    return ("measures", *(("subsets",) if scored else ()), *(("worst",) if shown else ()))
+    also = face.also and verb != "plan"
+    return (
+        "measures",
+        *(("also",) if also else ()),
+        *(("subsets",) if scored else ()),
+        *(("worst",) if shown else ()),
+    )
+
+
+def choosing_of(face: Face, verb: str) -> dict[str, dict[str, Any]]:
+    """What a verb says in a table of the task beside its options."""
+    table, _, key = face.choosing.partition(".")
+    return {table: {key: True}} if verb == "threshold" and table else {}
 
 
 def _task_option(option: Declared, face: Face) -> Declared:
@@ -133,11 +149,12 @@ def study_of(
     *,
     references: Sequence[str] = (),
     measures: Sequence[str] = (),
+    also: Sequence[str] = (),
     subsets: Sequence[str] | Mapping[str, str] = (),
     worst: int | None = None,
     config: str | None = None,
     compare: bool = False,
-    own: Mapping[str, Any] | None = None,
+    own: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> "Study":
     """The study that the options of a verb make, laid over that of a file.
 
@@ -147,24 +164,25 @@ def study_of(
         Files by the names of the systems.
     given : mapping of Declared to object
         What was given; nothing else.
-    references, measures, subsets, worst
+    references, measures, also, subsets, worst
         As a study has them.
     config : str, optional
         File of the study below.
     compare : bool
         Whether later systems are compared with the first.
-    own : mapping of str to object, optional
-        Further keys of the table of the task.
+    own : mapping of str to mapping, optional
+        Further keys by the table of the task.
     """
     from truecost.study.config import Study
 
+    systems, references = _paired(face, systems, references, config)
     tables: dict[str, dict[str, Any]] = {}
     for option, value in given.items():
         option.check(value, option.flag)
         if option.table != "systems":
             tables.setdefault(option.table, {})[option.key] = value
-    if own:
-        tables.setdefault(face.options[0], {}).update(own)
+    for table, keys in (own or {}).items():
+        tables.setdefault(table, {}).update(keys)
     beside: dict[str, dict[str, Any]] = {
         option.key: records_of(value, list(systems), option.flag)
         for option, value in given.items()
@@ -179,6 +197,7 @@ def study_of(
     study = Study(
         task=None if face.unnamed else face.name,
         measures=tuple(m for text in measures for m in text.split(",")),
+        also=tuple(m for text in also for m in text.split(",")),
         baseline=next(iter(systems), None) if compare else None,
         data=DataTable(**tables.pop("data", {})),
         systems={
@@ -194,6 +213,24 @@ def study_of(
         worst=worst,
     )
     return laid_over(study, config, compare=compare)
+
+
+def _paired(
+    face: Face, systems: Mapping[str, str], references: Sequence[str], config: str | None
+) -> tuple[Mapping[str, str], Sequence[str]]:
+    """Systems and references, where a file that holds outputs and reference is named once."""
+    from truecost.formats.declared import holds_both
+    from truecost.study.paths import name_systems
+
+    if not (face.formats.both and face.leading):
+        return systems, references
+    if references and references[0] not in systems.values():
+        if holds_both(references[0], face.formats):
+            return {**dict(name_systems(references[:1])), **systems}, references
+    elif not references and config is None:
+        first = next(iter(systems.values()), "")
+        return systems, (first,) if holds_both(first, face.formats) else ()
+    return systems, references
 
 
 def _mapped(data: dict[str, Any], columns: Mapping[str, str]) -> None:

@@ -40,11 +40,21 @@ else:
 OF_METHODS = ("laplace", "ridge")  # options of methods: each is named in the `METHODS` that have it
 
 
-class CalibrationTable(PartialTable, frozen=True, kw_only=True):
-    """What is fitted, and to which trials."""
+class CalibrationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
+    """`[calibration]`: what is fitted, and to which trials."""
 
+    __table__: ClassVar[str] = "calibration"
     __group__: ClassVar[str] = "Calibration"
 
+    train: Annotated[
+        str | dict[str, str] | None,
+        Option(
+            "File that the calibration is fitted to, or one for each system by name; without it "
+            "scores are cross-fitted.",
+            file=True,
+            verbs=("study",),  # the command has it in front
+        ),
+    ] = None
     method: Annotated[
         CalibrationMethod | None,
         Option(

@@ -2,7 +2,7 @@
 
 Commands are registered as strings and imported when used, so that `--help` stays fast. Exceptions
 become exit codes here alone: 0 done, 1 a gate failed, 2 wrong usage, 3 invalid input, 4 a gate is
-undecided, 70 a fault of ours, 130 interrupted.
+undecided, 70 a fault of ours, 130 interrupted, 143 terminated.
 """
 
 import itertools
@@ -13,13 +13,21 @@ from typing import get_args
 
 from cyclopts import App, Parameter
 
-from truecost.errors import InputError, TruecostError, UsageError, message, near, phrased
+from truecost.errors import (
+    InputError,
+    Terminated,
+    TruecostError,
+    UsageError,
+    message,
+    near,
+    phrased,
+)
 from truecost.face import VERBS, Face
 from truecost.options import KINDS
 from truecost.tasks import DEFAULT, TABLE, added, find, names
 from truecost.version import __version__
 
-EXIT_USAGE, EXIT_INPUT, EXIT_FAULT, EXIT_INTERRUPTED = 2, 3, 70, 130
+EXIT_USAGE, EXIT_INPUT, EXIT_FAULT, EXIT_INTERRUPTED, EXIT_TERMINATED = 2, 3, 70, 130, 143
 app = App(
     name="truecost",
     version=__version__,
@@ -117,11 +125,6 @@ def __getattr__(name: str) -> App:
     return of_task(name.removeprefix(OF_TASK))
 
 
-def main() -> None:
-    """Run the command line and exit."""
-    sys.exit(run(sys.argv[1:]))
-
-
 def run(arguments: list[str]) -> int:
     """Run one command; returns its exit code."""
     with phrased(str):
@@ -151,6 +154,8 @@ def _run(arguments: list[str]) -> int:
         return _fail(EXIT_INPUT, str(error), debug)
     except TruecostError as error:
         return _fail(EXIT_USAGE, str(error), debug)
+    except Terminated:
+        return _fail(EXIT_TERMINATED, "terminated", debug)
     except KeyboardInterrupt:
         return _fail(EXIT_INTERRUPTED, "interrupted", debug)
     except BrokenPipeError:

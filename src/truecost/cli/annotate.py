@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from truecost.cli.options import PLAIN, Given, Quiet, Switch, keys_of, parsed
-from truecost.errors import UsageError, counted, need
+from truecost.errors import UsageError, counted
 from truecost.names import STANDARD_INPUT
 from truecost.person.options import options
 from truecost.person.timing import TimingTable
@@ -78,6 +78,7 @@ def annotate(items: str, /, *, given: Given, kept: Kept = KEPT) -> int:
 def _of_list(items: str, given: Given, kept: Kept) -> int:
     """Ask about a list; the exit code."""
     from truecost.person.places import folder_of, settled
+    from truecost.person.web import check_packages
 
     other = [f"--{name}" for name in ("link", "forget") if getattr(kept, name)]
     if other := [*other, *(option.flag for option in given if option.owner is TimingTable)]:
@@ -91,7 +92,7 @@ def _of_list(items: str, given: Given, kept: Kept) -> int:
         from truecost.formats.opening import blocks
 
         next(blocks(items), b"")  # there is such a file
-    need("uvicorn", "person")  # before anything is made
+    check_packages()  # before anything is made
     with folder_of(kept.output, resume=kept.resume) as place:
         interrupted = _serve(place, items, how, kept)
     from truecost.person.seconds import Timing
@@ -171,6 +172,9 @@ def _of_folder(folder: Path, given: Given, kept: Kept) -> None:
         _check_store(store, folder, kept)
         if kept.forget is not None:
             store.forget(kept.forget)
+            _screen(kept).say(
+                f"{kept.forget}: events, presentations and links are deleted; the answers stay"
+            )
         if kept.link is not None:
             print(f"{store.meta('origin')}/start?token={store.launch(kept.link)}")
         if kept.report or kept.export or kept.export_answers:
@@ -266,6 +270,8 @@ def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
     if kept.quiet:
         return
     screen = _screen(kept)
+    if kept.report:
+        screen.say(f"report: {folder / 'report.html'}")
     told = [
         f"{progress.done} of {counted(progress.total, 'item')} answered; seconds by "
         f"{timing.signature}"

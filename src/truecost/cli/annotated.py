@@ -10,7 +10,7 @@ from truecost.errors import counted
 from truecost.person.agreement import agreement_of
 from truecost.person.measured import Answered
 from truecost.person.records import Progress
-from truecost.person.summary import TITLES, by_label, by_person, shown, table_of
+from truecost.person.summary import SECONDS, TITLES, by_label, by_person, shown, table_of
 from truecost.pictures import Axis, Mark, Picture
 from truecost.pictures.rows import forest
 from truecost.pictures.tables import Table
@@ -64,9 +64,7 @@ def _lines(figures: Sequence[Sequence[Estimate]]) -> list[Line]:
         }
         text = "; ".join(f"{shown(row)} {what}" for what, row in said.items() if row is not None)
         some = rows[0]
-        found.append(
-            Line("open", "", some.dims["system"], text, counted(some.n_units, some.factors[0]))
-        )
+        found.append(Line("open", "", some.dims["system"], text, counted(some.n_trials, some.item)))
     return found
 
 
@@ -113,9 +111,9 @@ def _classes(answered: Answered) -> Section | None:
     rows = [row.row() for row in by_label(answered)]
     if not rows:
         return None
-    return Section(
-        "Seconds by answer", "Active seconds of an answer, by what was answered.", (forest(rows),)
-    )
+    picture = forest(rows, label=SECONDS.title, size=lambda row: counted(row.n_trials, row.item))
+    text = "Active seconds of an answer, by what was answered."
+    return Section("Seconds by answer", text, (picture,))
 
 
 def _agreement(answered: Answered) -> Section | None:

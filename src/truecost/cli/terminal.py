@@ -25,7 +25,13 @@ from truecost.tasks import find
 from truecost.tasks.measures import find_of_any_task
 
 if TYPE_CHECKING:
+    from rich.progress import TaskID
+
     from truecost.protocol.ledger import Best, EvaluationSet
+
+
+PERIOD = 36e5  # seconds that a speed is taken from: a block of replicates may take minutes
+BEGUN = 1e-9  # of a step that begins: rich takes its speed from the first thing that is done
 
 
 class Screen:
@@ -62,7 +68,8 @@ class Screen:
     @contextmanager
     def progress(self, first: str = "reading") -> Iterator[Callable[[str, int, int], None] | None]:
         """A bar on standard error, on terminals only: what is being done, how much of it, and the
-        time left. Until it is told more it says what comes `first`.
+        time left. Until it is told more it says what comes `first`. Of how much there is, 0 stands
+        for what nobody knows.
         """
         if self.output.quiet or not sys.stderr.isatty():
             yield None
@@ -72,15 +79,27 @@ class Screen:
         console = Console(stderr=True, no_color=self.out.no_color)
         texts = (TextColumn(f"{{task.{name}}}") for name in ("description", "fields[count]"))
         columns = (next(texts), BarColumn(), *texts, TimeRemainingColumn())
-        with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task(escape(visible(first)), total=None, count="")
-            yield lambda what, done, total: bar.update(
-                task,
-                description=escape(visible(what)),
-                completed=done,
-                total=total,
-                count=f"{done:,} of {total:,}",
-            )
+        with Progress(
+            *columns, console=console, transient=True, speed_estimate_period=PERIOD
+        ) as bar:
+
+            def begun(what: str, total: int | None = None) -> "TaskID":
+                task = bar.add_task(escape(visible(what)), total=total, count="")
+                bar.advance(task, BEGUN)
+                return task
+
+            task, last = begun(first), first
+
+            def told(what: str, done: int, total: int) -> None:
+                nonlocal task, last
+                if what != last:  # a step has a speed of its own
+                    bar.remove_task(task)
+                    task, last = begun(what, total or None), what
+                if total:
+                    count = f"{done:,} of {total:,}"
+                    bar.update(task, completed=max(done, BEGUN), total=total, count=count)
+
+            yield told
 
     def say(self, text: str) -> None:
         """One line on standard error, unless quiet."""
@@ -172,8 +191,13 @@ def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
 
 
 def brief(outcome: Outcome) -> tuple[str, ...]:
-    """The measures that are shown of subsets: the first, and those that are one result with it."""
+    """The measures that are shown of subsets: those that were asked for; where none was, the first
+    and those that are one result with it.
+    """
     labels = tuple(dict.fromkeys(row.label for row in outcome.estimates))
+    asked = {name for part in outcome.parts for of in part.scoring.values() for name in of.measures}
+    if asked:
+        return labels
     return tuple(n for n in labels if n in (*labels[:1], *layout_of(outcome.task).brief))
 
 
@@ -247,7 +271,8 @@ def _with_column(table: Columns, name: str, cells: Sequence[str]) -> Columns:
 def _asked_beside(outcome: Outcome) -> dict[str, dict[str, str]]:
     """The values of measures beside the first that were asked for by name, by system."""
     [part] = outcome.parts
-    asked = {name for scoring in part.scoring.values() for name in scoring.measures}
+    every = part.scoring.values()
+    asked = {name for scoring in every for name in (*scoring.measures, *scoring.also)}
     found: dict[str, dict[str, str]] = {}
     for row in part.estimates:
         named = {row.label, row.measure} & asked and row.label != outcome.leaderboard[0].measure

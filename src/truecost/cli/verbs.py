@@ -78,6 +78,8 @@ def validated(study: "Study", wanted: str | None, strict: bool, output: Checked)
 
 HELP = {
     "measure": MEASURE,
+    "also": "Metrics beside the measures, which decide nothing: f1, macro_f1, mcc, kappa, "
+    "balanced_accuracy, top_k:K, ece.",
     "subset": "A column (each level is a subset) or a condition on columns; may be repeated.",
     "half_width": "Wanted half-width of the interval.",
     "strict": "Warnings make a file invalid too.",
@@ -95,9 +97,10 @@ def verb(face: Face, name: str) -> Command:
 
     It has the signature and the help that the face asks for.
     """
-    from truecost.verbs import options_of
+    from truecost.verbs import choosing_of, options_of
 
-    return command(face, name, options_of(face, name), others_of(face, name), run_command)
+    options, own = options_of(face, name), choosing_of(face, name)
+    return command(face, name, options, others_of(face, name), run_command, own=own)
 
 
 def command(
@@ -107,13 +110,13 @@ def command(
     others: Mapping[str, tuple[Any, Any]],
     done: Callable[..., Any],
     about: str = "",
-    own: Mapping[str, Any] | None = None,
+    own: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Command:
     """A command with the files and the options of a task.
 
     `others`: types and defaults of further parameters. `done` is called with face, name, files, the
     study that the options make, laid over that of --config, and others. `about`: what help says of
-    it, where the face does not. `own`: further keys of the table of the task.
+    it, where the face does not. `own`: further keys by the table of the task.
     """
     leads = bool(face.leading) and name != "validate"
     parameters = [P("files", P.VAR_POSITIONAL, annotation=Annotated[str, Parameter(negative=())])]
@@ -144,6 +147,7 @@ def command(
             given,
             references=(*lead, *further),
             measures=more.get("measure", ()),
+            also=more.get("also", ()),
             subsets=more.get("subset", ()),
             worst=more.get("worst"),
             config=more["output"].config,
@@ -174,7 +178,7 @@ def others_of(face: Face, name: str) -> dict[str, tuple[Any, Any]]:
         return {**found, "strict": switch, "output": (Checked, Checked())}
     for key in further_of(face, name):
         found[key.removesuffix("s")] = (Whole, None) if key == "worst" else texts
-    if name in ("score", "compare"):
+    if name in ("score", "compare", "threshold"):
         if face.outputs:
             kind = headings(declared(at(face.outputs)))["Output"]
             found["beside"] = (kind, kind())

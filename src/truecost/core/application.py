@@ -294,6 +294,11 @@ PRESETS: dict[str, Preset] = {
             *("nist-std-2006", 10, 1e-4),
             "NIST STD 2006 (C/V = 0.1; as Cmiss = 10 in paper 002, section 2.5)",
         ),
+        (
+            *("nist-openkws-2013", 10, 1e-4),
+            "NIST OpenKWS 2013 (C/V = 0.1, beta 999.9; one trial a second, 0.5 s around an "
+            "occurrence and between words, as the defaults are; paper 002, section 2.2.1)",
+        ),
         ("sws-2012", 1, None, "MediaEval SWS 2012: prior from the data (paper 002, Eq. 17)"),
         ("sws-2013", 100, 0.00015, "MediaEval SWS 2013 (paper 002, Eq. 21)"),
         ("quesst-2014", 100, 0.0008, "MediaEval QUESST 2014"),

@@ -228,29 +228,37 @@ def few_errors(row: "Row") -> str:
     """
     if not row.rates or any(not kind.of for kind in row.rates):  # time is not counted
         return ""
-    weak = sorted((k for k in row.rates if _fewer(k) < FEW_ERRORS), key=_fewer)
+    weak = sorted((k for k in row.rates if fewest_of(k) < FEW_ERRORS), key=fewest_of)
     said = []
     for kind in weak[:MOST_CLASSES]:
-        few = kind.errors <= kind.trials - kind.errors
-        end = f"up to {_short_rate(kind.upper)}" if few else f"as low as {_short_rate(kind.lower)}"
+        few = kind.of == HOUR or kind.errors <= kind.trials - kind.errors
+        end = f"up to {_short_rate(kind, kind.upper)}"
+        end = end if few else f"as low as {_short_rate(kind, kind.lower)}"
         said.append(f"{_amount_seen(kind)}, the true rate of {_plural(kind.what)} may be {end}")
     if len(weak) > MOST_CLASSES:
         said.append(f"{errors.counted(len(weak) - MOST_CLASSES, 'further class')} like these")
     return "; ".join(said)
 
 
-def _fewer(kind: "Kind") -> float:
-    """Errors, or what is no error: what there are fewer of."""
-    return min(kind.errors, kind.trials - kind.errors)
+HOUR = "hour"  # whose a rate is that counts events in time
 
 
-def _short_rate(rate: float) -> str:
+def fewest_of(kind: "Kind") -> float:
+    """Errors, or what is no error: what there are fewer of; of events in time their number."""
+    return kind.errors if kind.of == HOUR else min(kind.errors, kind.trials - kind.errors)
+
+
+def _short_rate(kind: "Kind", rate: float) -> str:
     """A rate that is known to two digits at most."""
-    return f"{100 * rate:.2g} %"
+    return f"{rate:.2g} an hour" if kind.of == HOUR else f"{100 * rate:.2g} %"
 
 
 def _amount_seen(kind: "Kind") -> str:
     of = f"{errors.amount(round(kind.trials, 2))} {_plural(kind.of)}"
+    if kind.of == HOUR:
+        number = errors.amount(round(kind.errors, 2)) if kind.errors else "no"
+        what = kind.what if round(kind.errors, 2) in (0, 1) else _plural(kind.what)
+        return f"{'only ' * bool(kind.errors)}{number} {what} in {of}"
     if kind.trials < FEW:
         return f"only {errors.amount(1)} {kind.of}" if kind.trials == 1 else f"only {of}"
     if kind.errors > kind.trials / 2:
@@ -307,6 +315,6 @@ def detailed(flag: str, rows: "Sequence[Row]") -> str:
     found = [(row, text) for row in rows if flag == "few_errors" and (text := few_errors(row))]
     if not found:
         return ""
-    row, text = min(found, key=lambda pair: min(map(_fewer, pair[0].rates)))
+    row, text = min(found, key=lambda pair: min(map(fewest_of, pair[0].rates)))
     more = f" (and {errors.counted(len(rows) - 1, 'other row')})" if len(rows) > 1 else ""
     return f"{interval_name(row)}: {text}{more}. Collect more of them before you trust the figure"

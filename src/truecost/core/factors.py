@@ -4,7 +4,7 @@ replicates are drawn (`truecost.core.weights` asks for them block by block).
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -126,6 +126,8 @@ class Factor:
     tied : ndarray of int, shape (labels,), optional
         Unit of each label, from 0, where several labels are one unit: they weigh the same in every
         replicate (the queries of one voice, say).
+    pairs : tuple of two ndarrays, shape (units,), optional
+        Stratum and label of each unit as `of` was given them: strata of two parts are one by name.
 
     Raises
     ------
@@ -151,6 +153,7 @@ class Factor:
     strata: npt.NDArray[np.int64] | None = None
     sizes: npt.NDArray[np.int64] | None = None
     tied: npt.NDArray[np.int64] | None = None
+    pairs: tuple[Array, Array] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.sizes is not None:
@@ -207,14 +210,10 @@ class Factor:
             return Factor(name, labels), codes
         names, stratum = encode(strata)
         pairs, codes = encode(stratum.astype(np.int64) * len(labels) + codes)
-        of_unit = pairs // max(1, len(labels))
-        named = np.array(
-            [
-                f"{names[s]}/{label}"
-                for s, label in zip(of_unit, labels[pairs % max(1, len(labels))], strict=True)
-            ]
-        )
-        return Factor(name, named, of_unit), codes
+        of_unit, inside = pairs // max(1, len(labels)), labels[pairs % max(1, len(labels))]
+        given = names[of_unit], inside
+        named = np.array([f"{stratum}/{label}" for stratum, label in zip(*given, strict=True)])
+        return Factor(name, named, of_unit, pairs=given), codes
 
     @staticmethod
     def trials(count: int, name: str = "trial") -> tuple["Factor", npt.NDArray[np.int32]]:

@@ -35,6 +35,14 @@ class Rate:
         For a reader: what an error is (`miss`) and whose it is (`target`).
     position : int
         Of a ranking: the place of the threshold.
+    weighted : bool
+        Whether cells weigh their trials (by priors that are stated, say), so that Kish's number of
+        trials counts.
+    chances : ndarray of float64, shape (cells,), optional
+        Of a rate of events in time, whose trials are hours: how far each cell counts by `n` as a
+        chance of an event. Its limits are those of a Poisson rate.
+    held : float, optional
+        Of a figure at a given rate: that rate, where it is not the parameter of the measure.
     """
 
     part: str
@@ -45,6 +53,9 @@ class Rate:
     what: str = "error"
     of: str = "trial"
     position: int = 0
+    weighted: bool = False
+    chances: Floats | None = None
+    held: float | None = None
 
 
 Rates = Callable[..., Sequence[Rate]]
@@ -207,6 +218,9 @@ class Measure:
         Whether the measure that its parameter names says which values are better.
     interval : Rule
         Which interval suits it; that of a positive smooth figure when left out.
+    beside : bool
+        Whether people must report it and nobody should decide by it: it stands beside other
+        measures (`--also`), and no gate and no leaderboard takes it.
     """
 
     name: str
@@ -232,6 +246,7 @@ class Measure:
     open: bool = False
     follows: bool = False
     interval: Rule = SMOOTH
+    beside: bool = False
 
     @property
     def key(self) -> str:

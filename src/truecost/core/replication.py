@@ -5,7 +5,7 @@ trials by unit; each measure without single units.
 import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
@@ -133,8 +133,14 @@ def errors_of(seen: Totals, rate: Rate, plan: Plan) -> Errors:
             every.append(found[1])
             each = np.ones(len(m)) if factor.sizes is None else factor.sizes
             sides.append(float(each @ m / total[1]))
+    if rate.chances is not None:  # hours are no trials: what might have been an event is
+        rate = replace(rate, trials=rate.chances, statistics=("n", "n"))
+        _, chances, constant, effective = _tally_errors(part, rate)
+        total_of = float(chances @ part.stood + constant[:, 1].sum())
+    else:
+        total_of = float(total[1])
     if np.isnan(effective):
-        effective = float(total[1])
+        effective = total_of
     return Errors(
         float(total[0]),
         float(total[1]),
@@ -144,6 +150,7 @@ def errors_of(seen: Totals, rate: Rate, plan: Plan) -> Errors:
         rate.what,
         rate.of,
         tuple(every),
+        rate.chances is not None,
     )
 
 
@@ -163,8 +170,11 @@ def _tally_errors(part: Tally, rate: Rate) -> tuple[Floats, Floats, Floats, floa
     flat = np.asarray(part.fixed, np.float64).reshape(-1, len(part.statistics))
     fixed = np.stack([flat[:, c].sum(axis=1) * mask for c, mask in own], axis=1)
     effective = float("nan")
-    if part.squares is not None:
-        square = float(part.squares @ rate.trials)
+    if part.squares is not None or rate.weighted:
+        squares = part.squares
+        if squares is None:
+            squares = np.bincount(part.cells, part.values[:, columns[1]].sum(axis=1), len(flat))
+        square = float(squares @ (rate.trials**2 if rate.weighted else rate.trials))
         effective = float(entries[1].sum()) ** 2 / square if square > 0 else 0.0
     return entries[0].astype(np.float64), entries[1].astype(np.float64), fixed, effective
 

@@ -48,6 +48,8 @@ class Scoring:
         `StreamScoring`, `LifelongScoring`, `AbbaScoring`; its defaults when left out.
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
+    also : tuple of str
+        Further measures, after those that are asked for or suit the score type.
 
     Raises
     ------
@@ -65,11 +67,12 @@ class Scoring:
     jobs: int | None = None
     progress: Callable[[str, int, int], None] | None = field(default=None, compare=False)
     choices: object = None
+    also: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         checked("application", self.application, Application, "an Application (or truecost.preset)")
         checked("plan", self.plan, Plan, "a Plan, such as truecost.Plan(2000, seed=0)")
-        refuse_text(measures=self.measures, subsets=self.subsets)
+        refuse_text(measures=self.measures, subsets=self.subsets, also=self.also)
         if self.jobs is not None and self.jobs < 1:
             raise UsageError(f"jobs is {self.jobs}: at least one thread is needed")
         if not 0 <= self.icc <= 1:
@@ -113,11 +116,11 @@ class Batch:
 
 def estimated(batches: Iterable[Batch], scoring: Scoring) -> list[Estimate]:
     """The rows of batches in the order of their places; the progress of a scoring is told what is
-    being scored, the replicates done and all of them.
+    being resampled, the replicates done and all of them.
     """
     found: list[tuple[int, Estimate]] = []
     for batch in batches:
-        about = " ".join(batch.context.dims.values())
+        about = f"replicates of {' '.join(batch.context.dims.values())}"
         rows = estimate(
             batch.evidence,
             batch.measures,

@@ -7,6 +7,7 @@ order is that of time), within each stratum. Where labels stand for several equa
 them is left out, and the value counts as often as there are such units.
 """
 
+import re
 import shlex
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from truecost.core.factors import Factor, encode
 from truecost.errors import InputError, UsageError, counted, first_five, near
+from truecost.names import full_name
 
 if TYPE_CHECKING:
     import polars as pl
@@ -117,6 +119,8 @@ def seen_before(shared: Iterable[tuple[str, int, str]], source: str, name: str) 
     ]
 
 
+WORD = re.compile(r"(?<![\w.])[^\W\d]\w*(?![\w.(])")  # a name without points
+QUOTED = re.compile(r"'[^']*'|\"[^\"]*\"")
 MOST_LEVELS = 50  # of a column that is asked for as subsets
 Masks = list[tuple[str, Bools]]
 
@@ -130,13 +134,14 @@ def masks_of(
     import polars as pl
 
     name, expression = (subset, subset) if isinstance(subset, str) else subset
-    column = _unquoted(expression)
-    if column in frame.columns:
+    if column := full_name(_unquoted(expression), frame.columns):
         return _levels(frame[column], column if name == expression else name, item)
+    for word in WORD.findall(QUOTED.sub("", expression)):
+        full_name(word, frame.columns)  # refuses the end of several columns
     if expression.isidentifier() and (hint := near(expression, frame.columns)):
         raise UsageError(f"subset {expression!r} is no column{hint}")
     try:
-        seen = typed(frame)
+        seen = typed(_with_ends(frame))
         mask = seen.select(pl.sql_expr(expression)).to_series()
     except pl.exceptions.PolarsError as error:
         raise UsageError(
@@ -154,6 +159,13 @@ def masks_of(
     if not chosen.any():
         raise InputError(f"subset {expression!r} holds no {item} of {system}")
     return [(name, chosen)]
+
+
+def _with_ends(frame: "pl.DataFrame") -> "pl.DataFrame":
+    """Columns of names with points by their last words too, where one alone ends so."""
+    ends = [column.rpartition(".")[2] for column in frame.columns if "." in column]
+    alone = [end for end in ends if ends.count(end) == 1 and end not in frame.columns]
+    return frame.with_columns(frame[str(full_name(end, frame.columns))].alias(end) for end in alone)
 
 
 def _parser_message(error: "pl.exceptions.PolarsError") -> str:

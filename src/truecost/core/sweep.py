@@ -111,10 +111,10 @@ class Sweep:
         lowest_costs(costs, positions, ties, a, b, *self._edges, self.ranking.edges, *self._trials)
         empty = (self.targets <= 0) | (self.nontargets <= 0)
         costs[empty] = np.nan
-        return costs, self._thresholds(positions)
+        return costs, self.thresholds(positions)
 
-    def _thresholds(self, positions: npt.NDArray[np.int64]) -> Floats:
-        """The score at each position; infinity rejects all."""
+    def thresholds(self, positions: npt.NDArray[np.int64]) -> Floats:
+        """The score at each place in the ranking; infinity, which rejects all, behind the last."""
         trials = len(self.ranking.scores)
         if trials == 0:
             return np.full(positions.shape, np.inf)
@@ -154,13 +154,16 @@ class Sweep:
         return self.ranking.once(("auc",), self.block, self._auc)
 
     def _auc(self) -> Floats:
-        from truecost.kernels.pairs import areas, quadratic_forms
+        from truecost.kernels import FEW
+        from truecost.kernels.pairs import areas, pairs_of_few, quadratic_forms
 
         ranking, pairs = self.ranking, np.zeros(self.block.count)
         columns = ranking.slots.columns(self.block)
         if self._by_units:
             quadratic_forms(ranking.wins, columns, pairs)
             pairs /= 2
+        elif self.whole and self.block.count == 1 and 0 < len(ranking.codes) <= FEW:
+            pairs += pairs_of_few(columns[:, 0], ranking.slots.codes, ranking.codes, ranking.cut)
         else:
             trials = ranking.slots.codes, ranking.codes, ranking.extra, ranking.cut
             areas(columns, *trials, pairs)
@@ -215,7 +218,7 @@ class Sweep:
         out = np.empty((self.block.count, len(rates)))
         positions = np.zeros(out.shape, np.int64)
         kernel(out, positions, rates, *self._edges, self.ranking.edges, *self._trials)
-        return out, self._thresholds(positions)
+        return out, self.thresholds(positions)
 
     def pav_entropy(self, priors: npt.ArrayLike) -> Floats:
         """Cross entropy in bits at the prior of a target after each replicate's best monotone
@@ -305,7 +308,7 @@ class Sweep:
                 missed[-1], accepted[-1] = whole[0], 0.0
             with np.errstate(divide="ignore", invalid="ignore"):
                 rates = missed / whole[0], accepted / whole[1]
-            yield self._thresholds(positions[found] + part.start), *rates
+            yield self.thresholds(positions[found] + part.start), *rates
 
     def pools(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats, Floats]:
         """The best monotone map of the scores to posteriors, of the first replicate: pool adjacent

@@ -170,11 +170,11 @@ class Tally:
         slots = join(self.slots, other.slots)
         cells = np.concatenate([self.cells, other.cells])
         values = np.concatenate([self.values, other.values])
-        slots, cells, summed = group(slots, cells, values.astype(np.float64))
+        slots, cells, summed = group(slots, cells, values)
         return Tally(
             slots,
             cells,
-            summed.astype(values.dtype),
+            summed,
             self.axes,
             self.statistics,
             self.fixed + other.fixed,
@@ -232,11 +232,14 @@ class Tally:
         self, without: Without, values: npt.NDArray[np.float64], shape: tuple[int, ...]
     ) -> npt.NDArray[np.float64]:
         """What each replicate leaves out, below 0."""
-        from truecost.kernels.sums import take_away
+        from truecost.kernels import FEW
+        from truecost.kernels.sums import take_away, take_few
 
         groups = self._on_slots(without, without.groups)
         gone = np.zeros(shape)
-        take_away(groups, self.slots.codes, self.cells, values, gone)
+        few = values.size <= FEW and self.slots.codes.shape[1] == 1
+        take = take_few if few else take_away
+        take(groups, self.slots.codes, self.cells, values, gone)
         return gone
 
     def _strata_sums(self, without: Without) -> npt.NDArray[np.float64]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from truecost.core.factors import PIECE, Array, Factor, encode
 from truecost.core.weights import Block, Columns, Rows
-from truecost.errors import InputError
+from truecost.errors import InputError, counted, first_five
 
 Codes = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
@@ -105,10 +105,11 @@ class Slots:
         alone = len(self.factors) == self.codes.shape[1] == 1
         for known in self.factors:
             last = first + len(known)
-            # In pieces, as numpy copies what it counts to 64 bits.
-            for start in range(0, len(self.codes) if known.name == factor.name else 0, COUNTED):
-                own = None if values is None else values[start : start + COUNTED]
-                for codes in self.codes[start : start + COUNTED].T:
+            # In pieces, as numpy copies what it counts to 64 bits; a piece makes sums of all units.
+            step = max(COUNTED, len(known))
+            for start in range(0, len(self.codes) if known.name == factor.name else 0, step):
+                own = None if values is None else values[start : start + step]
+                for codes in self.codes[start : start + step].T:
                     here = slice(None) if alone else (codes >= first) & (codes < last)
                     held = None if own is None else own[here]
                     sums += np.bincount(codes[here] - first, held, len(known))
@@ -129,6 +130,7 @@ class Slots:
 
 CHUNK = 1 << 16  # rows converted at a time
 COUNTED = 1 << 18  # rows counted at a time
+EXACT = 2**53  # below it floats hold all whole numbers
 
 
 def count_entries(
@@ -141,12 +143,16 @@ def count_entries(
     """Sums of the columns for each (cell, units) that occurs; `width` is the number of cells.
 
     With one side and a table of all cells and units not much larger than the data, rows are added
-    straight into the table; otherwise they are grouped by sorting.
+    straight into the table, as floats; otherwise they are grouped by sorting, and so are whole
+    numbers whose sums floats cannot hold.
     """
     units = sum(len(f) for f in slots.factors)
     size = width * units
-    if slots.codes.shape[1] > 1 or size > max(4 * len(cells), 1 << 16) or size >= 1 << 31:
-        values = np.stack([np.asarray(c, np.float64) for c in columns], axis=1)
+    whole = weights is None and all(np.dtype(c.dtype).kind in "iub" for c in columns)
+    dense = size <= max(4 * len(cells), 1 << 16) and size < 1 << 31
+    if slots.codes.shape[1] > 1 or not dense or (whole and any(map(_may_exceed, columns))):
+        values = np.stack([np.asarray(c) for c in columns], axis=1)
+        values = values.astype(np.int64 if whole else np.float64)
         if weights is not None:
             values *= weights[:, None]
         return group(slots, cells.astype(np.int64), values)
@@ -198,14 +204,33 @@ def _add_counts(keys: Codes, values: Floats, out: Floats) -> None:
     out += np.bincount(keys, values, len(out))
 
 
+def _may_exceed(column: npt.NDArray[Any] | Computed) -> bool:
+    """Whether sums of whole numbers may be too large for floats to be exact."""
+    if isinstance(column, Computed) or np.dtype(column.dtype).itemsize < 8 or not len(column):
+        return False
+    held = column[:1] if column.strides == (0,) else column
+    return max(int(held.max()), -int(held.min())) * len(column) >= EXACT
+
+
+def _sums_of(keys: npt.NDArray[np.int64], values: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:
+    """Sum of the values of each key, which no order of the rows changes: int64 of whole types."""
+    from truecost.kernels.exact import exact_sums
+
+    if values.dtype.kind in "iu":
+        sums = np.zeros(size, np.int64)
+        np.add.at(sums, keys, values)
+        return sums
+    if np.abs(values).sum() < EXACT and bool((values == np.rint(values)).all()):
+        return np.bincount(keys, values, size)  # whole numbers need no exact digits
+    return exact_sums(keys, values, size)
+
+
 def group(
-    slots: Slots, cells: npt.NDArray[np.int64], values: Floats
-) -> tuple[Slots, npt.NDArray[np.int64], Floats]:
+    slots: Slots, cells: npt.NDArray[np.int64], values: npt.NDArray[Any]
+) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[Any]]:
     """One entry for each distinct (cell, units), in that order: slots, cells (entries,) and sums
     (entries, statistics) of the entries, which no order of the rows changes.
     """
-    from truecost.kernels.exact import exact_sums
-
     width = 1 + (int(slots.codes.max()) if len(slots.codes) else 0)
     entry: npt.NDArray[np.int64] = cells
     for side in range(slots.codes.shape[1]):
@@ -214,7 +239,7 @@ def group(
     count = int(entry.max()) + 1 if len(entry) else 0
     if count == len(entry) and bool((entry == np.arange(count)).all()):
         return slots, cells, values
-    sums = np.stack([exact_sums(entry, column, count) for column in values.T], axis=1)
+    sums = np.stack([_sums_of(entry, column, count) for column in values.T], axis=1)
     place = np.empty(count, np.int64)
     place[entry] = np.arange(len(entry))
     return Slots(slots.factors, slots.codes[place]), cells[place], sums
@@ -222,7 +247,7 @@ def group(
 
 def join(left: Slots, right: Slots) -> Slots:
     """Rows of `left`, then those of `right`, with the units of each factor united by label; the
-    same factors in the same order, without strata, sizes or ties.
+    same factors in the same order.
     """
     if [f.name for f in left.factors] != [f.name for f in right.factors] or (
         left.codes.shape[1] != right.codes.shape[1]
@@ -234,21 +259,82 @@ def join(left: Slots, right: Slots) -> Slots:
     factors, maps = [], [np.zeros(0, np.int32), np.zeros(0, np.int32)]
     offset = 0
     for a, b in zip(left.factors, right.factors, strict=True):
-        for what in ("strata", "sizes", "tied"):
-            if getattr(a, what) is not None or getattr(b, what) is not None:
-                raise InputError(f"factor {a.name!r} has {what}: join the records before counting")
-        if (a.labels.dtype.kind in "OU") != (b.labels.dtype.kind in "OU"):
-            raise InputError(
-                f"the units of {a.name!r} are text in one part and numbers in the other: read "
-                f"both as text"
-            )
-        labels = np.union1d(a.labels, b.labels)
-        for k, factor in enumerate((a, b)):
-            places = np.searchsorted(labels, factor.labels).astype(np.int32) + np.int32(offset)
-            maps[k] = np.concatenate([maps[k], places])
-        factors.append(Factor(a.name, labels))
-        offset += len(labels)
+        factor, places = united(a, b)
+        for k, own in enumerate(np.split(places + np.int32(offset), [len(a)])):
+            maps[k] = np.concatenate([maps[k], own])
+        factors.append(factor)
+        offset += len(factor)
     codes = [
         np.append(m, np.int32(offset))[s.codes] for m, s in zip(maps, (left, right), strict=True)
     ]
     return Slots(tuple(factors), np.concatenate(codes).astype(np.int32))
+
+
+def united(a: Factor, b: Factor) -> tuple[Factor, Codes]:
+    """The units of both factors, and the place among them of each label of `a`, then of `b`.
+
+    Equal labels are the same units: they have one stratum, by its name where it has one (`pairs`),
+    and one size. Labels that are tied in either are, and so are those tied to the same label; where
+    the ties differ, units are numbered by their first label.
+
+    Raises
+    ------
+    InputError
+        When one factor has strata or ties and the other has none, or a label has two strata or
+        sizes.
+    """
+    if a.same_units(b):
+        return a, np.tile(np.arange(len(a), dtype=np.int32), 2)
+    for what in ("strata", "tied", "pairs"):
+        if (getattr(a, what) is None) != (getattr(b, what) is None):
+            said = "ties" if what == "tied" else "strata"
+            raise InputError(
+                f"factor {a.name!r} has {said} in one part alone: give them to both, or join the "
+                f"records before counting"
+            )
+    sides = [(a.labels, b.labels), *zip(a.pairs or (), b.pairs or (), strict=True)]
+    if any((one.dtype.kind in "OU") != (other.dtype.kind in "OU") for one, other in sides):
+        raise InputError(
+            f"the units of {a.name!r} are text in one part and numbers in the other: read both as "
+            f"text"
+        )
+    both = [np.concatenate(pair) for pair in sides]
+    if a.pairs is not None:
+        return Factor.of(a.name, both[2], both[1])
+    labels, places = encode(both[0])
+    strata = sizes = tied = None
+    if a.strata is not None and b.strata is not None:
+        strata = _of_labels(a.name, "strata", labels, places, [a.strata, b.strata])
+    if a.sizes is not None or b.sizes is not None:
+        own = [np.ones(len(f), np.int64) if f.sizes is None else f.sizes for f in (a, b)]
+        sizes = _of_labels(a.name, "sizes", labels, places, own)
+    if a.tied is not None and b.tied is not None:
+        tied = _ties(len(labels), places, np.concatenate([a.tied, b.tied + a.count]))
+    return Factor(a.name, labels, strata, sizes, tied), places
+
+
+def _of_labels(
+    name: str, what: str, labels: Array, places: Codes, own: Sequence[Array]
+) -> npt.NDArray[np.int64]:
+    """What each label has, which must be the same in both parts."""
+    values = np.concatenate(own).astype(np.int64)
+    found = np.zeros(len(labels), np.int64)
+    found[places] = values
+    if (differs := found[places] != values).any():
+        raise InputError(
+            f"parts differ in the {what} of {counted(int(differs.sum()), 'unit')} of {name!r}: "
+            f"{first_five(labels[places[differs]])}"
+        )
+    return found
+
+
+def _ties(labels: int, places: Codes, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Unit of each label, where labels of one group are one unit: numbered by the first label."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    size = labels + int(groups.max(initial=-1)) + 1
+    edges = coo_array((np.ones(len(groups)), (places, labels + groups)), shape=(size, size))
+    found = connected_components(edges, directed=False)[1][:labels]
+    firsts = np.unique(found, return_index=True)[1]
+    return np.asarray(np.argsort(np.argsort(firsts))[encode(found)[1]], np.int64)

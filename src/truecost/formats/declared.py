@@ -8,6 +8,7 @@ of a trial list must fit every one of them, and no other may. Of files that are 
 
 import codecs
 import importlib
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +45,8 @@ class Formats:
     texts: Mapping[str, str] = field(default_factory=lambda: TABLES)
     readers: Mapping[str, str] = field(default_factory=dict)  # where `formats.reading` has none
     endings: Mapping[str, str] = field(default_factory=dict)  # further ones, `.mine` say
+    marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # first keys of JSON
+    both: tuple[str, ...] = ()  # first keys of files that hold outputs and their reference
     any_ending: bool = False  # an ending that stands for a format of others says nothing
     columns: tuple[str, ...] = ()  # that the header of every table has
     recognise: str = "truecost.formats.recognising:table"
@@ -82,6 +85,7 @@ SUFFIXES = {f".{kind}": kind for kind in NAMED_ALIKE} | {".jsonl": "ndjson", ".j
 MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"\x93NUMPY": "npy"}
 KNOWN = frozenset(name for names in COLUMNS.values() for name in names)
 TRIAL_LIST = "trial list"
+HEAD = 1 << 12  # bytes at least in which the first keys of JSON stand
 
 
 def by_ending(path: str, formats: Formats) -> str | None:
@@ -99,6 +103,32 @@ def by_ending(path: str, formats: Formats) -> str | None:
         f"{formats.of or formats.holds}; "
         f"if it holds another, name it: --input-format {'|'.join(formats.texts)}"
     )
+
+
+def known_by(path: str, data: bytes, formats: Formats) -> str | None:
+    """The format of a file by its first keys, where it is JSON of a kind that is known, else by its
+    ending; None for neither. `path` is empty where there is none.
+    """
+    for kind, keys in formats.marks.items():
+        if _begins_with(data, keys):
+            return kind
+    return by_ending(path, formats) if path else None
+
+
+def _begins_with(data: bytes, keys: tuple[str, ...]) -> bool:
+    """Whether data are JSON objects, and the first of them has all of some keys."""
+    head = data[: max(data.find(b"\n"), HEAD)].removeprefix(codecs.BOM_UTF8)
+    begun = bool(keys) and head.lstrip()[:1] == b"{"
+    return begun and all(re.search(rb'"%s"\s*:' % key.encode(), head) for key in keys)
+
+
+def holds_both(path: str, formats: Formats) -> bool:
+    """Whether a file holds outputs beside their reference."""
+    from truecost.formats.opening import first_line
+
+    if not formats.both or not Path(path).is_file():
+        return False
+    return _begins_with(first_line(path), formats.both)
 
 
 def by_content(data: bytes, *_: object) -> str:

@@ -19,7 +19,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from truecost.errors import InputError, UsageError
+from truecost.errors import InputError, UsageError, refuse_forked
 from truecost.formats.publishing import tidy
 from truecost.names import STANDARD_INPUT
 
@@ -136,6 +136,7 @@ def opened(path: str | Path) -> io.BufferedReader:
 
     A device has no end, and is refused; a pipe is none.
     """
+    refuse_forked()
     place = Path(path)
     try:
         if not os.path.lexists(place):
@@ -249,8 +250,13 @@ def decoded(data: bytes, kind: type[Kind], source: str, no: str, wanted: str) ->
     except msgspec.ValidationError as error:
         said = str(error).replace("`", "").replace(" - at $.", ", at ")
         raise InputError(f"{source}: {no} ({said}); {wanted}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(f"{source}: is no JSON ({error}); {wanted}") from error
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{source}: is no JSON ({why_undecoded(error)}); {wanted}") from error
+
+
+def why_undecoded(error: Exception) -> str:
+    """What is wrong with a text that is nested, for messages."""
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
 def read_toml(path: str) -> dict[str, Any]:
@@ -261,5 +267,5 @@ def read_toml(path: str) -> dict[str, Any]:
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
         raise InputError(f"{path}, line {line}: the text is not UTF-8; save the file so") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path}: this is no valid TOML: {error}") from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise UsageError(f"{path}: this is no valid TOML: {why_undecoded(error)}") from error

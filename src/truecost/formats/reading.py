@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five
-from truecost.formats.declared import TRIAL_LIST, Formats, by_ending, known_format, loaded
+from truecost.formats.declared import TRIAL_LIST, Formats, known_by, known_format, loaded
 from truecost.formats.opening import read_bytes, source_name
 from truecost.formats.table import Table
 from truecost.formats.text import COMMENTS
@@ -170,7 +170,7 @@ def read(
         if found is not None:
             return found
     data, source = read_bytes(path), source_name(path)
-    stated = stated or (None if piped else by_ending(path, formats))
+    stated = stated or known_by("" if piped else path, data, formats)
     if empty or not data:
         found = _read_empty(data, source, stated, formats, empty)
         if found is not None:
@@ -266,6 +266,5 @@ def table_of_bytes(data: bytes, path: str, stated: str | None, task: str | Forma
     formats = formats_of(task)
     if not data:
         raise InputError(f"{source_name(path)}: the file is empty; expected {formats.holds}")
-    if stated is None and path not in STANDARD_INPUT:
-        stated = by_ending(path, formats)
+    stated = stated or known_by("" if path in STANDARD_INPUT else path, data, formats)
     return _read_content(data, source_name(path), stated, formats)

@@ -317,7 +317,7 @@ def refuse_rows(
     rows = np.flatnonzero(bad)
     shown = [
         table.where(int(r))
-        + (f" ({np.round(values[r], 6)})" if values is not None else "")
+        + (f" ({values[r]:.12g})" if values is not None else "")
         + (f" (id {ids[r]})" if ids is not None else "")
         for r in rows[:6]
     ]

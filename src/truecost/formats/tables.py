@@ -23,6 +23,7 @@ import polars as pl
 
 from truecost.errors import InputError, counted
 from truecost.formats import text
+from truecost.formats.compound import unnested
 from truecost.formats.opening import UNPACKED
 from truecost.formats.table import Table
 
@@ -197,7 +198,7 @@ def _filled(frame: pl.DataFrame, source: str, first_line: int) -> Table:
         raise InputError(
             f"{source}: there are no rows, only {', '.join(frame.columns) or 'nothing'}"
         )
-    return Table(source, frame, first_line=first_line)
+    return Table(source, unnested(frame), first_line=first_line)
 
 
 Array = npt.NDArray[Any]

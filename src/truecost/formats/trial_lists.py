@@ -9,6 +9,8 @@
 | wespeaker | `enroll test score label`, label target or nontarget | WeSpeaker `*.kaldi.score` |
 | utt2spk | `utterance speaker` | Kaldi data folders; no trials, but their metadata |
 
+A file of two fields that is called like Kaldi's others (`spk2gender`, `utt2cond`) is of this layout
+too; its second column has the name behind the 2.
 Labels of kaldi-trials and wespeaker may be spoof beside target and nontarget. Lists of ASVspoof
 (`SPOOFED`) are read and not written: scores and keys of countermeasures with the words bonafide and
 spoof, and those of speaker verification with target, nontarget and spoof.
@@ -30,6 +32,7 @@ scores are, the table's `kind` is "llr".
 
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import polars as pl
 
@@ -39,6 +42,7 @@ from truecost.formats.table import Table, refuse_values
 from truecost.formats.tables import read_columns
 from truecost.names import NO_NUMBER, ScoreType
 
+TELLS = re.compile(r"[A-Za-z]+2([A-Za-z]\w*)")  # the name of a file of Kaldi
 ORDER = (
     *("id", "enroll", "test", "speaker", "score", "label"),
     *("attack", "environment", "codec", "transmission", "trim", "subset"),
@@ -214,14 +218,22 @@ def _misfit(layout: Layout, fields: list[str]) -> str:
 
 def _table(fields: pl.DataFrame, name: str, source: str) -> Table:
     """The canonical columns of a layout."""
-    known = (LAYOUTS | SPOOFED)[name]
-    frame = fields.rename({str(k): field for k, field in enumerate(known.fields)})
+    layout = _of_file((LAYOUTS | SPOOFED)[name], source)
+    frame = fields.rename({str(k): field for k, field in enumerate(layout.fields)})
     if "enroll" in frame.columns:
         joined = pl.concat_str("enroll", "test", separator=" ").alias("id")
         frame = frame.with_columns(joined)
-    frame = frame.select([c for c in ORDER if c in frame.columns])
-    layout = f"{name}: {known.line}"
-    return Table(source, frame, first_line=1, format=name, layout=layout)
+    frame = frame.select([c for c in dict.fromkeys((*ORDER, *layout.fields)) if c in frame.columns])
+    said = f"{name}: {layout.line}"
+    return Table(source, frame, first_line=1, format=name, layout=said)
+
+
+def _of_file(layout: Layout, source: str) -> Layout:
+    """The layout of a file of Kaldi whose own name says what it tells: `spk2gender`, `utt2cond`."""
+    named_so = TELLS.fullmatch(Path(source).name.removesuffix(".gz"))
+    if layout.fields != ("id", "speaker") or named_so is None or named_so[1] in ("id", "spk"):
+        return layout
+    return Layout(("id", named_so[1]))
 
 
 TRIAL = ("modelid", "segmentid", "side")

@@ -28,7 +28,7 @@ from truecost.formats.publishing import publish, tidy
 from truecost.formats.table import WITHOUT_TEXT, Table, refuse_values
 from truecost.formats.tables import SEPARATORS
 from truecost.formats.trial_lists import DIGITS, LAYOUTS, RENAMED, TRIAL, WORDS
-from truecost.names import COLUMNS, FORMATS
+from truecost.names import COLUMNS, FORMATS, real
 
 AT_ONCE = 1 << 16  # rows of text that are in memory at a time
 Content = bytes | dict[str, bytes]
@@ -319,7 +319,7 @@ def write(
     """
     kind = format_of(path, output_format)
     ending = Path(path).suffix.lower()
-    target = Path(path).resolve()  # a link stays, and what it points to is replaced
+    target = real(path)  # a link stays, and what it points to is replaced
     stream = target.exists() and not (target.is_file() or target.is_dir())
     check_target(path, (table.source,), force=force)
     encoded = encode(table, kind, single=ending == ".npy")
@@ -360,7 +360,7 @@ def check_target(path: str, sources: Iterable[str] = (), *, force: bool = False)
 
     A pipe or a device holds nothing.
     """
-    target = Path(path).resolve()
+    target = real(path)
     tidy(target.parent)
     if not (target.is_file() or target.is_dir()):
         return

@@ -31,6 +31,7 @@ from truecost.gates.gate import (
 )
 from truecost.gates.verdict import State, Verdict
 from truecost.names import Method
+from truecost.tasks.measures import look_up, refuse_beside
 
 PASSED, FAILED, UNDECIDED = 0, 1, 4  # exit codes
 Z_POWER = NormalDist().inv_cdf(0.8)
@@ -111,6 +112,9 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     found = []
     for gate in gates:
         about = rows_of(gate, rows)
+        known = [look_up(row.measure, row.task) for row in about[:1]]
+        for measure in filter(None, known):
+            refuse_beside(measure, "a gate")
         check_alike(gate, about, rows)
         found += [judge(gate, row) for row in about]
     return tuple(found)

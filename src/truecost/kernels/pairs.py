@@ -63,6 +63,15 @@ def areas(
                 tied_nontargets[r] = 0.0
 
 
+def pairs_of_few(column: Columns, slots: Slots, codes: Codes, cut: Cuts) -> float:
+    """What `areas` gives for whole weights, (slots,), of one replicate: no kernel is needed."""
+    weights = column[slots].astype(np.float64).prod(axis=1)
+    starts = np.flatnonzero(cut)
+    targets = np.add.reduceat(np.where(codes == 1, weights, 0.0), starts)
+    nontargets = np.add.reduceat(np.where(codes == 1, 0.0, weights), starts)
+    return float(targets @ (np.cumsum(nontargets) - 0.5 * nontargets))
+
+
 LEAST, CACHED = 256, 1 << 20  # units counted at a time, and pairs of units whose counts are near
 
 

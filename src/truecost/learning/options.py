@@ -221,6 +221,13 @@ class StrategyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
             default="margin",
         ),
     ] = None
+    python: Annotated[
+        str | None,
+        Option(
+            "module:NAME of a strategy of yours, in place of a name: a class, a function that "
+            "makes it, or an object; looked for in the folder of [loop] too."
+        ),
+    ] = None
     options: Annotated[dict[str, Any], Option("Options of the strategy.")] = msgspec.field(
         default_factory=dict
     )

@@ -11,6 +11,8 @@ import polars as pl
 from truecost.core.intervals.smooth import finite
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table, read_bytes
+from truecost.formats.compound import identified, resolved
+from truecost.formats.manifests import MANIFEST, as_output
 from truecost.formats.segments import KEYS
 from truecost.formats.table import optional_texts, unit_columns
 from truecost.formats.transcripts import one_a_line
@@ -78,7 +80,7 @@ def _content_of(table: Table, columns: Mapping[str, str], task: str) -> pl.DataF
 def read_output(source: Source, reader: Reader) -> Table:
     """The file of a system, which may be empty where what is missing counts as empty."""
     data = source.data
-    return reader.table(source.file, data.input_format, empty=data.missing == "worst")
+    return as_output(reader.table(source.file, data.input_format, empty=data.missing == "worst"))
 
 
 def read_reference(path: str, stated: str | None, reader: Reader) -> Table:
@@ -117,7 +119,7 @@ def _twice(source: Source, reader: Reader, table: Table) -> list[str]:
     """A hint where a system is its own reference."""
     theirs, own = reference_map(source), source.data.map
     keys = (*_own_keys(reader.task), *FIRST, *KEYS)
-    if any(theirs.get(key) != own.get(key) for key in keys):
+    if any(theirs.get(key) != own.get(key) for key in keys) or table.format == MANIFEST:
         return []
     same = [path for path in source.data.reference if reader.same(path, source.file)]
     said = "byte for byte: is it one file twice?"
@@ -141,8 +143,11 @@ def _files(counting: Counting, source: Source, study: Study, reader: Reader) -> 
         name=source.name,
         collection=source.collection,
         item=counting.item,
-        output=read_output(source, reader),
-        references=tuple(read_reference(p, stated, reader) for p in source.data.reference),
+        output=identified(read_output(source, reader), source.data.map),
+        references=tuple(
+            identified(read_reference(p, stated, reader), reference_map(source))
+            for p in source.data.reference
+        ),
         columns=source.data.map,
         reference_columns=reference_map(source),
         missing=source.data.missing or "error",
@@ -172,7 +177,8 @@ def with_columns(items: Items, source: Source, reader: Reader) -> Items:
     # Without the texts that counting put in, unless asked for: messages would show them.
     asked = {s for key in ("unit", "unit2") for s in source.data.map.get(key, "").split("+")}
     plain = table.frame.drop([name for name in items.texts if name not in asked])
-    units = unit_columns(replace(table, frame=plain), source.data.map)
+    columns = resolved(source.data.map, table)
+    units = unit_columns(replace(table, frame=plain), columns)
     for name in units:
         if taken := reserved(name, items):
             raise UsageError(f"--map unit={name}: results have {taken} of that name: rename it")
@@ -181,8 +187,8 @@ def with_columns(items: Items, source: Source, reader: Reader) -> Items:
             raise UsageError(
                 f"--map unit={name}: every {name} is meant where no unit is: rename it"
             )
-    weights = weights_of(table, source.data.map, items.ids)
-    strata = optional_texts(table, source.data.map, "stratum")
+    weights = weights_of(table, columns, items.ids)
+    strata = optional_texts(table, columns, "stratum")
     return replace(items, frame=table.frame, units=units, weights=weights, strata=strata)
 
 

@@ -62,7 +62,7 @@ def rows_of(table: Table, noun: str = "segment", speaker: bool = True) -> pl.Dat
         columns["speaker"] = names
     starts, ends = (table.numbers(name, name) for name in ("start", "end"))
     for times in (starts, ends):
-        said = (noun, "have", "a time that is missing or no number of seconds")
+        said = (noun, "have", "a time that is missing, no number of seconds, or too large")
         refuse_rows(table, ~(np.abs(times) <= LATEST), said, None, times)
     refuse_rows(table, ends < starts, (noun, "end", "before its start"), None)
     micro = {k: np.rint(v * MICRO).astype(np.int64) for k, v in (("start", starts), ("end", ends))}

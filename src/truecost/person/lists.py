@@ -143,7 +143,7 @@ def begin(items: Items, place: Path) -> None:
 def labels(store: Store, answered: Answered) -> pl.DataFrame:
     """A row for each item with answers, with all columns of the list, in its order: what most
     people answered, and how many there are and say so. Where people are divided there is no label;
-    seconds are those of all of them, and unknown where those of one are.
+    seconds and `revision` are those of all of them, and seconds unknown where those of one are.
     """
     listed = _listed(store)
     answers = _in_order(listed, answered)
@@ -167,6 +167,7 @@ def labels(store: Store, answered: Answered) -> pl.DataFrame:
             else None
             for rows, one in zip(items, most, strict=True)
         ],
+        "revision": [sum(row.revision for row in rows) for rows in items],
         "gold": [rows[0].gold for rows in items],
     }
     return _beside_list(listed, [*found], own)

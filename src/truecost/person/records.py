@@ -199,7 +199,7 @@ Finite = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PageEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What happened on a page: no event says which key.
 
     `seq` counts the events of a session; `mono` is the page's own clock, `wall` the one that can be

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from truecost.errors import InputError
-from truecost.person.records import Event, Finite, Given, Name, Seen
+from truecost.person.records import Finite, Given, Name, PageEvent, Seen
 from truecost.person.views import one_line
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class NextSent(_Sent, frozen=True, kw_only=True):
 class EventsSent(_Sent, frozen=True, kw_only=True):
     """Raw events."""
 
-    events: Annotated[list[Event], msgspec.Meta(max_length=2000)] = []
+    events: Annotated[list[PageEvent], msgspec.Meta(max_length=2000)] = []
 
 
 class AnswerSent(EventsSent, frozen=True, kw_only=True):
@@ -59,7 +59,7 @@ class PersonSent(_Sent, frozen=True, kw_only=True):
     """Nothing but the session: undo, stop."""
 
 
-def check_times(events: list[Event]) -> None:
+def check_times(events: list[PageEvent]) -> None:
     """InputError when events are not in their order, or the page's clock runs backwards."""
     for one, other in pairwise(events):
         if other.seq <= one.seq or other.mono < one.mono:

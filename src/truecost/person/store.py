@@ -23,10 +23,10 @@ import msgspec
 from truecost.person.deciding import settle_all
 from truecost.person.records import (
     Asked,
-    Event,
     Given,
     Logged,
     Order,
+    PageEvent,
     Presentation,
     Presented,
     Progress,
@@ -53,9 +53,9 @@ from truecost.person.tables import (
 
 __all__ = [
     "Asked",
-    "Event",
     "Given",
     "Logged",
+    "PageEvent",
     "Presentation",
     "Presented",
     "Progress",
@@ -207,7 +207,7 @@ class Store:
             return waits(db, person)["batch"] is not None
 
     def answer(
-        self, person: str, given: Given, session: str = "", events: Sequence[Event] = ()
+        self, person: str, given: Given, session: str = "", events: Sequence[PageEvent] = ()
     ) -> str:
         """Keep an answer, and the events of a session that came with it.
 
@@ -271,7 +271,7 @@ class Store:
             db.execute("UPDATE shown SET until = ? WHERE pid = ?", (now + LEASE, pid))
             return "undone"
 
-    def events(self, person: str, session: str, events: Sequence[Event]) -> None:
+    def events(self, person: str, session: str, events: Sequence[PageEvent]) -> None:
         """Keep raw events; those that are there already are left alone."""
         with self._writing() as db:
             keep_events(db, person, session, events, time.time())

@@ -111,7 +111,8 @@ def figures_of(
             of_known = {"n": ones[known]}
             parts[name] = Tally.count([(factor, codes[known])], of_known, {"cell": cells})
     asked = [m for m in measures if {*m.parts} <= {*parts}]
-    context = Context(dims={**dims}, item=unit, signature=f"seconds:{answered.timing.signature}")
+    signature = f"seconds:{answered.timing.signature}"
+    context = Context({**dims}, len(rows), signature=signature, item="answer")
     return estimate(Evidence(parts), asked, Application(), context=context)
 
 
@@ -155,7 +156,7 @@ def table_of(
     cells = []
     for rows in figures:
         of = {row.measure: shown(row) for row in rows}
-        who = (rows[0].dims["system"], str(rows[0].n_units))
+        who = (rows[0].dims["system"], str(rows[0].n_trials))
         cells.append((*who, *(of.get(name, "") for name in names)))
     return ("person", "answers", *(TITLES[name] for name in names)), cells
 

@@ -22,7 +22,7 @@ import msgspec
 
 from truecost.errors import InputError
 from truecost.person.deciding import settle
-from truecost.person.records import Asked, Event, Presented, Seen
+from truecost.person.records import Asked, PageEvent, Presented, Seen
 
 APPLICATION, VERSION = 0x74727563, 3  # "truc", and the format of the tables
 BUSY = 10.0  # seconds that a writer waits for another
@@ -245,7 +245,7 @@ def end_leases(db: sqlite3.Connection, person: str, qid: int) -> None:
 
 
 def keep_events(
-    db: sqlite3.Connection, person: str, session: str, events: Sequence[Event], now: float
+    db: sqlite3.Connection, person: str, session: str, events: Sequence[PageEvent], now: float
 ) -> None:
     """Keep events; those that are there already are left alone. The lease of the question that is
     in view is renewed: a person works on it for as long as its page sends events.

@@ -7,12 +7,12 @@ come from.
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from truecost.errors import InputError, UsageError
+from truecost.names import real
 from truecost.person.media import check
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ def viewed(
     if "gold" in columns:
         columns["gold"] = _known(columns["gold"], known, f"{table.source}: " if table else "")
 
-    folder = str(Path(views.folder).resolve())  # once: a list may have 100,000 files
+    folder = str(real(views.folder))  # once: a list may have 100,000 files
     patterns = {key: getattr(views, key) for key in FILES if key not in columns}
 
     def view(item: str) -> View:

@@ -11,9 +11,10 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from ipaddress import ip_address
 from pathlib import Path
 from types import TracebackType
@@ -53,8 +54,7 @@ class Page:
     links: dict[str, str]
     address: str
     _site: Site
-    _server: "uvicorn.Server"
-    _thread: threading.Thread
+    _server: "_Server"
     _held: ExitStack = field(repr=False)
 
     def announce(self) -> None:
@@ -64,8 +64,8 @@ class Page:
 
     def stop(self) -> None:
         """Stop serving; pages that are open keep what they could not send."""
-        self._site.closing = self._server.should_exit = True
-        self._thread.join()
+        self._site.closing = True
+        self._server.stop()
         self._held.close()
 
     def __enter__(self) -> Self:
@@ -116,9 +116,7 @@ def serve(
     InputError
         When the store or the certificate cannot be read.
     """
-    need("uvicorn", "person")
-    need("starlette", "person")
-
+    check_packages()
     names = _checked_people(people)
     _check_settings(settings)
     scheme = _checked_host(host, tls_cert, tls_key, proxy)
@@ -131,14 +129,55 @@ def serve(
         port = bound.getsockname()[1]
         origins = _origins(scheme, host, port, proxy)
         site = Site(store, settings, names, secure=origins[0].startswith("https"))
-        server = _server(site.application(frozenset(origins)), tls_cert, tls_key)
+        server = _Server(
+            lambda: _made(site.application(frozenset(origins)), tls_cert, tls_key), bound
+        )
+        if tls_cert is not None:
+            server.make()  # it may be no certificate
         store.set_meta(port=port, origin=origins[0], state="open", people=[*names])
         links = {name: f"{origins[0]}/start?token={store.launch(name)}" for name in names}
-        thread = _started(server, bound)
-        return Page(links, f"{origins[0]}/", site, server, thread, held.pop_all())
+        server.start()
+        return Page(links, f"{origins[0]}/", site, server, held.pop_all())
 
 
-def _server(application: "ASGIApp", cert: str | None, key: str | None) -> "uvicorn.Server":
+def check_packages() -> None:
+    """UsageError where what serves the page is not installed; it is imported later."""
+    for name in ("uvicorn", "starlette"):
+        if find_spec(name) is None:
+            need(name, "person")
+
+
+class _Server(threading.Thread):
+    """A server in a thread, which makes it: what it imports takes longer than all that comes before
+    the link, and a browser that is faster waits in the queue of the socket.
+    """
+
+    def __init__(self, make: Callable[[], "uvicorn.Server"], bound: socket.socket) -> None:
+        super().__init__(name="truecost page", daemon=True)
+        self._make, self._bound = make, bound
+        self._made: uvicorn.Server | None = None
+        self._over = False
+
+    def make(self) -> "uvicorn.Server":
+        """The server, made once."""
+        self._made = self._made or self._make()
+        return self._made
+
+    def run(self) -> None:
+        """Serve until `stop`."""
+        server = self.make()
+        server.should_exit = self._over  # before it was made
+        server.run([self._bound])
+
+    def stop(self) -> None:
+        """End it, and wait for that."""
+        self._over = True
+        if self._made is not None:
+            self._made.should_exit = True
+        self.join()
+
+
+def _made(application: "ASGIApp", cert: str | None, key: str | None) -> "uvicorn.Server":
     """A server that does not run yet; InputError where the certificate cannot be used."""
     import uvicorn
 
@@ -166,15 +205,6 @@ def _server(application: "ASGIApp", cert: str | None, key: str | None) -> "uvico
             f"--tls-cert {cert}: cannot be used ({error}): give a certificate and its key as PEM"
         ) from error
     return uvicorn.Server(config)
-
-
-def _started(server: "uvicorn.Server", bound: socket.socket) -> threading.Thread:
-    """The thread of a server that answers."""
-    thread = threading.Thread(target=server.run, args=([bound],), name="truecost page", daemon=True)
-    thread.start()
-    while not server.started and thread.is_alive():
-        time.sleep(0.005)
-    return thread
 
 
 def _checked_people(people: Sequence[str]) -> tuple[str, ...]:

@@ -110,7 +110,7 @@ class Frame:
         self.bottom = max(self.y.start, self.y.end)
         self.x_label = wrapped(x.label, self.width - 2 * SIDE) if x.label else []
         ticks = 0 if x.kind == "columns" and not any(x.names) else 18
-        self.under_ticks = self.bottom + ticks
+        self.under_ticks = self.bottom + ticks + (LINE if x.factor else 0)
         under = self.under_ticks + (LINE + 2) * len(self.x_label)
         self.legend, self.height = self._legend(under + 18)
 

@@ -53,6 +53,8 @@ class Axis:
         Whether it runs from right to left.
     heads : tuple of int
         Which of the names are headings of those after them.
+    factor : float
+        Of an x axis of numbers: what they are times this stands below them too; nothing where 0.
     """
 
     label: str = ""
@@ -63,6 +65,7 @@ class Axis:
     names: tuple[str, ...] = ()
     reverse: bool = False
     heads: tuple[int, ...] = ()
+    factor: float = 0.0
 
     def place(self, value: Values) -> str:
         """A place on it in words; empty for a whole curve."""

@@ -166,7 +166,11 @@ def naive_rule(row: Row) -> tuple[Mark, ...]:
 
 
 def forest(
-    rows: Sequence[Row], *, title: str = "", size: Callable[[Row], str] | None = None
+    rows: Sequence[Row],
+    *,
+    title: str = "",
+    size: Callable[[Row], str] | None = None,
+    label: str = "",
 ) -> Picture:
     """One measure by subset: value and interval of each system, with what they rest on.
 
@@ -179,6 +183,8 @@ def forest(
         Rows of one measure; a heading for each subset (or collection and so on).
     size : callable, optional
         What a row rests on, in a few words.
+    label : str
+        What the measure is called. Default: its name.
 
     Raises
     ------
@@ -186,7 +192,8 @@ def forest(
         When there are none, or they are of several measures.
     """
     needed(rows, "there are no rows")
-    label = one_measure(rows)
+    name = one_measure(rows)
+    label = label or name
     systems = dict.fromkeys(r.dims["system"] for r in rows)
     slots = list(dict.fromkeys(slot_of(r) for r in rows))
     found = Rows((label, "rests on"))

@@ -129,6 +129,12 @@ class Place:
             return [cut(names[t], NAME) for t in self.ticks]
         return [tick_text(t, self.axis) for t in self.ticks]
 
+    @property
+    def texts_below(self) -> list[str]:
+        """What is written below them, two digits of each; nothing where the axis has no factor."""
+        factor = self.axis.factor
+        return [f"{float(f'{factor * t:.2g}'):.10g}" for t in self.ticks] if factor else []
+
 
 def apart(axis: Axis, domain: tuple[float, float], room: float) -> float:
     """How far from each other ticks along so much room have to stand, or their texts touch."""

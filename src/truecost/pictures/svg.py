@@ -96,10 +96,13 @@ def _path(x: Floats, y: Floats) -> str:
 
 
 def _scale(place: Place) -> str:
-    """An axis for the page's script: kind, ends, where they lie, and the sign of its scale."""
+    """An axis for the page's script: kind, ends, where they lie, the sign of its scale, and the
+    factor of what stands below.
+    """
     low, high = place.domain
     kind, scale = place.axis.kind, place.axis.scale if place.axis.scale in SIGN else ""
-    return f"{kind},{low:.6g},{high:.6g},{_n(place.start)},{_n(place.end)},{scale}"
+    below = f",{place.axis.factor:.6g}" if place.axis.factor else ""
+    return f"{kind},{low:.6g},{high:.6g},{_n(place.start)},{_n(place.end)},{scale}{below}"
 
 
 def _rect(x: float, y: float, width: float, height: float, more: str = "") -> str:
@@ -119,6 +122,8 @@ def _axes(frame: Frame) -> Iterator[str]:
             at = x.at(tick)
             yield f'<path class="grid" d="M{_n(at)} {_n(frame.top)}V{_n(frame.bottom)}"/>'
             yield _text(at, frame.bottom + 16, text, "tick", "middle")
+        for tick, text in zip(x.ticks, x.texts_below, strict=False):
+            yield _text(x.at(tick), frame.bottom + 16 + LINE, text, "tick", "middle")
     else:
         names = [cut(name, NAME) for name in frame.picture.x.names]
         step = ceil(1.15 * max(map(width_of, names)) / float(x.sizes[0]))  # of them have room

@@ -178,6 +178,25 @@ def of_values(
     )
 
 
+def by_measure(caption: str, rows: Sequence[Row], most: int = MOST_ROWS) -> Table:
+    """Values with intervals, a column for each measure and a row for whatever they are about."""
+    dims, labels = dims_of(rows), tuple(dict.fromkeys(row.label for row in rows))
+    found: dict[tuple[str, ...], dict[str, Row]] = {}
+    for row in rows:
+        found.setdefault(_dim_cells(row, dims), {})[row.label] = row
+    cells = [
+        (*about, *(_in_one(own[label]) if label in own else "" for label in labels))
+        for about, own in [*found.items()][:most]
+    ]
+    table = without_empty_columns(caption, (*dims, *labels), cells)
+    return replace(table, left_out=max(len(found) - most, 0))
+
+
+def _in_one(row: Row) -> Shown:
+    """The value and the interval of a row in one cell."""
+    return Shown(" ".join(_shown(row)).strip(), row.value, row.lower, row.upper)
+
+
 def of_pairs(caption: str, pairs: Sequence[tuple[Row, Row | None]], most: int = MOST_ROWS) -> Table:
     """Differences and ratios, the verdict before the figures; one baseline is named once, and so is
     one measure that the caption names.

@@ -19,8 +19,8 @@ from typing import Any, BinaryIO, Literal
 import msgspec
 from msgspec import structs
 
-from truecost.errors import InputError
-from truecost.formats.opening import opened
+from truecost.errors import InputError, named
+from truecost.formats.opening import opened, why_undecoded
 
 SCHEMA_VERSION = 1
 Purpose = Literal["evaluation", "development"]
@@ -176,12 +176,19 @@ def line_of(text: bytes, where: str) -> Line:
                 f"{where}: layout {version} is newer than {SCHEMA_VERSION}, which this truecost "
                 f"reads: take a newer truecost"
             )
-        return msgspec.json.decode(text, type=Line)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        line = msgspec.json.decode(text, type=Line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(
-            f"{where}: this is no line of a results ledger ({error}): name a file that truecost "
-            f"wrote, or a new one"
+            f"{where}: this is no line of a results ledger ({why_undecoded(error)}): name "
+            f"a file that truecost wrote, or a new one"
         ) from error
+    unknown = sorted({name for found in line.figures for name in found.values} - {*line.hashes})
+    if unknown:
+        raise InputError(
+            f"{where}: {named('system', unknown, 'have')} figures and no hash among the systems: "
+            f"the line was changed; restore it"
+        )
+    return line
 
 
 class _Versioned(msgspec.Struct):
@@ -233,7 +240,7 @@ def _mended(file: BinaryIO, content: bytes, ledger: Ledger) -> tuple[bytes, list
     where = f"{ledger.name}, line {len(ledger.lines) + 1}"
     try:
         msgspec.json.decode(ledger.torn, type=Line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         whole = content[: -len(ledger.torn)]
         file.truncate(len(whole))
         file.seek(0, os.SEEK_END)

@@ -25,6 +25,7 @@ from truecost.formats import sha256
 from truecost.formats.publishing import publish
 from truecost.formats.table import Table
 from truecost.formats.writers import check_target, content_of, format_of
+from truecost.names import real
 from truecost.protocol import dealing
 from truecost.protocol.dealing import Balance, Note, Profiles
 from truecost.protocol.findings import Finding
@@ -301,7 +302,7 @@ def write_split(
     content = content_of(split.table, path, output_format)
     plan = plan_text(split, (Path(path).name, content))
     # A link stays, and what it points to is replaced.
-    publish({Path(path).resolve(): content, Path(plan_path(path)).resolve(): plan})
+    publish({real(path): content, real(plan_path(path)): plan})
 
 
 def plan_text(split: Split, written: tuple[str, bytes] | None = None) -> str:
@@ -331,7 +332,14 @@ def changed(path: str) -> tuple[Finding | None, str]:
     try:
         plan = msgspec.json.decode(beside.read_bytes())
         wanted, signature = plan["output"]["sha256"], str(plan["signature"])
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as error:
+    except (
+        OSError,
+        msgspec.DecodeError,
+        UnicodeDecodeError,
+        RecursionError,
+        KeyError,
+        TypeError,
+    ) as error:
         raise InputError(
             f"{beside}: is not the plan of a split ({type(error).__name__}: {error}); move it "
             f"away, or write the split again"

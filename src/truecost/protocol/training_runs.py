@@ -277,7 +277,7 @@ class Training(msgspec.Struct, frozen=True, kw_only=True):
             return msgspec.json.decode(place.read_bytes(), type=Made)
         except FileNotFoundError:
             return None
-        except (OSError, msgspec.DecodeError) as error:
+        except (OSError, msgspec.DecodeError, RecursionError) as error:
             raise InputError(
                 f"{place}: it is not what a run leaves ({error}): remove {self.folder} to train "
                 f"it again"

@@ -32,7 +32,7 @@
     const f = forward[kind], a = f(low), b = f(high);
     const place = (value) => start + ((f(value) - a) / (b - a)) * (end - start);
     place.value = (at) => back[kind](a + ((at - start) / (end - start)) * (b - a));
-    return Object.assign(place, { kind, low, high, start, end, shown: rest[4] });
+    return Object.assign(place, { kind, low, high, start, end, shown: rest[4], factor: Number(rest[5] || 0) });
   };
   const percent = (share) => `${Number((100 * share).toPrecision(3))} %`;
   const short = (name) => (name.length > 40 ? `${name.slice(0, 19)}…${name.slice(-19)}` : name);
@@ -79,7 +79,8 @@
   const words = (own, step, prior) =>
     `${short(own.system)}: cost ${cost(own, step, prior).toFixed(3)}, ` +
     `${percent(own.miss[step])} missed (${(100 * own.miss[step]).toFixed(0)} in 100 targets), ` +
-    `${percent(own.fa[step])} false alarms`;
+    `${percent(own.fa[step])} false alarms` +
+    (sliders.per_hour ? ` (${Number((sliders.per_hour * own.fa[step]).toPrecision(3))} an hour)` : "");
   const diamond = (x, y) => `M${x} ${y - 7}L${x + 7} ${y}L${x} ${y + 7}L${x - 7} ${y}Z`;
   const probe = (svg, own) => {
     const known = all(".probe", svg).find((n) => n.dataset.series === own.system);
@@ -172,6 +173,8 @@
     ...ticks(sx).flatMap((v) => [
       element(svg, "path", { class: "grid", d: `M${sx(v)} ${sy.end}V${sy.start}` }),
       element(svg, "text", { class: "tick", "text-anchor": "middle", x: sx(v), y: sy.start + 16 }, tickText(v, sx)),
+      ...(sx.factor ? [element(svg, "text", { class: "tick", "text-anchor": "middle", x: sx(v), y: sy.start + 16 + data.line },
+        `${Number((sx.factor * v).toPrecision(2))}`)] : []),
     ]),
     ...ticks(sy).flatMap((v) => [
       element(svg, "path", { class: "grid", d: `M${sx.start} ${sy(v)}H${sx.end}` }),
@@ -226,7 +229,7 @@
       const ends = [[drawn.x, drawn.x + drawn.width], [drawn.y + drawn.height, drawn.y]];
       put(now.map((s, k) => {
         const inside = ends[k].map((at) => Math.min(Math.max(at, Math.min(s.start, s.end)), Math.max(s.start, s.end)));
-        return [s.kind, s.value(inside[0]), s.value(inside[1]), s.start, s.end, s.shown].join();
+        return [s.kind, s.value(inside[0]), s.value(inside[1]), s.start, s.end, s.shown, s.factor].join();
       }));
     });
     const whole = () => put(home);

@@ -52,6 +52,8 @@ class Sliders:
         Whether scores are log-likelihood ratios: then the threshold follows the prior.
     thresholds : list of float
         The steps.
+    per_hour : float
+        False alarms an hour where every nontarget is accepted; 0 where the hours are not known.
     systems : list of dict
         `system`, and its rates at the steps, `miss` and `fa`: of those that have a colour.
     """
@@ -63,6 +65,7 @@ class Sliders:
     bayes: bool
     thresholds: list[float]
     systems: list[dict[str, Any]]
+    per_hour: float = 0.0
 
 
 MOST_LINES = 24  # rows of one picture

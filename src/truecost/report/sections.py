@@ -17,7 +17,7 @@ from truecost.pictures import boards, costs, rows
 from truecost.pictures.boards import is_difference
 from truecost.pictures.picture import Picture
 from truecost.pictures.rows import WEAK
-from truecost.pictures.tables import of_pairs, slot_of, without_empty_columns
+from truecost.pictures.tables import by_measure, of_pairs, slot_of, without_empty_columns
 from truecost.prices import COSTS
 from truecost.report.items import worst_of
 from truecost.report.section import MOST_LINES, Section, joined
@@ -51,7 +51,7 @@ def leaderboard(story: Story) -> Section | None:
 
 
 def subsets(story: Story) -> Section | None:
-    """The main measure by subset, for each part."""
+    """The main measure by subset, for each part; every measure in a table."""
     labels = dict.fromkeys(r.label for r in story.values if "subset" in r.dims)
     if not labels:
         return None
@@ -65,7 +65,9 @@ def subsets(story: Story) -> Section | None:
     text = f"{measure.title if measure else main} of each subset."
     if any("estimator" in r.dims for r in story.values):
         text += " Means over runs; what one run gives stands under All values."
-    return Section("Subsets", text, tuple(pictures))
+    every = [without_dims(r, ("estimator",)) for r in mean_rows(story.values) if story.in_phase(r)]
+    tables = (by_measure("Every measure by subset", every),) if len(labels) > 1 else ()
+    return Section("Subsets", text, tuple(pictures), tables)
 
 
 def _by_part(story: Story, rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:

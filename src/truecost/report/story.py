@@ -73,7 +73,7 @@ class Page:
     titles : callable, optional
         Title and heading; None where systems are named there.
     headline : callable, optional
-        The verdict in one sentence, where no system is ranked.
+        The verdict in one sentence, where no system is ranked; that of all tasks where it is empty.
     lead : callable, optional
         What the figures of the verdict are, from the story and the first of them.
     verdict : callable, optional

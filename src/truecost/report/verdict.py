@@ -79,8 +79,9 @@ def headline(story: Story) -> str:
     ranked = {part: rows for part in story.parts if (rows := _comparable(story, part))}
     if not ranked or not story.whole:
         return ""
-    if story.page.headline is not None and not story.result.leaderboard:
-        return story.page.headline(story)
+    own = None if story.result.leaderboard else story.page.headline
+    if own is not None and (said := own(story)):
+        return said
     if len(ranked) > 1:
         return _over_parts(story, ranked)
     [(part, rows)] = ranked.items()

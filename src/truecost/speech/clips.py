@@ -25,6 +25,7 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 
 RATE = 16_000  # samples a second that everything is brought to
+SLOWEST = 1000  # samples a second of a recording of speech
 LONGEST = 6.0  # seconds that are looked at
 WINDOW, STEP, TRANSFORM = 400, 160, 512  # samples: 25 ms, 10 ms, length of the Fourier transform
 BANDS, CEPSTRA = 26, 20
@@ -72,6 +73,11 @@ def read_wave(path: str | Path) -> tuple[Floats, int]:
         raise InputError(
             f"{path}: the wav file is damaged or of {8 * width} bits, {len(data)} bytes; expected "
             f"8, 16, 24 or 32 bits and whole samples: write it again"
+        )
+    if rate < SLOWEST:  # a second of these would be resampled to as many as 16,000
+        raise InputError(
+            f"{path}: the header says {rate} samples a second; expected {SLOWEST} or more: write "
+            f"the file again with its true rate"
         )
     return _numbers(data, width).reshape(-1, channels).mean(axis=1), rate
 

@@ -12,10 +12,12 @@ from math import isnan
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, near, shown_as
+from truecost.errors import InputError, UsageError, counted, first_five, near, shown_as
 from truecost.formats import Table
+from truecost.formats.compound import listed_cells, unnested
 from truecost.formats.table import WITHOUT_TEXT
 
 CLOSE = 0.8  # from this likeness on a further column is taken for a misspelt parameter
@@ -270,7 +272,7 @@ def table_of(name: str, given: Any) -> Table:
     if isinstance(given, pl.LazyFrame):
         given = given.collect()
     if isinstance(given, pl.DataFrame):
-        return Table(name, given, ordered=True)
+        return Table(name, unnested(given), ordered=True)
     if hasattr(given, "iloc") and hasattr(given, "columns"):  # pandas, with or without pyarrow
         heads = [*map(str, given.columns)]
         if repeated := {head for head in heads if heads.count(head) > 1}:
@@ -283,9 +285,10 @@ def table_of(name: str, given: Any) -> Table:
     if isinstance(given, Mapping):
         return of_columns(name, given)
     if hasattr(given, "to_polars"):  # Hugging Face: its Arrow table ignores a selection
-        return Table(name, _named_classes(name, given.to_polars(), given), ordered=True)
+        frame = _named_classes(name, given.to_polars(), given)
+        return Table(name, unnested(frame), ordered=True)
     if hasattr(given, "__arrow_c_stream__") and is_frame(given):
-        return Table(name, pl.DataFrame(given), ordered=True)
+        return Table(name, unnested(pl.DataFrame(given)), ordered=True)
     raise InputError(f"{name} is {shown_as(given)}: give {WHAT}")
 
 
@@ -295,8 +298,10 @@ def of_columns(name: str, columns: Mapping[Any, Any]) -> Table:
     matrices: dict[str, Any] = {}
     for key, given in columns.items():
         values = plain(given)
-        array = np.asarray(values) if _is_matrix(values) else None
-        if array is None:
+        array = _matrix(name, key, values) if _is_matrix(values) else None
+        if (nested := listed_cells(values)) is not None:
+            flat[str(key)] = nested
+        elif array is None:
             flat[str(key)] = column_in(f"{name}[{key!r}]", values)
         elif array.ndim > 2:
             said = f"{name}[{key!r}] has {array.ndim} dimensions {array.shape}"
@@ -307,7 +312,7 @@ def of_columns(name: str, columns: Mapping[Any, Any]) -> Table:
     if len({*sizes.values()}) > 1:
         said = ", ".join(f"{key} {size}" for key, size in sizes.items())
         raise InputError(f"{name} has columns of several lengths: {said}")
-    return Table(name, pl.DataFrame(flat), matrices, ordered=True)
+    return Table(name, unnested(pl.DataFrame(flat)), matrices, ordered=True)
 
 
 def with_columns(table: Table, columns: Mapping[str, Any]) -> Table:
@@ -344,6 +349,17 @@ def _is_matrix(values: Any) -> bool:
     return getattr(values, "ndim", 1) > 1
 
 
+def _matrix(name: str, key: Any, values: Any) -> npt.NDArray[Any]:
+    """The matrix of rows: InputError where they have several lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        sizes = sorted({len(row) for row in values if hasattr(row, "__len__")})
+        raise InputError(
+            f"{name}[{key!r}] has rows of {first_five(sizes)} numbers: give as many in each row"
+        ) from error
+
+
 def _names_of_array(given: Any) -> tuple[str, ...]:
     """The fields of a structured array of numpy; none of anything else."""
     names: tuple[str, ...] = getattr(getattr(given, "dtype", None), "names", None) or ()
@@ -363,7 +379,7 @@ def _named_classes(name: str, frame: pl.DataFrame, dataset: Any) -> pl.DataFrame
             if len(wrong):
                 known = f"{counted(len(names), 'class')}, from 0"
                 raise InputError(f"{name}: column {key!r} has the class {wrong[0]}; it has {known}")
-            found = pl.Series([*names], dtype=pl.String).gather(numbers)
+            found = pl.Series([*names], dtype=pl.Enum([*names])).gather(numbers)
             frame = frame.with_columns(found.alias(key))
     return frame
 

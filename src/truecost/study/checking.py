@@ -262,6 +262,9 @@ def check_task(study: "Study") -> None:
     if not face.worst and study.worst is not None:
         *others, last = (name for name in names() if find(name).worst)
         raise UsageError(f"worst goes with {', '.join(others)} and {last}")
+    if study.also and not face.also:
+        *others, last = (name for name in names() if find(name).also)
+        raise UsageError(f"also goes with {', '.join([*others, last])}")
     if not face.application and (study.application.given() or study.applications):
         raise UsageError(f"an application has costs and priors of trials; {face.name} has none")
     if sum(file in STANDARD_INPUT for file in files_of_study(study)) > 1:

@@ -12,8 +12,9 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
+from truecost.formats.compound import matrix_of
 from truecost.formats.table import mapped_column, refuse_repeated, refuse_rows
-from truecost.names import POSTERIORS, SCORE_TYPES, Annotators, Missing, ScoreType
+from truecost.names import POSTERIORS, SCORE_TYPES, Annotators, Missing, ScoreType, full_name
 from truecost.options import check_fields, check_keys
 from truecost.study.tables import DataTable
 from truecost.tasks.trials import MAP_KEYS
@@ -169,8 +170,9 @@ def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] |
     table.require(column.split("+")[0], "score")
     if options.kind == "decision":
         return np.zeros(len(table)), None
-    if column in table.matrices:
-        scores, classes = table.matrices[column].astype(np.float64), None
+    if (several := matrix_of(table, column)) is not None:
+        scores, classes = several.astype(np.float64), None
+        scores = scores[:, 0] if scores.shape[1] == 1 else scores
     elif "+" in column:
         names = column.split("+")
         scores = np.stack([table.numbers(n, "score") for n in names], axis=1)
@@ -324,7 +326,8 @@ def join_metadata(
     column : str
         Column of the table whose values are looked up; "id" means the ids of the trials. Columns
         looked up by id keep their names; those looked up by another one (enroll, say) are named
-        after it: `enroll.speaker`.
+        after it: `enroll.speaker`. Where no column has the name, what stands behind its last point
+        names the new one: `test.cond` looks up `test`. The end of a name is enough.
     id_column : str
         The column of the table that holds the ids.
 
@@ -340,13 +343,8 @@ def join_metadata(
     Trials of pairs, with the speakers of both sides as units: look up `enroll` and `test`, then map
     `unit=enroll.speaker+test.speaker`.
     """
-    by_id = column in ("id", id_column)
-    column = id_column if by_id else column
-    if column not in table.frame.columns:
-        raise UsageError(
-            f"{table.source}: there is no column {column!r} to look up in {metadata.source}; "
-            f"{table.listed}: --metadata COLUMN={metadata.source}"
-        )
+    column, name = _looked_up(table, metadata, column, id_column)
+    by_id = column == id_column
     there = metadata.frame.columns
     by = next((name for name in ("id", column) if name in there), there[0])
     known, wanted = metadata.texts(by, by), table.texts(column, column)
@@ -354,13 +352,24 @@ def join_metadata(
     absent = wanted.filter(~wanted.is_in(known.implode()).fill_null(value=False))
     if len(absent):
         values = absent.fill_null("(empty)").unique(maintain_order=True)
-        hint = f"; to look up one side of a trial say --metadata enroll={metadata.source}"
+        hint = (
+            f"; to look up one side of a trial say --metadata enroll={metadata.source} or "
+            f"--metadata test={metadata.source}"
+        )
         raise InputError(
             f"{table.source}: {counted(len(values), 'value')} of the column {column!r} without a "
             f"row in the column {by!r} of {metadata.source}: {first_five(values)}"
             f"{hint if by_id and 'enroll' in table.columns else ''}"
         )
     found = metadata.frame.drop(by).select(pl.all().gather(_places(wanted, known)))
+    if name:
+        if found.width != 1:
+            raise UsageError(
+                f"{metadata.source}: --metadata {column}.{name}= names one column, and the file "
+                f"has {', '.join(found.columns)} beside {by}: say --metadata "
+                f"{column}={metadata.source}, and the columns are {column}.NAME"
+            )
+        found.columns = [name]
     if not by_id:
         found = found.rename(lambda name: f"{column}.{name}")
     clash = [name for name in found.columns if name in table.columns]
@@ -370,3 +379,17 @@ def join_metadata(
             f"twice, for {table.source} has them: rename them in one of the two"
         )
     return replace(table, frame=pl.concat([table.frame, found], how="horizontal"))
+
+
+def _looked_up(table: Table, metadata: Table, asked: str, id_column: str) -> tuple[str, str]:
+    """The column whose values are looked up, and the name of the new one where that is said."""
+    known = table.frame.columns
+    for column, name in ((asked, ""), asked.rpartition(".")[::2]):
+        found = id_column if column == "id" else full_name(column, known)
+        if found in known:
+            return found, name
+    raise UsageError(
+        f"{table.source}: there is no column {asked!r} to look up in {metadata.source}; "
+        f"{table.listed}: --metadata COLUMN={metadata.source}, or COLUMN.NAME={metadata.source}, "
+        f"which names the new column"
+    )

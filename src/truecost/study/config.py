@@ -68,6 +68,8 @@ class Study(
         What the systems do: the name of a task, trials by default.
     measures : tuple of str
         `NAME` or `NAME:PARAMETER`; those that suit the score type, or the task, when left out.
+    also : tuple of str
+        Metrics that stand beside the measures and decide nothing.
     baseline : str, optional
         The system that all others are compared with, trial by trial.
     data : DataTable
@@ -135,6 +137,13 @@ class Study(
         Option(
             "NAME or NAME:PARAMETER of each measure: truecost list measures.",
             shown="those that suit the task, or the score type",
+        ),
+    ] = ()
+    also: Annotated[
+        tuple[str, ...],
+        Option(
+            "Metrics reported beside the measures, which decide nothing: f1, macro_f1, mcc, kappa, "
+            "balanced_accuracy, top_k:K, ece.",
         ),
     ] = ()
     baseline: Annotated[
@@ -220,6 +229,14 @@ class Study(
     def with_table(self, table: PartialTable) -> Self:
         """The study with a table of a task in the place of the one that it has."""
         return msgspec.structs.replace(self, own={**self.own, table.__table__: table})
+
+    def applied(self) -> dict[str, ApplicationTable]:
+        """The applications by name: one without a name, those that are named, and one for each
+        of several priors.
+        """
+        tables = self.applications or {"": self.application}
+        found = (table.by_prior(name) for name, table in tables.items())
+        return {name: table for several in found for name, table in several.items()}
 
     def by_name(self, kind: type[Table]) -> dict[str, Table]:
         """The tables of one kind by their names, such as those of `[policies.NAME]`."""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truecost.errors import InputError, TruecostError, UsageError, counted, first_five
-from truecost.names import STANDARD_INPUT, in_store
+from truecost.names import STANDARD_INPUT, in_store, real
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
@@ -206,7 +206,7 @@ def _parts(path: str) -> tuple[str, ...]:
     """The folders of a path and its name without its ending."""
     if path in STANDARD_INPUT:
         return ("stdin",)
-    resolved = Path(path).resolve()
+    resolved = real(path)
     if is_pattern(path):
         return tuple(takewhile(lambda part: not glob.has_magic(part), resolved.parts[1:]))
     if resolved.is_dir():
@@ -273,7 +273,7 @@ def course_beside(path: str) -> Beside | None:
         said = json.loads(found.read_bytes())
         kind, classes = str(said["kind"]), tuple(map(str, said["classes"]))
         return Beside(f"{COURSES}/{found.name}", kind, classes)
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
         raise InputError(
             f"{found}: does not say what the outputs of {path} are, as a run writes it down "
             f"({error!r}): give --output-kind, and move the logs out of this directory"
@@ -295,7 +295,7 @@ def name_in_run(path: str) -> str | None:
     """
     if path in STANDARD_INPUT or not Path(path).is_dir() or _courses(path) is None:
         return None
-    system, way = Path(path).resolve().parts[-2:]
+    system, way = real(path).parts[-2:]
     return system if way == ASSISTED else f"{system}-{way}"
 
 
@@ -304,6 +304,6 @@ def _courses(path: str) -> Path | None:
     if path in STANDARD_INPUT:
         return None
     place = Path(path)
-    folder = place.resolve() if place.is_dir() else place.resolve().parent
+    folder = real(place) if place.is_dir() else real(place).parent
     courses = folder.parent.parent / COURSES
     return courses if folder.name in PASSES and courses.is_dir() else None

@@ -24,13 +24,14 @@ from truecost.running import compare_systems, pair, score, work_of
 from truecost.study.checking import check_task, refuse_idle
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
+from truecost.study.priors import said_once
 from truecost.study.records import reading
 from truecost.study.settings import Progress, Reader, Source, scoring_of, sources_of
 from truecost.study.tables import EngineTable
 from truecost.task import Record, Work, flagged
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
-from truecost.tasks.measures import find
+from truecost.tasks.measures import find, refuse_beside
 
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
@@ -131,6 +132,7 @@ def _on_measures(part: Part) -> list[Problem]:
         scoring = part.scoring[record.name]
         names = set(scoring.measures)
         work = work_of(record)
+        names |= {*scoring.also}
         found = work.measures(record, scoring)
         asked |= {m: None for m in found if work.advise or {m.name, m.label} & names}
     return [
@@ -202,10 +204,13 @@ def _parts(
             systems = pair(sorted(systems, key=lambda t: t.name != study.baseline))
         kept, lacking = subsets_of(study, systems[0], collection)
         missing.append(lacking)
-        for name, table in (study.applications or {"": study.application}).items():
+        own = []
+        for name, table in study.applied().items():
             dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
             chosen = {s.name: scoring_of(kept, table, s.data, progress, reader) for s in sources}
-            parts.append(part_of(study, reader, systems, chosen, dims))
+            own.append(part_of(study, reader, systems, chosen, dims))
+        several = isinstance(study.application.prior, tuple)
+        parts += said_once(own) if several else own
     return parts, missing
 
 
@@ -261,6 +266,8 @@ def part_of(
         part = score_part(systems, scoring, dims, study.baseline)
     else:
         part = work.part(systems, scoring, dims, study, reader)
+    if reader.progress is not None:
+        reader.progress("describing what was found", 0, 0)
     return work.describe(part, study)
 
 
@@ -323,13 +330,20 @@ def subsets_of(study: Study, record: Record, collection: str) -> tuple[Study, di
 def check_study(study: Study) -> None:
     """Refuse what makes no sense before any file is read: UsageError."""
     study.check()
-    for table in (study.application, *study.applications.values()):
+    for table in study.applied().values():
         scoring_of(study, table, study.data)
     task = study.task or DEFAULT
     for name in study.measures:
-        find(name, task)
+        refuse_beside(find(name, task), "")
+    for name in study.also:
+        if not find(name, task).beside:
+            raise UsageError(
+                f"{name} is a measure of its own, and --also is for metrics that only stand beside "
+                f"such: say --measure {name}"
+            )
     work = find_task(task).load()
     for gate in study.gate:
+        refuse_beside(find(work.gated(study, gate.measure), task), "a gate")
         gate.check_size(find(work.gated(study, gate.measure), task).shown_in)
 
 

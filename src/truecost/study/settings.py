@@ -182,6 +182,8 @@ def doing(what: str, progress: Progress | None) -> Callable[[int, int], None] | 
 def application_of(table: ApplicationTable) -> Application:
     """The application that a table describes; 0/1 costs and the data's priors when it is empty."""
     given = table.given()
+    if isinstance(table.prior, tuple):
+        raise UsageError("--prior: several priors go with score, compare and plan: give one here")
     if table.preset is not None:
         known = preset(table.preset)
         if len(given) > 1:
@@ -238,6 +240,7 @@ def scoring_of(
         jobs=interval.jobs,
         progress=progress,
         choices=work.choices(study, data, reader),
+        also=study.also,
     )
 
 

@@ -11,13 +11,15 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 
 from truecost import names
+from truecost.errors import UsageError
 from truecost.options import PRIOR, SEED, Option, PartialTable
 
 THRESHOLDED = ("llr", "posterior", "log-posterior", "score")  # types that a threshold decides
 DETECTION = {"type": THRESHOLDED, "trials": ("targets and nontargets",)}
+_OF_DETECTION = {"trials": DETECTION["trials"]}
 ALL_USERS = {"traffic": ("--users", "--units-a and --units-b")}  # known, not the heard ones alone
 JUDGING = (*names.SCORED, "validate")  # verbs that take what measures need beside scores
-OF_TRAFFIC = ("score", "plan", "thresholds", "validate")  # verbs that traffic matters to
+OF_TRAFFIC = ("score", "plan", "threshold", "validate")  # verbs that traffic matters to
 _of_models = partial(Option, group="Deployment")
 _of_traffic = partial(_of_models, verbs=OF_TRAFFIC)
 _of_threshold = partial(_of_models, shown="the least score that it collected")
@@ -132,8 +134,41 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         ),
     ] = None
     threshold: Annotated[
+        float | Literal["bayes"] | None,
+        Option(
+            "Deployed threshold on the score; bayes for that of least expected cost.",
+            shown="the Bayes threshold",
+            read=names.number_or_bayes,
+            needs=DETECTION,
+        ),
+    ] = None
+    threshold_by: Annotated[
+        names.ThresholdBy | None,
+        Option(
+            "Whose threshold a subset has where a measure chooses it: that of the whole data, or "
+            "its own.",
+            default="whole",
+            needs=DETECTION,
+            verbs=names.SCORED,
+        ),
+    ] = None
+    hours: Annotated[
         float | None,
-        Option("Deployed threshold on the score.", shown="the Bayes threshold", needs=DETECTION),
+        Option(
+            "Hours of audio without targets: false alarms are counted by the hour too.",
+            gt=0,
+            needs=_OF_DETECTION,
+            verbs=names.COUNTED,
+        ),
+    ] = None
+    background: Annotated[
+        str | None,
+        Option(
+            "The same as a list of recordings, a table with a column duration (seconds).",
+            file=True,
+            needs=_OF_DETECTION,
+            verbs=names.COUNTED,
+        ),
     ] = None
     clip: Annotated[
         float | None,
@@ -194,10 +229,21 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     input_format: Annotated[
         str | None, _of_format("Format of the files: truecost list formats.")
     ] = None
+    filter: Annotated[
+        str | None,
+        Option(
+            "Which filter of a log of lm-eval, where it has several.",
+            needs={"log": ("a log of lm-eval",)},
+        ),
+    ] = None
     key_format: Annotated[str | None, _of_format("Format of the key.", needs={"key": ()})] = None
     reference_format: Annotated[
         str | None, _of_format("Format of the reference.", needs={"reference": ()})
     ] = None
+    a: Annotated[str | None, _of_models("What the log calls the deployed model, A.", shown="A")] = (
+        None
+    )
+    b: Annotated[str | None, _of_models("What the log calls the candidate, B.", shown="B")] = None
     threshold_a: Annotated[float | None, _of_threshold("Deployed threshold of A.")] = None
     threshold_b: Annotated[float | None, _of_threshold("Deployed threshold of B.")] = None
     exposure_a: Annotated[
@@ -313,7 +359,15 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     preset: Annotated[str | None, Option("A named application: truecost list presets.")] = None
     cost_miss: Annotated[float | None, Option("Cost of a miss.", default=1, gt=0)] = None
     cost_fa: Annotated[float | None, Option("Cost of a false alarm.", default=1, gt=0)] = None
-    prior: Annotated[float | None, replace(PRIOR, shown="its share in the data")] = None
+    prior: Annotated[
+        float | tuple[float, ...] | None,
+        replace(
+            PRIOR,
+            help="Prior of a target; several, separated by commas, are applications of their own.",
+            shown="its share in the data",
+            read=names.number_or_numbers,
+        ),
+    ] = None
     priors: Annotated[
         tuple[float, ...], Option("Prior of each class, comma-separated.", read=names.numbers)
     ] = ()
@@ -324,6 +378,20 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
             read=names.matrix,
         ),
     ] = ()
+
+    def by_prior(self, name: str = "") -> "dict[str, ApplicationTable]":
+        """The table by name; one for each of several priors, `prior 0.01`, behind a name."""
+        if not isinstance(self.prior, tuple):
+            return {name: self}
+        said = {f"{p:.6g}": p for p in self.prior}
+        if len(said) < max(2, len(self.prior)):
+            raise UsageError(
+                f"--prior {', '.join(f'{p:g}' for p in self.prior)}: give several priors once each"
+            )
+        return {
+            ", ".join(filter(None, (name, f"prior {text}"))): msgspec.structs.replace(self, prior=p)
+            for text, p in said.items()
+        }
 
 
 class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):

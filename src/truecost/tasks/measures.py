@@ -15,17 +15,7 @@ from truecost.tasks import find as face_of
 
 AVERAGED = "averaged F1 scores turn one decision into many; use nec with a cost matrix"
 REPLACED = {  # rule of advice, and what to use in its place
-    "f1": (
-        "f-score",
-        "F1 ignores what errors cost and depends on the prevalence; use nec with your own costs",
-    ),
-    "mcc": ("f-score", "MCC ignores what errors cost; use nec with your own costs"),
-    "macro_f1": ("macro-f1", AVERAGED),
     "micro_f1": ("macro-f1", AVERAGED),
-    "ece": (
-        "ece-is-no-quality",
-        "calibration error does not measure quality (the priors alone get 0); use nce or cllr",
-    ),
     "fpr_at_fnr": (
         "fpr-at-fnr",
         "it chooses its threshold on the evaluation data; use act_dcf, or fa_at_miss:RATE if an "
@@ -171,6 +161,22 @@ def find(text: str, task: str = "") -> Measure:
             f"measure {name!r} is not known{hint}: `truecost list measures` shows them all"
         )
     return found.at(parameter) if parameter else found
+
+
+def refuse_beside(measure: Measure, what: str) -> None:
+    """Refuse a measure that is only reported beside others: UsageError.
+
+    Parameters
+    ----------
+    what : str
+        What would decide by it, such as "a gate"; empty where it was asked for as a measure.
+    """
+    if measure.beside:
+        where = f"; {what} does not decide by it" if what else ""
+        raise UsageError(
+            f"{measure.label} is only reported beside other measures, by --also {measure.label}"
+            f"{where}: it {measure.advice}"
+        )
 
 
 def find_of_any_task(label: str, task: str = "") -> Measure:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from truecost.core.application import Application
-from truecost.core.digits import FEW_ERRORS
+from truecost.core.digits import FEW_ERRORS, fewest_of
 from truecost.core.evidence import Totals
 from truecost.core.flags import raised
 from truecost.core.intervals import rates as binomial
@@ -228,12 +228,13 @@ class Auto:
     def _at_thresholds(
         self, measure: Measure, rates: Sequence[Rate], limits: Sequence[binomial.Limits]
     ) -> tuple[float, float]:
-        sweep = self.seen.sweep(rates[0].part)
+        sweep, given = (self.seen.sweep(rate.part) for rate in rates)
         first, second = (m.effective for m in limits)
         if measure.interval.joined == "equal":
             return binomial.equal_error_limits(sweep, first, second, self.level)
-        at, of_misses = measure.argument(), rates[0].of == "target"
-        return binomial.rate_at_limits(sweep, of_misses, first, second, at, self.level)
+        at = measure.argument() if rates[1].held is None else rates[1].held
+        of_misses = rates[0].of == "target"
+        return binomial.rate_at_limits(sweep, given, of_misses, first, second, at, self.level)
 
 
 def flags_of(
@@ -267,7 +268,7 @@ def flags_of(
 def _errors(measure: Measure, support: Support, run: "Setting") -> float:
     """Errors of the kind that has fewest: each class that has a prior counts for itself."""
     if support.rates:
-        return min(min(k.errors, k.trials - k.errors) for k in support.rates)
+        return min(map(fewest_of, support.rates))
     said = run.context
     kind = measure.errors or ("costs" if "costs" in measure.uses else "")
     seen = said.errors.get(kind, said.errors.get("", FEW_ERRORS))

@@ -12,6 +12,11 @@ A rate p = errors / trials of one class has the binomial limits of an effective 
   Beta_a/2(k + 1/4, n_e - k + 3/4) and Beta_1-a/2(k + 3/4, n_e - k + 1/4), halfway between those of
   Clopper and Pearson (1934) and of Jeffreys, and never beyond p.
 
+Events in time, such as false alarms in hours of audio, are E events in H hours with N trials that
+might have been one. The same with p = E / N, but without an end to what N might have been: the
+variance is p / N, and the quantiles are the Gamma limits of the Beta ones, G_a/2(k + 1/4) / n_e and
+G_1-a/2(k + 3/4) / n_e, times N / H (Garwood 1936; Jeffreys).
+
 Sums of rates take MOVER (Zou and Donner 2008), ratios and differences MOVER-R (Donner and Zou
 2012).
 
@@ -51,6 +56,9 @@ class Errors:
     sides : tuple of float
         Trials that leaving out all units of a factor, one after another, would take away, over all
         trials: 1, or more where a trial has units of one factor on several sides.
+    events : bool
+        Whether they are events in time: `trials` are hours, and `effective` counts what might have
+        been an event.
     every : tuple of LeftOut
         As `left`, but of all units: those without such trials leave the rate as it is. Rates of
         several classes correlate by these.
@@ -64,6 +72,7 @@ class Errors:
     what: str = "error"
     of: str = "trial"
     every: tuple[LeftOut, ...] = ()
+    events: bool = False
 
     @property
     def rate(self) -> float:
@@ -95,11 +104,13 @@ def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
     """Limits of a rate, see the module; None without trials or without two units. `icc` is the
     correlation of the trials of a unit that is assumed as far as the data do not show it.
     """
-    from scipy.special import betaincinv, ndtri, stdtrit
+    from scipy.special import ndtri, stdtrit
 
-    p, size = found.rate, found.effective
-    if not found.trials > 0 or not found.left:
+    size = found.effective
+    if not found.trials > 0 or not found.left or not size > 0:
         return None
+    each = found.trials / size if found.events else 1.0  # hours that a trial stands for
+    p = found.rate * each
     n_w = found.kish
     sides = found.sides or (1.0,) * len(found.left)
     assumed = 1 + icc * sum(
@@ -107,12 +118,13 @@ def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
     )
     design, carrying = assumed, 0.0
     nu = n_w - 1
-    spreads = [of_factor(one, p) for one in found.left]
+    spreads = [of_factor(one, found.rate) for one in found.left]
     known = [one for one in spreads if one is not None]
     ordered = any(one.ordered for one in found.left)
-    if 0 < p < 1 and len(known) == len(spreads):
-        carrying = min(_carrying_units(one, p) for one in found.left)
-        seen = sum(one.se**2 for one in known) / (p * (1 - p) / size)
+    if p > 0 and (p < 1 or found.events) and len(known) == len(spreads):
+        carrying = min(_carrying_units(one, found.rate) for one in found.left)
+        alone = p / size if found.events else p * (1 - p) / size
+        seen = sum((one.se * each) ** 2 for one in known) / alone
         few = min(carrying, 1e9)
         design = (few * seen + CARRY * assumed) / (few + CARRY)
         nu = min(nu, carrying + 1)
@@ -124,12 +136,29 @@ def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
     effective = size / max(1.0, design) * shrunk
     if not ordered:  # units tell at least one trial each, but for those that hang together
         effective = max(effective, min(n_w, size))
+    ends = _event_ends if found.events else _share_ends
+    lower, upper = ends(p, effective, tail)
+    return Limits(found.rate, float(lower / each), float(upper / each), effective, nu, carrying)
+
+
+def _share_ends(p: float, effective: float, tail: float) -> tuple[float, float]:
+    """Ends of a share of effective trials, halfway between Clopper-Pearson and Jeffreys."""
+    from scipy.special import betaincinv
+
     k = p * effective
     lower = 0.0 if k <= 0 else min(p, float(betaincinv(k + 0.25, effective - k + 0.75, tail)))
-    upper = 1.0
-    if p < 1:
-        upper = max(p, float(betaincinv(k + 0.75, effective - k + 0.25, 1 - tail)))
-    return Limits(p, lower, upper, effective, nu, carrying)
+    if p >= 1:
+        return lower, 1.0
+    return lower, max(p, float(betaincinv(k + 0.75, effective - k + 0.25, 1 - tail)))
+
+
+def _event_ends(p: float, effective: float, tail: float) -> tuple[float, float]:
+    """Ends of events per trial, of which any number may come: as of a share of endless trials."""
+    from scipy.special import gammaincinv
+
+    k = p * effective
+    lower = 0.0 if k <= 0 else min(p, float(gammaincinv(k + 0.25, tail)) / effective)
+    return lower, max(p, float(gammaincinv(k + 0.75, 1 - tail)) / effective)
 
 
 def _carrying_units(left: LeftOut, p: float) -> float:
@@ -236,10 +265,17 @@ def equal_error_limits(
 
 
 def rate_at_limits(
-    sweep: Sweep, of_misses: bool, of_rates: float, of_given: float, at: float, level: float
+    sweep: Sweep,
+    given: Sweep,
+    of_misses: bool,
+    of_rates: float,
+    of_given: float,
+    at: float,
+    level: float,
 ) -> tuple[float, float]:
-    """Ends of the rate of one class (misses if `of_misses`) where that of the other is `at`, from a
-    sweep with weights of one and n_e of both at the chosen threshold.
+    """Ends of the rate of one class (misses if `of_misses`) where that of the other is `at`, from
+    sweeps with weights of one and n_e of both at the chosen threshold. The threshold is chosen in
+    `given`, which is all of the data where `sweep` is a subset.
     """
     scale, wanted = np.sqrt(_weight(of_given)), np.arcsin(np.sqrt(at))
 
@@ -247,9 +283,30 @@ def rate_at_limits(
         apart = wanted - _arc(fa, of_given) if of_misses else _arc(miss, of_given) - wanted
         return np.asarray(scale * apart)
 
-    near = sweep.near(distance, _z(level))
-    centres = _arc(near.miss if of_misses else near.fa, of_rates)
+    near = given.near(distance, _z(level))
+    miss, fa = near.miss, near.fa
+    if sweep is not given:
+        miss, fa = (of[0] for of in sweep.rates_at(given.thresholds(near.positions)))
+    centres = _arc(miss if of_misses else fa, of_rates)
     return _extremes(centres, distance(near.miss, near.fa) ** 2, _weight(of_rates), level)
+
+
+def threshold_limits(
+    sweep: Sweep, of_misses: bool, effective: float, at: float, level: float
+) -> tuple[float, float]:
+    """Ends of the threshold at which a class (targets if `of_misses`) has the rate `at`: the least
+    and the greatest one that the data do not rule out; infinite where that rejects everything.
+    """
+    scale, wanted = np.sqrt(_weight(effective)), np.arcsin(np.sqrt(at))
+
+    def distance(miss: Floats, fa: Floats) -> Floats:
+        apart = _arc(miss, effective) - wanted if of_misses else wanted - _arc(fa, effective)
+        return np.asarray(scale * apart)
+
+    near = sweep.near(distance, _z(level))
+    fine = np.abs(distance(near.miss, near.fa)) <= _z(level)
+    found = sweep.thresholds(near.positions[fine] if fine.any() else near.positions)
+    return float(found.min()), float(found.max())
 
 
 def _arc(rates: Floats, effective: float) -> Floats:

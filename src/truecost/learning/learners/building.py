@@ -14,6 +14,7 @@ import msgspec
 from truecost.errors import UsageError, first_five, near
 from truecost.face import at
 from truecost.learning.system import Learner, Task
+from truecost.names import real
 
 Settings = TypeVar("Settings", bound=msgspec.Struct)
 ClassWeight = float | Literal["balanced"] | dict[str, float]
@@ -148,7 +149,15 @@ def construct(
 
 
 def imported(path: str, who: str, folder: str = "") -> Callable[..., Any]:
-    """What can be called in a module under a name; `who` stands before messages.
+    """What can be called in a module under a name, as `found_in` looks for it."""
+    made = found_in(path, who, folder)
+    if not callable(made):
+        raise UsageError(f"{who}: {path} is {made!r:.80}, expected a class or a function")
+    return made  # type: ignore[no-any-return]
+
+
+def found_in(path: str, who: str, folder: str = "") -> Any:
+    """What a module holds under a name; `who` stands before messages.
 
     `path`: `package.module:name`; `folder`: modules are looked for here after all other places; it
     stays on Python's path.
@@ -158,7 +167,7 @@ def imported(path: str, who: str, folder: str = "") -> Callable[..., Any]:
         before, _, last = path.rpartition(".")
         hint = f": did you mean {f'{before}:{last}'!r}?" if before and last else ""
         raise UsageError(f"{who}: {path!r} is no package.module:name{hint}")
-    where = Path(folder).resolve() if folder else None
+    where = real(folder) if folder else None
     if where is not None and str(where) not in sys.path:
         sys.path.append(str(where))
     try:
@@ -177,10 +186,7 @@ def imported(path: str, who: str, folder: str = "") -> Callable[..., Any]:
     if not hasattr(found, name):
         hint = known_names(name, [one for one in dir(found) if not one.startswith("_")])
         raise UsageError(f"{who}: {module} has no {name!r}{hint}")
-    made = getattr(found, name)
-    if not callable(made):
-        raise UsageError(f"{who}: {path} is {made!r:.80}, expected a class or a function")
-    return made  # type: ignore[no-any-return]
+    return getattr(found, name)
 
 
 def class_weights(

@@ -51,7 +51,7 @@ def read(line: bytes, kind: type[Said]) -> Said:
     """What a program said, of the kind that was expected."""
     try:
         said = msgspec.json.decode(line)
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         hint = "; NaN and Infinity are no JSON" if b"NaN" in line or b"Infinity" in line else ""
         raise InputError(
             f"what it said is no JSON ({error}{_text_around(line, error)}{hint})"

@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truecost.core.costs import asked_costs
 from truecost.errors import UsageError, first_five, named
 from truecost.learning.options import OF_LIFE, OF_STREAM, SIMULATED
+from truecost.learning.strategies.own import FOLDER, is_own
 from truecost.person.options import check_people
 from truecost.task import Live
 from truecost.tasks.streams.options import StreamTable
@@ -36,14 +38,31 @@ def seeds_of(study: "Study") -> range:
 
 def strategies_of(study: "Study") -> tuple[str, ...]:
     """Who asks; one strategy unless it is a sweep."""
-    return study.sweep.strategies or (study.strategy.settled("name"),)
+    return study.sweep.strategies or (strategy_of(study),)
+
+
+def strategy_of(study: "Study") -> str:
+    """The strategy of `[strategy]`: a name, or `module:NAME` of one's own."""
+    own, name = study.strategy.python, study.strategy.name
+    if own is not None and name is not None:
+        raise UsageError(f"[strategy] has name = {name!r} and python = {own!r}: keep one of the two")
+    return own or str(study.strategy.settled("name"))
 
 
 def options_of(study: "Study", strategy: str) -> dict[str, Any]:
     """The options of a strategy."""
     if strategy in study.sweep.options:
-        return study.sweep.options[strategy]
-    return study.strategy.options if strategy == study.strategy.settled("name") else {}
+        found = study.sweep.options[strategy]
+    else:
+        found = study.strategy.options if strategy == strategy_of(study) else {}
+    return with_folder(study, strategy, found)
+
+
+def with_folder(study: "Study", strategy: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Options of a strategy, of one's own with the folder in which it is looked for."""
+    if not is_own(strategy):
+        return options
+    return {**options, FOLDER: str(Path(study.loop.folder or ".").absolute())}
 
 
 def _check_person(study: "Study") -> None:
@@ -165,7 +184,8 @@ def _check_strategies(study: "Study") -> None:
             f"[sweep.options] has {first_five(lost)}, but {', '.join(strategies)} are tried: leave "
             f"these options out, or try these strategies"
         )
-    unsaid = study.strategy.name is None and not sweep.strategies
+    table = study.strategy
+    unsaid = table.name is None and table.python is None and not sweep.strategies
     if unsaid and (learner := study.learner.settled("name")) in MAY_ASK:
         raise UsageError(
             f"the learner {learner} may ask by itself: say who asks, [strategy] name = 'own' "

@@ -22,7 +22,14 @@ from truecost.formats import sha256
 from truecost.learning.corpora import fingerprints, joined_digest
 from truecost.learning.learners.building import flat
 from truecost.learning.lifelong.course import files_of, outputs_of
-from truecost.learning.live.checks import budgets_of, options_of, seeds_of, strategies_of
+from truecost.learning.live.checks import (
+    budgets_of,
+    options_of,
+    seeds_of,
+    strategies_of,
+    strategy_of,
+    with_folder,
+)
 from truecost.learning.live.studies import HASH, Logged, check_recipe, noted
 from truecost.learning.options import FILES, OF_PERSON, LearnerTable, StrategyTable
 from truecost.learning.passes import (
@@ -37,6 +44,7 @@ from truecost.learning.passes import (
     StreamRecipe,
 )
 from truecost.learning.people import DomainPerson, Person
+from truecost.learning.strategies.own import FOLDER
 from truecost.learning.source import Source, checked
 from truecost.learning.strategies.mixtures import build
 from truecost.names import AnnotationSet
@@ -194,7 +202,10 @@ def _streams_decisive(study: Study, recipe: StreamRecipe) -> dict[str, Any]:
     source |= {key: Path(source[key]).name for key in FILES if source[key] is not None}
     source[HASH] = fingerprints(recipe.source, recipe.folder) or None
     options = {key: value for key, value in recipe.learner_options.items() if key != "folder"}
-    strategies = {name: options_of(study, name) for name in strategies_of(study)}
+    strategies = {
+        name: {key: value for key, value in options_of(study, name).items() if key != FOLDER}
+        for name in strategies_of(study)
+    }
     return noted(recipe, source=source, learner_options=options, strategies=strategies)
 
 
@@ -286,13 +297,14 @@ def system_of(study: Study, name: str) -> dict[str, Any]:
     learner, options = learner_of(study, own if other else own.over(study.learner))
     asks = _helping(study).get("questions")  # otherwise a system needs no strategy
     usual = StrategyTable().settled("name") if asks else ""
-    strategy = table.strategy or study.strategy.name or usual
-    shared = study.strategy.options if strategy == study.strategy.settled("name") else {}
+    named = study.strategy.python or study.strategy.name
+    strategy = table.strategy or named or usual
+    shared = study.strategy.options if strategy == strategy_of(study) else {}
     return {
         "learner": learner,
         "learner_options": options,
         "strategy": strategy,
-        "strategy_options": table.strategy_options or shared,
+        "strategy_options": with_folder(study, strategy, table.strategy_options or shared),
     }
 
 
@@ -305,6 +317,7 @@ def _life_decisive(study: Study, recipe: LifelongRecipe) -> dict[str, Any]:
     systems = {name: system_of(study, name) for name in names_of(study)}
     for how in systems.values():
         how["learner_options"].pop("folder", None)
+        how["strategy_options"].pop(FOLDER, None)
     source[HASH] = hashes or None
     return noted(recipe, source=source, task="lifelong", systems=systems)
 

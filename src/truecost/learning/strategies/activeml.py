@@ -38,7 +38,7 @@ CLASSIFIERS = ("learner", "parzen", "logistic", "mixture")
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class Situation:
     """The batch and what was answered before.
 
     `places` (shape (items, dimensions)): of the batch; `known` (shape (answered, dimensions)):
@@ -86,7 +86,7 @@ class Seen:
         return np.array([*codes, *[np.nan] * len(self.places)])
 
 
-def models(seen: Seen, classifier: str, wanted: Collection[str]) -> dict[str, Any]:
+def models(seen: Situation, classifier: str, wanted: Collection[str]) -> dict[str, Any]:
     """Arguments of a `query` that are models, and whether they are to be fitted."""
     found: dict[str, Any] = {}
     for key in ("clf", "estimator"):
@@ -120,7 +120,7 @@ def fitted(classifier: str, n_classes: int) -> Any:
     return module.ParzenWindowClassifier(**common)
 
 
-def repeating(seen: Seen, probabilities: Floats) -> Any:
+def repeating(seen: Situation, probabilities: Floats) -> Any:
     """A classifier of scikit-activeml that says of the batch what it is told.
 
     `probabilities` (shape (items, classes)).
@@ -216,7 +216,7 @@ class FromActiveml:
         random = generator(self.seed, "strategy", self.name, batch.stream, batch.index, *purpose)
         return int(random.integers(2**31 - 1))
 
-    def queried(self, seen: Seen, count: int) -> list[int]:
+    def queried(self, seen: Situation, count: int) -> list[int]:
         """Rows that scikit-activeml chooses."""
         raise NotImplementedError
 
@@ -228,14 +228,14 @@ class FromActiveml:
             name: self.labels[name] for name in self.memory.vectors if name in self.labels
         }
 
-    def seen(self, batch: Batch, outputs: Outputs) -> Seen:
+    def seen(self, batch: Batch, outputs: Outputs) -> Situation:
         """What a strategy may look at in this batch."""
         kind, places = reading.places(self.name, batch, outputs)
         self.memory.open(kind, places.shape[1])
         ids = [name for name in self.memory.vectors if name in self.labels]
         known = [self.memory.vectors[name] for name in ids]
         labels = [self.labels[name] for name in ids]
-        return Seen(
+        return Situation(
             self.name,
             batch,
             outputs,
@@ -245,7 +245,7 @@ class FromActiveml:
             self.classes,
         )
 
-    def built(self, seen: Seen) -> Any:
+    def built(self, seen: Situation) -> Any:
         """A new object of the class of scikit-activeml."""
         given = {
             "random_state": self.drawn(seen.batch),
@@ -254,7 +254,7 @@ class FromActiveml:
         }
         return self.kind(**_wanted(self.kind, given), **self.options)
 
-    def arguments(self, seen: Seen, query: Callable[..., Any]) -> dict[str, Any]:
+    def arguments(self, seen: Situation, query: Callable[..., Any]) -> dict[str, Any]:
         """The arguments of its `query`, those that can be given."""
         wanted = inspect.signature(query).parameters
         more = models(seen, self.classifier, wanted)
@@ -275,7 +275,7 @@ class Pool(FromActiveml, Keeping):
 
     kept = ("memory", "labels")
 
-    def queried(self, seen: Seen, count: int) -> list[int]:
+    def queried(self, seen: Situation, count: int) -> list[int]:
         """Rows that it chooses of the batch, beside the answered items."""
         strategy = self.built(seen)
         found = strategy.query(
@@ -295,7 +295,7 @@ class OneByOne(FromActiveml):
 
     strategy: Any = None
 
-    def queried(self, seen: Seen, count: int) -> list[int]:
+    def queried(self, seen: Situation, count: int) -> list[int]:
         """The first of the rows that it wants; it is told that these were asked."""
         if self.strategy is None:
             self.strategy = self._first(seen, count)
@@ -307,7 +307,7 @@ class OneByOne(FromActiveml):
         update(seen.places, np.array(rows, np.int64), **_wanted(update, more))
         return rows
 
-    def _first(self, seen: Seen, count: int) -> Any:
+    def _first(self, seen: Situation, count: int) -> Any:
         """The object, before its first batch."""
         # without the second some take one item at a time only (1.0.1)
         usual = {"budget": count / len(seen.batch), "force_full_budget": True}

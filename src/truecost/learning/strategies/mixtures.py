@@ -17,6 +17,7 @@ from truecost.learning import strategies
 from truecost.learning.strategies import settings as reading
 from truecost.learning.strategies import uncertainty
 from truecost.learning.strategies.activeml import OWN, build_activeml
+from truecost.learning.strategies.own import build_own, is_own
 from truecost.learning.strategies.settings import Keeping, Kind, Settings, listed, part_of
 from truecost.learning.strategies.uncertainty import ByUtility
 from truecost.learning.system import (
@@ -278,7 +279,8 @@ def build(
     Parameters
     ----------
     name : str
-        One of `kinds()`, with a class of scikit-activeml in place of CLASS.
+        One of `kinds()`, with a class of scikit-activeml in place of CLASS, or `module:NAME` of a
+        class, a function or an object of yours.
     options : mapping of str to object
         Its own.
     seed : int
@@ -311,6 +313,8 @@ def built(name: str, settings: Settings) -> Strategy:
     """A strategy whose settings go by its path: its name, in a mixture behind its place there."""
     if name.startswith(ACTIVEML):
         return _of_class(settings)
+    if is_own(name):
+        return build_own(name, settings)
     if name not in kinds():
         raise UsageError(f"there is no strategy {name!r}{listed(name, [*kinds()])}")
     settings.refuse_others([*kinds()[name].options])

@@ -98,7 +98,7 @@ export async function begin(store, person, tab) {
   document.addEventListener("keydown", pressed, true);
   for (const kind of ["pointerdown", "pointermove", "wheel", "touchstart", "scroll"]) {
     const seen = (e) => {
-      if (kind !== "pointerdown" && e.timeStamp - moved < 1000) return; // once a second
+      if (e.timeStamp - moved < 1000) return; // once a second
       moved = e.timeStamp;
       note("pointer", { stamp: e.timeStamp });
     };

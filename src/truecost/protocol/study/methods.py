@@ -289,7 +289,7 @@ def _scored(
     if sets:
         methods = [replace(m, runs=replace(m.runs, sets=sets)) for m in methods]
     parts, looked_at = list[Part](), list[Part]()
-    for name, table in (study.applications or {"": study.application}).items():
+    for name, table in study.applied().items():
         scoring = scoring_of(plain, table, study.data, progress)
         dims = {"application": name} if name else {}
         rows = score_methods(methods, scoring, dims)

@@ -32,7 +32,7 @@ from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.settings import Progress, Reader, Source, scoring_of, sources_of
 from truecost.tasks.measures import find
 from truecost.tasks.trials.applying import has_truth
-from truecost.tasks.trials.choosing import measures_for
+from truecost.tasks.trials.asked import measures_for
 from truecost.tasks.trials.counting import class_shares, parts_of
 from truecost.tasks.trials.loading import check_classes, load
 from truecost.tasks.trials.options import TrialsScoring
@@ -78,7 +78,7 @@ def run_spurious(study: Study, progress: Progress | None = None) -> Outcome:
         notes += [f"{collection}: {text}" if collection else text for text in said]
         kept, lacking = running.subsets_of(study, systems[0], collection)
         missing.append(lacking)
-        for name, table in (study.applications or {"": study.application}).items():
+        for name, table in study.applied().items():
             dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
             scoring = {s.name: scoring_of(kept, table, s.data, progress) for s in sources}
             plain = scoring_of(kept, table, study.data, progress)

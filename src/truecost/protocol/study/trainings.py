@@ -23,7 +23,7 @@ import msgspec
 import polars as pl
 
 from truecost.core.methods import refuse_bca
-from truecost.errors import InputError, UsageError, counted
+from truecost.errors import InputError, UsageError, counted, terminate
 from truecost.formats import read, sha256
 from truecost.formats.publishing import publish
 from truecost.formats.table import Table
@@ -88,7 +88,7 @@ def check_scoring(study: Study) -> None:
     if study.interval.method is not None:
         refuse_bca(study.interval.method)
     options_of(study.data, Table("scores", pl.DataFrame()), "llr")
-    for applied in (study.application, *study.applications.values()):
+    for applied in study.applied().values():
         scoring_of(study, applied, study.data)
     for name in (*study.measures, *(gate.measure for gate in study.gate)):
         find(name, "trials")
@@ -182,7 +182,7 @@ class Trainings:
             data=self.study.data,
         )
         ends = [n for n in (signal.SIGTERM, signal.SIGHUP) if not ignored(n)]
-        with handled(ends, signal.default_int_handler):  # after which workers end their programs
+        with handled(ends, terminate):  # after which workers end their programs
             run_jobs(
                 TRAIN,
                 msgspec.to_builtins(shared),
@@ -337,7 +337,7 @@ def _same_list(place: Path, table: TrainingTable, found: TrainingList | None) ->
     if place.exists():
         try:
             before = msgspec.json.decode(place.read_bytes(), type=dict)
-        except msgspec.DecodeError as error:
+        except (msgspec.DecodeError, RecursionError) as error:
             raise InputError(f"{place}: it cannot be read: choose another --output") from error
         changed = [name for name in now if before.get(name) != now[name]]
         if changed:

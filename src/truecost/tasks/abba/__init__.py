@@ -46,20 +46,20 @@ FACE = Face(
     map_keys=MAP_KEYS,
     formats=Formats(of="abba", holds="items that two models collected", columns=("collected_by",)),
     data=(
-        *("map", "metadata", "input_format"),
+        *("map", "a", "b", "target", "metadata", "input_format"),
         *("threshold_a", "threshold_b", "exposure_a", "exposure_b", "units_a", "units_b"),
         *("split", "users", "labels"),
     ),
     tables={"abba": "truecost.tasks.abba.options:AbbaTable"},
     options=("abba",),
+    choosing="abba.thresholds",
     prices=("miss", "false_alarm", "person"),
     interval=("level", "replicates", "seed", "resample", "jobs"),
     words={"resample": ("multinomial", "poisson")},
-    shown={"resample": "multinomial where all users are known, poisson otherwise"},
+    shown={"target": "1 or yes", "resample": "multinomial where all users are known, poisson otherwise"},
     commands=tuple(
         (name, f"truecost.tasks.abba.commands:{name}", about)
         for name, about in (
-            ("thresholds", "Choose a threshold of the candidate."),
             ("select", "Choose which items to label."),
             ("calibrate", "Turn machine scores into probabilities of a true accept."),
             ("simulate", "Reproduce the simulations of paper 001."),
@@ -69,12 +69,14 @@ FACE = Face(
         "": "AB/BA: two models of which only what they accept is ever collected.",
         "score": "Relative recall and false-positive rate of the candidate B over the deployed "
         "model A.",
+        "threshold": "Choose a threshold of B at or above the deployed one; every replicate "
+        "chooses anew.",
         "validate": "Check logs; every fault is listed, not only the first.",
         "files": "Logs, one row for each collected item; several are deployments of their own",
     },
     examples={
         **dict.fromkeys(("score", "plan", "validate"), _MAPPED),
-        "thresholds": "log.csv --max-rfpr 1.0",
+        "threshold": "log.csv --max-rfpr 1.0",
     },
 )
 

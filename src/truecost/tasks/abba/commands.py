@@ -1,15 +1,14 @@
-"""Commands of AB/BA: thresholds, simulations, which items to label, what a machine says of the
+"""Commands of AB/BA: simulations, which items to label, what a machine says of the
 others; and its tables in the terminal: values as ratios, and the thresholds that were chosen.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from truecost.cli import verbs
 from truecost.cli.options import Given, Hidden, Names, Output, Switch, Target, keys_of, parsed
 from truecost.cli.tables import Columns, Layout, dim_cells, dims_shown, marks_of, values
 from truecost.cli.writing import ToFile, aside, check_file, to_standard_output, write_table
@@ -30,20 +29,6 @@ if TYPE_CHECKING:
     from truecost.formats import Table
     from truecost.study import Study
     from truecost.tasks.abba.selecting import Selection
-
-
-ABOUT = "Choose a threshold of B at or above the deployed one; every replicate chooses anew."
-
-
-def __getattr__(name: str) -> Callable[..., Any]:
-    """The command, made when it is asked for."""
-    if name != "thresholds":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    face = find("abba")
-    others = {k: v for k, v in verbs.others_of(face, "score").items() if k != "measure"}
-    options = options_of(face, "thresholds")
-    own = {"thresholds": True}
-    return verbs.command(face, "thresholds", options, others, verbs.run_command, ABOUT, own)
 
 
 Name = Literal["table1", "table2", "correction"]

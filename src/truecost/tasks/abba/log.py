@@ -204,7 +204,10 @@ class Log:
             return np.full(len(self.table), np.nan)
         codes, texts, unknown = self.rows.coded(column, "label", LABEL_WORDS)
         what = f"outside {{0, 1}} (column {column!r})"
-        hint = "1 is a true accept and 0 a false one; leave the cell empty where there is no label"
+        hint = (
+            "1 is a true accept and 0 a false one (--target names another label of a true one); "
+            "leave the cell empty where there is no label"
+        )
         self.rows.refuse(unknown, ("label", "are", what), hint, texts)
         return codes
 

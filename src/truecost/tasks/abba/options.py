@@ -15,7 +15,7 @@ def _grid(text: str, flag: str) -> int | tuple[float, ...]:
 
 
 RATIOS = ("rrecall", "rfpr")  # the measures unless others are asked for
-of_thresholds = partial(Option, verbs=("thresholds",))
+of_thresholds = partial(Option, verbs=("threshold",))
 DEALT = {"log": ("cross-fitting, without --train",)}
 
 
@@ -29,7 +29,7 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         tuple[str, ...],
         Option(
             "corrected, direct, pooled, ab or soft; repeat or separate by commas.",
-            verbs=("score", "plan", "thresholds"),
+            verbs=("score", "plan", "threshold"),
             shown="those that the log allows",
             flag="estimator",
             group="Deployment",

@@ -297,7 +297,8 @@ class LogRows:
     def arms(self, column: str, key: str, said: tuple[str, str, str]) -> npt.NDArray[np.uint8]:
         """The arm of each row: 0 for A, 1 for B; `said` is what to say of other words."""
         codes, texts, _ = self.coded(column, key, ARM_WORDS)
-        hint = "write A for the deployed model and B for the candidate"
+        hint = "write A for the deployed model and B for the candidate, or say what the file calls"
+        hint += " them: --a NAME --b NAME"
         self.refuse(np.isnan(codes), said, hint, texts)
         return codes.astype(np.uint8)
 

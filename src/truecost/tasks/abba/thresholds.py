@@ -46,6 +46,7 @@ from truecost.tasks.abba.scoring import (
     estimators_of,
     placed,
 )
+from truecost.tasks.abba.words import Words
 
 Ratios = dict[tuple[str, int], tuple[Array, Array, Array]]  # value, lowered, raised
 GRID = 200  # thresholds, unless a grid is given
@@ -350,4 +351,5 @@ def _test_set(study: "Study", reader: Reader) -> Table | None:
     reader.note(path)
     mapped = {study.data.map.get(key): key for key in OF_TEST_SETS if key not in table.columns}
     names = {column: key for column, key in mapped.items() if column in table.frame.columns}
-    return replace(table, frame=table.frame.rename(names))
+    known = replace(table, frame=table.frame.rename(names))
+    return Words(target=study.data.target).recoded(known, {}, beside=True)

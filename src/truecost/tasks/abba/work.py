@@ -12,6 +12,7 @@ import polars as pl
 from truecost.core.digits import between, figure
 from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
+from truecost.formats.compound import JOINED, identified
 from truecost.study.columns import join_metadata
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part
@@ -29,6 +30,7 @@ from truecost.tasks.abba.options import RATIOS, AbbaScoring, AbbaTable
 from truecost.tasks.abba.records import Deployment, Floats
 from truecost.tasks.abba.scoring import batches, measures_of
 from truecost.tasks.abba.thresholds import part_of
+from truecost.tasks.abba.words import Words
 
 OWN_TEST_SET = (
     "the log is its own test set, and holds only what a model accepted: give labelled trials that "
@@ -68,7 +70,9 @@ class LogFile:
         known = data.users is not None or data.units_a is not None
         for given in (data, study.interval):
             reader.learn(given, traffic=("--users",) if known else ())
-        table = reader.table(source.file, data.input_format)
+        words = Words.of(data)
+        table = words.recoded(reader.table(source.file, data.input_format), data.map)
+        table = identified(table, data.map)
         reader.note(source.file, source.name, source.collection)
         key = options.column("id", table) or "id"
         for column, further in reader.joined(data, source.collection)[1]:
@@ -77,9 +81,10 @@ class LogFile:
         def beside(path: str | None) -> Table | None:
             if path is None:
                 return None
-            table = reader.table(path)
             reader.note(path, collection=source.collection)
-            return table
+            table = words.recoded(reader.table(path), data.map, beside=True)
+            composed = {*data.map.get("id", "").split(JOINED)} <= {*table.columns}
+            return identified(table, data.map) if composed else table
 
         test_set = study.table(AbbaTable).test_set
         twice = test_set is not None and reader.same(source.file, test_set)
@@ -180,7 +185,8 @@ def training_of(path: str, study: "Study") -> Deployment:
     Columns are mapped as in the study: `label`, `machine`, and where the file has them `id`, `unit`
     and `inclusion`.
     """
-    table = Reader("abba").table(path, study.data.input_format)
+    words = Words(target=study.data.target)
+    table = words.recoded(Reader("abba").table(path, study.data.input_format), study.data.map)
     needed = ("label", "machine")
     columns = {
         key: column
@@ -296,7 +302,7 @@ def check(study: "Study") -> None:
     if not asked.thresholds and (given := [k for k in _OF_CHOICES if k in asked.given()]):
         raise UsageError(
             f"{first_five(given)} under [abba] goes with the choice of a threshold: say thresholds "
-            f"= true, or truecost abba thresholds"
+            f"= true, or truecost abba threshold"
         )
     if asked.thresholds and study.measures:
         raise UsageError(

@@ -17,7 +17,7 @@
 from typing import TYPE_CHECKING
 
 from truecost.face import Face
-from truecost.formats.declared import Formats
+from truecost.formats.declared import TABLES, Formats
 from truecost.lazy import attach
 
 MAP_KEYS: dict[str, str] = {
@@ -45,7 +45,12 @@ FACE = Face(
     measures=("truecost.resources.measures", "truecost.tasks.lifelong.measures"),
     map_keys=MAP_KEYS,
     formats=Formats(
-        of="lifelong", holds="events, or scores by version and time", columns=("version",)
+        of="lifelong",
+        holds="events, or scores by version and time",
+        texts={**TABLES, "matrix": "score matrix, or results of Avalanche (.json)"},
+        readers={"matrix": "truecost.formats.matrices:read_matrix"},
+        endings={".json": "matrix"},
+        columns=("version",),
     ),
     systems=("resources", "runs", "strategy", "budget", "learner", "strategy_options"),
     tables={

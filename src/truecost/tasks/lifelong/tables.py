@@ -28,6 +28,7 @@ import polars as pl
 from truecost.core.measure import Floats
 from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.formats import Table
+from truecost.formats.matrices import tidied
 from truecost.formats.table import place_of, refuse_values
 from truecost.tasks.lifelong.cells import (
     CLOSE,
@@ -275,7 +276,7 @@ def read_scores(table: Table, name: str, options: TableOptions | None = None) ->
     <Lifelong 'mine': 2 versions, 2 times, 2 items>
     """
     how = options or TableOptions()
-    known = _renamed(table, how)
+    known = tidied(_renamed(table, how))
     if is_log(known.columns):
         raise UsageError(
             f"{table.source}: this is an event log (it has a column {EVENT!r}), and no table of "

@@ -75,7 +75,7 @@ def columns_of(path: str) -> list[str]:
         return [name.strip(" '\"") for name in text.replace("\t", ",").split(",")]
     try:
         found = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     return list(found) if isinstance(found, dict) else []
 

@@ -46,7 +46,8 @@ FACE = Face(
     map_keys=MAP_KEYS,
     formats=SEARCHES,
     data=(
-        *("ecf", "rttm", "occurrences", "kwlist", "type", "map", "reference_map", "input_format"),
+        *("ecf", "rttm", "occurrences", "kwlist", "type", "threshold"),
+        *("map", "reference_map", "input_format"),
     ),
     systems=("indexing", "searching"),
     tables={"terms": "truecost.tasks.terms.options:TermsTable"},
@@ -55,6 +56,7 @@ FACE = Face(
     application=("cost_miss", "cost_fa", "prior", "preset"),
     prices=("miss", "false_alarm", "cpu", "gpu", "memory", "waiting"),
     words={"type": ("llr", "score")},
+    shown={"threshold": "the decisions in the files"},
     folders=True,
     about={
         "": "Terms: spoken words and phrases found in audio.",

@@ -28,7 +28,7 @@ from truecost.prices import COSTS
 from truecost.tasks.terms.entropy import DERIVATIVES, Fit, derivatives
 from truecost.tasks.terms.options import TermsScoring
 from truecost.tasks.terms.pooling import Averaging
-from truecost.tasks.terms.records import Codes, Search
+from truecost.tasks.terms.records import Codes, Reference, Search
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +133,7 @@ class Counted:
         return replace(plan, hold=held)
 
 
-def with_prior(application: Application, search: Search) -> Application:
+def with_prior(application: Application, search: Search | Reference) -> Application:
     """The application with the prior that the data have, for cross entropies.
 
     P = Ntrue / N (paper 002, Eq. 17), frozen: replicates of the whole take their own for
@@ -141,7 +141,7 @@ def with_prior(application: Application, search: Search) -> Application:
     """
     if application.priors is not None or application.costs is None:
         return application
-    reference = search.reference
+    reference = search.reference if isinstance(search, Search) else search
     prior = reference.targets.height / max(1, reference.trials)
     if not 0 < prior < 1:
         raise UsageError(

@@ -172,6 +172,8 @@ class Search:
         `memory`, and hours of `waiting` for the answers, which is searching alone.
     unrecorded : tuple of str
         Phases of which there is no record.
+    beside : object, optional
+        The same as the reference scorer would align it (`decisions.Beside`), where that is asked.
     """
 
     name: str
@@ -193,6 +195,7 @@ class Search:
     problems: tuple[str, ...] = ()
     took: Mapping[str, float] = field(default_factory=dict)
     unrecorded: tuple[str, ...] = PHASES
+    beside: object = None
     about: ClassVar[Mapping[str, str]] = {}
     item: ClassVar[str] = "item"
     task: ClassVar[str] = "terms"

@@ -24,6 +24,7 @@ import polars as pl
 from truecost.core.application import Application
 from truecost.core.measure import Array, share
 from truecost.errors import UsageError
+from truecost.names import real
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part
 from truecost.tasks.terms.counting import Counted
@@ -39,7 +40,7 @@ def tables_writer(study: Study, wanted: Mapping[str, str]) -> Callable[[Outcome]
     """What writes the tables that are wanted from an outcome; None where none is."""
     for option, path in wanted.items():
         _check_table(option, path, study)
-    if len({Path(path).resolve() for path in wanted.values()}) < len(wanted):
+    if len({real(path) for path in wanted.values()}) < len(wanted):
         raise UsageError("--alignment and --per-query name one file: give each its own")
     return partial(_write, wanted=wanted) if wanted else None
 
@@ -70,7 +71,7 @@ def _write(outcome: Outcome, wanted: Mapping[str, str]) -> None:
     frames = {"alignment": alignment_frame, "per_query": query_frame}
     made = {wanted[name]: frame(outcome) for name, frame in frames.items() if name in wanted}
     contents = {path: content_of(Table(path, frame), path) for path, frame in made.items()}
-    publish({Path(path).resolve(): content for path, content in contents.items()})
+    publish({real(path): content for path, content in contents.items()})
 
 
 def per_query(

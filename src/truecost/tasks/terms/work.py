@@ -26,8 +26,9 @@ from truecost.study.validation import Check
 from truecost.task import Work
 from truecost.tasks.terms import files as lists
 from truecost.tasks.terms.aligning import load_search
+from truecost.tasks.terms.decisions import Beside, alike, decided, from_nist, on_quirks
 from truecost.tasks.terms.describing import describe
-from truecost.tasks.terms.options import ReferenceOptions, SearchOptions, TermsScoring, TermsTable
+from truecost.tasks.terms.options import F4DE, ReferenceOptions, SearchOptions, TermsScoring, TermsTable
 from truecost.tasks.terms.records import PHASES, Reference, Search, pair_searches
 from truecost.tasks.terms.reference import load_reference
 from truecost.tasks.terms.scoring import DEFAULT_MEASURES, asked_of, batches, frozen
@@ -101,13 +102,34 @@ def read_search(source: Source, reader: Reader, study: Study) -> Search:
     )
     for path in (source.file, *source.table.indexing, *source.table.searching):
         reader.note(path, source.name, source.collection)
-    found = load_search(detections, reference, search_options(study.table(TermsTable)))
+    detections, said = decided(detections, data, reference, study)
+    options = search_options(study.table(TermsTable))
+    found = load_search(detections, reference, options)
     return replace(
         found,
         name=source.name,
+        signature="|".join(filter(None, (found.signature, said))),
+        beside=_beside(detections, data, reader, study),
         problems=(*reference.problems, *found.problems),
         **_taken(_phases(source.table)),
     )
+
+
+def _beside(
+    detections: DetectionList, data: DataTable, reader: Reader, study: Study
+) -> Beside | None:
+    """The same search as the reference scorer aligns it, where its presets are asked for and its
+    quirks are not.
+    """
+    table = study.table(TermsTable)
+    if table.compat or not from_nist(study):
+        return None
+    quirky = study.with_table(structs.replace(table, compat=(F4DE,)))
+    key = (F4DE, data.ecf, data.kwlist, data.rttm, data.occurrences)
+    reference = reader.once(key, lambda: _reference(data, reader, quirky))
+    if alike(reference, reference_of(data, reader, study)):
+        return Beside(None)
+    return Beside(load_search(detections, reference, search_options(quirky.table(TermsTable))))
 
 
 def _phases(table: SystemTable) -> dict[str, Resources]:
@@ -326,5 +348,6 @@ WORK = Work(
     same=same,
     unjudged=unjudged,
     checks=checks,
+    advice=on_quirks,
     page="truecost.tasks.terms.page:PAGE",
 )

@@ -1,6 +1,12 @@
 """What transcripts take to be read, counted and scored."""
 
+from dataclasses import replace
+
+import polars as pl
+
+from truecost.errors import counted, first_five
 from truecost.formats import Table
+from truecost.formats.manifests import THEIRS
 from truecost.outputs.files import Files
 from truecost.outputs.items import Items
 from truecost.outputs.normalising import checked_steps
@@ -16,7 +22,24 @@ def count_files(files: Files) -> Items:
     """The counted utterances of one system."""
     twice = files.allow_duplicates
     options = files.chosen(TextOptions, allow_duplicates=twice, **files.given)
-    return count(files.references[0], files.output, options, files.name, files.parts)
+    found = count(files.references[0], files.output, options, files.name, files.parts)
+    return replace(found, problems=(*_other_references(files), *found.problems))
+
+
+def _other_references(files: Files) -> tuple[str, ...]:
+    """What to say of a manifest whose own references are not those that it is held against."""
+    there, output = files.references[0], files.output
+    if THEIRS not in output.columns or not {"id", "text"} <= {*there.columns}:
+        return ()
+    own = output.frame.select("id", THEIRS)
+    both = there.frame.select("id", "text").join(own, on="id")
+    other = both.filter(pl.col("text") != pl.col(THEIRS))["id"]
+    if not len(other):
+        return ()
+    return (
+        f"{counted(len(other), 'utterance', 'have')} another reference in {output.source} than in "
+        f"{there.source}, which counts: {first_five(other)}",
+    )
 
 
 def refuse(table: Table, data: DataTable) -> None:

@@ -19,6 +19,8 @@ MAP_KEYS: dict[str, str] = {
     "unit2": "a second factor, crossed with the first",
     "stratum": "stratum of the unit (or stream, for moving blocks)",
     "weight": "weight of the trial (inverse inclusion probability)",
+    "duration": "seconds of audio of the trial, or of its recording: false alarms by the hour",
+    "recording": "recording that the duration is of; it counts once",
 }
 
 FACE = Face(
@@ -29,22 +31,37 @@ FACE = Face(
     map_keys=MAP_KEYS,
     formats=Formats(
         holds="scores or labels of trials",
-        texts={**FORMATS, **SPOOFING},
+        texts={
+            **FORMATS,
+            **SPOOFING,
+            "lm-eval": "samples of lm-evaluation-harness, as --log_samples writes them (.jsonl)",
+            "inspect": "log of inspect_ai (.eval, .json)",
+        },
+        readers={
+            "lm-eval": "truecost.formats.harness:read_lm_eval",
+            "inspect": "truecost.formats.inspecting:read_inspect",
+        },
+        endings={".eval": "inspect"},
+        marks={"lm-eval": ("doc_id", "filtered_resps"), "inspect": ("eval", "eval_id", "status")},
         recognise="truecost.formats.declared:by_content",
         any_ending=True,
     ),
     data=(
         *("type", "map", "key", "metadata", "target", "classes", "annotators", "accept"),
-        *("missing", "llr_base", "training_prior", "threshold", "clip", "allow_reversed"),
+        *("missing", "llr_base", "training_prior", "threshold", "threshold_by", "clip"),
+        *("allow_reversed", "hours", "background"),
         *("higher", "direction", "machine", "asv", "asv_threshold"),
-        *("input_format", "key_format"),
+        *("input_format", "filter", "key_format"),
     ),
     systems=("resources",),
-    options=("systems",),
+    options=("systems", "threshold"),
+    choosing="threshold.choose",
     in_parts=("score", "compare", "plan"),
     tables={
         "methods": "truecost.protocol.options:MethodsTable",
         "spurious": "truecost.protocol.options:SpuriousTable",
+        "threshold": "truecost.tasks.trials.rules:ThresholdTable",
+        "calibration": "truecost.calibration:CalibrationTable",
     },
     application=("cost_miss", "cost_fa", "prior", "preset", "priors", "cost_matrix"),
     prices=("miss", "false_alarm", "error", "cpu", "gpu", "memory", "waiting"),
@@ -55,6 +72,7 @@ FACE = Face(
     engine=("engine", "cache"),
     shown={"engine": "in memory; large data in parts, serial"},
     wanted="trials",
+    also=True,
     commands=(
         (
             "calibrate",
@@ -76,6 +94,7 @@ FACE = Face(
         "compare": "old.csv new.csv --type llr --map id=trial,unit=speaker",
         "plan": "scores.csv --type llr --map unit=speaker --prior 0.01",
         "validate": "submission.txt --trials trials.txt",
+        "threshold": "dev.csv --type llr --map unit=speaker --max-p-fa 0.01 --test test.csv",
         "leaderboard": "submissions/*.txt --key key.txt --type llr --preset sre-2010",
     },
 )

@@ -6,10 +6,12 @@ Sources: Brümmer and du Preez (2006); paper 002, Eq. 44-45.
 A system without labels is calibrated by a fit to the first and not scored.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
+import msgspec
 import numpy as np
 
 from truecost.calibration import OF_METHODS, CalibrationTable
@@ -166,6 +168,66 @@ def run_calibration(
     described = (Fitted(summary=found.summary()),)
     table = found.table() if tabled else None
     return table, outcome_of(study, reader, (part,), problems, described=described)
+
+
+def calibrated_systems(
+    systems: Sequence[Trials],
+    scoring: Mapping[str, Scoring],
+    dims: Mapping[str, str],
+    study: Study,
+    reader: Reader,
+) -> tuple[tuple[Trials, ...], dict[str, Scoring], tuple[Fitted, ...]]:
+    """The systems of a part after the calibration of a study, their scoring, and what was fitted:
+    to the dev data of each, or cross-fitted by unit.
+    """
+    table = study.table(CalibrationTable)
+    files = _train_files(table, systems)
+    sources = {source.name: source for source in sources_of(study, dims.get("collection", ""))}
+    made, after, fits = [], {}, []
+    for system in systems:
+        train: Trials | Literal["self"] | None = "self" if table.in_sample else None
+        if (file := files.get(system.name)) is not None:
+            source = sources[system.name]
+            given = {"key": table.train_key, "metadata": table.train_metadata}
+            own = {k: v for k, v in given.items() if v} | {"hours": None, "background": None}
+            data = msgspec.structs.replace(source.data, **own)
+            train = read(replace(source, file=file, data=data), reader, study)
+            train = replace(train, name=Path(file).stem)
+        fitted = calibrate(
+            system,
+            table.settled("method"),
+            train=train,
+            folds=table.settled("folds"),
+            fold=table.fold,
+            seed=study.interval.seed or 0,
+            **_fitted_by(scoring[system.name], table),
+        )
+        made.append(replace(fitted.trials, name=system.name, problems=fitted.problems))
+        after[system.name] = scoring_after(scoring[system.name])
+        fits.append(Fitted(summary={"system": system.name, **dims, **fitted.summary()}))
+    return tuple(made), after, tuple(fits)
+
+
+def _train_files(table: CalibrationTable, systems: Sequence[Trials]) -> Mapping[str, str]:
+    """The dev data of each system; UsageError where one has none, or there is one for several."""
+    names = [system.name for system in systems]
+    if isinstance(table.train, str):
+        if len(names) > 1:
+            raise UsageError(
+                f"[calibration] train is one file for {counted(len(names), 'system')}, whose "
+                f"scores differ: write train = {{ {names[0]} = FILE, ... }}"
+            )
+        files: Mapping[str, str] = {names[0]: table.train}
+    else:
+        files = table.train or {}
+    if unlike := {*files} ^ {*names} if files else set():
+        raise UsageError(
+            f"[calibration] train names {', '.join(files)}; the systems are {', '.join(names)}: "
+            f"give one file for each ({', '.join(sorted(unlike))})"
+        )
+    if files and (clash := [k for k in ("folds", "fold", "in_sample") if k in table.given()]):
+        raise UsageError(f"[calibration] {clash[0]} goes without train: leave one of them out")
+    return files
 
 
 def _refuse_in_parts(

@@ -1,129 +1,382 @@
-"""Which measures are computed of trials: those asked for, or those that suit their type."""
+"""Choosing a threshold: the one that keeps a limit with the fewest errors of the other kind, or
+costs least; and what it does, on the trials that chose it and on others.
 
-from truecost.core.application import Application
-from truecost.core.costs import (
-    ERRORS,
-    ONCE,
-    asked_costs,
-    no_record,
-    refuse_unmeasured,
-    refuse_unpriced,
-)
-from truecost.core.measure import Measure
+On the trials that chose it a threshold looks better than it is, and each interval knows that. The
+rate that the rule leaves free has the ends over all thresholds that the data do not rule out (see
+`truecost.core.intervals.rates`); so has the threshold itself. The rate that the rule limits has
+that of the chosen threshold, held: thresholds chosen anew would all keep to the limit. With the
+least cost, replicates choose anew. On a test set the threshold was fixed before: its intervals are
+those of any score.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+import numpy as np
+
+from truecost.core.estimates import estimate
+from truecost.core.evidence import Totals
+from truecost.core.intervals.rates import Limits, rate_limits, threshold_limits
+from truecost.core.measure import Rate, at_threshold
+from truecost.core.replication import by_block, errors_of
+from truecost.core.results import Estimate, Row
 from truecost.core.scoring import Scoring
-from truecost.errors import UsageError, first_five
-from truecost.names import POSTERIORS, SCORE_TYPES
-from truecost.tasks.measures import find, registry
-from truecost.tasks.trials import counting, means
-from truecost.tasks.trials.machine import corrected
+from truecost.core.subsets import shared_units
+from truecost.core.sweep import Sweep
+from truecost.errors import InputError, UsageError, counted
+from truecost.running import score
+from truecost.study.outcome import Part
+from truecost.study.running import score_part
+from truecost.tasks.measures import find
+from truecost.tasks.trials import counting
+from truecost.tasks.trials.audio import NO_HOURS
+from truecost.tasks.trials.measures.thresholds import at_each, share_per_hour
 from truecost.tasks.trials.options import TrialsScoring
-from truecost.tasks.trials.records import Trials
+from truecost.tasks.trials.records import Floats, Trials
+from truecost.tasks.trials.rules import Rule, ThresholdTable
 
-TASK = "trials"
-DEFAULT_MEASURES: dict[str, tuple[str, ...]] = {
-    "llr": ("act_dcf", "min_dcf", "cllr", "min_cllr", "eer", "p_miss", "p_fa"),
-    "score": ("min_dcf", "eer", "auc"),
-    "accept": ("act_dcf", "detection_cost", "p_miss", "p_fa", "total_error"),
-    "decision": ("nec", "expected_cost", "nte", "total_error"),
-    "number": ("nmae", "mae", "nmse", "mse"),
-    "values": ("mean",),
-    "posterior": ("nec", "nce", "nbs", "expected_cost", "nte", "total_error"),
-}
+if TYPE_CHECKING:
+    from truecost.study.config import Study
+    from truecost.study.settings import Reader
 
 
-def defaults(kind: str | None) -> tuple[str, ...]:
-    """The measures of a type of scores, when none is asked for."""
-    return DEFAULT_MEASURES.get("posterior" if kind in POSTERIORS else kind or "", ())
+class Chosen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="chosen_threshold"):
+    """A threshold that was chosen, on the scale of the scores.
+
+    Attributes
+    ----------
+    system : str
+        Whose it is.
+    dims : dict of str to str
+        Collection and application, where there are several.
+    rule, measure : str
+        How it was chosen, with its limit, and the measure that the rule is about.
+    limit : float or None
+        Most that the measure may have; None for the least cost.
+    by : {"point", "upper"}
+        Whether the value keeps the limit, or the upper end of its interval.
+    threshold, lower, upper : float or None
+        The threshold with its interval; None for an end that is infinite.
+    shared : str
+        What the test set shares with the trials that chose it; empty for nothing.
+    """
+
+    system: str
+    dims: dict[str, str] = {}
+    rule: str
+    measure: str
+    limit: float | None = None
+    by: str = "point"
+    threshold: float
+    lower: float | None
+    upper: float | None
+    shared: str = ""
 
 
-def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
-    """The measures asked for, or those that suit the score type."""
-    kind: str = trials.kind
-    if trials.kind in POSTERIORS:
-        kind = "llr" if trials.detection else "posterior"
-    elif trials.kind == "decision" and trials.detection:
-        kind = "accept"
-    usual = (
-        _accepted_measures()
-        if trials.several_right
-        else _distinct_measures(kind, scoring.application)
-    )
-    if trials.machine is not None:
-        usual = tuple(n for n in usual if find(n, TASK).parts in (("decisions",), ("columns",)))
-    available, prices = counting.parts_of(trials, scoring), scoring.application.prices
-    how = scoring.chosen(TrialsScoring)
-    found = [
-        _finished(_allowed(find(name, TASK), trials, available), trials, how)
-        for name in dict.fromkeys(scoring.measures or (*usual, *asked_costs(prices)))
-    ]
-    plain = trials.detection and scoring.application.plain_detection
-    refuse_unpriced(found, prices, trials.name, ERRORS[:2] if plain else ERRORS[2:])
-    lost = {key: no_record(key, "--resources FILE") for key in ONCE if key not in trials.took}
-    refuse_unmeasured(found, prices, trials.name, lost)
-    return found
+class Choosing:
+    """The thresholds of one system: `trials` choose, as `scoring` weighs and resamples them."""
 
-
-def _finished(measure: Measure, trials: Trials, how: TrialsScoring) -> Measure:
-    """A measure as it suits the trials: means of columns, and counts that humans correct."""
-    if measure.name == means.MEAN:
-        return means.finished(measure, trials, how)
-    return measure if trials.machine is None else corrected(measure)
-
-
-def _distinct_measures(kind: str, application: Application) -> list[str]:
-    """The default measures of a kind, without those that others repeat under 0/1 costs."""
-    same = set() if application.costs is not None or kind == "accept" else {"nte"}
-    if same and application.priors is None:
-        same.add("expected_cost")  # that is the total error then
-    return [name for name in DEFAULT_MEASURES[kind] if name not in same]
-
-
-def _accepted_measures() -> tuple[str, ...]:
-    """The measures of trials with several right labels."""
-    return tuple(m.name for m in registry(TASK).values() if "accepted" in m.parts)
-
-
-def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
-    if trials.several_right and "accepted" not in measure.parts:
-        raise UsageError(
-            f"measure {measure.label!r} needs one true class a trial, and with --annotators any "
-            f"several labels may be right: take {', '.join(_accepted_measures())}, or count the "
-            f"votes with --annotators votes"
-        )
-    if "accepted" in measure.parts and not trials.several_right:
-        raise UsageError(
-            f"measure {measure.label!r} is for several annotators of whom any may be right: "
-            f"--annotators any with --map annotators=a+b+c"
-        )
-    if "accepted" in measure.parts and not available:
-        raise UsageError(
-            f"measure {measure.label!r} needs decisions, which type {trials.kind} does not give: "
-            f"say --threshold"
-        )
-    if measure.detection and not trials.detection:
-        if not trials.classes:
-            raise UsageError(f"measure {measure.label!r} needs classes; type number has none")
-        raise UsageError(
-            f"measure {measure.label!r} needs a target class: say which label it is "
-            f"with --target ({first_five(trials.classes)})"
-        )
-    if trials.machine is not None and measure.parts not in (("decisions",), ("columns",)):
-        own = [m.name for m in registry(TASK).values() if m.parts == ("decisions",)]
-        raise UsageError(
-            f"measure {measure.label!r} needs a human label of every trial: with --machine take a "
-            f"rate or a cost of decisions ({first_five(own)}) or mean:COLUMN"
-        )
-    lacking = [part for part in measure.parts if part not in available]
-    if lacking:
-        if measure.parts[0] not in {part for parts in counting.PARTS_OF.values() for part in parts}:
+    def __init__(self, trials: Trials, scoring: Scoring) -> None:
+        if not trials.detection or "ranking" not in counting.PARTS_OF[trials.kind]:
             raise UsageError(
-                f"measure {measure.label!r} is not for trials: truecost list measures says for "
-                f"which task it is"
+                f"{trials.name}: a threshold is chosen for the scores of a detection task (type "
+                f"llr, score or posterior, with a target); these are of type {trials.kind}"
             )
-        wanted = [k for k, parts in counting.PARTS_OF.items() if set(measure.parts) <= set(parts)]
-        raise UsageError(
-            f"measure {measure.label!r} cannot be computed from type {trials.kind} "
-            f"({SCORE_TYPES[trials.kind]}): it needs type {' or '.join(wanted)}"
-            + ("; truecost calibrate makes likelihood ratios" if trials.kind == "score" else "")
+        if trials.several_right:
+            raise UsageError(f"{trials.name}: a threshold needs one true class a trial")
+        self.trials, self.scoring = trials, scoring
+        hours = [] if trials.audio is None else [find("miss_at_fa_per_hour")]
+        self.evidence = counting.evidence_of(trials, scoring, [find("eer"), *hours])
+
+    @cached_property
+    def seen(self) -> Totals:
+        """The ranking with weights of one."""
+        return counting.point_of(self.evidence)
+
+    @property
+    def sweep(self) -> Sweep:
+        """Every threshold, with weights of one."""
+        return self.seen.sweep("ranking")
+
+    def at(self, rule: Rule, by: str) -> float:
+        """The threshold of a rule; InputError where only rejecting or accepting everything would
+        keep it.
+        """
+        if rule.measure == "fa_per_hour" and self.trials.audio is None:
+            raise UsageError(f"{self.trials.name}: {NO_HOURS}")
+        found = self._upper(rule) if by == "upper" else self._point(rule)
+        if not np.isfinite(found):
+            raise InputError(
+                f"{self.trials.name}: no threshold keeps {rule}: only rejecting everything does"
+            )
+        return found
+
+    def _point(self, rule: Rule) -> float:
+        if rule.limit is None:
+            costs = counting.risks(self.trials, self.scoring)
+            return float(self.sweep.minimum_at(*costs, ties=True)[1][0])
+        if rule.measure == "p_miss":
+            return float(self.sweep.fa_at([rule.limit])[1][0, 0])
+        return float(self.sweep.miss_at([self._share(rule.limit, rule)])[1][0, 0])
+
+    def _share(self, limit: float, rule: Rule) -> float:
+        """A limit on false alarms as a false-alarm rate."""
+        return share_per_hour(self.seen, limit) if rule.measure == "fa_per_hour" else limit
+
+    def _upper(self, rule: Rule) -> float:
+        """The threshold of fewest errors whose interval ends within the limit.
+
+        Ends rise with the errors: those of misses with the threshold, those of false alarms the
+        other way.
+        """
+        limit = float(rule.limit or 0.0)
+        ranking = self.sweep.ranking
+        places = np.append(np.flatnonzero(ranking.cut), len(ranking.scores))
+        if rule.measure == "p_miss":
+            places = places[::-1]
+        low, high = 0, len(places)
+        while low < high:
+            middle = (low + high) // 2
+            if self._end(rule, int(places[middle])) <= limit:
+                high = middle
+            else:
+                low = middle + 1
+        if low == len(places):
+            least = self._end(rule, int(places[-1]))
+            raise InputError(
+                f"{self.trials.name}: no threshold keeps {rule} by --by upper: even without such "
+                f"an error the interval ends at {least:.3g}; collect more trials, or say --by point"
+            )
+        return float(self.sweep.thresholds(places[low : low + 1])[0])
+
+    def _end(self, rule: Rule, position: int) -> float:
+        """Upper end of the interval of the measure of a rule at a place in the ranking."""
+        if rule.measure != "fa_per_hour":
+            return self._limits(at_threshold(int(rule.measure == "p_miss"), position)).upper
+        at = float(self.sweep.thresholds(np.array([position]))[0])
+        if not np.isfinite(at):
+            at = float(np.nextafter(self.sweep.ranking.scores[-1], np.inf))
+        there = self.deployed(self.trials, at)
+        tally = counting.audio_tally(self.trials, there, counting.sides_of(self.trials, there))
+        seen = counting.point_of(type(self.evidence)({"audio": tally}))
+        [rate] = find("fa_per_hour").interval.rates(seen, there.application)  # type: ignore[misc]
+        return self._limits(rate, seen).upper
+
+    def _limits(self, rate: Rate, seen: Totals | None = None) -> Limits:
+        errors = errors_of(seen or self.seen, rate, self.scoring.plan)
+        found = rate_limits(errors, self.scoring.level, self.scoring.icc)
+        if found is None:
+            raise InputError(f"{self.trials.name}: a class has no trials, or there is one unit")
+        return found
+
+    def deployed(self, trials: Trials, threshold: float) -> Scoring:
+        """The scoring of trials at a threshold that is on the scale of likelihood ratios here."""
+        how = self.scoring.chosen(TrialsScoring)
+        if trials.kind in ("posterior", "log-posterior"):  # what they contain is fixed too
+            from scipy.special import log_expit
+
+            from truecost.calibration.base import logit
+
+            contained = counting.training_priors(self.trials, self.scoring)
+            at = float(log_expit(threshold + logit(contained[1])))
+            given = float(np.exp(at)) if trials.kind == "posterior" else at
+            how = replace(how, training_prior=tuple(contained.tolist()), threshold=given)
+        else:
+            how = replace(how, threshold=threshold)
+        return replace(self.scoring, choices=how)
+
+    def ends(self, rule: Rule, threshold: float) -> tuple[dict[str, tuple[float, float]], Limits]:
+        """The ends of what the rule leaves free, by measure, and the threshold with its own."""
+        if rule.limit is None:
+            return self._cheapest(threshold)
+        of_misses = rule.measure == "p_miss"
+        name, free = ("fa_at_miss", "p_fa") if of_misses else ("miss_at_fa", "p_miss")
+        miss, fa = (float(of[0, 0]) for of in self.sweep.rates_at([threshold]))
+        held = miss if of_misses else fa
+        [row] = self._estimates(replace(find(name), parameter=repr(held)))
+        position = int(self.sweep.ranking.positions(np.array([threshold]))[0])
+        limits = self._limits(at_threshold(int(of_misses), position))
+        lower, upper = threshold_limits(
+            self.sweep, of_misses, limits.effective, held, self.scoring.level
         )
-    return measure
+        ends = {} if row.lower is None else self._free(free, held, (row.lower, row.upper or 1.0))
+        return ends, Limits(threshold, min(lower, threshold), max(upper, threshold))
+
+    def _free(
+        self, free: str, held: float, ends: tuple[float, float]
+    ) -> dict[str, tuple[float, float]]:
+        """The ends of the rate that a rule leaves free, and of what is made of it: false alarms an
+        hour, and the cost with the other rate as it is.
+        """
+        found = {free: ends}
+        if free == "p_fa" and self.trials.audio is not None:
+            each = share_per_hour(self.seen, 1.0)
+            found["fa_per_hour"] = ends[0] / each, ends[1] / each
+        if self.scoring.application.plain_detection:
+            miss, fa = counting.risks(self.trials, self.scoring)
+            own, other = (fa, miss) if free == "p_fa" else (miss, fa)
+            low, high = ((own * end + other * held) / min(miss, fa) for end in ends)
+            found["act_dcf"] = low, high
+        return found
+
+    def _estimates(self, *measures: Any) -> list[Estimate]:
+        how = self.scoring
+        return estimate(
+            self.evidence,
+            measures,
+            how.application,
+            how.plan,
+            level=how.level,
+            method=how.method,
+            icc=how.icc,
+            jobs=how.jobs,
+        )
+
+    def _cheapest(self, threshold: float) -> tuple[dict[str, tuple[float, float]], Limits]:
+        """Ends over the replicates, each of which has its own threshold of least cost."""
+        how, costs = self.scoring, counting.risks(self.trials, self.scoring)
+
+        def run(seen: Totals) -> Floats:
+            least, at = seen.sweep("ranking").minimum_at(*costs)
+            return np.stack([at, *at_each(seen, least, at)], axis=1)
+
+        drawn = by_block(self.evidence, how.plan.weights(self.evidence.factors), run, how.jobs)
+        tails = (1 - how.level) / 2, (1 + how.level) / 2
+        ends = np.nanquantile(np.concatenate(drawn), tails, axis=0, method="closest_observation")
+        (at, miss, fa) = ends.T.tolist()
+        [row] = self._estimates(find("min_dcf"))
+        found = {"p_miss": (miss[0], miss[1]), "p_fa": (fa[0], fa[1])}
+        if row.lower is not None and row.upper is not None:
+            found["act_dcf"] = row.lower, row.upper
+        return found, Limits(threshold, min(at[0], threshold), max(at[1], threshold))
+
+
+def chosen_part(
+    systems: Sequence[Trials],
+    scoring: Mapping[str, Scoring],
+    dims: Mapping[str, str],
+    study: "Study",
+    reader: "Reader",
+) -> Part:
+    """The systems at the thresholds in use, or at those that are chosen."""
+    table = study.table(ThresholdTable)
+    if not table.given():
+        return score_part(systems, scoring, dims, study.baseline)
+    tests = tests_of(systems, study, reader)
+    rows: list[Estimate] = []
+    chosen: list[Chosen] = []
+    used: dict[str, Scoring] = {}
+    for system in systems:
+        choosing = Choosing(system, scoring[system.name])
+        for rule in table.rules:
+            found, there, own = chosen_of(choosing, rule, table, tests.get(system.name), dims)
+            rows += own
+            chosen.append(found)
+            used.setdefault(system.name, there)
+    return Part(dims, tuple(systems), used, tuple(rows), described=tuple(chosen))
+
+
+def tests_of(systems: Sequence[Trials], study: "Study", reader: "Reader") -> dict[str, Trials]:
+    """The test set of the one system; nothing without."""
+    from truecost.study.settings import sources_of
+    from truecost.tasks.trials.work import read
+
+    table = study.table(ThresholdTable)
+    if table.test is None:
+        return {}
+    if len(systems) > 1 or study.collections:
+        raise UsageError("--test is of one system: choose the threshold of each by itself")
+    [source] = sources_of(study)
+    known = {"hours": table.test_hours, "background": None}
+    key = {"key": table.test_key} if table.test_key else {}
+    data = msgspec.structs.replace(source.data, **known, **key)
+    found = read(replace(source, file=table.test, data=data), reader, study)
+    return {systems[0].name: found}
+
+
+def chosen_of(
+    choosing: Choosing,
+    rule: Rule,
+    table: ThresholdTable,
+    test: Trials | None,
+    dims: Mapping[str, str],
+) -> tuple[Chosen, Scoring, list[Estimate]]:
+    """The threshold of a rule, the scoring that has it, and what it does on the trials that chose
+    it and on the test set.
+    """
+    trials, by = choosing.trials, table.settled("by")
+    threshold = choosing.at(rule, by)
+    ends, own = choosing.ends(rule, threshold)
+    there = choosing.deployed(trials, threshold)
+    about = {**dims, "rule": str(rule)}
+    rows = [
+        _knowing(row, ends, f"threshold-chosen:{rule}:{by}".replace(" ", ":"))
+        for row in _scored(trials, there, {**about, "data": "dev"})
+    ]
+    shared = ""
+    if test is not None:
+        shared = shared_between(trials, test)
+        rows += _scored(test, choosing.deployed(test, threshold), {**about, "data": "test"})
+    found = Chosen(
+        system=trials.name,
+        dims=dict(dims),
+        rule=str(rule),
+        measure=rule.measure,
+        limit=rule.limit,
+        by=by,
+        threshold=threshold,
+        lower=own.lower if np.isfinite(own.lower) else None,
+        upper=own.upper if np.isfinite(own.upper) else None,
+        shared=shared,
+    )
+    return found, there, rows
+
+
+def _scored(trials: Trials, scoring: Scoring, about: Mapping[str, str]) -> list[Estimate]:
+    """Both error rates and the cost at a threshold, and false alarms an hour with hours."""
+    hours = ("fa_per_hour",) if trials.audio is not None else ()
+    own = replace(scoring, measures=("p_miss", "p_fa", *hours, "act_dcf"))
+    return score(trials, own, dims=about)
+
+
+def _knowing(row: Estimate, ends: Mapping[str, tuple[float, float]], said: str) -> Estimate:
+    """A row of the data that chose the threshold: its interval is no narrower than what thresholds
+    that might have been chosen give.
+    """
+    signed = f"{row.signature}|{said}"
+    if "subset" in row.dims or row.measure not in ends or row.lower is None or row.upper is None:
+        return msgspec.structs.replace(row, signature=signed)
+    low, high = ends[row.measure]
+    lower, upper = min(row.lower, low), max(row.upper, high)
+    return msgspec.structs.replace(row, lower=lower, upper=upper, signature=signed)
+
+
+KEPT = {True: "keeps the limit", False: "breaks the limit", None: "limit undecided"}
+
+
+def kept(found: Chosen, rows: Mapping[str, Row]) -> str:
+    """Whether the threshold keeps its limit on a test set, by the interval of what it limits; empty
+    on the trials that chose it, and without a limit.
+    """
+    row = rows.get(found.measure)
+    if found.limit is None or row is None or row.dims.get("data") != "test":
+        return ""
+    if row.lower is None or row.upper is None:
+        return KEPT[None]
+    state = True if row.upper <= found.limit else (False if row.lower > found.limit else None)
+    return KEPT[state]
+
+
+def shared_between(trials: Trials, test: Trials) -> str:
+    """Units and ids that stand in both; empty for nothing."""
+    found = [
+        (f"{name}", *shared_units(np.concatenate(of), np.concatenate(test.units[name])))
+        for name, of in trials.units.items()
+        if name in test.units
+    ]
+    if trials.ids is not None and test.ids is not None and trials.ids.dtype.kind not in "iu":
+        found.append(("trial", *shared_units(trials.ids, test.ids)))
+    return "; ".join(f"{counted(n, what)} ({some})" for what, n, some in found if n)

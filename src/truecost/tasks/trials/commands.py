@@ -11,7 +11,7 @@ from truecost.cli.running import printed_instead, report
 from truecost.cli.writing import ToFile, aside, check_file, to_standard_output, write_table
 from truecost.errors import UsageError
 from truecost.options import check, declared, picked
-from truecost.study.tables import IntervalTable
+from truecost.study.tables import JUDGING, IntervalTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -33,8 +33,8 @@ WRITTEN = Written()
 
 
 @parsed(
-    *(option for option in of_trials("Data") if not option.option.verbs),
-    *declared(CalibrationTable),
+    *(option for option in of_trials("Data") if option.option.verbs != JUDGING),
+    *(option for option in declared(CalibrationTable) if not option.option.verbs),
     *of_trials("Application"),
     *picked(IntervalTable, "level", "replicates", "seed", "jobs"),
     *of_trials("Large data"),

@@ -27,6 +27,7 @@ from truecost.names import POSTERIORS
 from truecost.prices import COSTS
 from truecost.tasks.trials import machine, means, spoofing
 from truecost.tasks.trials.annotated import accepted_tally
+from truecost.tasks.trials.audio import NO_HOURS
 from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, SPOOFED
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Trials
@@ -38,8 +39,10 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
     "decision": ("decisions",),
     "number": ("errors", "truths"),
     "values": (),
-    **dict.fromkeys(("llr", *POSTERIORS), ("decisions", "losses", "llr", "ranking")),
+    "llr": ("decisions", "losses", "llr", "ranking", "bins"),
+    **dict.fromkeys(POSTERIORS, ("decisions", "losses", "llr", "ranking", "bins", "ranks")),
 }
+BINS = 15  # of confidence, equally wide
 
 
 def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
@@ -53,12 +56,13 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
         parts.add("decisions")
     if trials.several_right:
         return {"accepted"} if "decisions" in parts else set()
+    parts |= set() if trials.audio is None else {"audio"}
     if trials.machine is not None:
         parts &= {"decisions"}
     parts.add("columns")
     if trials.detection and trials.scores.ndim == 1:
         parts |= {*SPOOFING}
-    return parts if trials.detection else parts - {"llr", "ranking"}
+    return parts - ({"ranks"} if trials.detection else {"llr", "ranking"})
 
 
 def sides_of(trials: Trials, scoring: Scoring) -> Sides:
@@ -124,13 +128,13 @@ def log_posteriors(trials: Trials, scoring: Scoring) -> Floats:
         logs = log_normalise(logs)
     if (least := scoring.chosen(TrialsScoring).clip) is not None:
         logs = log_normalise(np.maximum(logs, np.log(least)))
-    training = _training(trials, scoring)
+    training = training_priors(trials, scoring)
     if not np.allclose(training, priors, rtol=0, atol=1e-12):
         logs = move_posteriors(logs, training, priors)
     return logs
 
 
-def _training(trials: Trials, scoring: Scoring) -> Floats:
+def training_priors(trials: Trials, scoring: Scoring) -> Floats:
     """The priors that the posteriors contain."""
     shares = system_shares(trials, scoring)
     given = scoring.chosen(TrialsScoring).training_prior
@@ -162,7 +166,7 @@ def llrs(trials: Trials, scoring: Scoring) -> Floats:
     if (least := scoring.chosen(TrialsScoring).clip) is not None:
         bound = np.log1p(-least) - np.log(least)
         odds = np.clip(odds, -bound, bound)
-    return np.asarray(odds - logit(_training(trials, scoring)[1]))
+    return np.asarray(odds - logit(training_priors(trials, scoring)[1]))
 
 
 def decided(trials: Trials, scoring: Scoring) -> Array:
@@ -201,7 +205,7 @@ def _deployed(trials: Trials, scoring: Scoring, threshold: float) -> float:
     p = threshold if trials.kind == "posterior" else float(np.exp(threshold))
     if not 0 < p < 1:
         raise UsageError(f"threshold is {threshold:g}: it must be a probability between 0 and 1")
-    moved = logit(p) - logit(_training(trials, scoring)[1])
+    moved = logit(p) - logit(training_priors(trials, scoring)[1])
     return moved - 1e-12 * max(1.0, abs(moved))  # a score at the threshold is accepted
 
 
@@ -225,9 +229,12 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
         "losses": _loss_tally,
         "llr": _llr_tally,
         "ranking": ranking_of,
+        "audio": audio_tally,
         "errors": _error_tally,
         machine.JUDGED: _judged_tally,
         "truths": _truth_ranking,
+        "ranks": _rank_tally,
+        "bins": _bin_tally,
     }
     wanted = dict.fromkeys(part for m in measures for part in m.parts)
     if not wanted.keys().isdisjoint(SPOOFING):
@@ -284,6 +291,16 @@ def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     return tally_of(trials, sides, (labels, choices), n=np.broadcast_to(np.int64(1), len(choices)))
 
 
+def audio_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    """Trials and hours by class, and by decision where there is one."""
+    if trials.audio is None:
+        raise UsageError(f"{trials.name}: {NO_HOURS}")
+    hours = trials.audio.hours(trials.labels, trials.weights)
+    decided = "decisions" in parts_of(trials, scoring)
+    decision = _choices(trials, scoring)[::-1] if decided else None
+    return tally_of(trials, sides, decision, n=np.ones(len(hours)), hours=hours)
+
+
 def _judged_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     assert trials.machine is not None
     choices, names = _choices(trials, scoring)
@@ -301,6 +318,31 @@ def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     brier = (posteriors**2).sum(axis=1) - 2 * np.exp(truth) + 1
     log, one = np.where(impossible, 0.0, -truth), np.ones(len(trials.labels))
     return tally_of(trials, sides, n=one, log=log, brier=brier, impossible=impossible)
+
+
+def _rank_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    """Trials by the place of their true class among the posteriors; ties go before it."""
+    logs = log_posteriors(trials, scoring)
+    own = logs[np.arange(len(logs)), trials.labels]
+    ranks = (logs >= own[:, None]).sum(axis=1) - 1
+    places = tuple(str(k + 1) for k in range(logs.shape[1]))
+    axes = {"class": (trials.classes, trials.labels), "place": (places, ranks)}
+    return Tally.count(sides, {"n": np.ones(len(logs), np.int64)}, axes, trials.weights)
+
+
+def _bin_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    """Trials, confidence and right decisions by bins of confidence, of which each has its upper
+    end: of the most probable class, or of the target.
+    """
+    posteriors = np.exp(log_posteriors(trials, scoring))
+    top = np.ones(len(posteriors), np.int64) if trials.detection else posteriors.argmax(axis=1)
+    confidence = np.minimum(posteriors[np.arange(len(top)), top], 1.0)
+    bins = np.clip(np.ceil(confidence * BINS).astype(np.int64) - 1, 0, BINS - 1)
+    names = tuple(f"{(k + 1) / BINS:.3g}" for k in range(BINS))
+    axes = {"class": (trials.classes, trials.labels), "bin": (names, bins)}
+    right = (top == trials.labels).astype(np.float64)
+    sums = {"n": np.ones(len(top)), "confidence": confidence, "right": right}
+    return Tally.count(sides, sums, axes, trials.weights)
 
 
 def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:

@@ -24,6 +24,7 @@ import polars as pl
 from truecost.core.application import Application
 from truecost.errors import InputError, TruecostError, UsageError, counted, first_five, named
 from truecost.formats import Table
+from truecost.formats.compound import matrix_of
 from truecost.formats.table import mapped_column, refuse_rows, refuse_values
 from truecost.names import SCORE_TYPES, Annotators
 from truecost.study.columns import Options, refuse_empty
@@ -71,6 +72,9 @@ def labels_of(
     """
     texts = table.texts(column, "label")
     refuse_empty(table, texts, "label")
+    kind = table.frame[column].dtype
+    if columns is None and scores.ndim == 2 and isinstance(kind, pl.Enum):  # ClassLabel, say
+        columns = tuple(kind.categories)
     return classes_of(table, options, texts, np.arange(len(texts)), scores, columns)
 
 
@@ -231,9 +235,8 @@ def _plausible_types(table: Table, names: Sequence[str]) -> tuple[tuple[str, ...
 
 def _scores(table: Table, names: Sequence[str]) -> npt.NDArray[np.float64]:
     """The scores, a column a class: InputError where they are no numbers."""
-    if names[0] in table.matrices:
-        matrix = table.matrices[names[0]].astype(np.float64)
-        return matrix.reshape(len(matrix), -1)
+    if (matrix := matrix_of(table, names[0])) is not None:
+        return matrix.astype(np.float64)
     return np.stack([table.numbers(name, "score") for name in names], axis=1)
 
 

@@ -23,6 +23,7 @@ from truecost.engines.partitions import LARGE, Partition, partitions_of, size_of
 from truecost.engines.segments import ROW, Held, Sorted, open_sorted, sort_partitions
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
+from truecost.formats.compound import JOINED, identified
 from truecost.formats.table import filled, refuse_repeated
 from truecost.names import POSTERIORS, in_store
 from truecost.study import columns as read
@@ -77,9 +78,14 @@ class Wanted:
     def columns(self, options: Options, table: Table) -> list[str]:
         """The columns that are read."""
         score, label = options.column("score", table), options.column("label", table)
-        named = [*(score or "").split("+"), label, self.stratum, self.weight, self.id]
+        named = [score, label, self.stratum, self.weight, self.id]
         named += self.sides.values()
-        return [*dict.fromkeys(name for name in (*named, *self.further) if name)]
+        single = [
+            part
+            for name in filter(None, named)
+            for part in ([name] if name in table.columns else name.split(JOINED))
+        ]
+        return [*dict.fromkeys((*single, *self.further))]
 
 
 @dataclass(frozen=True)
@@ -101,7 +107,7 @@ class PartReader:
 
     def __call__(self, partition: Partition) -> Held:
         """The rows of a partition; InputError where one of them cannot be used."""
-        table = partition.table(self.read)
+        table = identified(partition.table(self.read), self.options.columns)
         scores, columns = read.scores_of(table, self.options)
         codes, labels = self._classes(table, truth.truth_of(table, self.options)[1])
         if self.options.kind in POSTERIORS:
@@ -241,7 +247,7 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
     else:
         digests = [reader.digest(path) for path in paths]
         found = kept(Path(cache), repr((digests, rows, sets)), sort, sets)
-    trials = _trials(found, source.name, options, wanted)
+    trials = _trials(found, source.name, source.file, options, wanted)
     reader.learn(source.data, **facts_of(first, options, trials))
     return trials
 
@@ -289,6 +295,7 @@ def _refuse(source: Source, study: Study, options: Options, table: Table) -> Non
         "several annotators, or soft labels": kind != "label",
         "--key, which is joined in memory (put the labels into the file)": data.key is not None,
         "--metadata, which is joined in memory (put its columns into the file)": data.metadata,
+        "--map duration=..., which is read in memory (say --hours)": "duration" in options.columns,
         "--missing worst": options.missing == "worst",
         "--resample blocks of trials (name a unit)": study.interval.resample == "blocks"
         and options.column("unit", table) is None,
@@ -321,7 +328,9 @@ def _wanted(options: Options, study: Study, table: Table) -> Wanted:
     return Wanted(units, own, stratum, weight, name if len(study.systems) > 1 else None, further)
 
 
-def _trials(found: Sorted, name: str, options: Options, wanted: Wanted) -> Trials:
+def _trials(
+    found: Sorted, name: str, place: str, options: Options, wanted: Wanted
+) -> Trials:
     """Trials of sorted columns."""
     labels: dict[str, int] = {}
     for of_part, *_ in found.facts:
@@ -329,7 +338,7 @@ def _trials(found: Sorted, name: str, options: Options, wanted: Wanted) -> Trial
             labels[label] = labels.get(label, 0) + number
     if options.target is not None and options.target not in labels:
         raise InputError(
-            f"{name}: no trial has the label {options.target!r}; the labels are "
+            f"{place}: no trial has the label {options.target!r}; the labels are "
             f"{first_five(sorted(labels))}"
         )
     units = {
@@ -354,6 +363,7 @@ def _trials(found: Sorted, name: str, options: Options, wanted: Wanted) -> Trial
         frame=_frame(found, wanted),
         signature=signature_of(options),
         problems=tuple(_problems(found, options, labels)),
+        source=place,
         ascending=True,
     )
     hashes = [of_part for *_, of_part in found.facts if of_part is not None]

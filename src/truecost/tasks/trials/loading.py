@@ -16,15 +16,17 @@ import polars as pl
 from truecost.core.factors import encode, sizes_of
 from truecost.errors import InputError, UsageError, checked, counted, first_five
 from truecost.formats import Table
+from truecost.formats.compound import identified, resolved
 from truecost.formats.table import optional_texts, refuse_rows, unit_columns
 from truecost.names import POSTERIORS
 from truecost.study import columns as read
 from truecost.study.columns import Options, join, join_metadata
 from truecost.tasks.trials import labels as truth
 from truecost.tasks.trials import means
+from truecost.tasks.trials.audio import audio_of
 from truecost.tasks.trials.machine import Completed, Machine, completed
 from truecost.tasks.trials.records import Array, Floats, Ints, Trials
-from truecost.tasks.trials.spoofing import Spoofing, kinds_of
+from truecost.tasks.trials.spoofing import spoofing_of
 
 SAME = "same"  # under which trials that were read in parts have the hashes of what they are
 
@@ -35,17 +37,17 @@ def check_classes(trials: Trials) -> None:
         only, n = trials.classes[int(trials.labels[0])], len(trials)
         they = f"all {n} trials are" if n > 1 else "the only trial is"
         raise InputError(
-            f"{trials.name}: {they} {only}; errors of one kind cannot be measured: add trials of "
+            f"{trials.place}: {they} {only}; errors of one kind cannot be measured: add trials of "
             f"another class"
         )
     if trials.classes and trials.weights is not None:
         shares = trials.class_sizes
         present = sizes_of(trials.labels, len(trials.classes)) > 0
         if not np.isfinite(shares.sum()):
-            raise InputError(f"{trials.name}: the weights add up to more than a number can hold")
+            raise InputError(f"{trials.place}: the weights add up to more than a number can hold")
         if (shares[present] == 0).any():
             light = trials.classes[int(np.flatnonzero(present & (shares == 0))[0])]
-            raise InputError(f"{trials.name}: all trials of {light} have weight 0")
+            raise InputError(f"{trials.place}: all trials of {light} have weight 0")
 
 
 def pair(trials: Sequence[Trials]) -> list[Trials]:
@@ -58,7 +60,7 @@ def pair(trials: Sequence[Trials]) -> list[Trials]:
     for system in trials:
         if system.ids is None:
             raise UsageError(
-                f"{system.name}: systems are compared trial by trial, which needs an id: "
+                f"{system.place}: systems are compared trial by trial, which needs an id: "
                 f"--map id=COLUMN"
             )
     first = trials[0]
@@ -76,7 +78,7 @@ def _pair_large(trials: Sequence[Trials]) -> list[Trials]:
     for system in trials:
         if SAME not in system.made:
             raise UsageError(
-                f"{system.name}: systems are compared trial by trial; read in parts this needs an "
+                f"{system.place}: systems are compared trial by trial; read in parts this needs an "
                 f"id for all of them: --map id=COLUMN, and --engine serial where one is small"
             )
         if system.made[SAME] != first.made[SAME]:
@@ -229,10 +231,12 @@ def load(
         table = Table(name, columns_in("table", table, lambda: _HOW), ordered=True)
     if len(table) == 0:
         raise InputError(f"{table.source}: there are no trials")
+    table = identified(table, options.columns)
     if key is not None:
-        table = join(table, key, options)
+        table = join(table, identified(key, options.columns), options)
     for column, further in metadata:
         table = join_metadata(table, further, column, options.column("id", table) or "id")
+    options = replace(options, columns=resolved(options.columns, table))
     table, kind, column, filled = _with_truth(table, options)
     values = kind == "values"
     found = (means.scores_of(table, options), None) if values else read.scores_of(table, options)
@@ -270,18 +274,12 @@ def load(
         signature=signature_of(options),
         problems=_merged_labels(table, options, kind, column),
         annotation=annotation,
+        audio=audio_of(table, options, ids) if detection else None,
+        source=table.source,
         machine=_machine(options, filled, classes),
-        spoofing=_spoofing(table, kind, column, classes),
+        spoofing=spoofing_of(table, kind, column, classes),
     )
     return _shared_out(_missing(trials, table, options), soft=kind == "soft")
-
-
-def _spoofing(table: Table, kind: str, column: str, classes: tuple[str, ...]) -> Spoofing | None:
-    """Which trials are spoofed, where labels say so."""
-    if kind != "label" or classes != truth.BINARY:
-        return None
-    kinds = kinds_of(table.texts(column, "label"))
-    return None if kinds is None else Spoofing(kinds)
 
 
 def _with_truth(table: Table, options: Options) -> tuple[Table, str, str, Completed | None]:

@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from truecost.core.application import check_priors
 from truecost.errors import UsageError
-from truecost.names import Direction
+from truecost.names import Direction, ThresholdBy
 from truecost.options import check_fields
 from truecost.study.tables import DataTable
+
+if TYPE_CHECKING:
+    from truecost.tasks.trials.records import Trials
 
 
 @dataclass(frozen=True)
@@ -34,8 +38,10 @@ class TrialsScoring:
     whole_shares : tuple of float, optional
         Class shares of the whole when a subset is scored: what the system takes from the data
         (the training prior, the prior of its decisions) does not change from subset to subset.
-    whole_thresholds : mapping of str to float
-        Thresholds that measures chose on the whole, by their label, when a subset is scored.
+    threshold_by : {"whole", "subset"}
+        Whose threshold a subset has where a measure chooses it.
+    whole : Trials, optional
+        The whole when a subset of it is scored, whose threshold measures choose.
     directions : mapping of str to {"higher", "lower"}
         Which values are better, by the column of `mean:COLUMN`; under "" those of all others.
 
@@ -51,7 +57,8 @@ class TrialsScoring:
     clip: float | None = None
     allow_reversed: bool = False
     whole_shares: tuple[float, ...] | None = None
-    whole_thresholds: Mapping[str, float] = field(default_factory=dict)
+    threshold_by: ThresholdBy = "whole"
+    whole: "Trials | None" = field(default=None, repr=False)
     directions: Mapping[str, Direction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -73,11 +80,17 @@ def choices_of(_study: object, data: DataTable, _reader: object) -> TrialsScorin
     training = data.training_prior
     if isinstance(training, float | int):
         training = (1 - training, training)
+    if data.threshold == "bayes" and data.type == "score":
+        raise UsageError(
+            "--threshold bayes takes likelihood ratios or posteriors, and type score has neither: "
+            "give a number, or make likelihood ratios by truecost calibrate"
+        )
     return TrialsScoring(
         training,
-        data.threshold,
+        None if data.threshold in (None, "bayes") else float(data.threshold),
         data.clip,
         bool(data.allow_reversed),
+        threshold_by=data.settled("threshold_by"),
         directions=directions_of(data),
     )
 

@@ -4,16 +4,18 @@ Their rows are told by their signature. A cost below the naive one, good news of
 news of such a predictor.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from truecost.core.claims import SingleRuns
-from truecost.core.digits import percent
+from truecost.core.digits import figure, percent, uncertain
 from truecost.core.results import Row
 from truecost.core.variance import Variance
-from truecost.report.section import Line, Section
+from truecost.pictures.tables import by_measure
+from truecost.report.section import Group, Line, Section, joined
 from truecost.report.sections import comparison, gates, of_each, runs, spending, subsets
 from truecost.report.story import Naive, Page, Story, mean_rows, part_of, without_dims
-from truecost.report.verdict import difference_line
+from truecost.report.verdict import difference_line, groups_of, lead_of
 from truecost.report.verdict import line_of as verdict_line_of
 from truecost.report.words import (
     against_naive,
@@ -26,8 +28,9 @@ from truecost.report.words import (
     value,
 )
 from truecost.tasks.trials import pictures
+from truecost.tasks.trials.choosing import Chosen, kept
 from truecost.tasks.trials.curves import frame_of_outcome
-from truecost.tasks.trials.sections import calibration, trade_off
+from truecost.tasks.trials.sections import calibration, classes, costs_of_decisions, trade_off
 from truecost.tasks.trials.work import Claim
 
 TITLE = "What should not tell the class"
@@ -126,8 +129,10 @@ def remarks(story: Story) -> list[str]:
     return [text for text in story.result.remarks if not text.startswith(below)]
 
 
-def bars(story: Story) -> Section:
+def bars(story: Story) -> Section | None:
     """Actual and minimum normalised costs; one picture, or one an application."""
+    if story.described_as(Chosen):
+        return None
     rows = [r for r in mean_rows(story.whole) if r.label in story.costs and not is_predictor(r)]
     rows = [r for r in rows if r.naive == 1 or r.value is None]
     # Costs of one kind together, and the collections of an application side by side.
@@ -155,6 +160,70 @@ def _bound(row: Row) -> Row:
     measure = measure_of(row.label, row.task)
     alike = measure is not None and not measure.uses
     return without_dims(row, ("estimator", *["application"] * alike))
+
+
+def chosen(story: Story) -> Section | None:
+    """The thresholds that were chosen, and what they do on each set."""
+    if not story.described_as(Chosen):
+        return None
+    table = by_measure("Each threshold", list(story.rows))
+    text = "Each row is a threshold on one set; below, the threshold in use is the first one."
+    return Section("What the thresholds do", text, tables=(table,))
+
+
+TESTED = (
+    "On dev, which chose it, a threshold looks better than it is; the intervals allow for that. "
+    "What it does on test is what to expect of it."
+)
+
+
+def verdict(story: Story) -> Sequence[Group]:
+    """The thresholds that were chosen; else how systems do, as of all tasks."""
+    found = story.described_as(Chosen)
+    if not found:
+        return groups_of(story)
+    return [Group("Chosen thresholds", tuple(_chosen_line(story, one) for one in found))]
+
+
+def lead(story: Story, row: Row) -> str:
+    """What the figures of the verdict are."""
+    if not story.described_as(Chosen):
+        return lead_of(story, row)
+    return f"{TESTED} In brackets the {percent(row.level)} interval."
+
+
+def headline(story: Story) -> str:
+    """The first threshold that was chosen in one sentence; empty without."""
+    one = next(iter(story.described_as(Chosen)), None)
+    if one is None:
+        return ""
+    said = f"{one.system}: threshold {figure(one.threshold)} for {one.rule}"
+    tested = _rows_of(story, one, "test").get(one.measure)
+    if tested is None:
+        return f"{said}, not shown on other data."
+    result = kept(one, {one.measure: tested})
+    return f"{said}; on test {one.measure} {value(tested)}{': ' * bool(result)}{result}."
+
+
+def _rows_of(story: Story, one: Chosen, data: str) -> dict[str, Row]:
+    """The rows of a threshold on one set, by measure."""
+    about = {**one.dims, "system": one.system, "rule": one.rule, "data": data}
+    rows = (r for r in story.rows if about.items() <= r.dims.items() and "subset" not in r.dims)
+    return {row.measure: row for row in rows}
+
+
+def _chosen_line(story: Story, one: Chosen) -> Line:
+    tested = _rows_of(story, one, "test")
+    own = [*_rows_of(story, one, "dev").values(), *tested.values()]
+    chip = kept(one, tested) or ("shown on test" if tested else "not tested")
+    look = {"keeps the limit": "good", "breaks the limit": "bad"}.get(chip, "open")
+    name = joined(*one.dims.values(), f"{one.system}, {one.rule}")
+    if one.by == "upper":
+        name += " by the upper end"
+    at = f"threshold {' '.join(uncertain(one.threshold, one.lower, one.upper))}".strip()
+    shown = [r for r in own if r.measure in ("p_miss", one.measure)]
+    more = [f"{r.dims['data']}: {r.label} {value(r)}" for r in shown]
+    return Line(look, chip, name, at, "; ".join(more))
 
 
 def claims(story: Story) -> Section:
@@ -198,11 +267,14 @@ def variance(story: Story) -> Section:
 
 PAGE = Page(
     sections=(
-        *(bars, spending, claims, spurious, runs, variance, trade_off),
-        *(subsets, calibration, comparison, gates),
+        *(chosen, bars, spending, claims, spurious, runs, variance, trade_off),
+        *(classes, costs_of_decisions, subsets, calibration, comparison, gates),
     ),
     main=main_of,
     titles=titles,
+    headline=headline,
+    lead=lead,
+    verdict=verdict,
     line=line,
     remarks=remarks,
     judged=lambda row: not is_predictor(row),

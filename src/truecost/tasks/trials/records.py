@@ -10,12 +10,13 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.core.factors import Labels, sizes_of
-from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.errors import InputError, UsageError, counted, first_five, refuse_forked
 from truecost.formats import Table
 from truecost.names import Annotators, ScoreType
 from truecost.study.columns import Options
 from truecost.task import Rows, named_labels
 from truecost.tasks.trials import MAP_KEYS
+from truecost.tasks.trials.audio import Audio
 from truecost.tasks.trials.labels import Annotation
 from truecost.tasks.trials.machine import Machine
 from truecost.tasks.trials.spoofing import Spoofing
@@ -73,9 +74,15 @@ class Trials(Rows):
         Which trials are spoofed, and how a speaker verification decides on them.
     made : dict
         What was counted of them once: the units with their codes, the ranking.
+    source : str
+        The file that they were read from, with its key; empty for arrays.
     took : mapping of str to float
         What deciding took by its records: hours of `cpu`, `gpu` and `waiting`, GB-hours of
         `memory`.
+    audio : Audio, optional
+        What is known of the hours that they stand for.
+    rows : ndarray of int, shape (N,), optional
+        Their places among the trials that they were taken from.
     """
 
     name: str
@@ -93,7 +100,10 @@ class Trials(Rows):
     problems: tuple[str, ...] = ()
     origin: Ints | None = None
     annotation: Annotation | None = None
+    source: str = ""
     took: Mapping[str, float] = field(default_factory=dict)
+    audio: Audio | None = None
+    rows: Ints | None = None
     ascending: bool = False
     machine: Machine | None = None
     spoofing: Spoofing | None = None
@@ -114,6 +124,11 @@ class Trials(Rows):
         if self.weights is None:
             return sizes_of(self.labels, len(self.classes)).astype(np.float64)
         return exact_sums(self.labels, self.weights, len(self.classes))
+
+    @property
+    def place(self) -> str:
+        """What messages on them alone begin with: their file, or their name."""
+        return self.source or self.name
 
     @property
     def places(self) -> Array:
@@ -194,6 +209,7 @@ class Trials(Rows):
         """
         from truecost.study.arguments import further_columns
 
+        refuse_forked()
         given = {"unit": unit, "unit2": unit2, "stratum": stratum, "id": ids, "weight": weight}
         given |= columns
         said, matrix = np.asarray(labels), np.asarray(scores)
@@ -256,6 +272,8 @@ class Trials(Rows):
             strata=part(self.strata),
             weights=part(self.weights),
             origin=part(self.origin),
+            audio=None if self.audio is None else self.audio.take(rows),
+            rows=places,
             annotation=None if self.annotation is None else self.annotation.take(rows),
             machine=None if self.machine is None else self.machine.take(rows),
             spoofing=None if self.spoofing is None else self.spoofing.take(rows),

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from truecost.core.application import Application
-from truecost.core.costs import without_shared
+from truecost.core.costs import (
+    without_shared,
+)
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.factors import sizes_of
@@ -24,12 +25,14 @@ from truecost.core.scoring import Batch, Scoring
 from truecost.errors import InputError, UsageError
 from truecost.names import POSTERIORS
 from truecost.task import Dims
-from truecost.tasks.measures import find, registry
+from truecost.tasks.measures import registry
 from truecost.tasks.trials import counting
-from truecost.tasks.trials.choosing import measures_for
+from truecost.tasks.trials.asked import measures_for
+from truecost.tasks.trials.audio import NO_SUBSET, hours_of
+from truecost.tasks.trials.chosen import chosen_batch, chosen_evidence
 from truecost.tasks.trials.labels import refuse_priors
 from truecost.tasks.trials.machine import with_labels
-from truecost.tasks.trials.measures.thresholds import OWN
+from truecost.tasks.trials.measures.thresholds import AT_RATES
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
 
@@ -39,6 +42,8 @@ def context_of(
 ) -> Context:
     """Counts, thresholds, flags and signature of a row; `dims` are system and subset."""
     counts = _class_counts(trials)
+    if (hours := hours_of(trials, subset="subset" in dims)) is not None:
+        counts["hours"] = _number(hours)
     errors: dict[str, float] = {}
     seen = counting.point_of(evidence)
     if "decisions" in evidence.parts:
@@ -146,69 +151,9 @@ def _thresholds(trials: Trials, scoring: Scoring, seen: Totals) -> dict[str, flo
     return found
 
 
-RATES = {"miss_at_fa": "p_miss", "fa_at_miss": "p_fa"}  # what each is at a given threshold
-
-
-def thresholds_of(
-    trials: Trials, scoring: Scoring, measures: Sequence[Measure]
-) -> dict[str, float]:
-    """The thresholds that measures choose on these trials.
-
-    By label, on the scale of `counting.llrs`, infinite where everything is rejected; without
-    measures that choose anew (`:own`), and those of which the whole has no value.
-    """
-    wanted = [m for m in measures if m.name in RATES and not (m.parameter or "").endswith(OWN)]
-    if not wanted:
-        return {}
-    sweep = counting.sweep_of(trials, scoring)
-    found = {}
-    for measure in wanted:
-        at = sweep.miss_at if measure.name == "miss_at_fa" else sweep.fa_at
-        value, threshold = at([measure.argument()])
-        if not np.isnan(value[0, 0]):
-            found[measure.label] = float(threshold[0, 0])
-    return found
-
-
-def at_threshold(
-    trials: Trials, scoring: Scoring, measure: Measure, dims: Mapping[str, str]
-) -> tuple[Evidence, Measure, Context]:
-    """What `estimate` takes for a measure of a subset at the threshold of the whole.
-
-    The decisions of the subset at the threshold in `whole_thresholds`, the error rate under the
-    name that was asked for, and the context with a word on the threshold in its signature.
-    """
-    threshold = scoring.chosen(TrialsScoring).whole_thresholds[measure.label]
-    accepted = ((counting.llrs(trials, scoring) >= threshold) & np.isfinite(threshold)).astype(
-        np.int64
-    )
-    decision = (("reject", "accept"), accepted)
-    tally = counting.tally_of(
-        trials, counting.sides_of(trials, scoring), decision, n=np.ones_like(accepted)
-    )
-    evidence = Evidence({"decisions": tally})
-    rate = find(RATES[measure.name], "trials")
-
-    def value(totals: Totals, application: Application, limit: float) -> Result:
-        return rate.function(totals, application)[0], 1 - limit
-
-    own = ("name", "title", "source", "parameter", "parse", "advice", "rule")
-    named = {k: getattr(measure, k) for k in own}
-    context = context_of(trials, scoring, evidence, dims)
-    return (
-        evidence,
-        replace(rate, function=value, **named),
-        replace(
-            context,
-            thresholds={measure.name: threshold} if np.isfinite(threshold) else {},
-            signature=f"{context.signature}|threshold-of:whole",
-        ),
-    )
-
-
 def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None) -> Iterator[Batch]:
-    """All measures of trials share the evidence; of a subset those at thresholds of the whole
-    have their own. UsageError where the evidence cannot be resampled as asked.
+    """All measures of trials share the evidence; of a subset those that choose a threshold have
+    their own. UsageError where the evidence cannot be resampled as asked.
     """
     measures = measures_for(trials, scoring)
     if whole is None:
@@ -216,32 +161,27 @@ def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None)
     if "subset" in dims:
         measures = without_shared(measures, scoring.application.prices)
     scoring = whole or scoring
-    chosen = scoring.chosen(TrialsScoring).whole_thresholds
-    own = [k for k, m in enumerate(measures) if m.label not in chosen]
-    for places in filter(None, (own, *([k] for k in range(len(measures)) if k not in own))):
-        asked = [measures[k] for k in places]
-        if places is own:
-            evidence = counting.evidence_of(trials, scoring, asked)
-            context = context_of(trials, scoring, evidence, dims)
-        else:
-            evidence, rate, context = at_threshold(trials, scoring, asked[0], dims)
-            asked = [rate]
+    for chosen in (False, True) if "subset" in dims else (None,):
+        places = [k for k, m in enumerate(measures) if chosen in (None, m.name in AT_RATES)]
+        if not places:
+            continue
+        asked = [_without_hours(measures[k], trials, dims) for k in places]
+        count = chosen_evidence if chosen else counting.evidence_of
+        evidence = count(trials, scoring, asked)
+        context = context_of(trials, scoring, evidence, dims)
+        batch = Batch(evidence=evidence, measures=asked, context=context)
+        if chosen:
+            batch = chosen_batch(trials, scoring, asked, evidence, context)
         if trials.weights is not None and trials.origin is None:
             scoring.refuse_bca_of_samples()
-        if scoring.plan.scheme == "blocks" and len(evidence.factors) > 1:
+        if scoring.plan.scheme == "blocks" and len(batch.evidence.factors) > 1:
             raise UsageError(
                 f"moving blocks need one factor in time order; mapped are "
-                f"{', '.join(evidence.factors)}"
+                f"{', '.join(batch.evidence.factors)}"
             )
-        yield Batch(
-            evidence=evidence,
-            measures=asked,
-            application=scoring.application,
-            plan=scoring.plan,
-            context=context,
-            places=places,
-            finish=_with_labels(trials, scoring, evidence, asked),
-        )
+        finish = _with_labels(trials, scoring, evidence, asked)
+        batch = replace(batch, application=scoring.application, plan=scoring.plan)
+        yield replace(batch, places=places, finish=finish or batch.finish)
 
 
 def _with_labels(
@@ -254,17 +194,29 @@ def _with_labels(
     return partial(with_labels, evidence=evidence, measures=asked, application=application)
 
 
+def _without_hours(measure: Measure, trials: Trials, dims: Dims) -> Measure:
+    """A measure of a subset, without a value where it needs the hours of the subset."""
+    lost = "subset" in dims and trials.audio is not None and trials.audio.summed
+    if not lost or measure.name != "fa_per_hour":
+        return measure
+    return replace(measure, function=_undefined, undefined=NO_SUBSET)
+
+
+def _undefined(totals: Totals, *_: object) -> Result:
+    found = np.full(totals.block.count, np.nan)
+    return found, found
+
+
 def frozen(trials: Trials, scoring: Scoring) -> Scoring:
-    """The scoring of subsets, with the class shares and the thresholds of the whole."""
+    """The scoring of subsets, with the class shares of the whole, and the whole, whose threshold
+    they keep.
+    """
     if not trials.classes:
         return scoring
-    known = thresholds_of(trials, scoring, measures_for(trials, scoring))
-    how = replace(
-        scoring.chosen(TrialsScoring),
-        whole_shares=tuple(counting.class_shares(trials).tolist()),
-        whole_thresholds=known,
-    )
-    return replace(scoring, choices=how)
+    how = scoring.chosen(TrialsScoring)
+    shares = tuple(counting.class_shares(trials).tolist())
+    whole = trials if how.threshold_by == "whole" else None
+    return replace(scoring, choices=replace(how, whole_shares=shares, whole=whole))
 
 
 def _refuse_unsuited(trials: Trials, scoring: Scoring) -> None:
@@ -297,7 +249,7 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
     scores, sides = counting.llrs(trials, scoring), counting.sides_of(trials, scoring)
     if beyond_chance(scores, trials.labels == 1, sides, trials.weights):
         raise InputError(
-            f"{trials.name}: the scores look reversed: a target outscores a nontarget "
+            f"{trials.place}: the scores look reversed: a target outscores a nontarget "
             f"in {area:.1%} of the pairs (AUC below 0.5, and its {LEVEL:.1%} interval too); higher "
             f"must mean target. Turn the sign or the labels, or say --allow-reversed if it is so"
         )

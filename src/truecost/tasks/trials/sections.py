@@ -1,18 +1,24 @@
-"""The sections of the page of trials that show curves: errors and threshold, reliability.
+"""The sections of the page of trials that show curves: errors and threshold, reliability; and those
+of several classes.
 
 A picture a collection, and once more for each application where the curves depend on it.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from truecost.pictures.look import SYSTEMS
+from truecost.core.digits import counted, percent
 from truecost.pictures.picture import Picture
+from truecost.pictures.tables import Table
 from truecost.report.section import Section, Sliders, joined
+from truecost.report.sections import of_each
 from truecost.report.story import Part, Story
-from truecost.tasks.trials import pictures
+from truecost.tasks.trials import class_pictures, pictures
+from truecost.tasks.trials.classes import ByClass
 from truecost.tasks.trials.curves import Curves, from_frame
 
 SHAPES = {  # what tells curves of applications apart, points in use left out; costs always differ
@@ -31,7 +37,7 @@ def curves_of(story: Story) -> tuple[Curves, ...]:
 def trade_off(story: Story) -> Section:
     """Errors and threshold: DET curves, and what each threshold costs."""
     found = (
-        *_pictures(story, "det", pictures.det),
+        *_pictures(story, "det", partial(pictures.det, per_hour=per_hour(story))),
         *_pictures(story, "cost", pictures.cost_against_threshold),
     )
     text = (
@@ -45,6 +51,21 @@ def trade_off(story: Story) -> Section:
     if len(applications) > 1:
         text += f" DET points are those of the application {applications[0]}."
     return Section("Errors and threshold", text, found, sliders=_sliders(story))
+
+
+def per_hour(story: Story) -> float:
+    """Nontargets an hour of audio, of the whole data; 0 where the hours are not known, or are not
+    the same for all.
+    """
+    found = {
+        row.counts["nontargets"] / row.counts["hours"]
+        for row in story.whole
+        if row.dims.get("data") != "test"
+        and row.counts.get("hours")
+        and row.counts.get("nontargets")
+        if "weighted" not in row.signature.split("|")  # they are no counts of the audio then
+    }
+    return found.pop() if len(found) == 1 else 0.0
 
 
 def _sliders(story: Story) -> Sliders | None:
@@ -71,6 +92,7 @@ def _sliders(story: Story) -> Sliders | None:
         fa=costs["fa"],
         bayes=first.unit == "llr",
         thresholds=first.steps.tolist(),
+        per_hour=per_hour(story),
         systems=[
             {"system": n, "miss": known[n].step_miss.tolist(), "fa": known[n].step_fa.tolist()}
             for n in story.systems[:SYSTEMS]
@@ -86,6 +108,59 @@ def calibration(story: Story) -> Section:
         "the prior lies there too. Above: how frequent the predictions are."
     )
     return Section("Calibration", text, _pictures(story, "reliability", pictures.reliability))
+
+
+MOST_MATRICES = 3  # systems whose confusions are drawn
+
+
+def classes(story: Story) -> Section | None:
+    """Recall and precision by class, and which classes are confused."""
+    found = story.described_as(ByClass)
+    if not found:
+        return None
+    parts: dict[str, list[ByClass]] = {}
+    for one in found:
+        parts.setdefault(", ".join(one.dims.values()), []).append(one)
+    drawn: list[Picture] = []
+    tables: list[Table] = []
+    for part, own in parts.items():
+        own.sort(key=lambda one: story.systems.index(one.system))
+        few = own[:SYSTEMS]
+        drawn += [
+            class_pictures.rates(few, name, title=joined(name, part))
+            for name in ("recall", "precision")
+        ]
+        for one in own[:MOST_MATRICES]:
+            title = joined("confusions", one.system * (len(own) > 1), part)
+            drawn.append(class_pictures.confusions(one, title=title))
+        for one in few:
+            about = joined(one.system * (len(own) > 1), part)
+            tables.append(class_pictures.of_confusions(one, joined("Costliest confusions", about)))
+            tables.append(class_pictures.of_classes(one, joined("Classes", about)))
+    return Section("Classes", _on_classes(found[0]), tuple(drawn), tuple(tables))
+
+
+def _on_classes(found: ByClass) -> str:
+    """What the pictures of classes show, and the costliest confusion."""
+    text = "Recall and precision of each class, those first that make up most of the cost."
+    if worst := next(iter(found.wrong), None):
+        share = percent(float(f"{worst.cost_share:.2g}"))
+        text += (
+            f" The costliest confusion of {found.system}: {worst.truth} decided as "
+            f"{worst.decision}, {counted(worst.trials, 'trial')}, {share} of the cost."
+        )
+    return text
+
+
+def costs_of_decisions(story: Story) -> Section | None:
+    """The cost matrix, where it says more than right and wrong."""
+    found = {
+        one.dims.get("application", ""): one for one in story.described_as(ByClass) if one.costs
+    }
+    if not found:
+        return None
+    text = "What each decision costs, as it was given: decisions are those of least expected cost."
+    return Section("Cost matrix", text, of_each(class_pictures.cost_matrix, found))
 
 
 def _pictures(story: Story, kind: str, draw: Callable[..., Picture]) -> tuple[Picture, ...]:

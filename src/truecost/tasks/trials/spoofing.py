@@ -14,6 +14,7 @@ import polars as pl
 from truecost.core.tally import Tally
 from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.formats import Table
+from truecost.tasks.trials.labels import BINARY
 from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, KINDS, SIDES, SPOOFED
 
 Array = npt.NDArray[Any]
@@ -59,6 +60,16 @@ def kinds_of(texts: pl.Series) -> Codes | None:
         return None
     codes = lower.replace_strict(WORDS, default=NONTARGET, return_dtype=pl.Int64)
     return codes.to_numpy()
+
+
+def spoofing_of(
+    table: Table, kind: str, column: str, classes: tuple[str, ...]
+) -> Spoofing | None:
+    """Which trials are spoofed, where the labels of a detection task say so."""
+    if kind != "label" or classes != BINARY:
+        return None
+    kinds = kinds_of(table.texts(column, "label"))
+    return None if kinds is None else Spoofing(kinds)
 
 
 def with_scores(

@@ -11,6 +11,8 @@ import numpy as np
 
 from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
+from truecost.formats.compound import identified
+from truecost.formats.harness import of_filter
 from truecost.formats.table import refuse_repeated, refuse_rows
 from truecost.study import columns
 from truecost.study.columns import Options
@@ -76,6 +78,11 @@ def validate(
     said = f" ({table.layout})" if table.layout else ""
     found = [Check("rows", "ok", f"{table.source}: {counted(len(table), 'row')} read{said}")]
     wanted = trials if trials is not None else key
+    try:
+        table = identified(table, options.columns)
+        wanted = None if wanted is None else identified(wanted, options.columns)
+    except TruecostError as error:
+        return [*found, Check("ids", "error", str(error))]
     if wanted is not None:
         found += _tried("trials", lambda: _same_ids(table, wanted, options))
     else:
@@ -188,7 +195,7 @@ def checks_of_trials(
     wanted = None if trials is None else reader.table(trials, study.data.key_format)
     key, metadata = reader.joined(source.data)
     try:
-        table = reader.table(source.file, source.data.input_format)
+        table = of_filter(reader.table(source.file, source.data.input_format), source.data.filter)
         # A list of scores whose format does not state its type is checked as plain scores.
         options = options_of(source.data, table, otherwise="score")
     except TruecostError as error:

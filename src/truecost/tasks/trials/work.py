@@ -2,7 +2,7 @@
 and what is odd about scores (`problems_of`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,8 @@ from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
+from truecost.formats.compound import matrix_of
+from truecost.formats.harness import LM_EVAL, of_filter
 from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType, in_store
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
@@ -25,7 +27,9 @@ from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
 from truecost.tasks.trials import machine, means, spoofing
-from truecost.tasks.trials.choosing import defaults, measures_for
+from truecost.tasks.trials.asked import defaults, measures_for
+from truecost.tasks.trials.audio import with_hours
+from truecost.tasks.trials.classes import described
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
 from truecost.tasks.trials.loading import check_classes, load, pair
@@ -133,7 +137,8 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
         }
         counted_here = {f"{name}, which is counted in memory,": on for name, on in held.items()}
         refuse_parts(source, counted_here)
-        found = _with_resources(read_large(source, reader, study, paths), source, reader)
+        large = with_hours(read_large(source, reader, study, paths), source.data, reader)
+        found = _with_resources(large, source, reader)
     else:
         one = replace(source, file=_only_file(source, reader))
         found = read_trials(reader, one, means.columns_of(study.measures))
@@ -171,7 +176,7 @@ def read_trials(reader: Reader, source: "Source", values: tuple[str, ...] = ()) 
     `values`: columns whose means are asked for.
     """
     data = source.data
-    table = reader.table(source.file, data.input_format)
+    table = of_filter(reader.table(source.file, data.input_format), data.filter)
     reader.note(source.file, source.name, source.collection)
     options = options_of(data, table)
     if options.kind == "values" or values:
@@ -179,7 +184,7 @@ def read_trials(reader: Reader, source: "Source", values: tuple[str, ...] = ()) 
     found = load(table, options, source.name, *reader.joined(data, source.collection))
     found = _with_verification(found, data, reader, source)
     reader.learn(data, **facts_of(table, options, found))
-    return _with_resources(found, source, reader)
+    return _with_resources(with_hours(found, data, reader), source, reader)
 
 
 def _with_verification(found: Trials, data: DataTable, reader: Reader, source: "Source") -> Trials:
@@ -218,10 +223,11 @@ def facts_of(table: Table, options: Options, trials: Trials) -> dict[str, tuple[
         if {"soft"} & {*options.columns} or not trials.classes
         else ("labels of classes",),
         "trials": ("targets and nontargets",) if trials.detection else (),
+        "log": ("a log of lm-eval",) if table.format == LM_EVAL else (),
     }
     column = options.column("score", table) or ""
     if options.kind in POSTERIORS:
-        several = "+" in column or column in table.matrices
+        several = "+" in column or matrix_of(table, column) is not None
         found["scores"] = ("one score a class",) if several else ()
     return found
 
@@ -305,6 +311,27 @@ def instead(study: "Study", progress: "Progress | None") -> "Outcome | None":
     return None if way is None else at(way)(study, progress)
 
 
+def part_of(
+    systems: Sequence[Trials],
+    scoring: Mapping[str, Scoring],
+    dims: Mapping[str, str],
+    study: "Study",
+    reader: Reader,
+) -> Part:
+    """The systems of a part, calibrated where the study asks for it, at their thresholds or at
+    those that are chosen.
+    """
+    from truecost.tasks.trials.choosing import chosen_part
+
+    fits: tuple[Fitted, ...] = ()
+    if "calibration" in study.own:
+        from truecost.tasks.trials.calibrated import calibrated_systems
+
+        systems, scoring, fits = calibrated_systems(systems, scoring, dims, study, reader)
+    found = chosen_part(systems, scoring, dims, study, reader)
+    return replace(found, described=(*found.described, *fits))
+
+
 def same(a: Trials, b: Trials) -> str:
     """What two systems have in common to the last of their trials; empty for nothing."""
     return "scores" if np.array_equal(a.scores, b.scores) else ""
@@ -321,6 +348,7 @@ WORK = Work(
     check=check,
     read=read,
     pair=pair,
+    describe=described,
     measures=measures_for,
     defaults=defaults,
     choices=choices_of,
@@ -330,11 +358,14 @@ WORK = Work(
     problems=problems_of,
     instead=instead,
     same=same,
+    part=part_of,
     descriptions=(
+        "truecost.tasks.trials.choosing:Chosen",
         "truecost.core.variance:Variance",
         "truecost.core.claims:SingleRuns",
         "truecost.tasks.trials.work:Claim",
         "truecost.tasks.trials.work:Fitted",
+        "truecost.tasks.trials.classes:ByClass",
     ),
     flagged=flagged,
     advice=on_imbalance,

@@ -1,6 +1,7 @@
 """The pictures of curves: error trade-offs, costs by threshold, reliability."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,13 +23,15 @@ POINTS: dict[Kind, str] = {"dot": "threshold in use", "hollow": "least cost"}
 BINS: dict[Kind, str] = {"dot": "trials in bins", "hollow": "one class only"}
 
 
-def det(curves: Sequence[Curve], *, title: str = "") -> Picture:
+def det(curves: Sequence[Curve], *, title: str = "", per_hour: float = 0.0) -> Picture:
     """DET curves on normal-deviate axes, with the band of the miss rate and the operating points.
 
     Parameters
     ----------
     curves : sequence of Curve
         As `curves.det_curves` gives them.
+    per_hour : float
+        Nontargets an hour of audio: false alarms an hour stand below their rate then.
 
     Raises
     ------
@@ -37,11 +40,13 @@ def det(curves: Sequence[Curve], *, title: str = "") -> Picture:
     """
     _check(curves, Curve, "det_curves", RANKED)
     floor = min(0.5 / max(1 / c.rates[0], 20) for c in curves)
-    axes = (
+    x, y = (
         Axis(label=label, kind="probit", domain=(floor, _most(curves, k)), scale="%")
         for k, label in enumerate(("false-alarm rate", "miss rate"))
     )
-    return _errors("det", curves, *axes, title=title)
+    if per_hour:
+        x = replace(x, label=f"{x.label}; below: false alarms an hour", factor=per_hour)
+    return _errors("det", curves, x, y, title=title)
 
 
 def _errors(name: str, curves: Sequence[Curve], x: Axis, y: Axis, *, title: str) -> Picture:

@@ -17,9 +17,12 @@ from typing import Any, Literal
 import numpy as np
 
 from truecost.core.application import Application
+from truecost.core.digits import HOUR
 from truecost.core.evidence import Totals
 from truecost.core.measure import (
+    FALSE_ALARM,
     NONE,
+    NONTARGETS,
     SMOOTH,
     Floats,
     Function,
@@ -81,11 +84,13 @@ def rates_of_costs(
 _NAMES = {"target": ("miss", "target"), "nontarget": ("false alarm", "nontarget")}
 
 
-def _stated(totals: Totals, application: Application) -> Floats | None:
+def stated_priors(
+    totals: Totals, application: Application, part: str = "decisions"
+) -> Floats | None:
     """Priors that the application states; None where they are left to the data."""
     if application.priors is None:
         return None
-    counts = totals.sums("decisions", "n").sum(axis=-1)
+    counts = totals.sums(part, "n").sum(axis=-1)
     return np.asarray(np.broadcast_to(application.class_priors(counts), counts.shape)[0])
 
 
@@ -104,12 +109,12 @@ def _over_naive(totals: Totals, application: Application, costs: Floats) -> list
     counts = totals.sums("decisions", "n").sum(axis=-1)
     priors = np.broadcast_to(application.class_priors(counts), counts.shape)[0]
     naive = float((priors @ costs).min())
-    return rates_of_costs(totals, costs, _stated(totals, application), naive) if naive > 0 else []
+    return rates_of_costs(totals, costs, stated_priors(totals, application), naive) if naive > 0 else []
 
 
 def priced(totals: Totals, application: Application) -> list[Rate]:
     """The rates of a cost of the application."""
-    return rates_of_costs(totals, _matrix(totals, application), _stated(totals, application))
+    return rates_of_costs(totals, _matrix(totals, application), stated_priors(totals, application))
 
 
 def normalised(totals: Totals, application: Application) -> list[Rate]:
@@ -119,12 +124,12 @@ def normalised(totals: Totals, application: Application) -> list[Rate]:
 
 def erring(totals: Totals, application: Application) -> list[Rate]:
     """The rates of the total error: every decision but the right one costs 1."""
-    return rates_of_costs(totals, _wrong(totals), _stated(totals, application))
+    return rates_of_costs(totals, _wrong(totals), stated_priors(totals, application))
 
 
 def not_erring(totals: Totals, application: Application) -> list[Rate]:
     """Of 1 - total error: the same rates, taken away."""
-    return rates_of_costs(totals, _wrong(totals), _stated(totals, application), -1.0)
+    return rates_of_costs(totals, _wrong(totals), stated_priors(totals, application), -1.0)
 
 
 def erring_normalised(totals: Totals, application: Application) -> list[Rate]:
@@ -143,7 +148,7 @@ def abstaining(totals: Totals, application: Application) -> list[Rate]:
     classes, decisions = totals.sums("decisions", "n").shape[1:]
     costs = np.zeros((classes, decisions))
     costs[:, classes:] = 1.0
-    return rates_of_costs(totals, costs, _stated(totals, application))
+    return rates_of_costs(totals, costs, stated_priors(totals, application))
 
 
 def _class_rate(code: int, decision: int, weight: float = 1.0, what: str = "") -> Rate:
@@ -167,7 +172,7 @@ def of_accepted(wanted: int) -> Rule:
 
 def _accepting(wanted: int, totals: Totals, application: Application) -> list[Rate]:
     """That share as a rate of accepted trials; with stated priors the odds Pfa / recall."""
-    priors = _stated(totals, application)
+    priors = stated_priors(totals, application)
     if priors is None:
         errors, accepted = np.zeros((2, 2)), np.zeros((2, 2))
         errors[wanted, 1], accepted[:, 1] = 1.0, 1.0
@@ -176,7 +181,7 @@ def _accepting(wanted: int, totals: Totals, application: Application) -> list[Ra
     return [_class_rate(0, 1, false), _class_rate(1, 1, right, "accepted target")]
 
 
-def _rates(totals: Totals) -> tuple[Floats, Floats]:
+def class_rates(totals: Totals) -> tuple[Floats, Floats]:
     """Class counts (replicates, classes) and R[k, d], the share of class k that is decided d."""
     counts = totals.sums("decisions", "n")
     classes = counts.sum(axis=-1)
@@ -185,7 +190,7 @@ def _rates(totals: Totals) -> tuple[Floats, Floats]:
 
 def _costs(totals: Totals, application: Application) -> tuple[Floats, Floats]:
     """Expected cost and the cost of the best constant decision, for each replicate."""
-    counts, rates = _rates(totals)
+    counts, rates = class_rates(totals)
     costs = application.matrix(counts.shape[-1])
     priors = application.class_priors(counts)
     by_class = (rates * costs).sum(axis=-1)
@@ -251,7 +256,7 @@ def total_error(totals: Totals, application: Application) -> Result:
     Range [0, 1], lower is better; the reference always decides the class of highest prior and gets
     1 - max_k P_k. Abstaining counts as an error. Paper 003, section 3.1.
     """
-    counts, rates = _rates(totals)
+    counts, rates = class_rates(totals)
     priors = application.class_priors(counts)
     right = np.diagonal(rates, axis1=-2, axis2=-1)
     return weigh(priors, 1 - right), 1 - priors.max(axis=-1)
@@ -273,7 +278,7 @@ def balanced_error(totals: Totals, _: Application) -> Result:
     Range [0, 1], lower is better; the reference is any constant decision, 1 - 1/K. Undefined when
     any class has no trials. Paper 003, section 3.1.
     """
-    rates = _rates(totals)[1]
+    rates = class_rates(totals)[1]
     right = np.diagonal(rates, axis1=-2, axis2=-1)
     return 1 - right.mean(axis=-1), 1 - 1 / rates.shape[-2]
 
@@ -284,7 +289,7 @@ def p_miss(totals: Totals, _: Application) -> Result:
     Range [0, 1], lower is better; no reference (a naive baseline can have any rate). Undefined
     without targets. Paper 002, Eq. 1.
     """
-    return _rates(totals)[1][:, 1, 0], NONE
+    return class_rates(totals)[1][:, 1, 0], NONE
 
 
 def p_fa(totals: Totals, _: Application) -> Result:
@@ -293,7 +298,33 @@ def p_fa(totals: Totals, _: Application) -> Result:
     Range [0, 1], lower is better; no reference (a naive baseline can have any rate). Undefined
     without nontargets. Paper 002, Eq. 3; paper 001, A.1.2 (Eq. 12).
     """
-    return _rates(totals)[1][:, 0, 1], NONE
+    return class_rates(totals)[1][:, 0, 1], NONE
+
+
+def fa_per_hour(totals: Totals, _: Application) -> Result:
+    """False alarms an hour: accepted nontargets / hours of audio.
+
+    Range [0, inf), lower is better; no reference. Where only the sum H of the hours is known, the N
+    nontargets share it: Pfa N / H. Undefined without hours.
+    """
+    hours = totals.sums("audio", "hours").sum(axis=(1, 2))
+    return share(totals.sums("audio", "n")[:, 0, 1], hours), NONE
+
+
+def _heard(*_: Any) -> list[Rate]:
+    """False alarms as events in hours of audio, of nontargets."""
+    every = np.ones(4)
+    return [
+        Rate(
+            "audio",
+            FALSE_ALARM,
+            every,
+            statistics=("n", "hours"),
+            what="false alarm",
+            of=HOUR,
+            chances=NONTARGETS,
+        )
+    ]
 
 
 def recall(totals: Totals, _: Application) -> Result:
@@ -302,7 +333,7 @@ def recall(totals: Totals, _: Application) -> Result:
     Range [0, 1], higher is better; no reference (a naive baseline can have any rate). Undefined
     without targets. Paper 001, A.1.1 (Eq. 11).
     """
-    return _rates(totals)[1][:, 1, 1], NONE
+    return class_rates(totals)[1][:, 1, 1], NONE
 
 
 def precision(totals: Totals, application: Application) -> Result:
@@ -311,7 +342,7 @@ def precision(totals: Totals, application: Application) -> Result:
     P (1-Pmiss) / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], higher is better; the reference accepts
     everything and gets P. Undefined when nothing is accepted. Paper 001, A.1.1 (Eq. 10).
     """
-    counts, rates = _rates(totals)
+    counts, rates = class_rates(totals)
     accepted = application.class_priors(counts) * rates[:, :, 1]
     return share(accepted[:, 1], accepted.sum(axis=1)), application.class_priors(counts)[:, 1]
 
@@ -333,7 +364,7 @@ def abstained(totals: Totals, application: Application) -> Result:
     column for it. No reference. Read it beside the expected cost, which prices abstaining as one
     more decision (paper 003, section 3.1).
     """
-    counts, rates = _rates(totals)
+    counts, rates = class_rates(totals)
     classes = counts.shape[-1]
     if rates.shape[-1] == classes:
         return np.zeros(len(counts)), NONE
@@ -374,6 +405,16 @@ MEASURES = (
     _of(balanced_error, "Balanced error rate", "paper 003, 3.1", Rule(rates=balanced), uses=()),
     _miss(p_miss, "Miss rate", "paper 002, Eq. 1", share_of(1, 0), uses=()),
     _false(p_fa, "False-alarm rate", "paper 002, Eq. 3", share_of(0, 1), uses=()),
+    measure(
+        ("decisions", "audio"),
+        fa_per_hour,
+        "False alarms an hour",
+        "false alarms / hours of audio",
+        Rule(rates=_heard),
+        detection=True,
+        errors="false_alarms",
+        uses=(),
+    ),
     _miss(recall, "Recall", "paper 001, A.1.1", share_of(1, 1), direction="higher", uses=()),
     _false(
         precision, "Precision", "paper 001, A.1.1", of_accepted(1), direction="higher", uses=_PRIOR

@@ -1,7 +1,8 @@
 """Measures that choose a threshold on the evaluation data, or sweep all of them.
 
 All read the ranking of the trials, `ranking` (code 1 target, 0 nontarget). The threshold is chosen
-anew in each replicate; subsets keep that of the whole where a measure says so. They describe the
+anew in each replicate; of a subset on all trials, `whole`, where a measure says so. Those of false
+alarms by the hour read the hours of the trials too, `audio`. They describe the
 scores; they do not measure decisions (paper 003, 3.1). All are undefined (NaN) in a replicate in
 which a class has no trials. Accept when score >= t.
 """
@@ -12,12 +13,14 @@ from functools import partial
 import numpy as np
 
 from truecost.core.application import Application
-from truecost.core.evidence import Totals
+from truecost.core.evidence import Evidence, Totals
+from truecost.core.evidence import totals as weighed
 from truecost.core.measure import (
     FALSE_ALARM,
     MISS,
     NONTARGETS,
     TARGETS,
+    Measure,
     Rate,
     Result,
     Rule,
@@ -25,10 +28,11 @@ from truecost.core.measure import (
     one_of,
     share,
 )
-from truecost.core.sweep import EER_KINDS, Sweep
+from truecost.core.sweep import EER_KINDS, Floats, Sweep
+from truecost.core.weights import Weights
 from truecost.tasks.trials.measures.decisions import measure
 
-OWN = ":own"  # behind a rate: a subset chooses its own threshold, not that of the whole
+WHOLE = "whole"  # part that has all trials, where `ranking` has those of a subset
 
 
 def _priors(sweep: Sweep, application: Application) -> tuple[np.ndarray, np.ndarray]:
@@ -83,34 +87,97 @@ def miss_at_fa(totals: Totals, _: Application, rate: float) -> Result:
     """Least miss rate among the thresholds whose false-alarm rate is at most the given one.
 
     min Pmiss(t) over t with Pfa(t) <= rate. A subset has its miss rate at the threshold that is
-    chosen on all trials, held in every replicate; with `:own` behind the rate at its own. Range [0,
+    chosen on all trials, in every replicate anew (`--threshold-by subset`: at its own). Range [0,
     1], lower is better; the reference, chance, gets 1 - rate. Paper 003, section 3.1, on what it
     does not tell.
     """
-    return totals.sweep("ranking").miss_at([rate])[0][:, 0], 1 - rate
+    return _least_misses(totals, rate), 1 - rate
+
+
+def _least_misses(totals: Totals, rate: float) -> Floats:
+    least, thresholds = (of[:, 0] for of in totals.sweep(_chosen_in(totals)).miss_at([rate]))
+    return least if _chosen_in(totals) != WHOLE else at_each(totals, least, thresholds)[0]
+
+
+def _chosen_in(totals: Totals) -> str:
+    """The part whose trials choose the threshold."""
+    return WHOLE if WHOLE in totals.evidence.parts else "ranking"
+
+
+def at_each(totals: Totals, least: Floats, thresholds: Floats) -> tuple[Floats, Floats]:
+    """Pmiss and Pfa of the trials of a subset at the threshold of each replicate; an infinite one
+    rejects everything, and where the whole has no value (`least` is NaN) there is none.
+    """
+    known, places = np.unique(np.where(np.isinf(thresholds), 0.0, thresholds), return_inverse=True)
+    found = totals.sweep("ranking").rates_at(known)
+    chosen = (np.take_along_axis(of, places.reshape(-1, 1), axis=1)[:, 0] for of in found)
+    miss, fa = (np.where(np.isnan(least), np.nan, of) for of in chosen)
+    rejected = np.isinf(thresholds)
+    return np.where(rejected, 0 * miss + 1, miss), np.where(rejected, 0 * fa, fa)
 
 
 def fa_at_miss(totals: Totals, _: Application, rate: float) -> Result:
     """Least false-alarm rate among the thresholds whose miss rate is at most the given one.
 
     min Pfa(t) over t with Pmiss(t) <= rate. A subset has its false-alarm rate at the threshold that
-    is chosen on all trials, held in every replicate; with `:own` behind the rate at its own. Range
+    is chosen on all trials, in every replicate anew (`--threshold-by subset`: at its own). Range
     [0, 1], lower is better; the reference, chance, gets 1 - rate. Paper 003, section 3.1, on what
     it does not tell.
     """
-    return totals.sweep("ranking").fa_at([rate])[0][:, 0], 1 - rate
+    least, thresholds = (of[:, 0] for of in totals.sweep(_chosen_in(totals)).fa_at([rate]))
+    if _chosen_in(totals) == WHOLE:
+        least = at_each(totals, least, thresholds)[1]
+    return least, 1 - rate
+
+
+def miss_at_fa_per_hour(totals: Totals, _: Application, rate: float) -> Result:
+    """Least miss rate among the thresholds with at most the given number of false alarms an hour.
+
+    min Pmiss(t) over t with Pfa(t) N / H <= rate, where N nontargets stand for H hours of audio in
+    the data. Subsets as for `miss_at_fa`. Range [0, 1], lower is better; the reference, chance,
+    gets 1 - rate H / N, and 0 at the least. Paper 003, section 3.1, on what it does not tell.
+    """
+    limit = share_per_hour(totals, rate)
+    return _least_misses(totals, limit), 1 - limit
+
+
+def share_per_hour(totals: Totals, rate: float) -> float:
+    """The false-alarm rate of so many false alarms an hour: rate H / N, 1 at the most."""
+    alone = Evidence({"audio": totals.evidence.parts["audio"]})
+    seen = weighed(alone, Weights.ones(alone.factors).block())
+    nontargets = float(seen.sums("audio", "n")[0, 0].sum())
+    return min(1.0, rate * float(seen.sums("audio", "hours")[0].sum()) / nontargets)
+
+
+def _per_hour(text: str) -> float:
+    rate = float(text)
+    if not (np.isfinite(rate) and rate >= 0):
+        raise ValueError("give false alarms an hour, a finite number from 0 up")
+    return rate
 
 
 def _rate(text: str) -> float:
-    rate = float(text.removesuffix(OWN))
+    rate = float(text)
     if not 0 <= rate <= 1:
         raise ValueError("a rate lies between 0 and 1")
     return rate
 
 
-def _position(totals: Totals, threshold: float) -> int:
-    """Place of a threshold in the ranking: what stands from there on is accepted."""
-    return int(totals.sweep("ranking").ranking.positions(np.array([threshold]))[0])
+def chosen_threshold(totals: Totals, measure: Measure) -> float:
+    """The threshold that a measure of `AT_RATES` chooses, with weights of one; infinite where it
+    rejects everything, NaN where there is none.
+    """
+    rate = measure.argument()
+    if measure.name == "miss_at_fa_per_hour":
+        rate = share_per_hour(totals, rate)
+    sweep = totals.sweep(_chosen_in(totals))
+    least, found = (sweep.fa_at if measure.name == "fa_at_miss" else sweep.miss_at)([rate])
+    return float("nan") if np.isnan(least[0, 0]) else float(found[0, 0])
+
+
+def _position(totals: Totals, threshold: float, part: str = "ranking") -> int:
+    """Place of a threshold in a ranking: what stands from there on is accepted."""
+    return int(totals.sweep(part).ranking.positions(np.array([threshold]))[0])
 
 
 def _both(position: int) -> list[Rate]:
@@ -123,12 +190,26 @@ def _at_equal_errors(totals: Totals, *_: object) -> list[Rate]:
 
 
 def _at_rate_of_fa(totals: Totals, _: Application, rate: float) -> list[Rate]:
-    return _both(_position(totals, float(totals.sweep("ranking").miss_at([rate])[1][0, 0])))
+    part = _chosen_in(totals)
+    return _given(totals, float(totals.sweep(part).miss_at([rate])[1][0, 0]), 1, rate)
 
 
 def _at_rate_of_misses(totals: Totals, _: Application, rate: float) -> list[Rate]:
-    chosen = float(totals.sweep("ranking").fa_at([rate])[1][0, 0])
-    return _both(_position(totals, chosen))[::-1]
+    part = _chosen_in(totals)
+    return _given(totals, float(totals.sweep(part).fa_at([rate])[1][0, 0]), 0, rate)
+
+
+def _given(totals: Totals, threshold: float, code: int, held: float) -> list[Rate]:
+    """The rate of a class at a threshold, and that of the other one, which is held where the
+    threshold was chosen.
+    """
+    part = _chosen_in(totals)
+    other = at_threshold(1 - code, _position(totals, threshold, part), part=part)
+    return [at_threshold(code, _position(totals, threshold)), replace(other, held=held)]
+
+
+def _at_rate_per_hour(totals: Totals, application: Application, rate: float) -> list[Rate]:
+    return _at_rate_of_fa(totals, application, share_per_hour(totals, rate))
 
 
 def _at_least_cost(totals: Totals, application: Application) -> list[Rate]:
@@ -205,4 +286,18 @@ MEASURES = (
         Rule(rates=_at_rate_of_misses, joined="at"),
         parameter="0.1",
     ),
+    measure(
+        ("ranking", "audio"),
+        miss_at_fa_per_hour,
+        "Miss rate at a number of false alarms an hour",
+        "paper 003, 3.1",
+        Rule(rates=_at_rate_per_hour, joined="at"),
+        detection=True,
+        advice=_CHOSEN,
+        rule="fpr-at-fnr",
+        parameter="1",
+        parse=_per_hour,
+        uses=(),
+    ),
 )
+AT_RATES = ("miss_at_fa", "miss_at_fa_per_hour", "fa_at_miss")  # at the threshold of the whole

@@ -1,0 +1,110 @@
+"""Columns of several values, and values of several columns: a list of scores in each row, an id
+that several columns make.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from truecost.errors import InputError, counted
+from truecost.formats.table import Table, filled, refuse_values
+from truecost.names import full_name
+
+JOINED = "+"  # between columns, and between their values
+
+
+def matrix_of(table: Table, name: str) -> npt.NDArray[Any] | None:
+    """The numbers of a column that has several in each row, shape (rows, numbers): an array, or
+    lists of one length. NaN where one, or a whole list, is missing; None for any other column.
+    """
+    if name in table.matrices:
+        return table.matrices[name]
+    if name not in table.frame.columns:
+        return None
+    column = table.frame[name]
+    inner = getattr(column.dtype, "inner", None)
+    if inner is None or not (inner.is_numeric() or inner == pl.Null):
+        return None
+    lists = column.cast(pl.List(pl.Float64))
+    lengths = lists.list.len()
+    width = int(lengths.drop_nulls().mode().max() or 0)  # type: ignore[arg-type]
+    other = lengths.is_not_null() & (lengths != width)
+    fault = f"another length than {width} (column {name!r})"
+    advice = "; each row needs one number for each class"
+    shown = lambda row: counted(lengths[row], "number")  # noqa: E731
+    refuse_values(table, other, "list", fault, shown, advice, "have")
+    if not width:
+        raise InputError(f"{table.source}: the lists of column {name!r} hold no numbers")
+    empty = pl.Series([[None] * width], dtype=pl.List(pl.Float64))
+    whole = lists.zip_with(lists.is_not_null(), empty) if lists.null_count() else lists
+    flat = whole.explode().fill_null(float("nan")).to_numpy()
+    return np.asarray(flat.reshape(len(table), width))
+
+
+def listed_cells(values: Any) -> pl.Series | None:
+    """A column of pandas whose cells are lists or structures; None for anything else."""
+    if not hasattr(values, "iloc") or getattr(values, "dtype", None) != object:
+        return None
+    first = next((one for one in values if one is not None and not isinstance(one, float)), None)
+    if not isinstance(first, list | tuple | np.ndarray | Mapping):
+        return None
+    cells = [cell.tolist() if isinstance(cell, np.ndarray) else cell for cell in values]
+    try:
+        return pl.Series([cell if hasattr(cell, "__len__") else None for cell in cells])
+    except (TypeError, pl.exceptions.PolarsError):
+        return None
+
+
+def unnested(frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame whose structures are columns of their own, each field behind a point: `metric.acc`.
+
+    A structure stays as it is where there is a column of that name already.
+    """
+    columns: list[pl.Series] = []
+    for column in frame.get_columns():
+        if isinstance(column.dtype, pl.Struct) and column.dtype.fields:
+            fields = unnested(column.struct.unnest())
+            fields = fields.rename({field: f"{column.name}.{field}" for field in fields.columns})
+            if {*fields.columns}.isdisjoint(frame.columns):
+                columns += fields.get_columns()
+                continue
+        columns.append(column)
+    return pl.DataFrame(columns) if len(columns) != frame.width else frame
+
+
+def resolved(columns: Mapping[str, str], table: Table) -> dict[str, str]:
+    """Mapped columns by their full names: the end of a name that a single column has is enough.
+
+    UsageError where several columns have it.
+    """
+    found = {}
+    for key, column in columns.items():
+        parts = [full_name(part, table.columns) or part for part in column.split(JOINED)]
+        found[key] = column if column in table.columns else JOINED.join(parts)
+    return found
+
+
+def identified(table: Table, columns: Mapping[str, str], key: str = "id") -> Table:
+    """A table with its id as a column, where several columns make it: `id=doc_id+prompt_id`.
+
+    Raises
+    ------
+    InputError
+        When a value is empty, or two ids are the same text.
+    """
+    joined = columns.get(key, "")
+    names = joined.split(JOINED)
+    if len(names) < 2 or joined in table.columns:
+        return table
+    parts = pl.DataFrame([filled(table, name, key).alias(str(k)) for k, name in enumerate(names)])
+    ids = parts.select(pl.concat_str(pl.all(), separator=JOINED).alias(joined)).to_series()
+    if ids.n_unique() != parts.n_unique():
+        raise InputError(
+            f"{table.source}: two rows get the same id when {', '.join(names)} are joined by "
+            f"{JOINED}, which stands in their values: write the ids into a column of their own"
+        )
+    return replace(table, frame=table.frame.with_columns(ids))

@@ -1,0 +1,212 @@
+"""Score matrices of continual learning, in JSON and with the names that its tools give.
+
+| what a file holds | where it comes from |
+|---|---|
+| `[[0.9, 0.1], [0.7, 0.8]]` | rows are versions, columns the tests of the same tasks in turn |
+| `[[[0.9, 0.1], ...], ...]` | the same for each seed |
+| `{"acc_matrix": [[...]], "seed": 0}` | the same under a name, beside single values |
+| `{"columns": [...], "index": [...], "data": [[...]]}` | pandas, `orient="split"` |
+| `[{"Top1_Acc_Exp/eval_phase/test_stream/Task000/Exp000": 0.9, ...}, ...]` | Avalanche: what `eval` returned after each experience |
+| `{"Top1_Acc_Exp/.../Exp000": [[steps], [values]], ...}` | Avalanche: `get_all_metrics()` |
+
+Source: Avalanche 0.6, `avalanche/evaluation/metric_results.py` and `metric_utils.py`
+(`phase_and_task`, `stream_type`): `METRIC/PHASE_phase/STREAM_stream/TaskNNN/ExpNNN`.
+
+A matrix becomes a table with a row for each version and a column for each time; results of
+Avalanche one with a row for each version and experience, and a column for each metric. Versions and
+times are counted from 0 in names that say a number (`Exp000`), from 1 otherwise; where there is one
+version more than there are times, the first is the initial one.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from truecost.errors import InputError, counted, first_five
+from truecost.formats import text
+from truecost.formats.table import Table, place_of
+
+AVALANCHE = re.compile(r"([^/]+)/[^/]+_phase/([^/]+)_stream/(?:Task\d+/)?Exp(\d+)")
+NAMED = re.compile(r"([A-Za-z][A-Za-z ]*?)[ _-]?(\d+)")  # Exp0, task_3, Experience 12
+UNNAMED = ("", "Unnamed: 0", "index", "experience", "trained_on")  # the column of the versions
+HOW = (
+    "write a list of rows, [[0.9, 0.1], [0.7, 0.8]], one for each version, with a number or null "
+    "for each test; or what Avalanche returns"
+)
+
+
+def read_matrix(data: bytes, source: str) -> Table:
+    """A table of the scores of a JSON file."""
+    try:
+        found = json.loads(text.decoded(data, source))
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{source}: no JSON ({text.caught(error)}); {HOW}") from error
+    frame = _of_avalanche(found, source)
+    if frame is None and isinstance(found, list) and found and all(map(_is_matrix, found)):
+        runs = [_of_rows(rows, None, None, source) for rows in found]
+        seeds = [run.with_columns(seed=pl.lit(str(k))) for k, run in enumerate(runs)]
+        frame = pl.concat(seeds, how="diagonal")
+    elif frame is None:
+        frame = _of_rows(*_rows_of(found, source), source)
+    return Table(source, frame, noun="row", format="matrix", layout=f"matrix: {_shape(frame)}")
+
+
+def _shape(frame: pl.DataFrame) -> str:
+    """What was found, in a few words."""
+    versions = counted(frame["version"].n_unique(), "version")
+    if "time" in frame.columns:
+        metrics = [name for name in frame.columns if name not in ("version", "learnt", "time")]
+        return f"{versions}, {counted(frame['time'].n_unique(), 'experience')}, {', '.join(metrics)}"
+    tests = [name for name in frame.columns if name not in ("version", "learnt", "seed")]
+    runs = f"{counted(frame['seed'].n_unique(), 'seed')}, " if "seed" in frame.columns else ""
+    return f"{runs}{versions}, {counted(len(tests), 'test')}"
+
+
+def _rows_of(found: Any, source: str) -> tuple[list[Any], list[str] | None, list[str] | None]:
+    """Rows of a matrix, names of its columns and of its rows where they are said."""
+    if isinstance(found, dict) and {"columns", "data"} <= found.keys():
+        names = [str(name) for name in found["columns"]]
+        return found["data"], names, [str(name) for name in found.get("index", [])] or None
+    if isinstance(found, dict):
+        several = {k: v for k, v in found.items() if _is_matrix(v)}
+        if len(several) > 1:
+            raise InputError(
+                f"{source}: holds {len(several)} matrices, {first_five(several)}: keep one"
+            )
+        nested = [k for k, v in found.items() if isinstance(v, dict)]
+        if nested and not several:
+            raise InputError(
+                f"{source}: objects by name ({first_five(nested)}) do not say which names are "
+                f"versions and which are tests: {HOW}"
+            )
+        found = next(iter(several.values()), None)
+    if not _is_matrix(found):
+        raise InputError(f"{source}: no score matrix: {HOW}")
+    return found, None, None
+
+
+def _is_matrix(given: Any) -> bool:
+    """Whether something is a list of lists."""
+    rows = isinstance(given, list) and bool(given) and all(isinstance(row, list) for row in given)
+    return rows and not any(isinstance(cell, list) for row in given for cell in row)
+
+
+def _of_rows(
+    rows: list[Any], columns: list[str] | None, index: list[str] | None, source: str
+) -> pl.DataFrame:
+    """A wide table of the rows of a matrix."""
+    width = max(len(row) for row in rows)
+    if any(len(row) != width for row in rows) and columns is None:
+        rows = [[*row, *[None] * (width - len(row))] for row in rows]  # a triangle
+    names = columns or [str(k) for k in range(1, width + 1)]
+    bad = [(k, cell) for k, row in enumerate(rows) for cell in row if not _is_score(cell)]
+    if bad:
+        raise InputError(f"{source}: row {bad[0][0]} holds {bad[0][1]!r}, no number and no null")
+    if len(names) != width or (index is not None and len(index) != len(rows)):
+        raise InputError(f"{source}: the names do not go with {len(rows)} rows of {width} scores")
+    versions = index or _in_turn(len(rows), names)
+    cells = {name: [row[k] for row in rows] for k, name in enumerate(names)}
+    scores = {name: pl.Series(of, dtype=pl.Float64, strict=False) for name, of in cells.items()}
+    table = tidied(Table(source, pl.DataFrame({"version": versions, **scores})))
+    return table.frame
+
+
+def _is_score(cell: Any) -> bool:
+    return cell is None or (isinstance(cell, int | float) and not isinstance(cell, bool))
+
+
+def _in_turn(versions: int, times: Sequence[str]) -> list[str]:
+    """Names of versions that learnt the tasks of the tests in turn."""
+    before = ["initial"] * (versions == len(times) + 1)
+    later = [str(k) for k in range(len(times) + 1, versions + 1 - len(before))]
+    return [*before, *times[: versions - len(before)], *later]
+
+
+def _of_avalanche(found: Any, source: str) -> pl.DataFrame | None:
+    """A long table of what Avalanche returns; None for anything else."""
+    if isinstance(found, dict) and any(map(AVALANCHE.fullmatch, found)):
+        series = {key: _values(key, of, source) for key, of in found.items()}
+        series = {key: of for key, of in series.items() if AVALANCHE.fullmatch(key)}
+        last = max((len(of) for of in series.values()), default=0)
+        found = [{key: of[k] for key, of in series.items() if k < len(of)} for k in range(last)]
+    if not (isinstance(found, list) and found and all(isinstance(one, dict) for one in found)):
+        return None
+    cells: dict[tuple[int, int], dict[str, float]] = {}
+    for row, results in enumerate(found):
+        for key, value in results.items():
+            told = AVALANCHE.fullmatch(key)
+            if told is None or told[2] == "train" or not _is_score(value):
+                continue
+            name = told[1] if told[2] == "test" else f"{told[1]}/{told[2]}"
+            cells.setdefault((row, int(told[3])), {})[name] = value
+    if not cells:
+        return None
+    times = sorted({time for _, time in cells})
+    versions = _in_turn(len(found), [*map(str, times)])
+    metrics = dict.fromkeys(name for values in cells.values() for name in values)
+    only = {next(iter(metrics)): "score"} if len(metrics) == 1 else {}
+    rows: dict[str, list[Any]] = {
+        "version": [versions[row] for row, _ in cells],
+        "time": [str(time) for _, time in cells],
+        **{only.get(m, m): [values.get(m) for values in cells.values()] for m in metrics},
+    }
+    frame = pl.DataFrame({name: pl.Series(of, strict=False) for name, of in rows.items()})
+    return _learnt_by_name(frame)
+
+
+def _values(key: str, given: Any, source: str) -> list[Any]:
+    """The values of a metric, beside its steps or in one list."""
+    if isinstance(given, list) and len(given) == 2 and all(isinstance(one, list) for one in given):
+        return list(given[1])
+    if isinstance(given, list):
+        return given
+    if _is_score(given):
+        return [given]
+    raise InputError(f"{source}: {key} holds {type(given).__name__}, no values: {HOW}")
+
+
+def tidied(table: Table) -> Table:
+    """A wide table whose versions have no name for their column, and whose versions and times are
+    called `Exp0`, `Task 1` and the like, as a matrix has them: numbers, and a column `version`.
+
+    Any other table is given back as it is.
+    """
+    names = table.frame.columns
+    first = names[0] if names else ""
+    frame = table.frame
+    if "version" not in names and first in UNNAMED:
+        if not all(place_of(name) or NAMED.fullmatch(name) for name in names[1:]):
+            return table
+        frame = frame.rename({first: "version"})
+    if "version" not in frame.columns or "time" in frame.columns:
+        return replace(table, frame=frame)
+    times = _numbered([name for name in frame.columns if name not in ("version", "seed", "system")])
+    if times is None:
+        return replace(table, frame=frame)
+    versions = _numbered(frame["version"].cast(pl.String).to_list())
+    frame = frame.rename(times)
+    if versions is not None:
+        frame = frame.with_columns(pl.col("version").cast(pl.String).replace(versions))
+    return replace(table, frame=_learnt_by_name(frame))
+
+
+def _numbered(names: Sequence[str]) -> dict[str, str] | None:
+    """The number in each name; None unless all are one word and a number of their own."""
+    found = {name: NAMED.fullmatch(name) for name in names}
+    words = {told[1].lower() if told else "" for told in found.values()}
+    numbers = {name: str(int(told[2])) for name, told in found.items() if told}
+    alike = len(words) == 1 and len(numbers) == len(found) and len({*numbers.values()}) == len(found)
+    return numbers if alike else None
+
+
+def _learnt_by_name(frame: pl.DataFrame) -> pl.DataFrame:
+    """A frame whose versions are named by the tasks that they learnt, of which 0 is the first."""
+    if "learnt" in frame.columns:
+        return frame
+    at = pl.col("version").cast(pl.String)
+    learnt = pl.when(at != "initial").then(at).alias("learnt")
+    return frame.select("version", learnt, pl.exclude("version"))

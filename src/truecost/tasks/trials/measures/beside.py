@@ -1,0 +1,258 @@
+"""Metrics that people must report and nobody should decide by: F scores, correlations, balanced
+accuracy, top-k accuracy, calibration error.
+
+They stand beside other measures (`--also`), with an interval and a word on what is wrong with each
+(paper 003, sections 3.1 and 3.6); no gate and no leaderboard takes them.
+
+All but two read `decisions` (class x decision, statistic `n`). Its shares J[k, d] = P_k R[k, d], R[k,
+d] the share of class k that is decided d and P_k the prior of the class, sum to 1; abstaining is one
+more decision, which is never right. `ranks` counts the trials of each class by the place of the true
+class among the posteriors, `bins` trials, confidence and right decisions by bins of confidence.
+"""
+
+from functools import partial
+
+import numpy as np
+
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import Floats, Measure, Rate, Result, Rule, share, weigh
+from truecost.errors import UsageError
+from truecost.tasks.trials.measures.decisions import (
+    balanced_error,
+    class_rates,
+    measure,
+    rates_of_costs,
+    stated_priors,
+)
+
+
+def joint(totals: Totals, application: Application) -> tuple[Floats, Floats]:
+    """J, shape (replicates, classes, decisions), and the priors."""
+    counts, rates = class_rates(totals)
+    priors = application.class_priors(counts)
+    weight = priors[..., None]
+    return np.asarray(np.where(weight == 0, 0.0, weight * rates)), np.asarray(priors)
+
+
+def f1(totals: Totals, application: Application) -> Result:
+    """F1: 2 precision recall / (precision + recall) = 2 J[1, 1] / (P + sum_k J[k, 1]).
+
+    Range [0, 1], higher is better; the reference accepts everything and gets 2 P / (1 + P).
+    Undefined without targets of which nothing is accepted. Paper 003, section 3.1.
+    """
+    application.require_detection()
+    shares, priors = joint(totals, application)
+    target = priors[:, 1]
+    return share(2 * shares[:, 1, 1], target + shares[:, :, 1].sum(axis=1)), 2 * target / (
+        1 + target
+    )
+
+
+def macro_f1(totals: Totals, application: Application) -> Result:
+    """Macro F1: mean over classes of 2 J[k, k] / (P_k + sum_j J[j, k]).
+
+    Range [0, 1], higher is better; the reference always decides the class of highest prior and gets
+    2 P / (1 + P) / K. Classes that neither occur nor are decided are left out. Paper 003, section
+    3.1.
+    """
+    shares, priors = joint(totals, application)
+    right = np.diagonal(shares, axis1=-2, axis2=-1)
+    both = priors + shares[..., : priors.shape[1]].sum(axis=-2)
+    found = np.where(both == 0, 0.0, share(2 * right, both))
+    there = (both != 0).sum(axis=-1)  # NaN stays: a class that has a prior and no trials
+    largest = priors.max(axis=-1)
+    return share(found.sum(axis=-1), there), 2 * largest / (1 + largest) / priors.shape[1]
+
+
+def mcc(totals: Totals, application: Application) -> Result:
+    """Matthews correlation (Gorodkin 2004): (sum_k J[k, k] - p q) / sqrt((1 - p p) (1 - q q)) with p
+    the priors and q the shares of the decisions.
+
+    Range [-1, 1], higher is better; the reference is a random decision and gets 0. Undefined where
+    one class alone occurs or is decided. Paper 003, section 3.1.
+    """
+    shares, priors = joint(totals, application)
+    decided = shares.sum(axis=-2)
+    both = (priors * decided[:, : priors.shape[1]]).sum(axis=-1)
+    room = (1 - (priors**2).sum(axis=-1)) * (1 - (decided**2).sum(axis=-1))
+    return share(_right(shares) - both, np.sqrt(np.where(room > 1e-15, room, np.nan))), 0.0
+
+
+def kappa(totals: Totals, application: Application) -> Result:
+    """Cohen's kappa: (sum_k J[k, k] - p q) / (1 - p q) with p the priors and q the shares of the
+    decisions.
+
+    Range [-1, 1], higher is better; the reference is a random decision and gets 0. Undefined where
+    one class alone occurs and is decided. Cohen (1960).
+    """
+    shares, priors = joint(totals, application)
+    both = (priors * shares.sum(axis=-2)[:, : priors.shape[1]]).sum(axis=-1)
+    return share(_right(shares) - both, np.where(1 - both > 1e-15, 1 - both, np.nan)), 0.0
+
+
+def _right(shares: Floats) -> Floats:
+    return np.asarray(np.diagonal(shares, axis1=-2, axis2=-1).sum(axis=-1))
+
+
+def balanced_accuracy(totals: Totals, application: Application) -> Result:
+    """Balanced accuracy: mean_k R[k, k], 1 - balanced error.
+
+    Range [0, 1], higher is better; the reference is any constant decision, 1/K. Undefined when any
+    class has no trials. Paper 003, section 3.1.
+    """
+    value, reference = balanced_error(totals, application)
+    return 1 - np.asarray(value), 1 - np.asarray(reference)
+
+
+def top_k(totals: Totals, application: Application, k: int) -> Result:
+    """Top-k accuracy: the share of trials whose true class is among the k most probable.
+
+    sum_c P_c share of class c at the places 1 to k; ties count against the system. Range [0, 1],
+    higher is better; the reference always names the k classes of highest prior. Undefined when a
+    class that has a prior has no trials.
+    """
+    counts = totals.sums("ranks", "n")
+    if k >= counts.shape[-1]:
+        raise UsageError(
+            f"top_k:{k}: with {counts.shape[-1]} classes it is always 1: take fewer, such as "
+            f"top_k:{max(1, counts.shape[-1] // 2)}"
+        )
+    sizes = counts.sum(axis=-1)
+    priors = application.class_priors(sizes)
+    among = share(counts[..., :k].sum(axis=-1), sizes)
+    return weigh(priors, among), np.sort(priors, axis=-1)[:, -k:].sum(axis=-1)
+
+
+def ece(totals: Totals, application: Application) -> Result:
+    """Expected calibration error: sum_b abs(sum_k P_k (confidence - right) / N_k) over 15 equal bins
+    of confidence.
+
+    Confidence is the largest posterior (of a detection task that of the target) at the priors of
+    the application, right whether that class is the true one. Range [0, 1], lower is better; the
+    reference says the priors and gets 0. Guo et al. (2017); paper 003, section 3.6.
+    """
+    sizes = totals.sums("bins", "n").sum(axis=-1)
+    priors = application.class_priors(sizes)
+    gaps = totals.sums("bins", "confidence") - totals.sums("bins", "right")
+    weight = np.where(priors == 0, 0.0, share(priors, sizes))
+    return np.abs((weight[..., None] * gaps).sum(axis=-2)).sum(axis=-1), 0.0
+
+
+def _of_f1(totals: Totals, _: Application) -> list[Rate]:
+    """1 - F1 as a share, taken away: half of the errors over the right targets and that half."""
+    shape = totals.sums("decisions", "n").shape[1:]
+    errors, trials = np.zeros(shape), np.zeros(shape)
+    errors[0, 1] = errors[1, 0] = trials[0, 1] = trials[1, 0] = 0.5
+    trials[1, 1] = 1.0
+    return [Rate("decisions", errors.ravel(), trials.ravel(), -1.0)]
+
+
+def _balanced(totals: Totals, _: Application) -> list[Rate]:
+    """The rates of the balanced error, taken away; what other metrics rest on without errors."""
+    costs = 1 - np.eye(*totals.sums("decisions", "n").shape[1:])
+    return rates_of_costs(totals, costs, np.full(len(costs), 1 / len(costs)), -1.0)
+
+
+def _among(totals: Totals, application: Application, k: int) -> list[Rate]:
+    """Trials whose true class is among the k most probable: of all, or of each class."""
+    counts = totals.sums("ranks", "n")
+    first = np.zeros(counts.shape[1:])
+    first[:, :k] = 1.0
+    priors = stated_priors(totals, application, "ranks")
+    if priors is None:
+        return [Rate("ranks", first.ravel(), np.ones(first.size))]
+    found = []
+    for c in np.flatnonzero(priors > 0):
+        own = np.zeros(first.shape)
+        own[c] = 1.0
+        weight = float(priors[c])
+        found.append(Rate("ranks", (own * first).ravel(), own.ravel(), weight))
+    return found
+
+
+def _places(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise ValueError("give a whole number from 1 on, such as top_k:5")
+    return int(text)
+
+
+_of = partial(measure, ("decisions",), direction="higher", beside=True, uses=("prior",))
+_UNIT = (0.0, 1.0)
+MEASURES: tuple[Measure, ...] = (
+    _of(
+        f1,
+        "F1",
+        "paper 003, 3.1",
+        Rule("log1m", _of_f1, edge=True, bounds=_UNIT),
+        detection=True,
+        advice="ignores what errors cost and what is rejected rightly, and moves with the "
+        "prevalence: compare and decide by nec with your own costs (Ferrer et al. 2024, 3.1)",
+        rule="f-score",
+    ),
+    _of(
+        macro_f1,
+        "Macro F1",
+        "paper 003, 3.1",
+        Rule("log1m", _balanced, edge=True, bounds=_UNIT),
+        advice="turns one decision among classes into many between two, and ignores what errors "
+        "cost: decide by nec with a cost matrix (Ferrer et al. 2024, 3.1)",
+        rule="macro-f1",
+    ),
+    _of(
+        mcc,
+        "Matthews correlation",
+        "paper 003, 3.1",
+        Rule("log1m", _balanced, edge=True, bounds=(-1.0, 1.0)),
+        advice="stands for no cost that anybody pays and moves with the prevalence: decide by nec "
+        "with your own costs (Ferrer et al. 2024, 3.1)",
+        rule="f-score",
+    ),
+    _of(
+        kappa,
+        "Cohen's kappa",
+        "Cohen 1960",
+        Rule("log1m", _balanced, edge=True, bounds=(-1.0, 1.0)),
+        advice="its chance agreement follows the decisions of the system itself, and it ignores "
+        "what errors cost: nte divides by what the best constant gets (Ferrer et al. 2024, 3.1)",
+        rule="f-score",
+    ),
+    _of(
+        balanced_accuracy,
+        "Balanced accuracy",
+        "paper 003, 3.1",
+        Rule(rates=_balanced),
+        uses=(),
+        advice="weighs classes as if each were as frequent and its errors cost as much: state "
+        "priors and costs and decide by nec (Ferrer et al. 2024, 3.1)",
+        rule="accuracy-without-reference",
+    ),
+    measure(
+        ("ranks",),
+        top_k,
+        "Top-k accuracy",
+        "paper 003, 3.1",
+        Rule(rates=_among),
+        direction="higher",
+        beside=True,
+        parameter="5",
+        parse=_places,
+        uses=("prior",),
+        advice="counts answers as right that nobody is shown unless k are used: if they are, state "
+        "what a wrong and a long list cost; else decide by nec (Ferrer et al. 2024, 3.1)",
+        rule="accuracy-without-reference",
+    ),
+    measure(
+        ("bins",),
+        ece,
+        "Expected calibration error (15 bins)",
+        "paper 003, 3.6",
+        Rule("identity", excess=True, bounds=_UNIT),
+        beside=True,
+        uses=("prior",),
+        advice="is no quality (the priors alone get 0), depends on the bins and is too large on "
+        "few trials: decide by nce or cllr, and look at the reliability diagram (Ferrer et al. "
+        "2024, 3.6)",
+        rule="ece-is-no-quality",
+    ),
+)
