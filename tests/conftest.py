@@ -3,12 +3,14 @@
 import gc
 import itertools
 import os
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import settings
 
+from compiled import compile_once
 from here import here
 from truecost import study
 from truecost.core.factors import Factor
@@ -52,6 +54,7 @@ def pytest_sessionstart(session):
     """
     os.cpu_count = lambda: 1
     os.sched_getaffinity = lambda _: {0}
+    compile_once()
 
 
 def pytest_collection_modifyitems(items):
@@ -123,6 +126,7 @@ def swept(request, monkeypatch) -> tuple[Sweep, list[Scan]]:
     (distinct, weighted, sides), buckets = RANKINGS[request.param[0]], request.param[1]
     monkeypatch.setattr("truecost.core.ranking.BUCKETS", buckets)
     monkeypatch.setattr("truecost.kernels.FEW", 1 << 16 if buckets % 2 else 0)  # both roads
+    monkeypatch.setattr("truecost.core.ranking.LOOK", 1e9 if buckets % 2 else 0)
     rng = np.random.default_rng(len(request.param[0]))
     trials, units = 160, 15
     codes = (rng.random(trials) < 0.4).astype(np.uint8)
@@ -149,6 +153,23 @@ def run_in_workers():
 def _jobs_are_done_here(run_in_workers):
     """Jobs of which one is done at a time need no process of their own; see `here`."""
     with pytest.MonkeyPatch.context() as patched, here(patched):
+        yield
+
+
+LOOKED_AT = re.compile("html|svg|drawn|processes|subprocess")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _pictures_are_drawn_where_they_are_looked_at(request):
+    """Pages of files of tests that read none have no pictures, which are half of a page's time.
+
+    What starts processes has them, since theirs have; beside the long studies all have.
+    """
+    source = Path(request.module.__file__).read_text(encoding="utf-8")
+    short = "not long" in request.config.getoption("markexpr")
+    with pytest.MonkeyPatch.context() as patched:
+        if short and not LOOKED_AT.search(source):
+            patched.setattr("truecost.report.page._both", lambda *_, **__: "")
         yield
 
 

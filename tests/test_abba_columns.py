@@ -257,7 +257,8 @@ BAD = {
     "label": (
         {(2, "label"): "2", (3, "label"): "maybe"},
         "2 labels are outside {0, 1} (column 'label'): line 2 (id u3, '2'), line 3 (id u1, "
-        "'maybe'); 1 is a true accept and 0 a false one; leave the cell empty where there is no "
+        "'maybe'); 1 is a true accept and 0 a false one (target names another label of a true "
+        "one); leave the cell empty where there is no "
         "label",
     ),
     "one label": (

@@ -67,5 +67,5 @@ def test_two_strategies_of_one_name_are_refused(found, tmp_path):
 
 
 def test_every_strategy_says_what_it_does():
-    assert len(kinds()) == 13
+    assert len(kinds()) == 14
     assert all(k.text and not k.text.endswith(".") for k in kinds().values())

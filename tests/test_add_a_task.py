@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from random import Random
 
@@ -102,24 +103,20 @@ def same_process(site, work) -> Iterator[Callable[..., subprocess.CompletedProce
 
 @pytest.fixture
 def truecost_of(site, work, same_process):
-    """Runs commands: in a process of its own where another distribution is to be found too."""
+    """Runs commands: those that find another distribution too in a process that does."""
+    with ExitStack() as ending:
+        processes = {None: same_process}
 
-    def run(*words: str, code: int = 0, also: Path | None = None) -> subprocess.CompletedProcess:
-        if also is None:
-            done = same_process(*words)
-        else:
-            done = subprocess.run(
-                [sys.executable, "-m", "truecost", *map(str, words)],
-                cwd=work,
-                env={**os.environ, **path_of(site, also)},
-                capture_output=True,
-                text=True,
-                check=False,
-            )
-        assert done.returncode == code, done.stderr + done.stdout
-        return done
+        def run(
+            *words: str, code: int = 0, also: Path | None = None
+        ) -> subprocess.CompletedProcess:
+            if also not in processes:
+                processes[also] = ending.enter_context(resident(work, **path_of(site, also)))
+            done = processes[also](*words)
+            assert done.returncode == code, done.stderr + done.stdout
+            return done
 
-    return run
+        yield run
 
 
 def rows_of(done: subprocess.CompletedProcess) -> list[dict]:

@@ -7,6 +7,8 @@ In a page, examples share one namespace and one empty folder, in the order of th
   (standard output and standard error, as a terminal shows them).
 A page that says `<!-- needs: PATH, ... -->` finds these files and folders, of the repository or of
 `shared/` beside it, in its folder by their last names; it is skipped where `shared` is missing.
+A block below `<!-- with: NAME -->` runs where a command or module of this name is installed, or a
+folder of `shared/` is there; elsewhere it is left out, and the page skipped after the others ran.
 A page that says `<!-- long -->` takes a minute or more: it runs with the long studies.
 `truecost` runs in the process of the tests, and a shell is given what it printed and its exit code;
 on a page that says `<!-- processes -->` it runs wherever the shell starts it.
@@ -22,6 +24,7 @@ import os
 import pkgutil
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -49,6 +52,7 @@ MODULES = ["truecost", *(m for m in FOUND if not m.endswith("__main__"))]
 SHOWING = [m for m in MODULES if ">>> " in Path(find_spec(m).origin).read_text(encoding="utf-8")]
 FENCE = re.compile(r"^(`{3,})(python|console)\n(.*?)^\1 *$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
+WITH = re.compile(r"^<!-- with: (\S+) -->\n\Z", re.MULTILINE)  # before a block
 NEEDS = re.compile(r"^<!-- needs: (.+?) -->$", re.MULTILINE)
 SHELL = re.compile(r"[|<>;&$*`]")  # what needs a shell, outside of quotes
 REST = re.compile(r" (?=\||[12]?>)")  # where the shell goes on with what a command printed
@@ -92,12 +96,38 @@ def test_examples_of_a_page(page, folder, request):
     for needed in NEEDS.findall(text):
         provide(needed.split(", "), folder, request)
     apart = "<!-- processes -->" in text
-    now = FENCE.sub(lambda found: rerun(found, names, folder, apart=apart), text)
+    lacking: dict[str, None] = {}
+
+    def again(found: re.Match[str]) -> str:
+        wanted = WITH.search(text[: found.start()])
+        if wanted and not there(wanted[1], folder):
+            lacking[wanted[1]] = None
+            return found[0]
+        return rerun(found, names, folder, apart=apart)
+
+    now = FENCE.sub(again, text)
     if os.environ.get("UPDATE_DOCS"):
         page.write_text(now, encoding="utf-8")
     elif now != text:
         lines = (text.splitlines(keepends=True), now.splitlines(keepends=True))
         pytest.fail("".join(difflib.unified_diff(*lines, f"{page}", "what it prints", n=1)))
+    if lacking:
+        pytest.skip(f"{page.name}: all but the blocks of {', '.join(lacking)}, not installed here")
+
+
+def there(name: str, folder: Path) -> bool:
+    """Whether a command, a module, or a folder of `shared/` is there; the last is linked."""
+    if name.startswith("shared/"):
+        base = ROOT.parent / name
+        if base.exists() and not (folder / base.name).exists():
+            (folder / base.name).symlink_to(base)
+        return base.exists()
+    places = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    if shutil.which(name, path=places):
+        return True
+    with contextlib.suppress(ModuleNotFoundError):
+        return find_spec(name) is not None
+    return False
 
 
 def provide(paths: list[str], folder: Path, request: pytest.FixtureRequest) -> None:

@@ -83,7 +83,7 @@ def test_the_threshold_is_that_of_the_whole_in_each_replicate(name, rate):
             there = (room == np.array(["a", "b"])[ROOM]) & (weights > 0)
             threshold = weighed_threshold(name, rate, weights)
             of = there & ((name == "miss_at_fa") == LABELS)
-            wrong = (SCORES >= threshold) != (name == "miss_at_fa")
+            wrong = (threshold <= SCORES) != (name == "miss_at_fa")
             expected.append(np.average(wrong[of], weights=weights[of]))
         row = found[f"room={room}", f"{name}:{rate}"]
         assert row.replicates == pytest.approx(np.array(expected))
@@ -109,7 +109,9 @@ def weighed_threshold(name, rate, weights):
 
 def test_a_subset_at_the_threshold_of_a_whole_of_its_kind_is_the_whole():
     """A subset that holds every trial has the value and the interval of the whole."""
-    scoring = tc.Scoring(measures=("miss_at_fa:0.1", "fa_at_miss:0.1"), plan=PLAN, subsets=("score > -100",))
+    scoring = tc.Scoring(
+        measures=("miss_at_fa:0.1", "fa_at_miss:0.1"), plan=PLAN, subsets=("score > -100",)
+    )
     rows = tc.score_system(TRIALS, scoring)
     for whole, same in zip(rows[:2], rows[2:], strict=True):
         assert (whole.value, whole.lower, whole.upper) == (same.value, same.lower, same.upper)

@@ -2,10 +2,11 @@
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
-from truecost.cli import GLOBAL, METHODS, PROTOCOL, app, run
+from truecost.cli import GLOBAL, METHODS, PROTOCOL, app
 from truecost.tasks import find, names
 
 COMMANDS = [
@@ -17,10 +18,12 @@ COMMANDS = [
 ]
 
 
+KEPT = Path(__file__).parent / "golden" / "kept" / "help"  # what test_golden.py compares
+
+
 @pytest.mark.parametrize("command", COMMANDS)
-def test_one_example_with_options_that_there_are(command, capsys):
-    assert run([*command.split(), "--help"]) == 0
-    text = capsys.readouterr().out
+def test_one_example_with_options_that_there_are(command):
+    text = (KEPT / f"{command.replace(' ', '-')}.txt").read_text(encoding="utf-8")
     examples = re.findall(r"^Example: (truecost (?:.+\n)+)", text, re.MULTILINE)
     assert len(examples) == 1
     words = shlex.split(examples[0].replace("\n", " "))

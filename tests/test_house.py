@@ -148,7 +148,7 @@ def test_files_that_the_guide_names_are_there():
 
 def test_a_file_is_short():
     lengths = {path: len(text_of(path).splitlines()) for path in FILES}
-    assert not told(f"{path}: {n} lines" for path, n in lengths.items() if n > 500)
+    assert not told(f"{path}: {n} lines" for path, n in lengths.items() if n > 400)
 
 
 def test_kernels_take_no_frames_and_no_files():

@@ -19,6 +19,7 @@ from truecost.kernels import order
 from truecost.study.config import Study
 from truecost.study.settings import Reader, sources_of
 from truecost.tasks.trials import large, work
+from truecost.tasks.trials.curves import reliability
 
 ROWS = 3000
 
@@ -384,13 +385,48 @@ def test_a_full_disk_is_said_with_what_to_do(parts, monkeypatch, capsys):
     assert [*Path("kept").iterdir()] == []
 
 
-def test_one_sort_for_each_system(parts, monkeypatch, capsys):
-    """Applications, subsets' thresholds, curves and the check of reversed scores share it."""
-    sorts = []
-    sort = order.sort_trials
-    monkeypatch.setattr(order, "sort_trials", lambda *columns: sorts.append(1) or sort(*columns))
-    rows("score", "whole.parquet", *MAPPED, *ALL)
-    assert len(sorts) == 1
+SORTED = """
+measures = ["act_dcf", "min_dcf", "eer", "auc", "cllr", "min_cllr"]
+[data]
+type = "llr"
+map = {{ unit = "speaker", id = "trial" }}
+[systems]
+a.file = "{0}"
+b.file = "{0}"
+[applications]
+rare.prior = 0.01
+often = {{ prior = 0.3, cost_miss = 5 }}
+[interval]
+replicates = 20
+"""
+BABBLE = """[subsets]
+babble = "noise = 'babble'"
+"""
+
+
+@pytest.mark.parametrize("file", ["whole.parquet", "parts/*.parquet"])
+def test_one_sort_for_each_system(parts, file, monkeypatch, capsys):
+    """Applications, comparisons, curves and the check of reversed scores share it; subsets of what
+    was read in parts do too.
+    """
+    told = {"sort_trials": 0, "sort_partitions": 0, "_detection": 0}
+
+    def counted(room, name):
+        work = getattr(room, name)
+
+        def counting(*given, **named):
+            told[name] += 1
+            return work(*given, **named)
+
+        monkeypatch.setattr(room, name, counting)
+
+    counted(order, "sort_trials")
+    counted(large, "sort_partitions")
+    counted(reliability, "_detection")  # which no application changes
+    Path("study.toml").write_text(SORTED.format(file) + BABBLE * ("*" in file))
+    assert cli.run(["run", "study.toml", "-o", "out", "--quiet"]) == 0
+    assert Path("out/curves.parquet").exists()
+    assert [*told.values()] == ([0, 2, 2] if "*" in file else [2, 0, 2])
 
 
 def test_measures_take_few_bytes_a_trial(parts, monkeypatch):

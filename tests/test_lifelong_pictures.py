@@ -89,7 +89,7 @@ def test_the_table_has_every_cell_with_its_interval():
     rows = texts_of(pictures.score_matrix(found))
     for row, cell in zip(rows, found.cells, strict=True):
         assert (row["row"], row["test time"]) == (f"version {cell.version}", cell.time)
-        said = f"mine, version {cell.version} at {cell.time}: {found.said(cell)}"
+        said = f"mine, version {cell.version} at {cell.time}: {found.text_of(cell)}"
         assert row["reading"] == said + ("" if cell.seen else ", still to come")
 
 
@@ -435,7 +435,7 @@ def test_the_area_is_that_under_the_steps():
     by_hand = sum(60 * p.value for p in curve.points) / curve.maximum
     assert area == pytest.approx(by_hand)
     assert picture.caption == "Areas under the curves: mine 0.220 [0.210, 0.230]."
-    reading = f"mine, seconds 360: {ageing.described(shown_in='').said(curve.points[-1])}"
+    reading = f"mine, seconds 360: {ageing.described(shown_in='').text_of(curve.points[-1])}"
     assert texts_of(picture)[-1]["reading"] == reading
 
 

@@ -346,7 +346,7 @@ def test_the_table_of_a_matrix_has_every_cell(two):
     base = [c for c in found.cells if c.state == "base"]
     for shown, cell in zip(cells, base, strict=True):
         assert (shown["row"], shown["test time"]) == (f"version {cell.version}", cell.time)
-        assert found.said(cell) in shown["reading"]
+        assert found.text_of(cell) in shown["reading"]
         assert ("still to come" in shown["reading"]) == (not cell.seen)
 
 

@@ -381,7 +381,6 @@ BAD = {
     ),
     "nothing": ("version,1,2\n1,,\n2,,\n", r"every score is empty"),
     "headless": ("0.5,0.1\n0.4,0.6\n", r"line 1: numbers .* begin with a line version,1,2,3"),
-    "pandas": (",1,2\n1,0.5,0.1\n", r"line 1: the column of the versions has no name"),
     "unit": ("version,time,id,unit,score\n1,1,a,,1\n", r"1 empty cell of unit .* at line 2"),
     "unit alone": ("version,time,unit,score\n1,1,a,1\n2,1,b,1\n", r"units are of items"),
     "no rows": ("version,time,score\n", r"there are no rows"),

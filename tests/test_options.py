@@ -173,7 +173,7 @@ IDLE = {  # data, options that cannot apply to them, and what is said
     "threshold of classes": (
         "score",
         "k.csv",
-        {"type": "posterior", "map": "score=a+b+c", "threshold": 0.5},
+        {"type": "posterior", "map": "score=a+b+c", "threshold": "0.5"},
         "threshold goes with targets and nontargets",
     ),
     "case of TER": (

@@ -296,8 +296,14 @@ def damage():
 def test_what_is_of_something_else_does_not_go_on(begun, capsys, change, code, said):
     change()
     before = sorted(path.name for path in Path("out").iterdir())
-    assert cli.run(["annotate", "clips.csv", "-o", "out", *ASKED, "--resume"]) == code
-    assert said in capsys.readouterr().err
+    again = ["annotate", "clips.csv", "-o", "out", *ASKED, "--people", "bob", "--resume"]
+    assert cli.run(again) == code
+    err = capsys.readouterr().err
+    assert said in err
+    assert " answers at " not in err  # no page, which would change the store
+    if change is not damage:
+        with Store("out/answers.sqlite") as store:
+            assert store.meta("people") == ["me"]
     assert {*before} <= {path.name for path in Path("out").iterdir()}
 
 
@@ -323,11 +329,21 @@ def test_what_counts_is_a_choice_of_the_report(begun, capsys):
 def test_forgetting(begun, capsys):
     assert cli.run(["annotate", "out", "--forget", "me"]) == 0
     assert "me: events, presentations and links are deleted" in capsys.readouterr().err
+    assert cli.run(["annotate", "out", "--forget", "nix"]) == 2
+    assert "nobody is called 'nix'; there are me" in capsys.readouterr().err
     with Store("out/answers.sqlite") as store:
         assert store.history() == []
         assert len(store.answers()) == 12
     assert cli.run(["annotate", "out", "--export", "l.csv", "--quiet"]) == 0
     assert pl.read_csv("l.csv")["active_seconds"].null_count() == 12  # not known, and never 0
+
+
+def test_who_does_not_answer_any_more_can_be_forgotten(begun):
+    with Store("out/answers.sqlite") as store:
+        store.set_meta(people=["bob"])  # as a run that goes on with others
+    assert cli.run(["annotate", "out", "--forget", "me"]) == 0
+    with Store("out/answers.sqlite") as store:
+        assert store.history() == store.presentations() == []
 
 
 AT = "--threshold-a 0.5 --threshold-b 0.6"

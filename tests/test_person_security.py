@@ -14,14 +14,19 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 
 from robots import FORM, JSON, Robot, clip, questions
+from truecost import cli
 from truecost.errors import InputError, UsageError
+from truecost.learning.system import Batch, Question
 from truecost.person import web
 from truecost.person.app import FILES
+from truecost.person.expert import LiveExpert, LivePerson
 from truecost.person.guard import MOST
 from truecost.person.store import Asked, Given, Store
+from truecost.person.views import View
 from truecost.person.web import Settings, _origin, serve
 
 SETTINGS = Settings(classes=("seven", "other"), title="Sevens")
@@ -605,6 +610,23 @@ def test_a_page_may_stop_before_its_server_is_made(path, monkeypatch):
     page.stop()
     with serve(path, SETTINGS) as again:  # the store and the port are free
         assert again.address == page.address
+
+
+def test_a_server_that_cannot_be_made_ends_the_command(tmp_path, monkeypatch, caplog, capsys):
+    def broken(*_):
+        raise ImportError("no h11 here")
+
+    monkeypatch.setattr(web, "_made", broken)
+    (tmp_path / "list.csv").write_text("id,text\na,one\n")
+    words = ["annotate", f"{tmp_path}/list.csv", "-o", f"{tmp_path}/out", "--classes", "a,b"]
+    assert cli.run(words) == 3
+    assert "the page cannot be served (ImportError: no h11 here)" in caplog.text
+    assert "--resume goes on" in capsys.readouterr().err
+    live = LivePerson(store=f"{tmp_path}/out/answers.sqlite")
+    expert = LiveExpert(live, "classes", ("a", "b"), lambda _: View())
+    with pytest.raises(InputError, match="failed"):
+        expert.answer(Question("a"), Batch(0, ("a",), np.zeros((1, 1))))
+    expert.close()
 
 
 def test_the_page_is_known_without_the_packages_that_serve_it():

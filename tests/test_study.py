@@ -251,6 +251,19 @@ def test_every_unknown_key_is_named():
         assert said in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("expert.cost = 2", "expert.cost is 2 (int): give a table"),
+        ("prices = [1]", "prices is of type list: give a table"),
+        ('expert = "person"', "expert is 'person' (str): give a table"),
+    ],
+)
+def test_what_is_no_table_is_named(text, said):
+    with pytest.raises(tc.UsageError, match=re.escape(said)):
+        Study.of(tomllib.loads(f'task = "streams"\n{text}\n'))
+
+
 def test_tables_of_tasks_are_no_key_of_their_own():
     for key, hint in (("own", ": known are"), ("abbba", " (did you mean 'abba'?)")):
         with pytest.raises(tc.UsageError, match=re.escape(f"{key} is not known{hint}")):

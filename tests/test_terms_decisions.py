@@ -12,7 +12,8 @@ from processes import resident
 from truecost.core.application import PRESETS
 
 DEMO = Path(tc.__file__).parent / "data" / "demo" / "terms"
-FILES = ("--ecf", DEMO / "e.ecf.xml", "--rttm", DEMO / "r.rttm.gz", "--kwlist", DEMO / "t.kwlist.xml")
+ECF, RTTM, KWLIST = DEMO / "e.ecf.xml", DEMO / "r.rttm.gz", DEMO / "t.kwlist.xml"
+FILES = ("--ecf", ECF, "--rttm", RTTM, "--kwlist", KWLIST)
 LIST = DEMO / "full.kwslist.xml.gz"
 OPENKWS = ("--preset", "nist-openkws-2013")
 
@@ -62,8 +63,9 @@ def test_a_bayes_threshold_needs_ratios_and_an_application(run):
 
 def test_bayes_is_the_default_threshold_of_trials(run):
     demo = DEMO.parent / "network.csv"
-    how = ("score", demo, "--type", "llr", "--id", "trial", "--unit", "speaker", "--prior", "0.05")
-    plain, bayes = run(*how, "--measure", "act_dcf"), run(*how, "--measure", "act_dcf", "--threshold", "bayes")
+    how = ("score", demo, "--type", "llr", "--id", "trial", "--prior", "0.05")
+    how += ("--measure", "act_dcf")
+    plain, bayes = run(*how), run(*how, "--threshold", "bayes")
     assert plain.stdout == bayes.stdout
 
 

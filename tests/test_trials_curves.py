@@ -254,7 +254,7 @@ def test_stored_curves_come_back_as_they_were(case, tmp_path):
 def test_curves_of_one_class_come_back_too():
     trials = tc.Trials.of([1, 2, 3.0], [1, 1, 1], kind="llr", name="one class")
     scoring = tc.Scoring(DETECTION(prior=0.5), plan=tc.Plan(20))
-    before = curves.of(Part([trials], scoring))
+    before = curves.curves_of(Part([trials], scoring))
     [after] = curves.from_frame(curves.frame_of(before.all))
     assert len(before.all) == len(after.all) == 1
     assert same(before.det[0], after.det[0])
@@ -262,7 +262,7 @@ def test_curves_of_one_class_come_back_too():
 
 @pytest.fixture(scope="module")
 def kept(case):
-    return curves.frame_of(curves.of(Part(*case("demo")[:2])).all)
+    return curves.frame_of(curves.curves_of(Part(*case("demo")[:2])).all)
 
 
 def test_stored_curves_without_a_column_are_refused(kept):

@@ -60,7 +60,8 @@ def files_of() -> Path:
     """The folder of all made-up files."""
     folder = Path(mkdtemp())
     atexit.register(rmtree, folder)
-    for write in (transcripts, translations, meetings, submissions, trainings, deployment, costs):
+    every = (transcripts, translations, meetings, submissions, trainings, deployment, costs, sounds)
+    for write in every:
         write(folder)
     return folder
 
@@ -81,6 +82,26 @@ def transcripts(folder: Path) -> None:
             speakers.append(f"{name},s{speaker:02d}")
     for name, lines in (texts | {"speakers.csv": speakers}).items():
         (folder / name).write_text("\n".join(lines) + "\n")
+
+
+SOUNDS = ("alarm", "bark", "glass", "siren", "speech")
+
+
+def sounds(folder: Path) -> None:
+    """Two systems that tell five sounds apart, rare ones among them; and what confusions cost."""
+    rng = np.random.default_rng(4)
+    labels = rng.choice(5, 600, p=(0.1, 0.2, 0.02, 0.08, 0.6))
+    for name, power in (("old", 2.2), ("new", 3.0)):
+        scores = rng.normal(0, 1, (600, 5)) + power * np.eye(5)[labels]
+        scores[labels == 3, 0] += 1.2  # sirens sound like alarms
+        posteriors = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+        table = pl.DataFrame(posteriors.round(6), schema=list(SOUNDS))
+        table = table.with_columns(label=pl.Series([SOUNDS[k] for k in labels]))
+        table.with_row_index("clip").write_csv(folder / f"{name}-sounds.csv")
+    priced = 1 - np.eye(5, dtype=int)
+    priced[[0, 3], 4] = 10  # an alarm that is taken for speech
+    text = "\n".join(",".join(map(str, row)) for row in priced.tolist())
+    (folder / "sounds-costs.csv").write_text(text + "\n")
 
 
 def _heard(rng: np.random.Generator, word: str, rate: float) -> Iterator[str]:
@@ -290,6 +311,11 @@ detection, terms, stream, lifelong = (
 )
 board = of_page("leaderboard", *(f"{n}.csv" for n in BOARD), *DETECTORS, "--measure", "act_dcf")
 methods = of_page("methods", "compare", *RUNS, *DETECTORS, "--measure", "act_dcf")
+POSTERIORS = ("--type", "posterior", "--id", "clip", "--score", "+".join(SOUNDS))
+classified = of_page(
+    *("compare", "old-sounds.csv", "new-sounds.csv", *POSTERIORS),
+    *("--cost-matrix", "sounds-costs.csv"),
+)
 recognised = of_page("transcripts", "compare", "ref.trn", "old.trn", "new.trn", *SPEAKERS)
 translated = of_page("translation", "compare", *LINES)
 diarized = of_page("diarization", "compare", "ref.rttm", "old.rttm", "new.rttm")
@@ -307,6 +333,10 @@ TABLE: dict[str, Callable[[], Picture]] = {
     "differences": detection("differences"),
     "gates": lambda: chosen(gates(), "Gates: Values of act_dcf"),
     "leaderboard": board("leaderboard"),
+    "recall": classified("recall"),
+    "precision": classified("precision"),
+    "confusions": classified("confusions"),
+    "cost-matrix": classified("cost-matrix"),
     "runs": methods("runs"),
     "variance": methods("variance"),
     "check-leaks": lambda: check_page.leaks(split()),

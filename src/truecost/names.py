@@ -50,9 +50,10 @@ PARTS = ("collection", "application")  # each has a section of a report and gate
 
 # What rows are about, in the order of tables; strategies and budgets are those of streams,
 # versions and policies those of lifelong learning.
+EVERY_PRIOR = "every prior"  # application of rows that are the same at all priors of a run
 DIMS = (
     *("system", *PARTS, "strategy", "budget", "estimator", "subset", "phase"),
-    *("version", "policy"),
+    *("version", "policy", "rule", "data"),
 )
 COLUMNS: dict[str, tuple[str, ...]] = {  # names that need no --map, the first of them canonical
     "score": ("score", "scores"),

@@ -316,7 +316,7 @@ def rephrased(text: str, known: Mapping[str, Declared], way: Way = argument) -> 
     'llr_base needs type="llr"; name them with unit=COLUMN'
     """
 
-    def said(found: re.Match[str]) -> str:
+    def renamed(found: re.Match[str]) -> str:
         if found[1] is None:
             return found[0]
         flag, word = found[1].replace("-", "_"), found[2] or ""
@@ -345,7 +345,7 @@ def rephrased(text: str, known: Mapping[str, Declared], way: Way = argument) -> 
         text = TWICE.sub(r" \1\2", text).replace("give its file first, or", "say")
     if way is argument:
         text = OF_STUDY.sub("", text).replace("give its file first", "say reference=FILE")
-    return FLAG.sub(said, text)
+    return FLAG.sub(renamed, text)
 
 
 def _as_entry(table: str, word: str, known: Mapping[str, Declared], way: Way) -> str:

@@ -7,8 +7,10 @@ folder). The page `help` is made here: the help of every command.
 """
 
 import contextlib
+import functools
 import gzip
 import hashlib
+import inspect
 import io
 import json
 import os
@@ -58,6 +60,7 @@ def main() -> None:
 
 def make_help(target: Path) -> None:
     """Write the help of every command, a file each."""
+    inspect.getsource = functools.cache(inspect.getsource)  # of options, which commands share
     for words in ((), *commands()):
         _, printed = test_docs.execute(" ".join(["truecost", *words, "--help"]))
         write(target / f"{'-'.join(words) or 'truecost'}.txt", printed)

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from truecost.cli.options import PLAIN, Given, Quiet, Switch, keys_of, parsed
-from truecost.errors import UsageError, counted
+from truecost.errors import InputError, UsageError, counted
 from truecost.names import STANDARD_INPUT
 from truecost.person.options import options
 from truecost.person.timing import TimingTable
 
 if TYPE_CHECKING:
     from truecost.cli.terminal import Screen
+    from truecost.person.lists import Items
     from truecost.person.seconds import Timing
     from truecost.person.store import Store
 
@@ -121,14 +122,16 @@ def _serve(place: Path, items: str, how: dict[str, Any], kept: Kept) -> bool:
     settings = Settings(title="truecost annotate", classes=how["classes"], ask=how["ask"] or "")
     where = {key: how[key] for key in ("tls_cert", "tls_key", "proxy")}
     host = how["host"] or "127.0.0.1"
+    listed = _same_list(place, items, how) if place.exists() else None
     with serve(place, settings, how["port"] or 0, host, how["people"], **where) as page:
         page.announce()
         screen = _screen(kept)
         from truecost.person.lists import begin, items_of  # which imports much
+        from truecost.person.records import FAILED
         from truecost.person.seconds import Timing
         from truecost.person.standing import shown_standing
 
-        begin(items_of(items, how), place)
+        begin(listed or items_of(items, how), place)
         timing = Timing(how["idle"], how["tail"])
         try:
             with screen.progress() as progress, shown_standing(place, timing, progress):
@@ -136,9 +139,20 @@ def _serve(place: Path, items: str, how: dict[str, Any], kept: Kept) -> bool:
         except KeyboardInterrupt:
             screen.say("stopped: --resume goes on")
             return True
+    if state == "failed":
+        raise InputError(FAILED)
     if state == "stopped":
         screen.say("everybody has stopped: --resume goes on")
     return False
+
+
+def _same_list(place: Path, items: str, how: dict[str, Any]) -> "Items":
+    """The list, read before the page changes anything of a store that may be of another one."""
+    from truecost.person.lists import check_same, items_of
+
+    listed = items_of(items, how)
+    check_same(listed, place)
+    return listed
 
 
 def _wait(place: Path) -> str:
@@ -216,9 +230,9 @@ def _check_store(store: "Store", folder: Path, kept: Kept) -> None:
     from truecost.person.web import is_served
 
     people = store.meta("people", [])
-    for name in filter(None, (kept.link, kept.forget)):
-        if name not in people:
-            raise UsageError(f"{folder}: nobody is called {name!r}; there are {', '.join(people)}")
+    for name, known in ((kept.link, people), (kept.forget, store.everybody())):
+        if name is not None and name not in known:
+            raise UsageError(f"{folder}: nobody is called {name!r}; there are {', '.join(known)}")
     if kept.link is not None and not is_served(store.path):
         raise UsageError(
             f"{folder}: nobody serves its page, so that no link would open it: run the command "

@@ -121,15 +121,15 @@ def _part(
     return np.broadcast_to(found, (totals.block.count,)), NONE
 
 
-def _told(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
+def _documented(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
     """A function with a docstring of its own."""
 
     @wraps(function, assigned=())
-    def told(*args: Any, **how: Any) -> Any:
+    def documented(*args: Any, **how: Any) -> Any:
         return function(*args, **how)
 
-    told.__doc__ = doc
-    return told
+    documented.__doc__ = doc
+    return documented
 
 
 _SAID = (  # of the whole, of a part
@@ -170,7 +170,7 @@ def cost_measures(
     return tuple(
         Measure(
             name,
-            _told(function, f"{TITLES[name]}.\n\n    {_SAID[name != 'total_cost']}\n    "),
+            _documented(function, f"{TITLES[name]}.\n\n    {_SAID[name != 'total_cost']}\n    "),
             parts,
             TITLES[name],
             "lower",

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from truecost.core.factors import PIECE
 from truecost.core.tally import Tally
 from truecost.core.unit_index import (
     Sides,
@@ -37,6 +38,7 @@ MANY = 1_000_000  # of more trials than these into more, by the square root: sum
 # of the rarer class and a unit, and for a trial in each pass. What saves less in a block is not
 # worth two more kernels to compile on a new machine.
 WALK, WEIGH, COUNT, PASS, LITTLE = 0.25, 0.1, 0.2, 5.0, 2e7
+LOOK = 16  # entries, weighed for all replicates at once, that take as long as a look at one trial
 TRIALS_OF_A_UNIT = 64  # from which on values are kept for the next application
 NEAR_CROSSING = 0.6  # share of them where Pmiss = Pfa
 _MAKING = RLock()  # what threads ask for at the same time is made by the first of them
@@ -215,25 +217,41 @@ class Ranking:
     @cached_property
     def histogram(self) -> Tally:
         """Weight `n` by bucket and class (nontarget, target), with the units of the trials."""
-        buckets = len(self.edges) - 1
-        axes = {"bucket": tuple(str(b) for b in range(buckets)), "class": ("0", "1")}
-        return Tally(*self._entries(), axes, ("n",), np.zeros((buckets, 2, 1)))
+        return self.histogram_of(self.edges)
 
-    def _entries(self) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
-        """Units, (bucket, class) cell and weight of each entry of the histogram."""
+    def histogram_of(self, edges: npt.NDArray[np.int64]) -> Tally:
+        """The same of other buckets, whose edges rise from 0 to the number of trials."""
+        buckets = len(edges) - 1
+        axes = {"bucket": tuple(str(b) for b in range(buckets)), "class": ("0", "1")}
+        return Tally(*self._entries(edges), axes, ("n",), np.zeros((buckets, 2, 1)))
+
+    def counting_pays(self, places: int, replicates: int) -> bool:
+        """Whether a pass over all trials, which then are weighed by unit, is sooner than a look
+        into the buckets of some places in each replicate.
+        """
+        trials, buckets = len(self.codes), len(self.edges) - 1
+        if self.slots.codes.shape[1] > 1 or replicates * places < 2 * buckets:
+            return False
+        entries = min(trials, 2 * (places + 1) * sum(map(len, self.slots.factors)))
+        return entries * 2 * buckets < LOOK * places * trials
+
+    def _entries(
+        self, edges: npt.NDArray[np.int64]
+    ) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+        """Units, (bucket, class) cell and weight of each entry of a histogram."""
         from truecost.kernels import FEW
         from truecost.kernels.sums import bucket_entries
 
         trials = len(self.codes)
         if self.slots.codes.shape[1] > 1 or (trials <= FEW and not len(self.extra)):
-            flat = np.repeat(np.arange(len(self.edges) - 1), np.diff(self.edges)) * 2 + self.codes
+            flat = np.repeat(np.arange(len(edges) - 1), np.diff(edges)) * 2 + self.codes
             values = self.extra if len(self.extra) else np.ones(trials)
             return group(self.slots, flat, values.reshape(-1, 1))
         width = sum(len(f) for f in self.slots.factors)
-        most = min(trials, 2 * width * (len(self.edges) - 1))
+        most = min(trials, 2 * width * (len(edges) - 1))
         slots, cells, values = np.empty(most, np.int32), np.empty(most, np.int64), np.empty(most)
         n = bucket_entries(
-            self.edges, self.slots.codes[:, 0], self.codes, self.extra, width, slots, cells, values
+            edges, self.slots.codes[:, 0], self.codes, self.extra, width, slots, cells, values
         )
         for column in (slots, cells, values):
             column.resize(n, refcheck=False)  # in place: a copy would need the memory twice
@@ -332,12 +350,21 @@ class Ranking:
         from truecost.kernels.pairs import pair_wins, tile_of
 
         units = len(self.slots.factors[0])
-        sizes = [np.bincount(self.slots.codes[self.codes == k, 0], minlength=units) for k in (0, 1)]
+        sizes = self._sizes(units)
         rarer = int(sizes[1].sum() <= sizes[0].sum())
         wins = np.zeros((units, units), np.int64)
         pair_wins(self.slots.codes, self.codes, self.cut, rarer, tile_of(units), wins)
         # Where nontargets are rarer their wins are counted: what they do not win, targets do.
         return wins if rarer else np.subtract(2 * np.outer(sizes[1], sizes[0]), wins.T)
+
+    def _sizes(self, units: int) -> npt.NDArray[np.int64]:
+        """How many trials each unit of the first side has of each class, (2, units)."""
+        found = np.zeros((2, units), np.int64)
+        for start in range(0, len(self.codes), PIECE):  # fancy indices are 64-bit copies
+            part = slice(start, start + PIECE)
+            keys = self.slots.codes[part, 0] + units * self.codes[part].astype(np.int64)
+            found += np.bincount(keys, minlength=2 * units).reshape(2, units)
+        return found
 
 
 def _two_classes(codes: npt.ArrayLike) -> npt.NDArray[np.uint8]:

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.ranking import Ranking
+from truecost.core.tally import Tally
 from truecost.core.weights import Block, Rows
 from truecost.errors import UsageError
 
@@ -69,7 +70,11 @@ class Sweep:
     @cached_property
     def _edges(self) -> tuple[Floats, Floats]:
         """Exact miss and false-alarm weights at the bucket edges, (replicates x edges)."""
-        counts = self.ranking.histogram.sums(self.block)["n"]
+        return self._at_edges(self.ranking.histogram)
+
+    def _at_edges(self, histogram: Tally) -> tuple[Floats, Floats]:
+        """The same of any histogram of the ranking."""
+        counts = histogram.sums(self.block)["n"]
         start = np.zeros((self.block.count, 1))
         miss = np.concatenate([start, np.cumsum(counts[:, :, 1], axis=1)], axis=1)
         rejected = np.concatenate([start, np.cumsum(counts[:, :, 0], axis=1)], axis=1)
@@ -133,7 +138,7 @@ class Sweep:
         return self.ranking.once(("eer", kind), self.block, lambda: self._eer(kind))
 
     def _eer(self, kind: str) -> Floats:
-        from truecost.kernels.sweeps import crossings, hull_crossings
+        from truecost.kernels.sweeps import crossings, eer_of, hull_crossings
 
         if kind == "rocch":
             out = np.empty(self.block.count)
@@ -145,7 +150,7 @@ class Sweep:
             )
         around = np.empty((self.block.count, 4))
         crossings(around, *self._edges, self.ranking.edges, *self._trials)
-        return _eer_of(around, kind)
+        return eer_of(around, kind)
 
     def auc(self) -> Floats:
         """Probability that a target outscores a nontarget, ties counted half: float64 (replicates,)
@@ -368,6 +373,12 @@ class Sweep:
 
         wanted = np.atleast_1d(np.asarray(thresholds, np.float64))
         positions = self.ranking.positions(wanted)
+        if self.ranking.counting_pays(len(positions), self.block.count):
+            edges = np.unique(np.concatenate([positions, self.ranking.edges[[0, -1]]]))
+            miss, fa = self._at_edges(self.ranking.histogram_of(edges))
+            at = np.searchsorted(edges, positions)
+            with np.errstate(invalid="ignore"):
+                return miss[:, at] / self.targets[:, None], fa[:, at] / self.nontargets[:, None]
         out = np.empty((self.block.count, len(positions), 2))
         rates_at(out, positions, *self._edges, self.ranking.edges, *self._trials[:-1])
         return out[..., 0], out[..., 1]
@@ -382,18 +393,3 @@ class Sweep:
         for r in range(self.block.count):
             trial_weights(self._rows[r], self.ranking.slots.codes, self.ranking.extra, out[r])
         return out
-
-
-def _eer_of(around: Floats, kind: str) -> Floats:
-    """EER from the two thresholds around the crossing: columns (Pmiss, Pfa, Pmiss, Pfa)."""
-    gap_last, gap_next = around[:, 1] - around[:, 0], around[:, 2] - around[:, 3]
-    if kind == "interpolated":
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(gap_last + gap_next > 0, gap_last / (gap_last + gap_next), 0.0)
-        return np.asarray(around[:, 0] + share * (around[:, 2] - around[:, 0]))
-    nearest = np.where((gap_next < gap_last)[:, None], around[:, 2:], around[:, :2])
-    if kind == "nearest-pfa":
-        return np.asarray(nearest[:, 1])
-    if kind == "nearest-pmiss":
-        return np.asarray(nearest[:, 0])
-    return np.asarray(nearest.mean(axis=1))

@@ -149,13 +149,13 @@ def sort_partitions(
     """
     edges = _edges(partitions, read)
 
-    def told(step: str, total: int) -> Done | None:
+    def progress_of(step: str, total: int) -> Done | None:
         return done and (lambda jobs, every: done(step, jobs * total // every, total))
 
     noun = "rows" if partitions[0].is_parquet else "bytes"
     size = sum(one.stop - one.start for one in partitions)
     counted = [(one, read, edges, folder, f"{k:06}") for k, one in enumerate(partitions)]
-    parts = engine.map(count, counted, told(f"reading {noun}", size))
+    parts = engine.map(count, counted, progress_of(f"reading {noun}", size))
     labels, tables = merged_labels([part.labels for part in parts], sets)
     layout, starts = _layout(parts, folder, sets)
     for name, kind in layout.kinds.items():
@@ -165,7 +165,7 @@ def sort_partitions(
     small = [replace(part, labels={}, facts=None) for part in parts]
     plan = _written((small, tables, layout, units), folder)
     jobs = [(k, plan, int(at)) for k, at in enumerate(starts)]
-    engine.map(sort_range, jobs, told("sorting rows", layout.rows))
+    engine.map(sort_range, jobs, progress_of("sorting rows", layout.rows))
     Path(plan).unlink()
     for part in parts:
         for run in Path(folder).glob(f"{part.name}.*"):

@@ -47,7 +47,7 @@ def matrix_of(table: Table, name: str) -> npt.NDArray[Any] | None:
 
 def listed_cells(values: Any) -> pl.Series | None:
     """A column of pandas whose cells are lists or structures; None for anything else."""
-    if not hasattr(values, "iloc") or getattr(values, "dtype", None) != object:
+    if not hasattr(values, "iloc") or str(getattr(values, "dtype", "")) != "object":
         return None
     first = next((one for one in values if one is not None and not isinstance(one, float)), None)
     if not isinstance(first, list | tuple | np.ndarray | Mapping):
@@ -64,6 +64,8 @@ def unnested(frame: pl.DataFrame) -> pl.DataFrame:
 
     A structure stays as it is where there is a column of that name already.
     """
+    if not any(isinstance(kind, pl.Struct) for kind in frame.dtypes):
+        return frame
     columns: list[pl.Series] = []
     for column in frame.get_columns():
         if isinstance(column.dtype, pl.Struct) and column.dtype.fields:
@@ -73,7 +75,7 @@ def unnested(frame: pl.DataFrame) -> pl.DataFrame:
                 columns += fields.get_columns()
                 continue
         columns.append(column)
-    return pl.DataFrame(columns) if len(columns) != frame.width else frame
+    return pl.DataFrame({column.name: column for column in columns})
 
 
 def resolved(columns: Mapping[str, str], table: Table) -> dict[str, str]:

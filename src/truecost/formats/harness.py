@@ -129,9 +129,7 @@ def _choices(
         row[: len(found or ())] = found
     shares = np.exp(logs - logs.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
-    return shares, [
-        _right(one, len(found or ())) for one, found in zip(samples, each, strict=True)
-    ]
+    return shares, [_right(one, len(found or ())) for one, found in zip(samples, each, strict=True)]
 
 
 def _log_likelihoods(responses: Any) -> list[float] | None:

@@ -179,7 +179,7 @@ def _number(value: str | float) -> float | None:
     if value in GRADES:
         return GRADES[value]
     try:
-        return WORDS.get(value.lower(), None) if value.lower() in WORDS else float(value)
+        return WORDS.get(value.lower()) if value.lower() in WORDS else float(value)
     except ValueError:
         return None
 
@@ -188,7 +188,9 @@ def _spent(samples: Sequence[Mapping[str, Any]]) -> dict[str, list[float | None]
     """Tokens, over all models, and seconds of each sample, as far as they are known."""
     found: dict[str, list[float | None]] = {}
     for name in USAGE:
-        each = [[_under(u, name) for u in (one.get("model_usage") or {}).values()] for one in samples]
+        each = [
+            [_under(u, name) for u in (one.get("model_usage") or {}).values()] for one in samples
+        ]
         found[name] = [sum(n for n in of if isinstance(n, int)) if of else None for of in each]
     for name in SECONDS:
         found[name] = [one.get(name) for one in samples]

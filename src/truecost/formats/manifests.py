@@ -55,7 +55,9 @@ def _sessions(frame: pl.DataFrame, source: str) -> pl.DataFrame:
             f"{source}: the chunks of {first_five(lacking)} are not numbered from 0 without gaps: "
             f"some are missing, whose words would count as deletions"
         )
-    texts = [pl.col(name).fill_null("").str.join(" ") for name in (OUTPUT,) if name in frame.columns]
+    texts = [
+        pl.col(name).fill_null("").str.join(" ") for name in (OUTPUT,) if name in frame.columns
+    ]
     seconds = [pl.sum(name) for name in ("duration", "time") if name in frame.columns]
     return found.agg(pl.first("text"), *texts, *seconds).rename({parent: "id"})
 

@@ -6,7 +6,7 @@
 | `[[[0.9, 0.1], ...], ...]` | the same for each seed |
 | `{"acc_matrix": [[...]], "seed": 0}` | the same under a name, beside single values |
 | `{"columns": [...], "index": [...], "data": [[...]]}` | pandas, `orient="split"` |
-| `[{"Top1_Acc_Exp/eval_phase/test_stream/Task000/Exp000": 0.9, ...}, ...]` | Avalanche: what `eval` returned after each experience |
+| `[{"Top1_Acc_Exp/.../Task000/Exp000": 0.9, ...}, ...]` | Avalanche: results after each experience |
 | `{"Top1_Acc_Exp/.../Exp000": [[steps], [values]], ...}` | Avalanche: `get_all_metrics()` |
 
 Source: Avalanche 0.6, `avalanche/evaluation/metric_results.py` and `metric_utils.py`
@@ -60,7 +60,9 @@ def _shape(frame: pl.DataFrame) -> str:
     versions = counted(frame["version"].n_unique(), "version")
     if "time" in frame.columns:
         metrics = [name for name in frame.columns if name not in ("version", "learnt", "time")]
-        return f"{versions}, {counted(frame['time'].n_unique(), 'experience')}, {', '.join(metrics)}"
+        return (
+            f"{versions}, {counted(frame['time'].n_unique(), 'experience')}, {', '.join(metrics)}"
+        )
     tests = [name for name in frame.columns if name not in ("version", "learnt", "seed")]
     runs = f"{counted(frame['seed'].n_unique(), 'seed')}, " if "seed" in frame.columns else ""
     return f"{runs}{versions}, {counted(len(tests), 'test')}"
@@ -199,7 +201,9 @@ def _numbered(names: Sequence[str]) -> dict[str, str] | None:
     found = {name: NAMED.fullmatch(name) for name in names}
     words = {told[1].lower() if told else "" for told in found.values()}
     numbers = {name: str(int(told[2])) for name, told in found.items() if told}
-    alike = len(words) == 1 and len(numbers) == len(found) and len({*numbers.values()}) == len(found)
+    alike = (
+        len(words) == 1 and len(numbers) == len(found) and len({*numbers.values()}) == len(found)
+    )
     return numbers if alike else None
 
 

@@ -17,7 +17,7 @@ from truecost import names
 from truecost.core.digits import Scale, factor_of, sign_of
 from truecost.core.results import Row
 from truecost.errors import UsageError, first_five, near
-from truecost.names import PARTS
+from truecost.names import EVERY_PRIOR, PARTS
 from truecost.options import Option, declared
 
 of_every = partial(Option, shown="every one")
@@ -61,6 +61,12 @@ class Gate(
     budget: Annotated[str | None, of_every(help="Questions per batch (streams).")] = None
     version: Annotated[str | None, of_every(help="Version of the system (life cycles).")] = None
     policy: Annotated[str | None, of_every(help="Policy of the user (life cycles).")] = None
+    rule: Annotated[
+        str | None, Option("By which rule a threshold was chosen: max-p-fa 0.01 (trials).")
+    ] = None
+    data: Annotated[
+        str | None, Option("dev or test: what a chosen threshold does there (trials).")
+    ] = None
     baseline: Annotated[
         str | None, Option("System to compare with; goes with a limit of the difference.")
     ] = None
@@ -228,7 +234,9 @@ def _rows_named(gate: Gate, what: str, rows: Sequence[Row]) -> list[Row]:
     """The rows that have the name which the gate wants; UsageError with those there are."""
     wanted = getattr(gate, what)
     if found := [row for row in rows if wanted in _names(row, what)]:
-        return found
+        if what != "application":
+            return found
+        return [row for row in rows if {wanted, EVERY_PRIOR} & {*_names(row, what)}]
     first = (_names(row, what)[0] for row in rows)
     names = list(dict.fromkeys(name for name in first if name is not None))
     listed = "; ".join(names) if what == "subset" else ", ".join(names)
@@ -283,6 +291,10 @@ def _how_to_choose(rows: Sequence[Row]) -> str:
 def _check_complete(gate: Gate, found: Sequence[Row], everywhere: Sequence[Row]) -> None:
     """Refuse a gate that would pass over a system because that has no such row."""
     dims = [dim for dim in EACH if any(dim in row.dims for row in found)]
+    if all(row.dims.get("application") == EVERY_PRIOR for row in found):
+        dims.remove("application")
+    else:
+        everywhere = [r for r in everywhere if r.dims.get("application") != EVERY_PRIOR]
 
     def places(rows: Iterable[Row]) -> dict[tuple[str, ...], None]:
         full = (row for row in rows if all(dim in row.dims for dim in dims))

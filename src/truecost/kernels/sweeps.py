@@ -341,3 +341,18 @@ def rates_at(
             targets, nontargets = miss[r, -1], fa[r, 0]
             out[r, g, 0] = m / targets if targets > 0.0 else np.nan
             out[r, g, 1] = f / nontargets if nontargets > 0.0 else np.nan
+
+
+def eer_of(around: Floats, kind: str) -> Floats:
+    """EER from the two thresholds around the crossing: columns (Pmiss, Pfa, Pmiss, Pfa)."""
+    gap_last, gap_next = around[:, 1] - around[:, 0], around[:, 2] - around[:, 3]
+    if kind == "interpolated":
+        with np.errstate(divide="ignore", invalid="ignore"):
+            share = np.where(gap_last + gap_next > 0, gap_last / (gap_last + gap_next), 0.0)
+        return np.asarray(around[:, 0] + share * (around[:, 2] - around[:, 0]))
+    nearest = np.where((gap_next < gap_last)[:, None], around[:, 2:], around[:, :2])
+    if kind == "nearest-pfa":
+        return np.asarray(nearest[:, 1])
+    if kind == "nearest-pmiss":
+        return np.asarray(nearest[:, 0])
+    return np.asarray(nearest.mean(axis=1))

@@ -25,7 +25,7 @@ from truecost.learning.system import Answer, Batch, Outputs, Question, Stream
 from truecost.person.deciding import answer_of, decided
 from truecost.person.measured import seconds_by
 from truecost.person.media import length_of
-from truecost.person.records import Kind
+from truecost.person.records import FAILED, Kind
 from truecost.person.regions import changed, inside, put_in
 from truecost.person.seconds import Timing
 from truecost.person.sent import number_as_kept
@@ -311,8 +311,9 @@ class LiveExpert:
         """Until all that was expected is answered by as many people as it wants, and is taken."""
         seen = -1
         while True:
-            if self.store.meta("state") == "stopped":
-                raise InputError(STOPPED)
+            state = self.store.meta("state")
+            if state in ("stopped", "failed"):
+                raise InputError(STOPPED if state == "stopped" else FAILED)
             latest = self.store.latest()
             if latest != seen and self.store.take_all(self._waited):
                 return

@@ -126,15 +126,20 @@ def items_of(file: str, how: Mapping[str, Any]) -> Items:
     return Items(table, ids, how)
 
 
-def begin(items: Items, place: Path) -> None:
-    """Put the questions of a list into its store; UsageError where that is of another list."""
-    questions = items.questions()
+def check_same(items: Items, place: Path) -> None:
+    """Refuse a store that is of another list (UsageError)."""
     with Store(place) as store:
         if store.meta(LIST, items.digest) != items.digest:
             raise UsageError(
                 f"{place.parent}: its answers are to another list, or were asked with other "
                 f"classes or columns: give those, or choose another --output"
             )
+
+
+def begin(items: Items, place: Path) -> None:
+    """Put the questions of a list into its store."""
+    questions = items.questions()
+    with Store(place) as store:
         noted = {key: items.how[key] for key in KEPT}
         store.set_meta(**noted, **{LIST: items.digest})  # before people answer the first of them
         store.put(questions, items.how["order"])

@@ -20,6 +20,7 @@ import msgspec
 from truecost.errors import UsageError
 
 STORE = "answers.sqlite"  # in the folder of a run, or of a list
+FAILED = "the page or the run has failed: what was answered is kept, and --resume goes on"
 Kind = Literal["classes", "text", "number", "region", "verdict"]
 Order = Literal["given", "shuffled"]
 

@@ -317,6 +317,13 @@ class Store:
         found = self._rows(sql, hashed(secret), kind) if secret else []
         return found[0][0] if found else None
 
+    def everybody(self) -> list[str]:
+        """Who answers, and who is not among these any more but has left something."""
+        sql = (
+            "SELECT name FROM person UNION SELECT person FROM shown UNION SELECT person FROM answer"
+        )
+        return sorted({*self.meta("people", []), *(name for (name,) in self._rows(sql))})
+
     def forget(self, person: str) -> None:
         """Delete events, presentations and tokens of a person; the answers stay, under the name."""
         with self._writing() as db:

@@ -130,7 +130,7 @@ def serve(
         origins = _origins(scheme, host, port, proxy)
         site = Site(store, settings, names, secure=origins[0].startswith("https"))
         server = _Server(
-            lambda: _made(site.application(frozenset(origins)), tls_cert, tls_key), bound
+            lambda: _made(site.application(frozenset(origins)), tls_cert, tls_key), bound, store
         )
         if tls_cert is not None:
             server.make()  # it may be no certificate
@@ -152,9 +152,11 @@ class _Server(threading.Thread):
     the link, and a browser that is faster waits in the queue of the socket.
     """
 
-    def __init__(self, make: Callable[[], "uvicorn.Server"], bound: socket.socket) -> None:
+    def __init__(
+        self, make: Callable[[], "uvicorn.Server"], bound: socket.socket, store: Store
+    ) -> None:
         super().__init__(name="truecost page", daemon=True)
-        self._make, self._bound = make, bound
+        self._make, self._bound, self._store = make, bound, store
         self._made: uvicorn.Server | None = None
         self._over = False
 
@@ -164,8 +166,13 @@ class _Server(threading.Thread):
         return self._made
 
     def run(self) -> None:
-        """Serve until `stop`."""
-        server = self.make()
+        """Serve until `stop`; who waits for answers learns from the store that nobody is asked."""
+        try:
+            server = self.make()
+        except Exception as error:
+            LOG.error("truecost: the page cannot be served (%s: %s)", type(error).__name__, error)
+            self._store.set_meta(state="failed")
+            return
         server.should_exit = self._over  # before it was made
         server.run([self._bound])
 

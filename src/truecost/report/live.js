@@ -173,7 +173,7 @@
     ...ticks(sx).flatMap((v) => [
       element(svg, "path", { class: "grid", d: `M${sx(v)} ${sy.end}V${sy.start}` }),
       element(svg, "text", { class: "tick", "text-anchor": "middle", x: sx(v), y: sy.start + 16 }, tickText(v, sx)),
-      ...(sx.factor ? [element(svg, "text", { class: "tick", "text-anchor": "middle", x: sx(v), y: sy.start + 16 + data.line },
+      ...(sx.factor ? [element(svg, "text", { class: "tick", "text-anchor": "middle", x: sx(v), y: sy.start + 30 },
         `${Number((sx.factor * v).toPrecision(2))}`)] : []),
     ]),
     ...ticks(sy).flatMap((v) => [

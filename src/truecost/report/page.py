@@ -19,7 +19,7 @@ import msgspec
 from truecost.core.digits import counted
 from truecost.core.results import Row, shown_value
 from truecost.pictures.frame import Frame
-from truecost.pictures.lettering import LINE, cut
+from truecost.pictures.lettering import cut
 from truecost.pictures.look import SYSTEMS, sheet
 from truecost.pictures.picture import Picture
 from truecost.pictures.scales import NORMAL, PROBIT_TICKS
@@ -127,7 +127,7 @@ def _html(sections: Sequence[Section], systems: Sequence[str] = (), **fields: An
         style=style,
         script=script,
         policy=_policy(style, script),
-        numbers=_json({"sliders": sliders, "normal": NORMAL, "rates": PROBIT_TICKS, "line": LINE}),
+        numbers=_json({"sliders": sliders, "normal": NORMAL, "rates": PROBIT_TICKS}),
         sliders=sliders,
         switches=switched if any(s.pictures for s in sections) else (),
         more_systems=systems[SYSTEMS:],

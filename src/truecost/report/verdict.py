@@ -68,7 +68,7 @@ def verdict(story: Story) -> Verdict:
         groups += (page.verdict or groups_of)(story)
     return Verdict(
         (page.lead or lead_of)(story, mains[0]) if mains else "",
-        tuple(groups),
+        tuple(group for group in groups if group.lines or group.folded),
         _assumed(story),
         tuple(story.result.remarks if page.remarks is None else page.remarks(story)),
     )

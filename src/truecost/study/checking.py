@@ -54,6 +54,16 @@ def convert(
         raise UsageError(f"{source}: {said}") from error
 
 
+def _wanted(kind: Any, content: Any) -> str:
+    """What a value of this type is in words; empty where it is looked into, or has no words."""
+    if kind in KINDS:
+        return KINDS[kind].lower()
+    table = get_origin(kind) is dict or (
+        isinstance(kind, type) and issubclass(kind, msgspec.Struct)
+    )
+    return "a table, such as { KEY = VALUE }" if table and not isinstance(content, Mapping) else ""
+
+
 def _fits(content: Any, kind: Any) -> bool:
     try:
         msgspec.convert(content, kind)
@@ -82,8 +92,8 @@ def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -
         if isinstance(content, str) and content not in choices:
             said = f"{place[:-1]} is {content!r}{near(content, choices)}"
             yield f"{said}: choose one of {', '.join(choices)}"
-    elif only in KINDS and not _fits(content, kind):
-        yield f"{place[:-1]} is {shown_as(content)}: give {KINDS[only].lower()}"
+    elif (wanted := _wanted(only, content)) and not _fits(content, kind):
+        yield f"{place[:-1]} is {shown_as(content)}: give {wanted}"
     elif get_origin(kind) is tuple and get_args(kind)[0] is str and isinstance(content, str):
         words = content.split() or ["python", "train.py"] if _COMMANDS in place else [content]
         what = "words" if _COMMANDS in place else "texts"

@@ -151,6 +151,18 @@ def trial_ids(table: Table, options: Options) -> npt.NDArray[Any] | None:
     return ids.to_numpy()
 
 
+def _columns_of_classes(table: Table, options: Options) -> str:
+    """The columns that are called as the labels are, joined: the scores of the classes of a table
+    that has posteriors; empty where it is none.
+    """
+    label = options.column("label", table)
+    if label is None or options.kind not in POSTERIORS:
+        return ""
+    names = {*table.texts(label, "label").unique()}
+    found = [column for column in table.columns if column in names]
+    return "+".join(found) if len(found) > 1 else ""
+
+
 def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] | None]:
     """Scores and the class names that the columns give.
 
@@ -164,7 +176,8 @@ def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] |
     if column is None:
         arrays = ", or scores=ARRAY; of several systems scores={NAME: ARRAY, ...}"
         raise UsageError(
-            f"{table.source}: no column gives the scores; {table.listed}: --map score=COLUMN"
+            f"{table.source}: no column gives the scores; {table.listed}: --map score="
+            f"{_columns_of_classes(table, options) or 'COLUMN'}"
             f"{arrays if table.in_memory else ''}"
         )
     table.require(column.split("+")[0], "score")

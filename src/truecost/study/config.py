@@ -235,7 +235,7 @@ class Study(
         of several priors.
         """
         tables = self.applications or {"": self.application}
-        found = (table.by_prior(name) for name, table in tables.items())
+        found = (_by_prior(table, name) for name, table in tables.items())
         return {name: table for several in found for name, table in several.items()}
 
     def by_name(self, kind: type[Table]) -> dict[str, Table]:
@@ -322,6 +322,21 @@ class Study(
             tables |= table if name == "own" else {name: table}
         # An empty collection says something; an empty [interval] says nothing.
         return tomli_w.dumps({k: v for k, v in tables.items() if v != {}})
+
+
+def _by_prior(table: ApplicationTable, name: str) -> dict[str, ApplicationTable]:
+    """A table by name; one for each of several priors, `prior 0.01`, behind a name."""
+    if not isinstance(table.prior, tuple):
+        return {name: table}
+    said = {f"{p:.6g}": p for p in table.prior}
+    if len(said) < max(2, len(table.prior)):
+        raise UsageError(
+            f"--prior {', '.join(f'{p:g}' for p in table.prior)}: give several priors once each"
+        )
+    return {
+        ", ".join(filter(None, (name, f"prior {text}"))): msgspec.structs.replace(table, prior=p)
+        for text, p in said.items()
+    }
 
 
 def table_types() -> dict[str, Any]:

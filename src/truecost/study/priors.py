@@ -6,14 +6,13 @@ from dataclasses import replace
 import msgspec
 
 from truecost.core.results import Comparison, Estimate
+from truecost.names import EVERY_PRIOR
 from truecost.study.outcome import Part
-
-EVERY_PRIOR = "every prior"  # application of the rows that no prior changes
 
 
 def said_once(parts: Sequence[Part]) -> list[Part]:
     """Parts of the same systems at several priors; rows that are the same in all of them stand in
-    the first alone, as of every prior.
+    the last alone, behind its own, as of every prior.
     """
     same: dict[Hashable, list[Estimate]] = {}
     for row in (row for part in parts for row in part.estimates):
@@ -29,15 +28,15 @@ def said_once(parts: Sequence[Part]) -> list[Part]:
 
     kept = []
     for part in parts:
-        first = part is parts[0]
-        rows = [(row, _figures(row) in common) for row in part.estimates]
-        pairs = [(c, _figures(c.system) in common) for c in part.comparisons]
-        estimates = [of_every(r) if once else r for r, once in rows if first or not once]
-        comparisons = [
-            Comparison(*map(of_every, (c.system, c.baseline, c.difference, c.ratio))) if once else c
-            for c, once in pairs
-            if first or not once
-        ]
+        estimates = [row for row in part.estimates if _figures(row) not in common]
+        comparisons = [c for c in part.comparisons if _figures(c.system) not in common]
+        if part is parts[-1]:
+            estimates += [of_every(row) for row in part.estimates if _figures(row) in common]
+            comparisons += [
+                Comparison(*map(of_every, (c.system, c.baseline, c.difference, c.ratio)))
+                for c in part.comparisons
+                if _figures(c.system) in common
+            ]
         kept.append(replace(part, estimates=tuple(estimates), comparisons=tuple(comparisons)))
     return kept
 

@@ -60,9 +60,9 @@ def reading(study: Study, reader: Reader) -> Iterator[Callable[[Source], Record]
             yield lambda source: work.read(source, reader, study)
             return
         jobs = [(source, study) for source in sources]
-        every = engine.map(found_in, jobs, reader.told("reading systems"))
+        every = engine.map(found_in, jobs, reader.progress_on("reading systems"))
     known = {(s.collection, s.name): found for s, found in zip(sources, every, strict=True)}
-    yield lambda source: _told(known[source.collection, source.name], reader)
+    yield lambda source: _taken_over(known[source.collection, source.name], reader)
 
 
 def _pays(study: Study, reader: Reader, sources: list[Source]) -> bool:
@@ -80,7 +80,7 @@ def _bytes_of(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def _told(found: Found, reader: Reader) -> Record:
+def _taken_over(found: Found, reader: Reader) -> Record:
     """The record that a worker found, and what the result says of its inputs."""
     reader.inputs += [entry for entry in found.inputs if entry not in reader.inputs]
     reader.readings += found.readings

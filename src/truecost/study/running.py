@@ -24,7 +24,6 @@ from truecost.running import compare_systems, pair, score, work_of
 from truecost.study.checking import check_task, refuse_idle
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
-from truecost.study.priors import said_once
 from truecost.study.records import reading
 from truecost.study.settings import Progress, Reader, Source, scoring_of, sources_of
 from truecost.study.tables import EngineTable
@@ -209,8 +208,11 @@ def _parts(
             dims = {k: v for k, v in (("collection", collection), ("application", name)) if v}
             chosen = {s.name: scoring_of(kept, table, s.data, progress, reader) for s in sources}
             own.append(part_of(study, reader, systems, chosen, dims))
-        several = isinstance(study.application.prior, tuple)
-        parts += said_once(own) if several else own
+        if isinstance(study.application.prior, tuple):
+            from truecost.study.priors import said_once
+
+            own = said_once(own)
+        parts += own
     return parts, missing
 
 

@@ -121,7 +121,7 @@ class Reader:
         found: Made = self._made[key]
         return found
 
-    def told(self, what: str) -> Callable[[int, int], None] | None:
+    def progress_on(self, what: str) -> Callable[[int, int], None] | None:
         """What to tell while something is read, where somebody listens."""
         return doing(what, self.progress)
 

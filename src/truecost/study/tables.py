@@ -11,12 +11,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import msgspec
 
 from truecost import names
-from truecost.errors import UsageError
 from truecost.options import PRIOR, SEED, Option, PartialTable
 
 THRESHOLDED = ("llr", "posterior", "log-posterior", "score")  # types that a threshold decides
-DETECTION = {"type": THRESHOLDED, "trials": ("targets and nontargets",)}
-_OF_DETECTION = {"trials": DETECTION["trials"]}
+_OF_DETECTION = {"trials": ("targets and nontargets",)}
+DETECTION = {"type": THRESHOLDED, **_OF_DETECTION}
 ALL_USERS = {"traffic": ("--users", "--units-a and --units-b")}  # known, not the heard ones alone
 JUDGING = (*names.SCORED, "validate")  # verbs that take what measures need beside scores
 OF_TRAFFIC = ("score", "plan", "threshold", "validate")  # verbs that traffic matters to
@@ -62,7 +61,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     metadata: Annotated[
         tuple[str, ...],
         Option(
-            "FILE with further columns, joined by id, or COLUMN=FILE, joined by that column.",
+            "FILE with further columns, joined by id, or COLUMN=FILE, joined by that column; "
+            "COLUMN.NAME=FILE names the new one.",
             file=True,
             sided=True,
         ),
@@ -378,20 +378,6 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
             read=names.matrix,
         ),
     ] = ()
-
-    def by_prior(self, name: str = "") -> "dict[str, ApplicationTable]":
-        """The table by name; one for each of several priors, `prior 0.01`, behind a name."""
-        if not isinstance(self.prior, tuple):
-            return {name: self}
-        said = {f"{p:.6g}": p for p in self.prior}
-        if len(said) < max(2, len(self.prior)):
-            raise UsageError(
-                f"--prior {', '.join(f'{p:g}' for p in self.prior)}: give several priors once each"
-            )
-        return {
-            ", ".join(filter(None, (name, f"prior {text}"))): msgspec.structs.replace(self, prior=p)
-            for text, p in said.items()
-        }
 
 
 class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):

@@ -45,7 +45,9 @@ def strategy_of(study: "Study") -> str:
     """The strategy of `[strategy]`: a name, or `module:NAME` of one's own."""
     own, name = study.strategy.python, study.strategy.name
     if own is not None and name is not None:
-        raise UsageError(f"[strategy] has name = {name!r} and python = {own!r}: keep one of the two")
+        raise UsageError(
+            f"[strategy] has name = {name!r} and python = {own!r}: keep one of the two"
+        )
     return own or str(study.strategy.settled("name"))
 
 

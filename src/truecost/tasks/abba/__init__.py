@@ -56,7 +56,10 @@ FACE = Face(
     prices=("miss", "false_alarm", "person"),
     interval=("level", "replicates", "seed", "resample", "jobs"),
     words={"resample": ("multinomial", "poisson")},
-    shown={"target": "1 or yes", "resample": "multinomial where all users are known, poisson otherwise"},
+    shown={
+        "target": "1 or yes",
+        "resample": "multinomial where all users are known, poisson otherwise",
+    },
     commands=tuple(
         (name, f"truecost.tasks.abba.commands:{name}", about)
         for name, about in (

@@ -60,7 +60,7 @@ def ratios(rows: Sequence[Row], *, title: str = "") -> Picture:
     needed(rows, "there are no rows")
     label, further = one_measure(rows), ("delta method", *CELLS, "labels", "note")
     lines = Rows(("ratio", "verdict", "items / labels"), further)
-    subsets, several = any("subset" in r.dims for r in rows), _told(rows)
+    subsets, several = any("subset" in r.dims for r in rows), _headed_names(rows)
     by_estimator = len({r.dims.get("estimator") for r in rows}) > 1
     for head, group in groupby(zip(rows, several, strict=True), lambda pair: pair[1][0]):
         if head:
@@ -93,7 +93,7 @@ def ratios(rows: Sequence[Row], *, title: str = "") -> Picture:
     )
 
 
-def _told(rows: Sequence[Row]) -> list[tuple[str, str]]:
+def _headed_names(rows: Sequence[Row]) -> list[tuple[str, str]]:
     """What tells each row from the others: a heading, where they differ in several, and a name."""
     subsets = [r.dims.get("subset", "all") for r in rows]
     columns = [

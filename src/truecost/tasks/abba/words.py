@@ -1,4 +1,4 @@
-"""Words of a log for its two models and for a true accept, as AB/BA writes them: A and B, 1 and 0."""
+"""Words of a log for its two models and a true accept, as AB/BA writes them: A and B, 1 and 0."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -31,9 +31,7 @@ class Words:
             raise UsageError(f"--a and --b are both {data.a!r}: name two models")
         return Words(None if None in given else given, data.target)  # type: ignore[arg-type]
 
-    def recoded(
-        self, table: Table, columns: Mapping[str, str], *, beside: bool = False
-    ) -> Table:
+    def recoded(self, table: Table, columns: Mapping[str, str], *, beside: bool = False) -> Table:
         """A table with A and B for its models, and 1 and 0 for its labels.
 
         InputError where a model or the target does not occur; of a file `beside` the log labels

@@ -80,7 +80,7 @@ class _Curves:
         self.marks.append(Mark(kind="line", x=x, y=y, series=series, step=end is not None))
         self.across += figures
         for k in thinned(range(len(at)), MOST):
-            said = f"{series}, {self.word} {names[k]}: {self.of.said(figures[k])}"
+            said = f"{series}, {self.word} {names[k]}: {self.of.text_of(figures[k])}"
             known = (said, notes[k] if notes else "", LATER if later[k] else "")
             label, kind = "; ".join(filter(None, known)), DOTS[bool(later[k])]
             if (value := figures[k].value) is not None:
@@ -206,7 +206,7 @@ def policy_versions(found: Found, *, title: str = "") -> Picture:
         y = np.array([f.value for f in naive], float)
         curves.across += naive
         curves.marks.append(Mark(kind="line", x=at, y=y, series=name, weak=True))
-        notes = [f"initial version {found.said(f)}" * (f.value is not None) for f in naive]
+        notes = [f"initial version {found.text_of(f)}" * (f.value is not None) for f in naive]
         curves.add(name, at, [*of], [*of.values()], notes)
     x = _named("version", names, range(len(names)))
     return curves.picture(
@@ -264,7 +264,7 @@ def learning_curves(found: Sequence[Found], *, title: str = "") -> Picture:
         at = [p.cost for p in curve.points]
         end = max(curve.maximum, at[-1])
         curves.add(d.name, at, [*map(figure, at)], curve.points, end=end)
-        areas.append(f"{d.name} {d.said(curve.area)}")
+        areas.append(f"{d.name} {d.text_of(curve.area)}")
     most = max((curve.points for _, curve in known), key=len)
     shown = listed(areas, MOST_AREAS)
     caption = f"Areas under the curves: {shown}.{some_of(most, 'points have a dot')}"

@@ -149,7 +149,7 @@ class LifelongDescription(
         """How readers see its figures."""
         return "%" if self.shown_in == "percent" else ""
 
-    def said(self, of: Figure) -> str:
+    def text_of(self, of: Figure) -> str:
         """A figure with its interval, to two digits of its half-width."""
         return " ".join(uncertain(of.value, of.lower, of.upper, self.scale)).strip()
 

@@ -66,7 +66,7 @@ def score_matrix(
         cell = cells.get((version, time))
         if cell is not None and cell.value is not None:
             share = (cell.value - best) / ((worst - best) or 1.0)
-            said = f"{found.name}, version {version} at {time}: {found.said(cell)}"
+            said = f"{found.name}, version {version} at {time}: {found.text_of(cell)}"
             marks.append(
                 Mark(
                     kind="cell",

@@ -37,7 +37,6 @@ from truecost.tasks.lifelong.cells import (
     ROW,
     TEST,
     UNSAID,
-    WIDE,
     Axis,
     Cells,
     finite,
@@ -332,10 +331,6 @@ def _require_version(table: Table) -> None:
     """Refuse a table that is none of the three, saying what each has."""
     if "version" in table.columns:
         return
-    if "" in table.columns and all(place_of(c) for c in table.columns if c not in ("", *WIDE)):
-        raise InputError(
-            f"{table.source}, line 1: the column of the versions has no name: call it version"
-        )
     close = next((hint for c in table.columns if (hint := near(c, ["version"], CLOSE))), "")
     raise UsageError(
         f"{table.source}: there is no column version{close}; {table.listed}: a score matrix has "

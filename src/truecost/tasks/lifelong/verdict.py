@@ -58,7 +58,7 @@ def about_lives(story: Story, row: Row) -> str:
 def headline(story: Story) -> str:
     """How systems compare, or what each comes to, under which policies."""
     part = story.parts[0]
-    rows, pairs = _told(story, part)
+    rows, pairs = _rows_of_systems(story, part)
     if len(pairs) == 1:
         [(name, own)] = pairs.items()
         said = [f"{name}: {_under(own, [verdict_of(r) for r in own])}."]
@@ -125,7 +125,7 @@ def life_groups(story: Story) -> list[Group]:
     """For each part a line a system, a comparison and what was forgotten; folded, all by policy."""
     groups: list[Group] = []
     for part in story.parts:
-        systems, pairs = _told(story, part)
+        systems, pairs = _rows_of_systems(story, part)
         bare = without_help(story, part, [r for own in systems.values() for r in own])
         lines = [_system(story, own) for own in systems.values()]
         lines += [_compared(own) for own in pairs.values()]
@@ -147,7 +147,7 @@ def life_groups(story: Story) -> list[Group]:
     return groups
 
 
-def _told(story: Story, part: Part) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
+def _rows_of_systems(story: Story, part: Part) -> tuple[dict[str, list[Row]], dict[str, list[Row]]]:
     """The main rows of each system that learns, and of each comparison, policy by policy."""
     systems = grouped(filter(lived, story.mains(part)), system_of)
     pairs = (row for row, _ in story.main_pairs(part) if lived(row))

@@ -1,5 +1,5 @@
-"""What decides about detections where the decisions of a list do not count (a threshold), and by how
-much the reference scorer's quirks would move ATWV.
+"""What decides about detections where the decisions of a list do not count (a threshold), and by
+how much the reference scorer's quirks would move ATWV.
 """
 
 from collections.abc import Sequence
@@ -96,14 +96,14 @@ def on_quirks(part: "Part") -> "list[Problem]":
         if not application.name.startswith(NIST):
             continue
         own = _atwv(search, application, how)
-        other = own if search.beside.search is None else _atwv(search.beside.search, application, how)
+        other = (
+            own if search.beside.search is None else _atwv(search.beside.search, application, how)
+        )
         said = "would be the same"
         if own != other:
             said = f"of {search.name} would be {figure(other)}, not {figure(own)}"
             said += f" ({signed(other - own)})"
-        message = (
-            f"the quirks of NIST's KWSEval are off; with them (--compat {F4DE}) atwv {said}"
-        )
+        message = f"the quirks of NIST's KWSEval are off; with them (--compat {F4DE}) atwv {said}"
         found.append(Problem(kind="advice", message=message))
     return found
 

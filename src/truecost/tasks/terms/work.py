@@ -28,7 +28,13 @@ from truecost.tasks.terms import files as lists
 from truecost.tasks.terms.aligning import load_search
 from truecost.tasks.terms.decisions import Beside, alike, decided, from_nist, on_quirks
 from truecost.tasks.terms.describing import describe
-from truecost.tasks.terms.options import F4DE, ReferenceOptions, SearchOptions, TermsScoring, TermsTable
+from truecost.tasks.terms.options import (
+    F4DE,
+    ReferenceOptions,
+    SearchOptions,
+    TermsScoring,
+    TermsTable,
+)
 from truecost.tasks.terms.records import PHASES, Reference, Search, pair_searches
 from truecost.tasks.terms.reference import load_reference
 from truecost.tasks.terms.scoring import DEFAULT_MEASURES, asked_of, batches, frozen
@@ -71,12 +77,18 @@ def _reference(data: DataTable, reader: Reader, study: Study) -> Reference:
         raise UsageError(
             "--rttm names a file; a frame of where queries occur goes to --occurrences"
         )
+    return _reference_as(data, reader, study.table(TermsTable))
+
+
+def _reference_as(data: DataTable, reader: Reader, table: TermsTable) -> Reference:
+    """The reference as a table of options has it read."""
+    assert data.ecf is not None
     return lists.read_reference(
         reader.given(data.ecf),
         None if data.kwlist is None else reader.given(data.kwlist),
         rttm=data.rttm if data.occurrences is None else None,
         occurrences=None if data.occurrences is None else reader.given(data.occurrences),
-        options=reference_options(study.table(TermsTable)),
+        options=reference_options(table),
         columns=data.reference_map,
     )
 
@@ -124,12 +136,12 @@ def _beside(
     table = study.table(TermsTable)
     if table.compat or not from_nist(study):
         return None
-    quirky = study.with_table(structs.replace(table, compat=(F4DE,)))
+    quirky = structs.replace(table, compat=(F4DE,))
     key = (F4DE, data.ecf, data.kwlist, data.rttm, data.occurrences)
-    reference = reader.once(key, lambda: _reference(data, reader, quirky))
+    reference = reader.once(key, lambda: _reference_as(data, reader, quirky))
     if alike(reference, reference_of(data, reader, study)):
         return Beside(None)
-    return Beside(load_search(detections, reference, search_options(quirky.table(TermsTable))))
+    return Beside(load_search(detections, reference, search_options(quirky)))
 
 
 def _phases(table: SystemTable) -> dict[str, Resources]:

@@ -8,7 +8,7 @@ from truecost.lazy import attach
 from truecost.names import FORMATS, SPOOFING
 
 MAP_KEYS: dict[str, str] = {
-    "id": "trial id: joins files and pairs systems",
+    "id": "trial id: joins files and pairs systems; a+b joins the values of several columns",
     "score": "the score; several columns joined by + are the scores of the classes",
     "label": "true class (or true number)",
     "soft": "probability that the trial is a target, in place of a label",

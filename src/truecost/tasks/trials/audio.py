@@ -19,6 +19,8 @@ from truecost.formats import Table
 from truecost.formats.table import refuse_rows
 
 if TYPE_CHECKING:
+    from truecost.core.scoring import Scoring
+    from truecost.core.tally import Tally
     from truecost.study.columns import Options
     from truecost.study.settings import Reader
     from truecost.study.tables import DataTable
@@ -97,6 +99,18 @@ def hours_of(trials: "Trials", *, subset: bool = False) -> float | None:
         return trials.audio.total
     each = trials.audio.hours(trials.labels, trials.weights)
     return fsum(each if trials.weights is None else each * trials.weights)
+
+
+def audio_tally(trials: "Trials", scoring: "Scoring", sides: Any) -> "Tally":
+    """Trials and hours by class, and by decision where there is one; `sides` as of `sides_of`."""
+    from truecost.tasks.trials.counting import choices_of, parts_of, tally_of
+
+    if trials.audio is None:
+        raise UsageError(f"{trials.name}: {NO_HOURS}")
+    hours = trials.audio.hours(trials.labels, trials.weights)
+    decided = "decisions" in parts_of(trials, scoring)
+    decision = choices_of(trials, scoring)[::-1] if decided else None
+    return tally_of(trials, sides, decision, n=np.ones(len(hours)), hours=hours)
 
 
 def audio_of(table: Table, options: "Options", ids: Any) -> Audio | None:

@@ -22,58 +22,24 @@ from truecost.core.evidence import Totals
 from truecost.core.intervals.rates import Limits, rate_limits, threshold_limits
 from truecost.core.measure import Rate, at_threshold
 from truecost.core.replication import by_block, errors_of
-from truecost.core.results import Estimate, Row
+from truecost.core.results import Estimate
 from truecost.core.scoring import Scoring
 from truecost.core.subsets import shared_units
 from truecost.core.sweep import Sweep
 from truecost.errors import InputError, UsageError, counted
 from truecost.running import score
 from truecost.study.outcome import Part
-from truecost.study.running import score_part
 from truecost.tasks.measures import find
 from truecost.tasks.trials import counting
-from truecost.tasks.trials.audio import NO_HOURS
+from truecost.tasks.trials.audio import NO_HOURS, audio_tally
 from truecost.tasks.trials.measures.thresholds import at_each, share_per_hour
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
-from truecost.tasks.trials.rules import Rule, ThresholdTable
+from truecost.tasks.trials.rules import Chosen, Rule, ThresholdTable
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
     from truecost.study.settings import Reader
-
-
-class Chosen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="chosen_threshold"):
-    """A threshold that was chosen, on the scale of the scores.
-
-    Attributes
-    ----------
-    system : str
-        Whose it is.
-    dims : dict of str to str
-        Collection and application, where there are several.
-    rule, measure : str
-        How it was chosen, with its limit, and the measure that the rule is about.
-    limit : float or None
-        Most that the measure may have; None for the least cost.
-    by : {"point", "upper"}
-        Whether the value keeps the limit, or the upper end of its interval.
-    threshold, lower, upper : float or None
-        The threshold with its interval; None for an end that is infinite.
-    shared : str
-        What the test set shares with the trials that chose it; empty for nothing.
-    """
-
-    system: str
-    dims: dict[str, str] = {}
-    rule: str
-    measure: str
-    limit: float | None = None
-    by: str = "point"
-    threshold: float
-    lower: float | None
-    upper: float | None
-    shared: str = ""
 
 
 class Choosing:
@@ -147,8 +113,9 @@ class Choosing:
         if low == len(places):
             least = self._end(rule, int(places[-1]))
             raise InputError(
-                f"{self.trials.name}: no threshold keeps {rule} by --by upper: even without such "
-                f"an error the interval ends at {least:.3g}; collect more trials, or say --by point"
+                f"{self.trials.name}: no threshold keeps {rule} by its upper end: even without "
+                f"such an error the interval ends at {least:.3g}; collect more trials, or say "
+                f"--by point"
             )
         return float(self.sweep.thresholds(places[low : low + 1])[0])
 
@@ -160,7 +127,7 @@ class Choosing:
         if not np.isfinite(at):
             at = float(np.nextafter(self.sweep.ranking.scores[-1], np.inf))
         there = self.deployed(self.trials, at)
-        tally = counting.audio_tally(self.trials, there, counting.sides_of(self.trials, there))
+        tally = audio_tally(self.trials, there, counting.sides_of(self.trials, there))
         seen = counting.point_of(type(self.evidence)({"audio": tally}))
         [rate] = find("fa_per_hour").interval.rates(seen, there.application)  # type: ignore[misc]
         return self._limits(rate, seen).upper
@@ -188,14 +155,20 @@ class Choosing:
             how = replace(how, threshold=threshold)
         return replace(self.scoring, choices=how)
 
-    def ends(self, rule: Rule, threshold: float) -> tuple[dict[str, tuple[float, float]], Limits]:
-        """The ends of what the rule leaves free, by measure, and the threshold with its own."""
+    def ends(
+        self, rule: Rule, threshold: float, by: str
+    ) -> tuple[dict[str, tuple[float, float]], Limits]:
+        """The ends of what the rule leaves free, by measure, and the threshold with its own: over
+        the thresholds that may have the limited rate, or by the upper end what it is here.
+        """
         if rule.limit is None:
             return self._cheapest(threshold)
         of_misses = rule.measure == "p_miss"
         name, free = ("fa_at_miss", "p_fa") if of_misses else ("miss_at_fa", "p_miss")
         miss, fa = (float(of[0, 0]) for of in self.sweep.rates_at([threshold]))
         held = miss if of_misses else fa
+        if by == "point":
+            held = self._share(rule.limit, rule)
         [row] = self._estimates(replace(find(name), parameter=repr(held)))
         position = int(self.sweep.ranking.positions(np.array([threshold]))[0])
         limits = self._limits(at_threshold(int(of_misses), position))
@@ -261,10 +234,8 @@ def chosen_part(
     study: "Study",
     reader: "Reader",
 ) -> Part:
-    """The systems at the thresholds in use, or at those that are chosen."""
+    """The systems at the thresholds that a study chooses."""
     table = study.table(ThresholdTable)
-    if not table.given():
-        return score_part(systems, scoring, dims, study.baseline)
     tests = tests_of(systems, study, reader)
     rows: list[Estimate] = []
     chosen: list[Chosen] = []
@@ -293,7 +264,12 @@ def tests_of(systems: Sequence[Trials], study: "Study", reader: "Reader") -> dic
     known = {"hours": table.test_hours, "background": None}
     key = {"key": table.test_key} if table.test_key else {}
     data = msgspec.structs.replace(source.data, **known, **key)
-    found = read(replace(source, file=table.test, data=data), reader, study)
+    try:
+        found = read(replace(source, file=table.test, data=data), reader, study)
+    except InputError as error:
+        if source.data.key is None or table.test_key:
+            raise
+        raise InputError(f"{error}; --test-key names the key of {table.test}") from error
     return {systems[0].name: found}
 
 
@@ -309,7 +285,7 @@ def chosen_of(
     """
     trials, by = choosing.trials, table.settled("by")
     threshold = choosing.at(rule, by)
-    ends, own = choosing.ends(rule, threshold)
+    ends, own = choosing.ends(rule, threshold, by)
     there = choosing.deployed(trials, threshold)
     about = {**dims, "rule": str(rule)}
     rows = [
@@ -352,22 +328,6 @@ def _knowing(row: Estimate, ends: Mapping[str, tuple[float, float]], said: str) 
     low, high = ends[row.measure]
     lower, upper = min(row.lower, low), max(row.upper, high)
     return msgspec.structs.replace(row, lower=lower, upper=upper, signature=signed)
-
-
-KEPT = {True: "keeps the limit", False: "breaks the limit", None: "limit undecided"}
-
-
-def kept(found: Chosen, rows: Mapping[str, Row]) -> str:
-    """Whether the threshold keeps its limit on a test set, by the interval of what it limits; empty
-    on the trials that chose it, and without a limit.
-    """
-    row = rows.get(found.measure)
-    if found.limit is None or row is None or row.dims.get("data") != "test":
-        return ""
-    if row.lower is None or row.upper is None:
-        return KEPT[None]
-    state = True if row.upper <= found.limit else (False if row.lower > found.limit else None)
-    return KEPT[state]
 
 
 def shared_between(trials: Trials, test: Trials) -> str:

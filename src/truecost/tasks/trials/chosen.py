@@ -23,6 +23,7 @@ from truecost.core.ranking import Ranking
 from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring
 from truecost.tasks.trials import counting
+from truecost.tasks.trials.audio import audio_tally
 from truecost.tasks.trials.measures.thresholds import WHOLE, chosen_threshold
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
@@ -46,7 +47,7 @@ def chosen_evidence(trials: Trials, scoring: Scoring, measures: Sequence[Measure
     parts = {"ranking": Ranking.of(scores, trials.labels, own, trials.weights)}
     parts[WHOLE] = counting.ranking_of(whole, scoring, sides)
     if any("audio" in measure.parts for measure in measures):
-        return Evidence({**parts, "audio": counting.audio_tally(whole, scoring, sides)})
+        return Evidence({**parts, "audio": audio_tally(whole, scoring, sides)})
     return Evidence({**parts})
 
 
@@ -60,7 +61,8 @@ def chosen_batch(
     """Measures of a subset that choose a threshold; each row says whose it is, and what the subset
     has there.
     """
-    by = "whole" if WHOLE in evidence.parts else "subset"
+    whole = (WHOLE,) if WHOLE in evidence.parts else ()
+    by = "whole" if whole else "subset"
     seen = counting.point_of(evidence)
     thresholds = [chosen_threshold(seen, measure) for measure in measures]
     scores = counting.llrs(trials, scoring)
@@ -68,7 +70,7 @@ def chosen_batch(
     units = {factor.name: factor.count for factor, _ in counting.sides_of(trials, scoring)}
     return Batch(
         evidence=evidence,
-        measures=[replace(m, parts=tuple(evidence.parts)) for m in measures],
+        measures=[replace(m, parts=(*m.parts, *whole)) for m in measures],
         context=replace(context, signature=f"{context.signature}|threshold-of:{by}"),
         finish=partial(_finished, thresholds, counts, units),
     )

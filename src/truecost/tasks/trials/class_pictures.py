@@ -134,40 +134,41 @@ def confusions(found: ByClass, *, title: str = "") -> Picture:
     sizes = counts.sum(axis=1)
     marks = []  # the costliest first, for readers who hear them
     for k, j in sorted(np.ndindex(*counts.shape), key=lambda at: (at[0] == at[1], -cost[at])):
-        share = counts[k, j] / sizes[k] if sizes[k] else 0.0
-        said = f"{found.system}, {rows[k]} decided as {columns[j]}: {amount(counts[k, j])}"
-        said += f" of {amount(sizes[k])} trials ({percent(float(f'{share:.3g}'))})"
+        count, size = float(counts[k, j]), float(sizes[k])
+        share = count / size if size else 0.0
+        said = f"{found.system}, {rows[k]} decided as {columns[j]}: {amount(count)}"
+        said += f" of {amount(size)} trials ({percent(float(f'{share:.3g}'))})"
         if rows[k] == columns[j] == others:
-            said += f", {amount(right[k])} of them right"
+            said += f", {amount(float(right[k]))} of them right"
         elif cost[k, j] > 0:
             said += f", {percent(float(f'{cost[k, j]:.3g}'))} of the cost"
         tone = sum(share > step for step in STEPS)
-        text = amount(counts[k, j]) if counts[k, j] else ""
+        text = amount(count) if count else ""
         marks.append(Mark(kind="cell", x=j, y=k, tone=tone, text=text, label=said))
     caption = "A row is a class, a column what is decided; shades are shares of the class."
     if others:
         caption += f" Shown are the {len(kept)} classes of the costliest confusions."
+    x, y = _axes(rows, columns)
     return Picture(
         name="confusions",
         title=title,
         caption=caption,
-        **_axes(rows, columns),
+        x=x,
+        y=y,
         marks=tuple(marks),
         shades=SHADES,
     )
 
 
-def _axes(rows: Sequence[str], columns: Sequence[str]) -> dict[str, Axis]:
+def _axes(rows: Sequence[str], columns: Sequence[str]) -> tuple[Axis, Axis]:
     """The axes of a matrix of classes; with many of them columns are numbers, which have room."""
     label = "decided as"
     if len(columns) > NAMED:
         label += " (numbers: see the rows)"
         columns = [str(k + 1) if k < len(rows) else name for k, name in enumerate(columns)]
         rows = [f"{name}  {k + 1}" for k, name in enumerate(rows)]
-    return {
-        "x": Axis(label=label, kind="columns", names=tuple(columns)),
-        "y": Axis(kind="rows", names=tuple(rows)),
-    }
+    across = Axis(label=label, kind="columns", names=tuple(columns))
+    return across, Axis(kind="rows", names=tuple(rows))
 
 
 def _others(found: ByClass) -> str:
@@ -205,11 +206,13 @@ def cost_matrix(found: ByClass, *, title: str = "") -> Picture:
     left = len(names) - len(kept)
     caption = "A row is a class, a column what is decided."
     caption += f" {counted(left, 'class')} more not shown." if left else ""
+    x, y = _axes(kept, shown)
     return Picture(
         name="cost-matrix",
         title=title,
         caption=caption,
-        **_axes(kept, shown),
+        x=x,
+        y=y,
         marks=tuple(marks),
         shades=("costs nothing", *_ranges(most, tones)),
     )

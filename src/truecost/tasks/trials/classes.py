@@ -42,6 +42,11 @@ class Ends(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """How readers see it."""
         return "%"
 
+    @property
+    def reason(self) -> str | None:
+        """Why there is no value: nothing more than that."""
+        return None
+
 
 class OneClass(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A class: its trials, how many trials are decided so, recall and precision, and the share of

@@ -26,8 +26,8 @@ from truecost.errors import UsageError, counted
 from truecost.names import POSTERIORS
 from truecost.prices import COSTS
 from truecost.tasks.trials import machine, means, spoofing
-from truecost.tasks.trials.annotated import accepted_tally
-from truecost.tasks.trials.audio import NO_HOURS
+from truecost.tasks.trials.accepting import accepted_tally
+from truecost.tasks.trials.audio import audio_tally
 from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, SPOOFED
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Trials
@@ -231,7 +231,7 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
         "ranking": ranking_of,
         "audio": audio_tally,
         "errors": _error_tally,
-        machine.JUDGED: _judged_tally,
+        machine.JUDGED: machine.judged_tally,
         "truths": _truth_ranking,
         "ranks": _rank_tally,
         "bins": _bin_tally,
@@ -265,7 +265,7 @@ def tally_of(
     return Tally.count(sides, statistics, axes, trials.weights)
 
 
-def _choices(trials: Trials, scoring: Scoring) -> tuple[Ints, tuple[str, ...]]:
+def choices_of(trials: Trials, scoring: Scoring) -> tuple[Ints, tuple[str, ...]]:
     """Index of the decision taken for each trial, and the names of all decisions."""
     names = ("reject", "accept") if trials.detection else trials.classes
     choices = decided(trials, scoring)
@@ -281,33 +281,14 @@ def _choices(trials: Trials, scoring: Scoring) -> tuple[Ints, tuple[str, ...]]:
 def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     if trials.annotation is None:
         raise UsageError(f"{trials.name}: accepted labels need several annotators")
-    choices, labels = _choices(trials, scoring)
+    choices, labels = choices_of(trials, scoring)
     costs = scoring.application.matrix(len(trials.classes))
     return accepted_tally(trials.annotation, choices, costs, labels, sides, trials.weights)
 
 
 def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
-    choices, labels = _choices(trials, scoring)
+    choices, labels = choices_of(trials, scoring)
     return tally_of(trials, sides, (labels, choices), n=np.broadcast_to(np.int64(1), len(choices)))
-
-
-def audio_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
-    """Trials and hours by class, and by decision where there is one."""
-    if trials.audio is None:
-        raise UsageError(f"{trials.name}: {NO_HOURS}")
-    hours = trials.audio.hours(trials.labels, trials.weights)
-    decided = "decisions" in parts_of(trials, scoring)
-    decision = _choices(trials, scoring)[::-1] if decided else None
-    return tally_of(trials, sides, decision, n=np.ones(len(hours)), hours=hours)
-
-
-def _judged_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
-    assert trials.machine is not None
-    choices, names = _choices(trials, scoring)
-    decision = (names, np.asarray(choices, np.int64))
-    return machine.tally_of(
-        trials.machine, trials.labels, trials.classes, decision, sides, trials.weights
-    )
 
 
 def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
@@ -371,7 +352,7 @@ def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 
 def sweep_of(trials: Trials, scoring: Scoring) -> Sweep:
     """The ranking of all trials, each with its own weight, at every threshold."""
-    key = "whole", scoring.plan.scheme, *_converted(scoring)
+    key = "whole", scoring.plan.scheme, *converted(scoring)
     if key not in trials.made:
         whole = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
         ranking = ranking_of(trials, scoring, sides_of(trials, scoring))
@@ -384,7 +365,7 @@ def point_of(evidence: Evidence) -> Totals:
     return totals(evidence, Weights.ones(evidence.factors).block())
 
 
-def _converted(scoring: Scoring) -> tuple[object, ...]:
+def converted(scoring: Scoring) -> tuple[object, ...]:
     """What decides the scale of `llrs`, beside the trials."""
     how = scoring.chosen(TrialsScoring)
     return how.training_prior, how.clip, how.whole_shares
@@ -394,7 +375,7 @@ def ranking_of(trials: Trials, scoring: Scoring, sides: Sides) -> Ranking:
     """Trials ranked by likelihood ratio (or score): sorted once, whatever the application; `sides`
     are those of `sides_of`.
     """
-    key = "ranking", scoring.plan.scheme, *_converted(scoring)
+    key = "ranking", scoring.plan.scheme, *converted(scoring)
     if key not in trials.made:
         plain = trials.ascending and trials.weights is None  # ties stand in order of weight
         make = Ranking.ascending if plain else Ranking.of

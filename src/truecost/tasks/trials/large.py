@@ -246,7 +246,7 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
         found = sort(reader.scratch())
     else:
         digests = [reader.digest(path) for path in paths]
-        found = kept(Path(cache), repr((digests, rows, sets)), sort, sets)
+        found = sorted_in(Path(cache), repr((digests, rows, sets)), sort, sets)
     trials = _trials(found, source.name, source.file, options, wanted)
     reader.learn(source.data, **facts_of(first, options, trials))
     return trials
@@ -264,7 +264,7 @@ def refuse_equal_parts(paths: Sequence[str], reader: Reader) -> None:
             )
 
 
-def kept(cache: Path, key: str, sort: Callable[[str], Sorted], sets: Sets) -> Sorted:
+def sorted_in(cache: Path, key: str, sort: Callable[[str], Sorted], sets: Sets) -> Sorted:
     """Sorted data of a cache, made where it lacks them; two commands may make them at once."""
     place = cache / hashlib.sha256(key.encode()).hexdigest()[:24]
     if not place.exists():
@@ -328,9 +328,7 @@ def _wanted(options: Options, study: Study, table: Table) -> Wanted:
     return Wanted(units, own, stratum, weight, name if len(study.systems) > 1 else None, further)
 
 
-def _trials(
-    found: Sorted, name: str, place: str, options: Options, wanted: Wanted
-) -> Trials:
+def _trials(found: Sorted, name: str, place: str, options: Options, wanted: Wanted) -> Trials:
     """Trials of sorted columns."""
     labels: dict[str, int] = {}
     for of_part, *_ in found.facts:

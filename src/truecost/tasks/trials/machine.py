@@ -13,7 +13,7 @@ the judged trials have to be a random sample. Rates and costs are those of corre
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,10 @@ from truecost.formats import Table
 from truecost.names import NO_NUMBER
 from truecost.study.columns import Options
 from truecost.tasks.trials.labels import BINARY, TARGET_WORDS
+
+if TYPE_CHECKING:
+    from truecost.core.scoring import Scoring
+    from truecost.tasks.trials.records import Trials
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -173,6 +177,17 @@ def tally_of(
         },
         None if weights is None else np.repeat(weights, k),
     )
+
+
+def judged_tally(trials: "Trials", scoring: "Scoring", sides: Any) -> Tally:
+    """What a machine and people say of the decisions on trials; `sides` as of `sides_of`."""
+    from truecost.tasks.trials.counting import choices_of
+
+    assert trials.machine is not None
+    choices, names = choices_of(trials, scoring)
+    decision = (names, np.asarray(choices, np.int64))
+    own = trials.labels, trials.classes, decision, sides, trials.weights
+    return tally_of(trials.machine, *own)
 
 
 class Corrected:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from truecost.core.claims import SingleRuns
-from truecost.core.digits import figure, percent, uncertain
+from truecost.core.digits import figure, percent
 from truecost.core.results import Row
 from truecost.core.variance import Variance
 from truecost.pictures.tables import by_measure
@@ -28,8 +28,8 @@ from truecost.report.words import (
     value,
 )
 from truecost.tasks.trials import pictures
-from truecost.tasks.trials.choosing import Chosen, kept
 from truecost.tasks.trials.curves import frame_of_outcome
+from truecost.tasks.trials.rules import Chosen, ends_of, kept
 from truecost.tasks.trials.sections import calibration, classes, costs_of_decisions, trade_off
 from truecost.tasks.trials.work import Claim
 
@@ -220,7 +220,7 @@ def _chosen_line(story: Story, one: Chosen) -> Line:
     name = joined(*one.dims.values(), f"{one.system}, {one.rule}")
     if one.by == "upper":
         name += " by the upper end"
-    at = f"threshold {' '.join(uncertain(one.threshold, one.lower, one.upper))}".strip()
+    at = f"threshold {figure(one.threshold)} {ends_of(one)}"
     shown = [r for r in own if r.measure in ("p_miss", one.measure)]
     more = [f"{r.dims['data']}: {r.label} {value(r)}" for r in shown]
     return Line(look, chip, name, at, "; ".join(more))

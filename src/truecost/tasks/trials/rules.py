@@ -1,12 +1,21 @@
-"""`[threshold]`: by which rule a threshold is chosen, and on which data what it does is shown."""
+"""`[threshold]`: by which rule a threshold is chosen, and on which data what it does is shown; what
+a result has of it (`Chosen`).
+"""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
+import msgspec
+
+from truecost.core.digits import figure
 from truecost.errors import UsageError
 from truecost.names import ChosenBy
 from truecost.options import Option, PartialTable
+
+if TYPE_CHECKING:
+    from truecost.core.results import Row
 
 _option = partial(Option, verbs=("threshold",))
 
@@ -89,3 +98,58 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
                 "0.01, --max-p-miss 0.05 or --least-cost"
             )
         return tuple(found)
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="chosen_threshold"):
+    """A threshold that was chosen, on the scale of the scores.
+
+    Attributes
+    ----------
+    system : str
+        Whose it is.
+    dims : dict of str to str
+        Collection and application, where there are several.
+    rule, measure : str
+        How it was chosen, with its limit, and the measure that the rule is about.
+    limit : float or None
+        Most that the measure may have; None for the least cost.
+    by : {"point", "upper"}
+        Whether the value keeps the limit, or the upper end of its interval.
+    threshold, lower, upper : float or None
+        The threshold with its interval; None for an end that is infinite.
+    shared : str
+        What the test set shares with the trials that chose it; empty for nothing.
+    """
+
+    system: str
+    dims: dict[str, str] = {}
+    rule: str
+    measure: str
+    limit: float | None = None
+    by: str = "point"
+    threshold: float
+    lower: float | None
+    upper: float | None
+    shared: str = ""
+
+
+def ends_of(found: Chosen) -> str:
+    """The interval of a threshold as text; an end that rejects everything is infinite."""
+    ends = ("infinite" if end is None else figure(end) for end in (found.lower, found.upper))
+    return f"[{', '.join(ends)}]"
+
+
+KEPT = {True: "keeps the limit", False: "breaks the limit", None: "limit undecided"}
+
+
+def kept(found: Chosen, rows: "Mapping[str, Row]") -> str:
+    """Whether the threshold keeps its limit on a test set, by the interval of what it limits; empty
+    on the trials that chose it, and without a limit.
+    """
+    row = rows.get(found.measure)
+    if found.limit is None or row is None or row.dims.get("data") != "test":
+        return ""
+    if row.lower is None or row.upper is None:
+        return KEPT[None]
+    state = True if row.upper <= found.limit else (False if row.lower > found.limit else None)
+    return KEPT[state]

@@ -29,7 +29,6 @@ from truecost.tasks.measures import registry
 from truecost.tasks.trials import counting
 from truecost.tasks.trials.asked import measures_for
 from truecost.tasks.trials.audio import NO_SUBSET, hours_of
-from truecost.tasks.trials.chosen import chosen_batch, chosen_evidence
 from truecost.tasks.trials.labels import refuse_priors
 from truecost.tasks.trials.machine import with_labels
 from truecost.tasks.trials.measures.thresholds import AT_RATES
@@ -77,6 +76,7 @@ def context_of(
         flags,
         _thresholds(trials, scoring, seen),
         errors,
+        part_signatures={} if trials.audio is None else {"audio": trials.audio.said},
     )
 
 
@@ -166,12 +166,16 @@ def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None)
         if not places:
             continue
         asked = [_without_hours(measures[k], trials, dims) for k in places]
-        count = chosen_evidence if chosen else counting.evidence_of
-        evidence = count(trials, scoring, asked)
-        context = context_of(trials, scoring, evidence, dims)
-        batch = Batch(evidence=evidence, measures=asked, context=context)
         if chosen:
+            from truecost.tasks.trials.chosen import chosen_batch, chosen_evidence
+
+            evidence = chosen_evidence(trials, scoring, asked)
+            context = context_of(trials, scoring, evidence, dims)
             batch = chosen_batch(trials, scoring, asked, evidence, context)
+        else:
+            evidence = counting.evidence_of(trials, scoring, asked)
+            context = context_of(trials, scoring, evidence, dims)
+            batch = Batch(evidence=evidence, measures=asked, context=context)
         if trials.weights is not None and trials.origin is None:
             scoring.refuse_bca_of_samples()
         if scoring.plan.scheme == "blocks" and len(batch.evidence.factors) > 1:

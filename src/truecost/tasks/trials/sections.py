@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from truecost.pictures.look import SYSTEMS
 from truecost.core.digits import counted, percent
+from truecost.pictures.look import SYSTEMS
 from truecost.pictures.picture import Picture
 from truecost.pictures.tables import Table
 from truecost.report.section import Section, Sliders, joined
@@ -110,7 +110,7 @@ def calibration(story: Story) -> Section:
     return Section("Calibration", text, _pictures(story, "reliability", pictures.reliability))
 
 
-MOST_MATRICES = 3  # systems whose confusions are drawn
+MOST_MATRICES = 3  # systems whose confusions are drawn, and whose classes have tables
 
 
 def classes(story: Story) -> Section | None:
@@ -133,7 +133,7 @@ def classes(story: Story) -> Section | None:
         for one in own[:MOST_MATRICES]:
             title = joined("confusions", one.system * (len(own) > 1), part)
             drawn.append(class_pictures.confusions(one, title=title))
-        for one in few:
+        for one in own[:MOST_MATRICES]:
             about = joined(one.system * (len(own) > 1), part)
             tables.append(class_pictures.of_confusions(one, joined("Costliest confusions", about)))
             tables.append(class_pictures.of_classes(one, joined("Classes", about)))

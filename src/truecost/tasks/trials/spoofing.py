@@ -5,7 +5,7 @@ that a countermeasure stands before: which trials are what, and how the verifica
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,11 @@ from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.formats import Table
 from truecost.tasks.trials.labels import BINARY
 from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, KINDS, SIDES, SPOOFED
+
+if TYPE_CHECKING:
+    from truecost.study.settings import Reader, Source
+    from truecost.study.tables import DataTable
+    from truecost.tasks.trials.records import Trials
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -62,9 +67,7 @@ def kinds_of(texts: pl.Series) -> Codes | None:
     return codes.to_numpy()
 
 
-def spoofing_of(
-    table: Table, kind: str, column: str, classes: tuple[str, ...]
-) -> Spoofing | None:
+def spoofing_of(table: Table, kind: str, column: str, classes: tuple[str, ...]) -> Spoofing | None:
     """Which trials are spoofed, where the labels of a detection task say so."""
     if kind != "label" or classes != BINARY:
         return None
@@ -138,6 +141,26 @@ def _threshold(scores: Floats, kinds: Codes, given: float | None, where: str) ->
     miss = np.searchsorted(target, at) / len(target)
     fa = 1 - np.searchsorted(other, at) / len(other)
     return float(at[int(np.argmin(np.abs(miss - fa)))])
+
+
+def with_verification(
+    found: "Trials", data: "DataTable", reader: "Reader", source: "Source"
+) -> "Trials":
+    """Trials with the decisions of a speaker verification, where there is one."""
+    if data.asv is None:
+        return found
+    if found.spoofing is None:
+        raise UsageError(f"--asv {data.asv}: no label of {found.name} is spoof")
+    if data.asv in found.frame.columns:
+        scores = Table(found.name, found.frame).numbers(data.asv, "asv")
+        how = scores, data.asv_threshold, found.name
+        known, at = with_scores(found.spoofing, *how)
+    else:
+        table = read_verification(data.asv, reader.table, found.frame.columns)
+        reader.note(data.asv, source.name, source.collection)
+        known, at = with_file(found.spoofing, table, data.asv_threshold)
+    said = f"asv:{Path(data.asv).name}|asv-threshold:{at:g}"
+    return replace(found, spoofing=known, signature=f"{found.signature}|{said}")
 
 
 def tallies(

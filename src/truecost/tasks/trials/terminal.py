@@ -1,5 +1,5 @@
-"""Further tables of trials: thresholds that were chosen; classes and their costliest confusions,
-where there are several; what seed, training set and test add to the variance of the runs of methods.
+"""Further tables of trials: thresholds that were chosen; classes and their costliest confusions;
+what seed, training set and test add to the variance of the runs of methods.
 """
 
 from collections.abc import Sequence
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from truecost.cli.tables import Columns, Layout, dim_cells, dims_shown, marks_of
 from truecost.core.digits import amount, between, counted, figure, percent
 from truecost.core.results import Row, figures
-from truecost.pictures.rows import figures_of
 
 if TYPE_CHECKING:
     from truecost.core.variance import Share, Variance
@@ -69,6 +68,8 @@ def classes_table(found: "Sequence[ByClass]") -> Columns:
 
 
 def _cells_of(one: "OneClass") -> tuple[str, ...]:
+    from truecost.pictures.rows import figures_of
+
     ends = (figures_of(one.recall), figures_of(one.precision))
     return one.name, amount(one.trials), *ends, percent(float(f"{one.cost_share:.3g}"))
 
@@ -115,7 +116,7 @@ def _chosen(outcome: "Outcome") -> list[Columns]:
     """A line for each threshold that was chosen and each set that it is shown on."""
     if not any(part.described for part in outcome.parts):
         return []
-    from truecost.tasks.trials.choosing import Chosen, kept
+    from truecost.tasks.trials.rules import Chosen, ends_of, kept
 
     known = {(c.system, c.rule, *c.dims.values()): c for c in outcome.described_as(Chosen)}
     if not known:
@@ -132,7 +133,7 @@ def _chosen(outcome: "Outcome") -> list[Columns]:
         some = next(iter(own.values()))
         parts = (v for k, v in some.dims.items() if k in ("collection", "application"))
         one = known[some.dims["system"], rule, *parts]
-        at = f"{figure(one.threshold)} {between(one.lower, one.upper)}".strip()
+        at = f"{figure(one.threshold)} {ends_of(one)}"
         notes: list[str] = [kept(one, own)] if "subset" not in some.dims else []
         notes += dict.fromkeys(mark for row in own.values() for mark in marks_of(row))
         said = (" ".join(figures(own[k])).strip() if k in own else "" for k in labels)

@@ -12,7 +12,6 @@ import numpy as np
 from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.compound import identified
-from truecost.formats.harness import of_filter
 from truecost.formats.table import refuse_repeated, refuse_rows
 from truecost.study import columns
 from truecost.study.columns import Options
@@ -20,7 +19,7 @@ from truecost.study.config import Study
 from truecost.study.settings import Reader, Source
 from truecost.study.validation import Check, State
 from truecost.tasks.trials.loading import check_classes, load
-from truecost.tasks.trials.work import options_of
+from truecost.tasks.trials.work import one_filter, options_of
 
 FEW_VALUES = 0.05  # distinct scores as a share of the trials: fewer are coarse
 
@@ -195,7 +194,7 @@ def checks_of_trials(
     wanted = None if trials is None else reader.table(trials, study.data.key_format)
     key, metadata = reader.joined(source.data)
     try:
-        table = of_filter(reader.table(source.file, source.data.input_format), source.data.filter)
+        table = one_filter(reader.table(source.file, source.data.input_format), source.data)
         # A list of scores whose format does not state its type is checked as plain scores.
         options = options_of(source.data, table, otherwise="score")
     except TruecostError as error:

@@ -17,19 +17,18 @@ from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
 from truecost.formats.compound import matrix_of
-from truecost.formats.harness import LM_EVAL, of_filter
 from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType, in_store
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.paths import parts_of_system
+from truecost.study.running import score_part
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
 from truecost.tasks.trials import machine, means, spoofing
 from truecost.tasks.trials.asked import defaults, measures_for
 from truecost.tasks.trials.audio import with_hours
-from truecost.tasks.trials.classes import described
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
 from truecost.tasks.trials.loading import check_classes, load, pair
@@ -117,6 +116,23 @@ def on_imbalance(part: Part) -> list[Problem]:
     return found
 
 
+def on_shared(part: Part) -> list[Problem]:
+    """What a test set shares with the trials that chose a threshold."""
+    if not part.described:
+        return []
+    from truecost.tasks.trials.rules import Chosen
+
+    found = (one for one in part.described if isinstance(one, Chosen) and one.shared)
+    return [
+        Problem(
+            kind="data",
+            message=f"{one.system}: {one.shared} of the test set chose the threshold too: what it "
+            f"does there is optimistic",
+        )
+        for one in found
+    ]
+
+
 def read(source: "Source", reader: Reader, study: "Study") -> Trials:
     """The checked trials of a source, of several classes; UsageError, InputError as `load` says.
 
@@ -176,33 +192,24 @@ def read_trials(reader: Reader, source: "Source", values: tuple[str, ...] = ()) 
     `values`: columns whose means are asked for.
     """
     data = source.data
-    table = of_filter(reader.table(source.file, data.input_format), data.filter)
+    table = one_filter(reader.table(source.file, data.input_format), data)
     reader.note(source.file, source.name, source.collection)
     options = options_of(data, table)
     if options.kind == "values" or values:
         options = replace(options, values=values or (means.VALUE,))
     found = load(table, options, source.name, *reader.joined(data, source.collection))
-    found = _with_verification(found, data, reader, source)
+    found = spoofing.with_verification(found, data, reader, source)
     reader.learn(data, **facts_of(table, options, found))
     return _with_resources(with_hours(found, data, reader), source, reader)
 
 
-def _with_verification(found: Trials, data: DataTable, reader: Reader, source: "Source") -> Trials:
-    """Trials with the decisions of a speaker verification, where there is one."""
-    if data.asv is None:
-        return found
-    if found.spoofing is None:
-        raise UsageError(f"--asv {data.asv}: no label of {found.name} is spoof")
-    if data.asv in found.frame.columns:
-        scores = Table(found.name, found.frame).numbers(data.asv, "asv")
-        how = scores, data.asv_threshold, found.name
-        known, at = spoofing.with_scores(found.spoofing, *how)
-    else:
-        table = spoofing.read_verification(data.asv, reader.table, found.frame.columns)
-        reader.note(data.asv, source.name, source.collection)
-        known, at = spoofing.with_file(found.spoofing, table, data.asv_threshold)
-    said = f"asv:{Path(data.asv).name}|asv-threshold:{at:g}"
-    return replace(found, spoofing=known, signature=f"{found.signature}|{said}")
+def one_filter(table: Table, data: DataTable) -> Table:
+    """The samples of the filter that is asked for, of a log that has several; else the table."""
+    if table.format != "lm-eval":
+        return table
+    from truecost.formats.harness import of_filter
+
+    return of_filter(table, data.filter)
 
 
 def _with_resources(found: Trials, source: "Source", reader: Reader) -> Trials:
@@ -223,7 +230,7 @@ def facts_of(table: Table, options: Options, trials: Trials) -> dict[str, tuple[
         if {"soft"} & {*options.columns} or not trials.classes
         else ("labels of classes",),
         "trials": ("targets and nontargets",) if trials.detection else (),
-        "log": ("a log of lm-eval",) if table.format == LM_EVAL else (),
+        "log": ("a log of lm-eval",) if table.format == "lm-eval" else (),
     }
     column = options.column("score", table) or ""
     if options.kind in POSTERIORS:
@@ -321,14 +328,17 @@ def part_of(
     """The systems of a part, calibrated where the study asks for it, at their thresholds or at
     those that are chosen.
     """
-    from truecost.tasks.trials.choosing import chosen_part
-
     fits: tuple[Fitted, ...] = ()
     if "calibration" in study.own:
         from truecost.tasks.trials.calibrated import calibrated_systems
 
         systems, scoring, fits = calibrated_systems(systems, scoring, dims, study, reader)
-    found = chosen_part(systems, scoring, dims, study, reader)
+    if not study.given("threshold"):
+        found = score_part(systems, scoring, dims, study.baseline)
+    else:
+        from truecost.tasks.trials.choosing import chosen_part
+
+        found = chosen_part(systems, scoring, dims, study, reader)
     return replace(found, described=(*found.described, *fits))
 
 
@@ -342,6 +352,15 @@ def checks(source: "Source", reader: "Reader", study: "Study", wanted: str | Non
     from truecost.tasks.trials.validation import checks_of_trials
 
     return checks_of_trials(source, reader, study, wanted)
+
+
+def described(part: Part, study: "Study") -> Part:
+    """A part with its systems by class, where they tell several classes apart."""
+    if not any(isinstance(t, Trials) and t.classes and not t.detection for t in part.systems):
+        return part
+    from truecost.tasks.trials.classes import described as by_class
+
+    return by_class(part, study)
 
 
 WORK = Work(
@@ -360,7 +379,7 @@ WORK = Work(
     same=same,
     part=part_of,
     descriptions=(
-        "truecost.tasks.trials.choosing:Chosen",
+        "truecost.tasks.trials.rules:Chosen",
         "truecost.core.variance:Variance",
         "truecost.core.claims:SingleRuns",
         "truecost.tasks.trials.work:Claim",
@@ -368,7 +387,7 @@ WORK = Work(
         "truecost.tasks.trials.classes:ByClass",
     ),
     flagged=flagged,
-    advice=on_imbalance,
+    advice=lambda part: [*on_imbalance(part), *on_shared(part)],
     shares=False,
     page="truecost.tasks.trials.page:PAGE",
     layout="truecost.tasks.trials.terminal:LAYOUT",

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from truecost.tasks.trials.curves.reliability import Reliability as Reliability
     from truecost.tasks.trials.curves.reliability import reliabilities as reliabilities
     from truecost.tasks.trials.curves.store import Curves as Curves
+    from truecost.tasks.trials.curves.store import curves_of as curves_of
     from truecost.tasks.trials.curves.store import frame_of as frame_of
     from truecost.tasks.trials.curves.store import frame_of_outcome as frame_of_outcome
     from truecost.tasks.trials.curves.store import from_frame as from_frame
-    from truecost.tasks.trials.curves.store import of as of
     from truecost.tasks.trials.curves.store import of_outcome as of_outcome
 else:
     __getattr__, __dir__, __all__ = attach(__name__, __file__)

@@ -149,10 +149,19 @@ def reliabilities(
     for trials, own in each(systems, scoring):
         if trials.detection and "llr" in counting.parts_of(trials, own):
             shown = trials.kind != "llr" if posteriors is None else posteriors
-            found.append(_detection(trials, own, shown))
+            found.append(_detection(trials, own, shown) if shown else _of_llrs(trials, own))
         elif not trials.detection and "losses" in counting.parts_of(trials, own):
             found.append(_top(trials, own))
     return [curve for curve in found if curve is not None]
+
+
+def _of_llrs(trials: Trials, scoring: Scoring) -> Reliability | None:
+    """That of likelihood ratios, which no application changes: computed once for all of them."""
+    key = "reliability", repr((scoring.plan, scoring.level)), *counting.converted(scoring)
+    if key not in trials.made:
+        trials.made[key] = _detection(trials, scoring, posteriors=False)
+    found: Reliability | None = trials.made[key]
+    return found
 
 
 def _detection(trials: Trials, scoring: Scoring, posteriors: bool) -> Reliability | None:

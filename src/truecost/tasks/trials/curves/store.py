@@ -138,7 +138,7 @@ class Curves:
         return (*self.det, *self.cost, *self.reliability)
 
 
-def of(part: Any, title: str = "") -> Curves:
+def curves_of(part: Any, title: str = "") -> Curves:
     """All curves of the systems of a part of an outcome, or of anything that has systems.
 
     `part` has `systems` and `scoring`. Systems that a curve is not defined for are left out of it.
@@ -155,7 +155,7 @@ def _joined(made: Iterable[Iterable[Any]], part: str) -> Curves:
 def of_outcome(outcome: "Outcome") -> tuple[Curves, ...]:
     """The curves of each part of an outcome that has some."""
     found = (
-        of(part, part.title)
+        curves_of(part, part.title)
         for part in outcome.parts  # scores or decisions of trials have curves
         if all(isinstance(system, Trials) for system in part.systems)
     )

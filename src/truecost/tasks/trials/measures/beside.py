@@ -4,10 +4,10 @@ accuracy, top-k accuracy, calibration error.
 They stand beside other measures (`--also`), with an interval and a word on what is wrong with each
 (paper 003, sections 3.1 and 3.6); no gate and no leaderboard takes them.
 
-All but two read `decisions` (class x decision, statistic `n`). Its shares J[k, d] = P_k R[k, d], R[k,
-d] the share of class k that is decided d and P_k the prior of the class, sum to 1; abstaining is one
-more decision, which is never right. `ranks` counts the trials of each class by the place of the true
-class among the posteriors, `bins` trials, confidence and right decisions by bins of confidence.
+All but two read `decisions` (class x decision, statistic `n`). Its shares J[k, d] = P_k R[k, d], R
+the share of class k that is decided d and P_k the prior of the class, sum to 1; abstaining is one
+more decision, which is never right. `ranks` counts the trials of each class by the place of the
+true class among the posteriors, `bins` trials, confidence and right decisions by bin of confidence.
 """
 
 from functools import partial
@@ -66,8 +66,8 @@ def macro_f1(totals: Totals, application: Application) -> Result:
 
 
 def mcc(totals: Totals, application: Application) -> Result:
-    """Matthews correlation (Gorodkin 2004): (sum_k J[k, k] - p q) / sqrt((1 - p p) (1 - q q)) with p
-    the priors and q the shares of the decisions.
+    """Matthews correlation (Gorodkin 2004): (sum_k J[k, k] - p q) / sqrt((1 - p p) (1 - q q)), with
+    p the priors and q the shares of the decisions.
 
     Range [-1, 1], higher is better; the reference is a random decision and gets 0. Undefined where
     one class alone occurs or is decided. Paper 003, section 3.1.
@@ -125,8 +125,8 @@ def top_k(totals: Totals, application: Application, k: int) -> Result:
 
 
 def ece(totals: Totals, application: Application) -> Result:
-    """Expected calibration error: sum_b abs(sum_k P_k (confidence - right) / N_k) over 15 equal bins
-    of confidence.
+    """Expected calibration error: sum_b abs(sum_k P_k (confidence - right) / N_k) over 15 equally
+    wide bins of confidence.
 
     Confidence is the largest posterior (of a detection task that of the target) at the priors of
     the application, right whether that class is the true one. Range [0, 1], lower is better; the

@@ -1,7 +1,7 @@
 """Recall and precision of one class of several.
 
-Both read `decisions` (class x decision, statistic `n`) as `decisions` has it; R[k, d] is the share of
-class k that is decided d, P_k the prior of class k.
+Both read the tally `decisions` (class x decision, statistic `n`); R[k, d] is the share of class k
+that is decided d, P_k the prior of class k.
 """
 
 from dataclasses import replace

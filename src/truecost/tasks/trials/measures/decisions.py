@@ -109,7 +109,11 @@ def _over_naive(totals: Totals, application: Application, costs: Floats) -> list
     counts = totals.sums("decisions", "n").sum(axis=-1)
     priors = np.broadcast_to(application.class_priors(counts), counts.shape)[0]
     naive = float((priors @ costs).min())
-    return rates_of_costs(totals, costs, stated_priors(totals, application), naive) if naive > 0 else []
+    return (
+        rates_of_costs(totals, costs, stated_priors(totals, application), naive)
+        if naive > 0
+        else []
+    )
 
 
 def priced(totals: Totals, application: Application) -> list[Rate]:

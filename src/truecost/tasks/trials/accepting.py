@@ -1,4 +1,4 @@
-"""Decisions on trials of which several labels may be right."""
+"""Counting where any of several labels of a trial is right."""
 
 from collections.abc import Sequence
 
@@ -8,6 +8,8 @@ from truecost.core.factors import Factor
 from truecost.core.tally import Tally
 from truecost.tasks.trials.labels import Annotation
 from truecost.tasks.trials.records import Codes, Floats, Ints, Mask
+
+Sides = list[tuple[Factor, Codes]]
 
 
 def least_costs(accepted: Mask, costs: Floats) -> Floats:
@@ -26,7 +28,7 @@ def accepted_tally(
     choices: Ints,
     costs: Floats,
     labels: Sequence[str],
-    sides: Sequence[tuple[Factor, Codes]],
+    sides: Sides,
     weights: Floats | None,
 ) -> Tally:
     """Count what decisions and constants cost when any accepted label is right.

@@ -1,0 +1,217 @@
+"""`truecost threshold`: what is chosen, what its intervals know, what it does elsewhere."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+import truecost as tc
+from truecost.errors import InputError, UsageError
+from truecost.tasks.trials.rules import Chosen
+
+
+def frame_of(seed, n=400):
+    rng = np.random.default_rng(seed)
+    label = rng.integers(0, 2, n)
+    return pl.DataFrame(
+        {
+            "score": rng.normal(2.0 * label).round(4),
+            "label": label,
+            "speaker": [f"{seed}-{k}" for k in np.arange(n) // 8],
+        }
+    )
+
+
+DEV, TEST = frame_of(0), frame_of(1)
+GIVEN = {"type": "score", "unit": "speaker", "replicates": 100}
+SCORE, TARGET = DEV["score"].to_numpy(), DEV["label"].to_numpy() == 1
+
+
+def chosen(frame=DEV, **more):
+    outcome = tc.threshold(frame, **{**GIVEN, **more})
+    rows = {(row.dims["data"], row.measure): row for row in outcome.estimates}
+    return outcome.described_as(Chosen)[0], rows, outcome
+
+
+def errors(threshold, score=SCORE, target=TARGET):
+    accepted = score >= threshold
+    return np.mean(~accepted[target]), np.mean(accepted[~target])
+
+
+@pytest.mark.parametrize(
+    ("rule", "measure"),
+    [({"max_p_fa": 0.05}, "p_fa"), ({"max_p_miss": 0.1}, "p_miss"),
+     ({"max_fa_per_hour": 2.0, "hours": 5.0}, "fa_per_hour")],
+)  # fmt: skip
+def test_the_fewest_errors_within_the_limit(rule, measure):
+    one, rows, _ = chosen(**rule)
+    limit = next(iter(rule.values()))
+    if measure == "fa_per_hour":
+        limit = limit * 5 / (~TARGET).sum()
+    rates = [(*errors(t), t) for t in np.unique(SCORE)]
+    if measure == "p_miss":
+        least = min(fa for miss, fa, _ in rates if miss <= limit)
+        best = [t for miss, fa, t in rates if miss <= limit and fa == least]
+    else:
+        least = min(miss for miss, fa, _ in rates if fa <= limit)
+        best = [t for miss, fa, t in rates if fa <= limit and miss == least]
+    assert min(best) <= one.threshold <= max(best)
+    miss, fa = errors(one.threshold)
+    assert (rows["dev", "p_miss"].value, rows["dev", "p_fa"].value) == pytest.approx((miss, fa))
+    assert one.lower <= one.threshold <= one.upper
+    assert one.measure == measure
+    assert rows["dev", measure].value <= next(iter(rule.values())) + 1e-12
+
+
+def test_the_interval_knows_that_the_threshold_was_chosen():
+    _, rows, _ = chosen(max_p_fa=0.05)
+    at = tc.score(DEV, measures="miss_at_fa:0.05", **GIVEN).estimates[0]
+    row = rows["dev", "p_miss"]
+    assert row.value == at.value
+    assert row.lower <= at.lower
+    assert row.upper >= at.upper
+    held = tc.score(DEV, measures="p_miss", threshold=row.threshold, **GIVEN).estimates[0]
+    assert row.upper - row.lower > held.upper - held.lower
+    assert "threshold-chosen:max-p-fa:0.05:point" in row.signature
+
+
+def test_thresholds_that_the_data_do_not_rule_out():
+    """Its ends are those of the false-alarm rate, turned round (Anscombe's arc sine)."""
+    alone = {"type": "score", "replicates": 20}
+    frame = DEV.drop("speaker")
+    outcome = tc.threshold(frame, max_p_fa=0.1, **alone)
+    [one] = outcome.described_as(Chosen)
+    n = (~TARGET).sum()
+    row = next(r for r in outcome.estimates if r.measure == "p_fa")
+    effective = n  # each trial is a unit: about as many as there are
+
+    def arc(p):
+        return np.arcsin(np.sqrt((p * effective + 0.375) / (effective + 0.75)))
+
+    away = 2 * np.sqrt(effective + 0.5) * abs(arc(0.1) - np.arcsin(np.sqrt(0.1)))
+    assert away < 0.1
+    far = [
+        2 * np.sqrt(effective + 0.5) * (np.arcsin(np.sqrt(0.1)) - arc(errors(t)[1]))
+        for t in (one.lower, one.upper)
+    ]
+    assert far == pytest.approx([-1.96, 1.96], abs=0.4)
+    assert row.lower < 0.1 < row.upper
+
+
+def test_what_it_does_on_other_trials():
+    one, rows, outcome = chosen(max_p_fa=0.05, test=TEST)
+    there = tc.score(TEST, measures=("p_miss", "p_fa"), threshold=one.threshold, **GIVEN)
+    for row in there.estimates:
+        same = rows["test", row.measure]
+        assert (same.value, same.lower, same.upper) == (row.value, row.lower, row.upper)
+    assert "threshold-chosen" not in rows["test", "p_miss"].signature
+    assert not [p for p in outcome.problems if "optimistic" in p.message]
+    shown = str(outcome)
+    assert any(word in shown for word in ("keeps the limit", "breaks the limit", "limit undecided"))
+
+
+def test_speakers_that_chose_it_are_no_test():
+    *_, outcome = chosen(max_p_fa=0.05, test=DEV)
+    assert any("50 speakers" in p.message and "optimistic" in p.message for p in outcome.problems)
+
+
+def test_by_the_upper_end():
+    one, rows, _ = chosen(max_p_fa=0.05, by="upper")
+    assert rows["dev", "p_fa"].upper <= 0.05
+    lower = np.max(SCORE[one.threshold > SCORE])
+    held = tc.score(DEV, measures="p_fa", threshold=float(lower), **GIVEN).estimates[0]
+    assert held.upper > 0.05
+    assert one.threshold > chosen(max_p_fa=0.05)[0].threshold
+    hourly = chosen(max_fa_per_hour=3.0, hours=5.0, by="upper")[1]
+    assert hourly["dev", "fa_per_hour"].upper <= 3.0
+
+
+def test_the_least_cost():
+    one, rows, _ = chosen(least_cost=True, cost_fa=5.0, prior=0.2)
+    costs = [(0.2 * miss + 4 * fa) / 0.2 for miss, fa in map(errors, np.unique(SCORE))]
+    assert rows["dev", "act_dcf"].value == pytest.approx(min(*costs, 1))
+    least = tc.score(DEV, measures="min_dcf", cost_fa=5.0, prior=0.2, **GIVEN).estimates[0]
+    assert rows["dev", "act_dcf"].upper >= least.upper
+    assert one.lower <= one.threshold <= one.upper
+
+
+def test_posteriors_have_the_threshold_of_their_likelihood_ratios():
+    posteriors = DEV.with_columns(score=1 / (1 + (-pl.col("score")).exp()))
+    test = TEST.with_columns(score=1 / (1 + (-pl.col("score")).exp()))
+    one, rows, _ = chosen(posteriors, max_p_fa=0.05, test=test, type="posterior")
+    _, same, _ = chosen(max_p_fa=0.05, test=TEST)
+    for key, row in rows.items():
+        if key[1] != "act_dcf":
+            assert row.value == same[key].value
+    assert np.isfinite(one.threshold)
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "said"),
+    [
+        ({}, UsageError, "say by which rule the threshold is chosen: max_fa_per_hour=0.5"),
+        ({"least_cost": True, "by": "upper"}, UsageError, 'by="upper" goes with a limit'),
+        ({"max_p_fa": 5.0}, UsageError, "max_p_fa is 5: give a number at least 0 and at most 1"),
+        ({"max_fa_per_hour": 1.0}, UsageError, "need the hours of audio"),
+        ({"max_p_fa": 0.001, "by": "upper"}, InputError, "even without such an error"),
+        ({"max_p_fa": 0.05, "test_hours": 2.0}, UsageError, "test_hours goes with test"),
+        ({"max_p_fa": 0.05, "type": "number"}, UsageError, "number"),
+    ],
+)
+def test_thresholds_that_cannot_be_chosen(more, error, said):
+    with pytest.raises(error, match=said):
+        chosen(**more)
+
+
+def test_a_gate_on_what_the_threshold_does_elsewhere(tmp_path):
+    DEV.write_csv(tmp_path / "dev.csv")
+    TEST.write_csv(tmp_path / "test.csv")
+    study = {
+        "data": {"type": "score", "map": {"unit": "speaker"}},
+        "systems": {"mine": {"file": str(tmp_path / "dev.csv")}},
+        "interval": {"replicates": 50},
+        "threshold": {"max_p_fa": 0.05, "test": str(tmp_path / "test.csv")},
+        "gate": [{"measure": "p_fa", "data": "test", "max_upper": 0.5}],
+    }
+    assert [gate.state for gate in tc.run(study).gates] == ["pass"]
+    with pytest.raises(UsageError, match="say which with data=NAME"):
+        tc.run(study | {"gate": [{"measure": "p_fa", "max_upper": 0.5}]})
+
+
+def test_a_missing_key_of_the_test_set_is_named(tmp_path):
+    for name, frame in (("dev", DEV), ("test", TEST)):
+        rows = frame.with_columns(id=pl.lit(name) + pl.int_range(len(frame)).cast(pl.String))
+        rows.select("id", "score").write_csv(tmp_path / f"{name}.csv")
+        rows.drop("score").write_csv(tmp_path / f"{name}.key.csv")
+    given = {**GIVEN, "key": str(tmp_path / "dev.key.csv"), "test": str(tmp_path / "test.csv")}
+    with pytest.raises(InputError, match="test_key names the key of"):
+        tc.threshold(str(tmp_path / "dev.csv"), max_p_fa=0.05, **given)
+    found = tc.threshold(
+        str(tmp_path / "dev.csv"), max_p_fa=0.05, test_key=str(tmp_path / "test.key.csv"), **given
+    )
+    assert {row.dims["data"] for row in found.estimates} == {"dev", "test"}
+
+
+def test_a_test_set_is_of_one_system():
+    with pytest.raises(UsageError, match="of one system"):
+        tc.threshold({"a": DEV, "b": DEV}, max_p_fa=0.05, test=TEST, **GIVEN)
+
+
+def test_the_command_and_its_page(tmp_path, monkeypatch, capfd):
+    from truecost import cli
+
+    monkeypatch.chdir(tmp_path)
+    DEV.write_csv("dev.csv")
+    TEST.write_csv("test.csv")
+    given = "threshold dev.csv --type score --unit speaker --replicates 50 --max-p-fa 0.05"
+    assert cli.run([*given.split(), "--test", "test.csv", "-o", "out"]) == 0
+    out = capfd.readouterr().out
+    assert "threshold" in out
+    assert "test" in out
+    result = tc.read_result("out") if hasattr(tc, "read_result") else None
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Chosen thresholds" in page
+    assert "What the thresholds do" in page
+    assert result is None or result.described
+    assert cli.run(given.split()[:-2]) == 2
+    assert "say by which rule" in capfd.readouterr().err
+    assert not (tmp_path / "out2").exists()

@@ -1,0 +1,196 @@
+"""False alarms by the hour: values, Poisson limits, the hours they rest on, and bad inputs."""
+
+import math
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import gamma
+
+import truecost as tc
+from truecost.core.digits import few_errors
+from truecost.errors import InputError, UsageError
+
+RNG = np.random.default_rng(3)
+N = 300
+FRAME = pl.DataFrame(
+    {
+        "score": RNG.normal(1.5 * (np.arange(N) % 3 == 0)),
+        "label": np.where(np.arange(N) % 3 == 0, "target", "nontarget"),
+        "device": np.arange(N) // 15,
+        "noise": np.where(np.arange(N) // 150, "loud", "quiet"),
+        "seconds": RNG.uniform(20, 60, N).round(),
+        "recording": np.arange(N) // 5,
+        "length": 200.0,
+    }
+)
+GIVEN = {"type": "llr", "unit": "device", "threshold": 1.5, "replicates": 60}
+
+
+def rows_of(frame=FRAME, measures="fa_per_hour", **more):
+    found = tc.score(frame, measures=measures, **{**GIVEN, **more})
+    return {(row.dims.get("subset", ""), row.label): row for row in found.estimates}
+
+
+def test_a_sum_of_hours_divides_the_false_alarms():
+    found = rows_of(measures=("fa_per_hour", "p_fa"), hours=12.0)
+    row, share = found["", "fa_per_hour"], found["", "p_fa"]
+    false = ((FRAME["score"] >= 1.5) & (FRAME["label"] == "nontarget")).sum()
+    assert row.value == pytest.approx(false / 12)
+    assert row.counts["hours"] == 12
+    assert "hours:12" in row.signature
+    assert row.replicates == pytest.approx(share.replicates * 200 / 12)
+    assert row.lower < row.value < row.upper
+    assert row.upper == pytest.approx(share.upper * 200 / 12, rel=0.1)  # a rare share is Poisson
+
+
+def test_none_heard_in_12_hours_is_no_certainty():
+    scores = np.where(np.arange(400) < 40, 5.0, -5.0)
+    labels = (np.arange(400) < 40).astype(int)
+    found = tc.score(
+        scores=scores, labels=labels, type="llr", threshold=0.0, hours=12.0, replicates=20,
+        measures="fa_per_hour",
+    )  # fmt: skip
+    [row] = found.estimates
+    assert (row.value, row.lower) == (0, 0)
+    # halfway between the Gamma limits of Clopper-Pearson, 3.69 / 12, and of Jeffreys, 2.51 / 12
+    assert row.upper == pytest.approx(gamma.ppf(0.975, 0.75) / 12, rel=0.02)
+    assert 2.51 / 12 < row.upper < 3.69 / 12
+    assert few_errors(row) == (
+        f"no false alarm in 12 hours, the true rate of false alarms may be up to {row.upper:.2g} "
+        "an hour"
+    )
+
+
+def test_a_log_of_detections_alone_has_no_end_of_1():
+    """Every nontarget that a log of detections has was accepted: that bounds nothing."""
+    frame = pl.DataFrame(
+        {"score": [2.0] * 12, "label": ["target"] * 4 + ["nontarget"] * 8, "day": range(12)}
+    )
+    row = rows_of(frame, type="score", unit="day", hours=4.0)["", "fa_per_hour"]
+    assert row.value == 2
+    # a Poisson count of 8 in 4 hours
+    assert row.upper > 3.5
+    assert row.lower < 1.0
+
+
+def test_seconds_of_trials_and_of_recordings():
+    wrong = FRAME.filter(pl.col("label") == "nontarget")
+    false = (wrong["score"] >= 1.5).sum()
+    of_trials = rows_of(duration="seconds", subsets="noise")
+    hours = wrong["seconds"].sum() / 3600
+    assert of_trials["", "fa_per_hour"].value == pytest.approx(false / hours)
+    loud = wrong.filter(pl.col("noise") == "loud")
+    row = of_trials["noise=loud", "fa_per_hour"]
+    expected = (loud["score"] >= 1.5).sum() / (loud["seconds"].sum() / 3600)
+    assert row.value == pytest.approx(expected)
+    assert row.counts["hours"] == pytest.approx(loud["seconds"].sum() / 3600)
+    of_recordings = rows_of(duration="length", recording="recording")
+    assert of_recordings["", "fa_per_hour"].value == pytest.approx(false / (60 * 200 / 3600))
+    assert "duration:length:by-recording" in of_recordings["", "fa_per_hour"].signature
+
+
+def test_hours_do_not_depend_on_the_order_of_rows():
+    one = rows_of(duration="length", recording="recording")["", "fa_per_hour"]
+    other = rows_of(FRAME.reverse(), duration="length", recording="recording")["", "fa_per_hour"]
+    assert (one.value, one.lower, one.upper, one.counts) == (
+        *(other.value, other.lower, other.upper, other.counts),
+    )
+
+
+def test_a_list_of_background_audio(tmp_path):
+    place = tmp_path / "background.csv"
+    pl.DataFrame({"file": ["a", "b"], "duration": [3600.0, 7200.0]}).write_csv(place)
+    row = rows_of(background=str(place))["", "fa_per_hour"]
+    same = rows_of(hours=3.0)["", "fa_per_hour"]
+    assert (row.value, row.lower, row.upper) == (same.value, same.lower, same.upper)
+
+
+def test_the_hours_of_a_subset_are_not_guessed():
+    found = rows_of(hours=12.0, subsets="noise", measures=("fa_per_hour", "p_fa"))
+    row = found["noise=loud", "fa_per_hour"]
+    assert row.value is None
+    assert "only their sum" in row.reason
+    assert "hours" not in row.counts
+    assert found["noise=loud", "p_fa"].value is not None
+
+
+def test_misses_at_so_many_false_alarms_an_hour_are_those_at_their_share():
+    found = rows_of(
+        measures=("miss_at_fa_per_hour:0.5", "miss_at_fa:0.03"), hours=12.0, subsets="noise"
+    )  # 0.5 an hour in 12 hours: 6 of 200 nontargets
+    for subset in ("", "noise=loud"):
+        one, other = found[subset, "miss_at_fa_per_hour:0.5"], found[subset, "miss_at_fa:0.03"]
+        assert (one.value, one.lower, one.upper) == (other.value, other.lower, other.upper)
+        assert one.replicates.tolist() == other.replicates.tolist()
+    assert "threshold-of:whole" in found["noise=loud", "miss_at_fa_per_hour:0.5"].signature
+
+
+def test_a_gate_on_false_alarms_an_hour():
+    frame = {"data": {"type": "llr", "hours": 12.0, "threshold": 1.5, "map": {"unit": "device"}}}
+    study = {
+        **frame,
+        "measures": ["fa_per_hour", "miss_at_fa_per_hour:0.5"],
+        "interval": {"replicates": 60},
+        "gate": [
+            {"measure": "fa_per_hour", "max_upper": 5.0},
+            {"measure": "miss_at_fa_per_hour:0.5", "max_upper": 0.1},
+        ],
+    }
+    import tempfile
+    from pathlib import Path
+
+    with tempfile.TemporaryDirectory() as folder:
+        FRAME.write_csv(Path(folder) / "scores.csv")
+        study["systems"] = {"mine": {"file": str(Path(folder) / "scores.csv")}}
+        outcome = tc.run(study)
+    assert [gate.state for gate in outcome.gates] == ["pass", "fail"]
+
+
+@pytest.mark.parametrize(
+    ("more", "error", "said"),
+    [
+        ({}, UsageError, "need the hours of audio: hours=120"),
+        ({"hours": 0.0}, UsageError, "hours is 0: give a number above 0"),
+        ({"hours": 2.0, "duration": "seconds"}, UsageError, "both say the hours"),
+        ({"recording": "recording"}, UsageError, "map duration"),
+        ({"duration": "label"}, InputError, "label"),
+        ({"duration": "seconds", "recording": "recording"}, InputError, "several durations"),
+        ({"duration": "missing"}, UsageError, "missing"),
+    ],
+)
+def test_hours_that_cannot_be_used(more, error, said):
+    with pytest.raises(error, match=said):
+        rows_of(**more)
+
+
+def test_durations_below_0_are_named_with_their_row():
+    frame = FRAME.with_columns(seconds=pl.Series([math.nan, -1.0, *[5.0] * (N - 2)]))
+    with pytest.raises(InputError, match="2 durations are missing or no seconds from 0 up"):
+        rows_of(frame, duration="seconds")
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"file": ["a"], "length": [3.0]}, "needs a column duration"),
+        ({"file": ["a"], "duration": [0.0]}, "all durations are 0 seconds"),
+        ({"file": ["a"], "duration": ["long"]}, "long"),
+    ],
+)
+def test_a_background_list_that_cannot_be_used(columns, said, tmp_path):
+    pl.DataFrame(columns).write_csv(tmp_path / "background.csv")
+    with pytest.raises(InputError, match=said):
+        rows_of(background=str(tmp_path / "background.csv"))
+
+
+def test_the_false_alarm_axis_has_both(tmp_path):
+    found = tc.score(FRAME, hours=12.0, measures=("act_dcf", "fa_per_hour"), **GIVEN)
+    found.save(tmp_path / "out")
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "below: false alarms an hour" in page
+    assert f'"per_hour":{200 / 12:.12g}'[:18] in page.replace(" ", "")
+    bare = tc.score(FRAME, measures="act_dcf", **GIVEN)
+    bare.save(tmp_path / "bare")
+    page = (tmp_path / "bare" / "report.html").read_text(encoding="utf-8")
+    assert "false alarms an hour" not in page.split("</script>")[-1]

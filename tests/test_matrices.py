@@ -1,0 +1,122 @@
+"""Score matrices of continual learning as its tools write them: every way of the same matrix."""
+
+import json
+
+import pytest
+
+import truecost as tc
+from truecost.formats.matrices import read_matrix
+from truecost.formats.reading import read
+
+MATRIX = [[0.95, 0.1, 0.05], [0.8, 0.93, 0.1], [0.7, 0.85, 0.9]]
+NAMES = ["Exp0", "Exp1", "Exp2"]
+EXP = "Top1_Acc_Exp/eval_phase/test_stream/Task000/Exp{:03d}"
+RESULTS = [
+    {EXP.format(k): score for k, score in enumerate(row)}
+    | {"Top1_Acc_Stream/eval_phase/test_stream/Task000": sum(row) / 3, "StreamConfusion": None}
+    for row in MATRIX
+]
+SERIES = {key: [[10, 20, 30], [one[key] for one in RESULTS]] for key in RESULTS[0]}
+LINES = [",".join(map(str, row)) for row in MATRIX]
+FILES = {
+    "rows.json": MATRIX,
+    "named.json": {"acc_matrix": MATRIX, "seed": 3, "strategy": "replay"},
+    "pandas.json": {"columns": NAMES, "index": NAMES, "data": MATRIX},
+    "avalanche.json": RESULTS,
+    "all_metrics.json": SERIES,
+    "index.csv": ",Exp0,Exp1,Exp2\n" + "".join(f"{k},{line}\n" for k, line in enumerate(LINES)),
+    "names.csv": ",Task 1,Task 2,Task 3\n"
+    + "".join(f"Task {k},{line}\n" for k, line in enumerate(LINES, 1)),
+    "numbers.csv": "version,1,2,3\n" + "".join(f"{k},{line}\n" for k, line in enumerate(LINES, 1)),
+}
+
+
+def written(folder, name, content):
+    path = folder / name
+    path.write_text(content if isinstance(content, str) else json.dumps(content))
+    return path
+
+
+def figures(path, **options):
+    outcome = tc.score(path, task="lifelong", higher=True, **options)
+    return {e.measure: e.value for e in outcome.estimates}, outcome
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_way_to_write_a_matrix(name, tmp_path):
+    found, outcome = figures(written(tmp_path, name, FILES[name]))
+    assert found["policy_score"] == pytest.approx((0.7 + 0.85 + 0.9) / 3)
+    assert found["forgetting_first"] == pytest.approx(((0.95 - 0.7) + (0.93 - 0.85)) / 2)
+    assert not any("is taken to have learnt" in p.message for p in outcome.problems)
+
+
+def test_one_version_more_is_the_initial_one(tmp_path):
+    found, _ = figures(written(tmp_path, "m.json", [[0.3, 0.3, 0.3], *MATRIX]))
+    assert found["forward_transfer"] == pytest.approx(((0.1 - 0.3) + (0.1 - 0.3)) / 2)
+    before = [dict.fromkeys(RESULTS[0], 0.3), *RESULTS]
+    other, _ = figures(written(tmp_path, "a.json", before))
+    assert other["forward_transfer"] == found["forward_transfer"]
+
+
+def test_a_triangle_and_several_seeds(tmp_path):
+    triangle = [row[: k + 1] for k, row in enumerate(MATRIX)]
+    found, _ = figures(written(tmp_path, "t.json", triangle))
+    assert found["policy_score"] == pytest.approx((0.7 + 0.85 + 0.9) / 3)
+    runs = [[[score - 0.01 * seed for score in row] for row in MATRIX] for seed in range(3)]
+    _, outcome = figures(written(tmp_path, "s.json", runs))
+    assert outcome.estimates[0].n_units == 3
+
+
+def test_several_metrics_are_told_apart(tmp_path):
+    loss = {key.replace("Top1_Acc", "Loss"): 1 for key in RESULTS[0]}
+    path = written(tmp_path, "m.json", [{**one, **loss} for one in RESULTS])
+    with pytest.raises(tc.UsageError, match=r"no column 'score'.*Top1_Acc_Exp, Loss_Exp"):
+        figures(path)
+    found, _ = figures(path, map={"score": "Top1_Acc_Exp"})
+    assert found["policy_score"] == pytest.approx((0.7 + 0.85 + 0.9) / 3)
+
+
+def test_results_of_avalanche_in_csv(tmp_path):
+    """`CSVLogger`, `eval_results.csv`."""
+    head = "eval_exp,training_exp,eval_accuracy,eval_loss,forgetting\n"
+    rows = "".join(f"{j},{i},{s},1,0\n" for i, r in enumerate(MATRIX) for j, s in enumerate(r))
+    path = written(tmp_path, "eval_results.csv", head + rows)
+    columns = {"version": "training_exp", "time": "eval_exp", "score": "eval_accuracy"}
+    found, _ = figures(path, map=columns)
+    assert found["policy_score"] == pytest.approx((0.7 + 0.85 + 0.9) / 3)
+
+
+BROKEN = {
+    "by name": ({"Exp0": {"Exp0": 1.0}}, "do not say which names are versions and which are tests"),
+    "two": ({"a": MATRIX, "b": MATRIX}, "holds 2 matrices, a, b: keep one"),
+    "texts": ([[1.0, "x"], [1.0, 2.0]], "row 0 holds 'x', no number and no null"),
+    "nothing": ({"a": 1}, "no score matrix: write a list of rows"),
+    "names": ({"columns": ["1"], "data": MATRIX}, "the names do not go with 3 rows of 3 scores"),
+    "series": ({EXP.format(0): "x"}, r"Exp000 holds str, no values"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_no_matrix_is_refused(name):
+    given, said = BROKEN[name]
+    with pytest.raises(tc.InputError, match=said):
+        read_matrix(json.dumps(given).encode(), "m.json")
+
+
+def test_no_json_is_refused():
+    with pytest.raises(tc.InputError, match=r"m\.json: no JSON"):
+        read_matrix(b"[[1.0, 0.5", "m.json")
+
+
+def test_headers_that_are_no_times_stay_as_they_are(tmp_path):
+    path = written(tmp_path, "m.csv", ",first,second\n0,1,0.5\n1,0.7,1\n")
+    with pytest.raises(tc.UsageError, match="there is no column version"):
+        figures(path)
+    path = written(tmp_path, "n.csv", "version,Exp0,Task1\n0,1,0.5\n1,0.7,1\n")
+    with pytest.raises(tc.InputError, match="column 'Exp0' is no time"):
+        figures(path)
+
+
+def test_a_matrix_says_what_it_is(tmp_path):
+    path = written(tmp_path, "m.json", MATRIX)
+    assert read(path, task="lifelong").layout == "matrix: 3 versions, 3 tests"
