@@ -124,7 +124,6 @@ def test_columns_that_name_utterances_name_what_is_wanted(checks):
     [
         ("good.trn --ids list --reference ref.trn", 2, "--ids takes the place of --reference"),
         ("good.trn --ids none", 3, "none: there is no such file"),
-        ("good.trn --output out", 2, "validate writes no directory"),
     ],
 )
 def test_what_does_not_go_together(checks, line, code, said):

@@ -22,8 +22,8 @@ Which = Literal["result", "study", "resources"]
 
 def show(
     kind: Kind = "measures",
-    task: str | None = None,
     /,
+    task: str | None = None,
     *,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:

@@ -12,12 +12,12 @@ import msgspec
 
 from truecost import names
 from truecost.options import PRIOR, SEED, Option, PartialTable
+from truecost.study import judging
 
 THRESHOLDED = ("llr", "posterior", "log-posterior", "score")  # types that a threshold decides
 _OF_DETECTION = {"trials": ("targets and nontargets",)}
 DETECTION = {"type": THRESHOLDED, **_OF_DETECTION}
 ALL_USERS = {"traffic": ("--users", "--units-a and --units-b")}  # known, not the heard ones alone
-JUDGING = (*names.SCORED, "validate")  # verbs that take what measures need beside scores
 OF_TRAFFIC = ("score", "plan", "threshold", "validate")  # verbs that traffic matters to
 _of_models = partial(Option, group="Deployment")
 _of_traffic = partial(_of_models, verbs=OF_TRAFFIC)
@@ -182,50 +182,11 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     allow_reversed: Annotated[
         bool | None, Option("Accept scores that rank nontargets above targets.", needs=DETECTION)
     ] = None
-    higher: Annotated[
-        bool | None,
-        Option(
-            "Of mean:COLUMN: higher values are better, or --lower ones. It has to be said.",
-            negative="--lower",
-            needs={"measure": ("mean",)},
-            verbs=JUDGING,
-        ),
-    ] = None
-    direction: Annotated[
-        str | dict[str, str] | None,
-        Option(
-            "The same of several columns, COLUMN=higher,COLUMN=lower.",
-            read=names.word_or_pairs,
-            needs={"measure": ("mean",)},
-            verbs=JUDGING,
-        ),
-    ] = None
-    asv: Annotated[
-        str | None,
-        Option(
-            "Of t_dcf: column with scores of speaker verification, or a file of its own trials.",
-            file=True,
-            needs={"measure": ("t_dcf",)},
-            verbs=JUDGING,
-        ),
-    ] = None
-    asv_threshold: Annotated[
-        float | None,
-        Option(
-            "Threshold of the speaker verification.",
-            shown="that of its equal error rate",
-            needs={"asv": ()},
-            verbs=JUDGING,
-        ),
-    ] = None
-    machine: Annotated[
-        str | None,
-        Option(
-            "Column with a machine's judgement of every trial; labels, or the column of a mean, "
-            "may then be empty where no human judged.",
-            verbs=JUDGING,
-        ),
-    ] = None
+    higher: Annotated[bool | None, judging.HIGHER] = None
+    direction: Annotated[str | dict[str, str] | None, judging.DIRECTION] = None
+    asv: Annotated[str | None, judging.ASV] = None
+    asv_threshold: Annotated[float | None, judging.ASV_THRESHOLD] = None
+    machine: Annotated[str | None, judging.MACHINE] = None
     input_format: Annotated[
         str | None, _of_format("Format of the files: truecost list formats.")
     ] = None

@@ -11,7 +11,8 @@ from truecost.cli.running import printed_instead, report
 from truecost.cli.writing import ToFile, aside, check_file, to_standard_output, write_table
 from truecost.errors import UsageError
 from truecost.options import check, declared, picked
-from truecost.study.tables import JUDGING, IntervalTable
+from truecost.study.judging import JUDGING
+from truecost.study.tables import IntervalTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -111,6 +112,8 @@ def _reported(outcome: "Outcome", output: Written, screen: "Screen") -> int:
 
     if outcome.parts:
         return report(outcome, output, screen)
+    if output.table is not None:
+        screen.say(f"{output.table}: not written: trials without labels have no table")
     for reading in outcome.readings:
         screen.say(reading)
     if output.json:

@@ -26,7 +26,6 @@ from truecost.errors import UsageError, counted
 from truecost.names import POSTERIORS
 from truecost.prices import COSTS
 from truecost.tasks.trials import machine, means, spoofing
-from truecost.tasks.trials.accepting import accepted_tally
 from truecost.tasks.trials.audio import audio_tally
 from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, SPOOFED
 from truecost.tasks.trials.options import TrialsScoring
@@ -279,6 +278,8 @@ def choices_of(trials: Trials, scoring: Scoring) -> tuple[Ints, tuple[str, ...]]
 
 
 def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+    from truecost.tasks.trials.accepting import accepted_tally
+
     if trials.annotation is None:
         raise UsageError(f"{trials.name}: accepted labels need several annotators")
     choices, labels = choices_of(trials, scoring)
