@@ -114,17 +114,8 @@ class Options:
             raise UsageError("--accept goes with --annotators any: votes count every label")
 
     def column(self, key: str, table: Table) -> str | None:
-        """The mapped column of a key, or the one that has its name.
-
-        Parameters
-        ----------
-        key : str
-            One of `MAP_KEYS`.
-
-        Returns
-        -------
-        str or None
-            None when nothing is mapped and no column has the name.
+        """The mapped column of a key (one of `MAP_KEYS`), or the one that has its name; None where
+        nothing is mapped and no column has the name.
         """
         return mapped_column(self.columns, key, table)
 

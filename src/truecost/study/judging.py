@@ -1,5 +1,5 @@
-"""Options of measures that need more than scores and labels: which values of a column are better, a
-machine's judgement beside human ones, the speaker verification behind a countermeasure.
+"""Options of what measures need beside scores and labels: which values of a column are better, a
+machine's judgement, the speaker verification behind a countermeasure, which labels count.
 """
 
 from truecost import names
@@ -34,4 +34,11 @@ MACHINE = Option(
     "Column with a machine's judgement of every trial; labels, or the column of a mean, may then "
     "be empty where no human judged.",
     verbs=JUDGING,
+)
+ACCEPT = Option(
+    "Least share of the annotators that makes a label accepted.",
+    shown="any of them",
+    gt=0,
+    le=1,
+    needs={"annotators": ("any",)},
 )

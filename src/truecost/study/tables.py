@@ -96,16 +96,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             "What several labels of a trial mean: soft votes, or any accepted one counts as right."
         ),
     ] = None
-    accept: Annotated[
-        float | None,
-        Option(
-            "Least share of the annotators that makes a label accepted.",
-            shown="any of them",
-            gt=0,
-            le=1,
-            needs={"annotators": ("any",)},
-        ),
-    ] = None
+    accept: Annotated[float | None, judging.ACCEPT] = None
     missing: Annotated[
         names.Missing | None,
         Option(
