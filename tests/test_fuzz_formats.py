@@ -56,6 +56,12 @@ VALID = {
     "speechbrain": b"e1 t1 1 0.5\ne1 t2 0 0.25\n",
     "wespeaker": b"e1 t1 0.5 target\ne1 t2 0.25 nontarget\n",
     "utt2spk": b"u1 s1\nu2 s1\n",
+    "asvspoof-scores": b"u1 - bonafide 0.5\nu2 A07 spoof -1\n",
+    "asvspoof-key": b"s1 u1 - - bonafide\ns1 u2 - A07 spoof\n",
+    "asvspoof21-key": b"s1 u1 alaw tx - bonafide notrim eval\ns2 u2 alaw tx A07 spoof trim eval\n",
+    "asvspoof-trials": b"e1 t1 bonafide target\ne1 t2 A07 spoof\n",
+    "asvspoof-asv": b"bonafide target 0.5\nA07 spoof -1.5\nbonafide nontarget 1\n",
+    "utt-scores": b"u1 0.5\nu2 -1.25\n",
     "nist-sre": b"modelid\tsegmentid\tside\tLLR\nm1\ts1\ta\t0.5\nm1\ts2\ta\t-2\n",
 }
 TABLES = {kind: VALID[kind] for kind in ("csv", "tsv", "parquet", "ndjson")}

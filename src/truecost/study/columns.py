@@ -29,10 +29,11 @@ class Options:
 
     Parameters
     ----------
-    kind : {"llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"}
+    kind : {"llr", "posterior", "log-posterior", "log-score", "score", "decision", "number", ...}
         What the scores are: natural-log likelihood ratios; posteriors of the target or of each
         class; their natural logarithms; one log-score a class (softmax gives posteriors); scores
-        of which only the ranks are known; the decided classes; predicted numbers.
+        of which only the ranks are known; the decided classes; predicted numbers; none, but
+        columns of numbers (`values`).
     columns : mapping of str to str
         Column for each of these keys, as far as they are there. `id`: trial id, joins files and
         pairs systems. `score`: the score; `a+b+c` for one column a class. `label`: true class or
@@ -58,6 +59,10 @@ class Options:
     accept : float, optional
         Least share of the annotators that makes a label right (rule "any"), above 0 and at most 1;
         one annotator is enough when left out.
+    values : tuple of str
+        Columns of numbers whose means are asked for.
+    machine : str, optional
+        Column with a machine's judgement of every trial, beside human ones that may be missing.
 
     Raises
     ------
@@ -73,6 +78,8 @@ class Options:
     llr_base: float | None = None
     annotators: Annotators | None = None
     accept: float | None = None
+    values: tuple[str, ...] = ()
+    machine: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in SCORE_TYPES:
@@ -107,17 +114,8 @@ class Options:
             raise UsageError("--accept goes with --annotators any: votes count every label")
 
     def column(self, key: str, table: Table) -> str | None:
-        """The mapped column of a key, or the one that has its name.
-
-        Parameters
-        ----------
-        key : str
-            One of `MAP_KEYS`.
-
-        Returns
-        -------
-        str or None
-            None when nothing is mapped and no column has the name.
+        """The mapped column of a key (one of `MAP_KEYS`), or the one that has its name; None where
+        nothing is mapped and no column has the name.
         """
         return mapped_column(self.columns, key, table)
 
