@@ -70,9 +70,22 @@ TEXTS = {
     b'"end_time": 2, "n": 3}]\n',
     "lines": b"a b\n\n c \n",
 }
+LOGS = {
+    "lm-eval": b'{"doc_id":0,"doc":{"q":"x"},"target":"1","filtered_resps":[["-1.5","False"],'
+    b'["-2","True"]],"filter":"none","metrics":["acc"],"acc":1.0}\n'
+    b'{"doc_id":1,"target":0,"filtered_resps":[["-1","False"],["-2","True"]],"acc":null}\n',
+    "inspect": b'{"status":"success","eval":{"eval_id":"x","model":"m"},"samples":[{"id":"q",'
+    b'"epoch":1,"target":["a"],"scores":{"s":{"value":"C"},"t":{"value":{"k":1,"w":"yes"}}},'
+    b'"model_usage":{"m":{"input_tokens":3}},"total_time":0.5},{"id":2,"epoch":1,"scores":null}]}\n',
+}
+MANIFEST = (
+    b'{"audio_filepath":"a","duration":1.5,"text":"x y","pred_text":"x"}\n'
+    b'{"audio_filepath":"b","duration":null,"text":"","pred_text":""}\n'
+)
+MATRIX = b'{"m":[[0.5,0.1,null],[0.4,1,0],[0.25,0.5,1e-1]],"seed":0}\n'
 TASK_VALID = {
-    "trials": VALID,
-    "transcripts": TEXTS | TABLES,
+    "trials": VALID | LOGS,
+    "transcripts": TEXTS | TABLES | {"manifest": MANIFEST},
     "translation": {k: TEXTS[k] for k in ("lines", "kaldi-text")} | TABLES,
     "diarization": {
         "rttm": b"SPKR-INFO r 1 <NA> <NA> <NA> unknown A <NA>\n;; c\n"
@@ -98,7 +111,7 @@ TASK_VALID = {
         **TABLES,
     },
     "streams": TABLES | {"csv": b"batch,id,event,phase,score\n0,a,predict,pre,0.5\n0,a,query,,\n"},
-    "lifelong": TABLES | {"csv": b"version,time,score\n0,1,0.5\n1,1,0.25\n"},
+    "lifelong": TABLES | {"csv": b"version,time,score\n0,1,0.5\n1,1,0.25\n", "matrix": MATRIX},
 }
 CASES = [(task, kind) for task, kinds in TASK_VALID.items() for kind in kinds]
 BINARY = ("parquet", "npz", "npy")
@@ -112,7 +125,7 @@ def valid(case):
 def ending(case):
     """The ending by which a format is known; of text that only the user can tell, one of these."""
     kind = case[1]
-    if kind == "seglst":
+    if kind in ("seglst", "matrix"):
         return ".json"
     return f".{kind}" if kind in KNOWN_BY_ENDING else ""
 

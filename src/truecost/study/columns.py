@@ -150,8 +150,7 @@ def _columns_of_classes(table: Table, options: Options) -> str:
     label = options.column("label", table)
     if label is None or options.kind not in POSTERIORS:
         return ""
-    names = {*table.texts(label, "label").unique()}
-    found = [column for column in table.columns if column in names]
+    found = [c for c in table.columns if c in {*table.texts(label, "label").unique()}]
     return "+".join(found) if len(found) > 1 else ""
 
 
@@ -357,10 +356,8 @@ def join_metadata(
     absent = wanted.filter(~wanted.is_in(known.implode()).fill_null(value=False))
     if len(absent):
         values = absent.fill_null("(empty)").unique(maintain_order=True)
-        hint = (
-            f"; to look up one side of a trial say --metadata enroll={metadata.source} or "
-            f"--metadata test={metadata.source}"
-        )
+        file = metadata.source
+        hint = f"; to look up a side of a trial say --metadata enroll={file} or test={file}"
         raise InputError(
             f"{table.source}: {counted(len(values), 'value')} of the column {column!r} without a "
             f"row in the column {by!r} of {metadata.source}: {first_five(values)}"
