@@ -7,7 +7,7 @@ the set. Nothing is guessed; `missing` says what to do with trials that have no 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,11 +22,12 @@ from truecost.names import POSTERIORS
 from truecost.study import columns as read
 from truecost.study.columns import Options, join, join_metadata
 from truecost.tasks.trials import labels as truth
-from truecost.tasks.trials import means
-from truecost.tasks.trials.audio import audio_of
-from truecost.tasks.trials.machine import Completed, Machine, completed
+from truecost.tasks.trials.labels import BINARY
 from truecost.tasks.trials.records import Array, Floats, Ints, Trials
-from truecost.tasks.trials.spoofing import spoofing_of
+
+if TYPE_CHECKING:
+    from truecost.tasks.trials.machine import Completed
+    from truecost.tasks.trials.spoofing import Spoofing
 
 SAME = "same"  # under which trials that were read in parts have the hashes of what they are
 
@@ -239,8 +240,7 @@ def load(
     options = replace(options, columns=resolved(options.columns, table))
     table, kind, column, filled = _with_truth(table, options)
     values = kind == "values"
-    found = (means.scores_of(table, options), None) if values else read.scores_of(table, options)
-    scores, columns = found
+    scores, columns = (_values if values else read.scores_of)(table, options)
     ids = read.trial_ids(table, options)
     labels: Array
     annotation = None
@@ -274,34 +274,66 @@ def load(
         signature=signature_of(options),
         problems=_merged_labels(table, options, kind, column),
         annotation=annotation,
-        audio=audio_of(table, options, ids) if detection else None,
+        audio=_audio(table, options, ids) if detection else None,
         source=table.source,
         machine=_machine(options, filled, classes),
-        spoofing=spoofing_of(table, kind, column, classes),
+        spoofing=_spoofing(table, column) if (kind, classes) == ("label", BINARY) else None,
     )
     return _shared_out(_missing(trials, table, options), soft=kind == "soft")
 
 
-def _with_truth(table: Table, options: Options) -> tuple[Table, str, str, Completed | None]:
+def _with_truth(table: Table, options: Options) -> "tuple[Table, str, str, Completed | None]":
     """A table whose columns of means are numbers and whose labels a machine completes; what gives
     the truth, in which column, and what the machine completed.
     """
     if options.values:
-        table = means.numbered(table, options)
+        from truecost.tasks.trials.means import numbered
+
+        table = numbered(table, options)
     if options.kind == "values":
         return table, "values", "", None
     kind, column = truth.truth_of(table, options)
     if options.machine is None or options.values:
         return table, kind, column, None
+    from truecost.tasks.trials.machine import completed
+
     filled = completed(table, options, kind, column)
     return filled.table, kind, column, filled
 
 
-def _machine(options: Options, filled: Completed | None, classes: tuple[str, ...]) -> Any:
+def _machine(options: Options, filled: "Completed | None", classes: tuple[str, ...]) -> Any:
     """What a machine says of the trials, where there is one."""
-    if filled is not None:
-        return filled.machine(options, classes)
-    return None if options.machine is None else Machine(options.machine)
+    if options.machine is None:
+        return None
+    from truecost.tasks.trials.machine import Machine
+
+    return Machine(options.machine) if filled is None else filled.machine(options, classes)
+
+
+def _values(table: Table, options: Options) -> tuple[Floats, None]:
+    """What stands for scores where there are none."""
+    from truecost.tasks.trials.means import scores_of
+
+    return scores_of(table, options), None
+
+
+def _audio(table: Table, options: Options, ids: Any) -> Any:
+    """The audio of trials, where a column holds its seconds."""
+    if {"duration", "recording"}.isdisjoint(options.columns):
+        return None
+    from truecost.tasks.trials.audio import audio_of
+
+    return audio_of(table, options, ids)
+
+
+def _spoofing(table: Table, column: str) -> "Spoofing | None":
+    """Which trials are spoofed, where labels say so."""
+    texts = table.texts(column, "label")
+    if not texts.str.contains("(?i)spoof").any():
+        return None
+    from truecost.tasks.trials.spoofing import spoofing_of
+
+    return spoofing_of(texts)
 
 
 def _true_numbers(table: Table, column: str, ids: Array | None) -> Floats:
