@@ -29,7 +29,9 @@ def here(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("task", ["transcripts", "translation"])
 def test_the_column_of_an_output_is_joined_by_id_and_compared(here, task):
-    found = tc.compare({"old": "old.csv", "new": "new.csv"}, task=task, reference="ref.csv", **HIGHER)
+    found = tc.compare(
+        {"old": "old.csv", "new": "new.csv"}, task=task, reference="ref.csv", **HIGHER
+    )
     old, new, difference, ratio = found.rows
     assert (old.value, old.n_units, old.n_trials, old.naive) == (3.0, 3, 4, None)
     assert (new.value, difference.value, ratio.value) == pytest.approx((4.25, 1.25, 4.25 / 3))
@@ -46,7 +48,8 @@ def test_the_same_figure_as_of_a_table_of_its_own(here):
 
 def test_a_column_of_the_reference_beside_a_rate_in_a_study(here, capsys):
     (here / "study.toml").write_text(
-        'task = "transcripts"\nmeasures = ["wer", "mean:seconds"]\n[data]\nreference = ["ref.csv"]\n'
+        'task = "transcripts"\nmeasures = ["wer", "mean:seconds"]\n'
+        '[data]\nreference = ["ref.csv"]\n'
         'direction = "lower"\n[systems.old]\nfile = "old.csv"\n'
         '[subsets]\nspeaker = "speaker"\n'
     )
