@@ -233,11 +233,12 @@ def _numbers(items: Items, output: Table, named: Mapping[str, str], column: str)
         values = Table(items.name, items.frame).numbers(column, "metric")
         where = items.name
     else:
-        there = (*output.columns, *(c for c in items.frame.columns if c not in output.columns))
+        others = (c for c in items.frame.columns if c not in output.columns)
+        names = (*output.columns, *others)
         raise UsageError(
             f"{items.name}: there is no column {column!r} for {MEAN}:{column}"
-            f"{near(column, there)}: the output, the reference and --metadata have "
-            f"{first_five(there)}; {_alone(items, column)}"
+            f"{near(column, names)}: the output, the reference and --metadata have "
+            f"{first_five(names)}; {_alone(items, column)}"
         )
     if (lacking := ~np.isfinite(values)).any():
         raise InputError(

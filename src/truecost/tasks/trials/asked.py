@@ -16,6 +16,7 @@ from truecost.errors import UsageError, first_five
 from truecost.names import POSTERIORS, SCORE_TYPES
 from truecost.tasks.measures import find, registry
 from truecost.tasks.trials import counting
+from truecost.tasks.trials.options import PARTS_OF
 from truecost.tasks.trials.records import Trials
 
 TASK = "trials"
@@ -125,12 +126,12 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
 
         raise UsageError(f"measure {measure.label!r}: {NO_HOURS}")
     if lacking:
-        if measure.parts[0] not in {part for parts in counting.PARTS_OF.values() for part in parts}:
+        if measure.parts[0] not in {part for parts in PARTS_OF.values() for part in parts}:
             raise UsageError(
                 f"measure {measure.label!r} is not for trials: truecost list measures says for "
                 f"which task it is"
             )
-        wanted = [k for k, parts in counting.PARTS_OF.items() if set(measure.parts) <= set(parts)]
+        wanted = [k for k, parts in PARTS_OF.items() if set(measure.parts) <= set(parts)]
         raise UsageError(
             f"measure {measure.label!r} cannot be computed from type {trials.kind} "
             f"({SCORE_TYPES[trials.kind]}): it needs type {' or '.join(wanted)}"

@@ -25,22 +25,13 @@ from truecost.core.unit_index import Computed
 from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.face import at
-from truecost.names import POSTERIORS
 from truecost.prices import COSTS
 from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, SPOOFED
-from truecost.tasks.trials.options import TrialsScoring
+from truecost.tasks.trials.options import PARTS_OF, TrialsScoring
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Trials
 
 Sides = list[tuple[Factor, Codes]]
 SPOOFING = (SPOOFED, BONAFIDE, ASV)  # parts of systems that spoofed speech attacks
-PARTS_OF: dict[str, tuple[str, ...]] = {
-    "score": ("ranking",),
-    "decision": ("decisions",),
-    "number": ("errors", "truths"),
-    "values": (),
-    "llr": ("decisions", "losses", "llr", "ranking", "bins"),
-    **dict.fromkeys(POSTERIORS, ("decisions", "losses", "llr", "ranking", "bins", "ranks")),
-}
 APART = {  # what counts parts that few measures read
     "audio": "truecost.tasks.trials.audio:audio_tally",
     "judged": "truecost.tasks.trials.machine:judged_tally",

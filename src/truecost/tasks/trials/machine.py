@@ -102,6 +102,16 @@ class Completed:
         return self.texts.replace_strict(known, return_dtype=pl.Int64).to_numpy()
 
 
+def with_unlabelled(key: Table, column: str, ids: pl.Series) -> Table:
+    """A key with a row for each of some ids, whose other columns are empty where it has none."""
+    there = key.texts(column, "id")
+    more = pl.DataFrame({column: ids.filter(~ids.is_in(there.implode()).fill_null(value=False))})
+    if len(more) == len(ids):
+        raise InputError(f"{key.source}: has none of the ids of the scores, such as {ids[0]!r}")
+    frame = key.frame.with_columns(there.alias(column))
+    return replace(key, frame=pl.concat([frame, more], how="diagonal"), lines=None)
+
+
 def completed(table: Table, options: Options, kind: str, column: str) -> Completed:
     """A table of which every label is there: UsageError, InputError where there can be none."""
     name = str(options.machine)

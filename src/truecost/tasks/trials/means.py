@@ -92,7 +92,7 @@ def finished(measure: Measure, trials: Trials, scoring: "Scoring") -> Measure:
     own = with_direction(measure, values, scoring.directions, weighted=weighted)
     if trials.machine is None:
         return own
-    size = (*own.parts, "labelled")
+    size = (own.parts[0], "labelled")
     return replace(own, function=predicted_mean, interval=Rule("identity", size=size))
 
 

@@ -7,12 +7,22 @@ import numpy as np
 
 from truecost.core.application import check_priors
 from truecost.errors import UsageError
-from truecost.names import ThresholdBy
+from truecost.names import POSTERIORS, ThresholdBy
 from truecost.options import check_fields
 from truecost.study.tables import DataTable
 
 if TYPE_CHECKING:
     from truecost.tasks.trials.records import Trials
+
+
+PARTS_OF: dict[str, tuple[str, ...]] = {
+    "score": ("ranking",),
+    "decision": ("decisions",),
+    "number": ("errors", "truths"),
+    "values": (),
+    "llr": ("decisions", "losses", "llr", "ranking", "bins"),
+    **dict.fromkeys(POSTERIORS, ("decisions", "losses", "llr", "ranking", "bins", "ranks")),
+}
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from truecost.tasks.trials import counting
 from truecost.tasks.trials.asked import measures_for
 from truecost.tasks.trials.labels import refuse_priors
 from truecost.tasks.trials.measures.thresholds import AT_RATES
-from truecost.tasks.trials.options import TrialsScoring
+from truecost.tasks.trials.options import PARTS_OF, TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
 
 
@@ -243,9 +243,7 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
     They are more often a mistake than a system. Half of the systems that know nothing have an AUC
     below 0.5: its interval must lie there (see `beyond_chance`).
     """
-    ranked = (
-        trials.detection and trials.machine is None and "ranking" in counting.PARTS_OF[trials.kind]
-    )
+    ranked = trials.detection and trials.machine is None and "ranking" in PARTS_OF[trials.kind]
     if scoring.chosen(TrialsScoring).allow_reversed or not ranked:
         return
     area = counting.sweep_of(trials, scoring).auc()[0]

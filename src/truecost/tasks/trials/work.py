@@ -12,7 +12,6 @@ import numpy as np
 
 from truecost.core.columns import MEAN, VALUE, alone, columns_of
 from truecost.core.flags import Flag
-from truecost.core.results import Side
 from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, counted
 from truecost.face import at
@@ -30,7 +29,7 @@ from truecost.task import Work
 from truecost.tasks.trials.asked import defaults, measures_for
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
-from truecost.tasks.trials.loading import check_classes, load, pair
+from truecost.tasks.trials.loading import check_classes, load
 from truecost.tasks.trials.options import TrialsScoring, choices_of
 from truecost.tasks.trials.records import Trials
 from truecost.tasks.trials.scoring import batches, frozen, refuse_reversed
@@ -165,6 +164,15 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
     return found
 
 
+def pair(trials: Sequence[Trials]) -> Sequence[Trials]:
+    """Systems with their trials in one order; InputError where these are not the same."""
+    if len(trials) < 2:
+        return trials
+    from truecost.tasks.trials import pairing
+
+    return pairing.pair(trials)
+
+
 def parts_read(source: "Source", reader: Reader, study: "Study") -> list[str]:
     """The files of a source that is read in partitions; none where it is read into memory."""
     if source.file in (*reader.held, *STANDARD_INPUT):
@@ -278,31 +286,6 @@ class Fitted(msgspec.Struct, frozen=True, kw_only=True, tag="calibration"):
     summary: dict[str, Any]
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="claim"):
-    """What may honestly be claimed of two methods, for one measure.
-
-    Attributes
-    ----------
-    system, against : str
-        The two methods.
-    measure : str
-        Label of the measure.
-    dims : dict of str to str
-        Application, where there are several.
-    verdict : {"better", "worse", "same", "inconclusive"}
-        Of `system`; nothing is claimed when it is inconclusive.
-    text : str
-        The sentence: what differs and by how much, what varied and what was held.
-    """
-
-    system: str
-    against: str
-    measure: str
-    dims: dict[str, str] = {}
-    verdict: Side
-    text: str
-
-
 def check(study: "Study") -> None:
     """What `[spurious]` lacks, and what does not go with it."""
     kinds = {data.over(study.data).type for data in (*study.systems.values(), study.data)}
@@ -397,7 +380,7 @@ WORK = Work(
         "truecost.tasks.trials.rules:Chosen",
         "truecost.core.variance:Variance",
         "truecost.core.claims:SingleRuns",
-        "truecost.tasks.trials.work:Claim",
+        "truecost.tasks.trials.methods:Claim",
         "truecost.tasks.trials.work:Fitted",
         "truecost.tasks.trials.classes:ByClass",
     ),
