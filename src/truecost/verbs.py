@@ -56,7 +56,8 @@ _OF_FIGURES = ("Application", "Interval", "Prices", "Help", "Counting")
 def options_of(face: Face, verb: str = "score") -> tuple[Declared, ...]:
     """The options of a verb of a task, in the order of help."""
     chosen = face.choosing.partition(".")[0] if verb not in ("threshold", "study") else ""
-    tables = (face.tables[name] for name in face.options if name in face.tables and name != chosen)
+    kept = (name for name in face.options if name in face.tables)
+    tables = (face.tables[name] for name in kept if name != chosen or name == face.name)
     own = (declared(at(place)) for place in tables)
     every = (
         *picked(DataTable, *(key for key in face.data if key not in face.leading)),
