@@ -268,7 +268,7 @@ BAD = {
     "no labels": (
         {(0, "label"): ""},
         "there are neither labels nor machine scores: map them (label=COLUMN, "
-        "machine=COLUMN), or give a file of labels (labels=FILE); truecost abba select says "
+        "map={'machine': COLUMN}), or give a file of labels (labels=FILE); truecost abba select says "
         "which items to label",
     ),
     "score": (
