@@ -12,7 +12,8 @@ from truecost.formats import Table, text
 from truecost.formats import trial_lists as nist
 from truecost.formats import writers as encoding
 from truecost.formats.trial_lists import read_lines
-from truecost.tasks.trials.loading import check_classes, pair
+from truecost.tasks.trials.loading import check_classes
+from truecost.tasks.trials.pairing import pair
 
 WRONG = re.compile(r"\b1 (\w+[- ])*\w+s (are|have|stand|give|were|lie)\b|\b1 trials\b")
 

@@ -11,7 +11,7 @@ from truecost.core.comparison import compare
 from truecost.formats import Table
 from truecost.prices import COSTS
 from truecost.tasks.measures import registry
-from truecost.tasks.trials.counting import PARTS_OF
+from truecost.tasks.trials.options import PARTS_OF
 
 POINT = tc.Plan(1)
 

@@ -59,6 +59,8 @@ VALID = {
     "asvspoof-scores": b"u1 - bonafide 0.5\nu2 A07 spoof -1\n",
     "asvspoof-key": b"s1 u1 - - bonafide\ns1 u2 - A07 spoof\n",
     "asvspoof21-key": b"s1 u1 alaw tx - bonafide notrim eval\ns2 u2 alaw tx A07 spoof trim eval\n",
+    "asvspoof21-trials": b"s1 u1 alaw tx bonafide target notrim eval\n"
+    b"s2 u2 g722 tx A07 spoof trim eval\n",
     "asvspoof-trials": b"e1 t1 bonafide target\ne1 t2 A07 spoof\n",
     "asvspoof-asv": b"bonafide target 0.5\nA07 spoof -1.5\nbonafide nontarget 1\n",
     "utt-scores": b"u1 0.5\nu2 -1.25\n",

@@ -212,3 +212,54 @@ def test_values_of_any_kind_in_a_log_of_inspect(key):
     for value in WRONG:
         data = json.dumps({**HEADER, "samples": [{**SAMPLE, key: value}]}).encode()
         assert len(read_inspect(data, "m")) == 1
+
+
+def _metrics(samples, swapped):
+    """A log in which another system is right where this one is wrong, of some samples."""
+    made = [{**s, "acc": 1 - s["acc"] if s["doc_id"] in swapped else s["acc"]} for s in samples]
+    return "".join(json.dumps(one) + "\n" for one in made)
+
+
+def test_the_metric_of_two_logs_of_lm_eval_is_compared(tmp_path):
+    wrong = {s["doc_id"] for s in SAMPLES if not s["acc"]}
+    (tmp_path / "samples_better.jsonl").write_text(_metrics(SAMPLES, wrong))
+    found = tc.compare(
+        [CHOICES, tmp_path / "samples_better.jsonl"], measures="mean:acc", higher=True
+    )
+    here, there, difference, _ = found.rows
+    assert here.value == pytest.approx(1 - len(wrong) / len(SAMPLES))
+    assert (there.value, difference.value) == pytest.approx((1, len(wrong) / len(SAMPLES)))
+    assert here.factors == there.factors == ("unit",)
+    alone = [_values(e, "acc") for e in (CHOICES, tmp_path / "samples_better.jsonl")]
+    assert difference.value == pytest.approx(np.mean(alone[1]) - np.mean(alone[0]))
+
+
+def _values(path, column):
+    return read(path).frame[column].cast(pl.Float64).to_numpy()
+
+
+def test_the_metric_of_two_logs_of_inspect_is_compared_by_sample(capsys):
+    line = f"compare a={LOGS / 'capitals.eval'} b={LOGS / 'capitals.json'} --measure mean:match"
+    assert cli.run([*line.split(), "--higher", "-q"]) == 0
+    out = capsys.readouterr().out
+    assert "0.5833" in out
+    assert "same" in out
+    row = tc.score(LOGS / "capitals.json", measures="mean:match", higher=True).rows[0]
+    assert (row.value, row.n_trials, row.n_units) == (pytest.approx(7 / 12), 12, 6)  # two epochs
+
+
+def test_the_metric_of_one_filter_and_of_details(tmp_path):
+    free = [json.loads(line) for line in FREE.read_text().splitlines()]
+    own = [s["exact_match"] for s in free if s["filter"] == "strict"]
+    row = tc.score(FREE, measures="mean:exact_match", higher=True, filter="strict").rows[0]
+    assert (row.value, row.n_trials) == (np.mean(own), len(own))
+    pl.DataFrame({"metrics": [{"acc": 1.0}, {"acc": 0.0}, {"acc": 1.0}]}).write_parquet(
+        tmp_path / "details.parquet"
+    )
+    found = tc.score(tmp_path / "details.parquet", measures="mean:metrics.acc", higher=True)
+    assert found.rows[0].value == pytest.approx(2 / 3)
+
+
+def test_a_log_without_scores_names_the_mean_of_a_column(capsys):
+    assert cli.run(["score", str(LOGS / "capitals.eval")]) == 2
+    assert "--measure mean:COLUMN with --higher or --lower" in capsys.readouterr().err

@@ -106,7 +106,7 @@ METADATA = {  # metadata, column, error, message
         "side",
         UsageError,
         "s: there is no column 'side' to look up in m; the columns are id, enroll, test, score: "
-        "metadata COLUMN=m",
+        "metadata COLUMN=m, or COLUMN.NAME=m, which names the new column",
     ),
     "a name twice": (
         table("m", id=["a x", "b y"], score=["1", "2"]),

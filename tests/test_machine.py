@@ -180,3 +180,25 @@ def test_without_any_human_label_nothing_is_corrected(here, capsys):
     for line in ("--type llr --machine judge", "--measure mean:quality --lower --machine auto"):
         assert cli.run(f"score n.csv {line}".split()) == 3
         assert "without any" in capsys.readouterr().err
+
+
+def test_human_labels_in_a_key_that_lacks_most_trials(tmp_path, capsys):
+    """As the same labels in a column that is empty elsewhere."""
+    rows = [f"t{k},{(k % 7) - 3},{0.9 if k % 3 else 0.2},d{k % 20}" for k in range(120)]
+    labels = {k: ("target" if (k % 7) - 3 > 0 else "nontarget") for k in range(0, 120, 4)}
+    head = "id,score,judge,doc"
+    (tmp_path / "key.csv").write_text(
+        "id,label\n" + "".join(f"t{k},{word}\n" for k, word in labels.items())
+    )
+    (tmp_path / "s.csv").write_text("\n".join([head, *rows]) + "\n")
+    whole = [f"{row},{labels.get(k, '')}" for k, row in enumerate(rows)]
+    (tmp_path / "whole.csv").write_text("\n".join([f"{head},label", *whole]) + "\n")
+    how = {"type": "llr", "machine": "judge", "unit": "doc", "measures": ("p_miss", "act_dcf")}
+    found = tc.score(tmp_path / "s.csv", key=tmp_path / "key.csv", **how)
+    wanted = tc.score(tmp_path / "whole.csv", **how)
+    assert [(r.value, r.n_trials, r.counts["labelled"]) for r in found.rows] == [
+        (r.value, 120, 30) for r in wanted.rows
+    ]
+    (tmp_path / "other.csv").write_text("id,label\nx,target\n")
+    with pytest.raises(tc.InputError, match="has none of the ids of the scores"):
+        tc.score(tmp_path / "s.csv", key=tmp_path / "other.csv", **how)

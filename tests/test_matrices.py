@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 import truecost as tc
@@ -128,3 +129,22 @@ def test_a_matrix_says_what_it_is(tmp_path):
 def test_values_of_any_kind_are_no_matrix(wrong):
     with pytest.raises(tc.InputError, match=r"m\.json"):
         read_matrix(json.dumps(wrong).encode(), "m.json")
+
+
+LIFE = {"task": "lifelong", "higher": True}
+
+
+def test_matrices_in_memory_are_those_of_files(tmp_path):
+    wanted = tc.score(written(tmp_path, "m.json", MATRIX), **LIFE).rows
+    for given in (np.array(MATRIX), MATRIX):
+        found = tc.score(given, **LIFE).rows
+        assert [(r.label, r.value) for r in found] == [(r.label, r.value) for r in wanted]
+    open_ = np.where(np.triu(np.ones((3, 3)), 1) > 0, np.nan, MATRIX)  # later tasks: not tested
+    found = tc.compare({"a": np.array(MATRIX), "b": open_}, measures="policy_score", **LIFE)
+    assert found.rows[0].value == found.rows[1].value
+    runs = np.stack([np.array(MATRIX) - 0.01 * seed for seed in range(3)])
+    assert tc.score(runs, **LIFE).estimates[0].n_units == 3
+    with pytest.raises(tc.UsageError, match="data is of type ndarray"):
+        tc.score(np.array(MATRIX))
+    with pytest.raises(tc.UsageError, match="give a path"):
+        tc.score([[1.0, "x"]], **LIFE)

@@ -1,6 +1,7 @@
 """a-DCF and t-DCF: worked by hand, beside slow versions on realistic lists of ASVspoof."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -228,3 +229,19 @@ def test_what_is_refused(here, capsys, line, code, message):
 def test_trials_without_spoofs_have_no_such_costs():
     with pytest.raises(tc.UsageError, match="need spoofed trials"):
         tc.score(columns({"target": [1, 2], "nontarget": [0]}), type="score", measures="a_dcf")
+
+
+def test_the_key_of_the_verification_of_asvspoof_2021(here, capsys):
+    """`ASV/trial_metadata.txt` beside its list of scores, which has no labels."""
+    kinds = ["target", "nontarget", "spoof", "target", "nontarget", "spoof"]
+    scores = [3, 2, 1.5, 1, -1, -2]
+    names = [f"LA_{k // 2:04d} LA_E_{k}" for k in range(6)]
+    key = [f"{n} alaw ita_tx {'A07' if w == 'spoof' else 'bonafide'} {w} notrim eval"
+           for n, w in zip(names, kinds, strict=True)]  # fmt: skip
+    Path("key21.txt").write_text("\n".join(key) + "\n")
+    Path("asv21.txt").write_text("".join(f"{n} {s}\n" for n, s in zip(names, scores, strict=True)))
+    line = "score asv21.txt --key key21.txt --type score --measure a_dcf --json -q"
+    code, out, err = run(line, capsys)
+    assert code == 0, err
+    alone = tc.score({"score": scores, "label": kinds}, type="score", measures="a_dcf").rows[0]
+    assert json.loads(out)["rows"][0]["value"] == pytest.approx(alone.value)

@@ -202,6 +202,10 @@ def asked_of(
             rest[option] = value
     held = Held("id" if "id" in face.formats.columns else "", columns.map.get("id", ""))
     how = {"folders": face.folders, "in_parts": verb in face.in_parts}
+    if data is not None and "matrix" in face.formats.texts:
+        from truecost.formats.matrices import in_memory
+
+        data = in_memory(data)
     systems = _systems(data, columns, held, how)
     given = {option: value_of(option, value, held) for option, value in rest.items()}
     if columns.map:

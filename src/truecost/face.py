@@ -190,10 +190,18 @@ def item_face(
         name=name,
         title=title,
         work=work,
-        measures=(measures,),
+        measures=(measures, "truecost.core.columns"),
         map_keys={**map_keys, **units},
         formats=formats or Formats(of=name),
-        data=("map", "reference", "reference_map", "reference_format", *data, "input_format"),
+        data=(
+            "map",
+            "reference",
+            "reference_map",
+            "reference_format",
+            *data,
+            *_OF_MEANS,
+            "input_format",
+        ),
         leading=("reference",),
         tables={name: table},
         options=(name,),
@@ -218,6 +226,7 @@ def item_face(
     )
 
 
+_OF_MEANS = ("higher", "direction")  # which values of a column are better
 _EXAMPLES = {  # of tasks with a reference, where they say no other
     "score": "reference.csv system.csv",
     "compare": "reference.csv old.csv new.csv",

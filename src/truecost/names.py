@@ -26,7 +26,9 @@ ChosenBy = Literal["point", "upper"]
 ThresholdBy = Literal["whole", "subset"]
 LabelTarget = Literal["rfpr", "rrecall", "both", "fpr"]
 TrialUnit = Literal["occurrence", "segment", "document"]  # what a trial of a search for terms is
-SearchFactor = Literal["query", "document", "query,document"]  # what is resampled of a search
+SearchFactor = Literal[  # what is resampled of a search
+    "query", "document", "query,document", "document,query"
+]
 Queried = Literal["right", "removed", "model"]  # what a queried item counts as, postquentially
 Pooling = Literal["micro", "macro"]  # of streams
 AnnotationSet = Literal["queries", "bootstrap", "development", "training", "pretraining"]
@@ -140,6 +142,8 @@ SPOOFING: dict[str, str] = {  # of lists of trials with spoofed speech, which ar
     "asvspoof-scores": "utterance attack bonafide|spoof score (countermeasures, ASVspoof 2019)",
     "asvspoof-key": "speaker utterance environment attack bonafide|spoof (ASVspoof 2019)",
     "asvspoof21-key": "speaker utterance codec transmission attack bonafide|spoof trim subset "
+    "(ASVspoof 2021)",
+    "asvspoof21-trials": "enroll test codec transmission attack target|nontarget|spoof trim subset "
     "(ASVspoof 2021)",
     "asvspoof-trials": "enroll test attack target|nontarget|spoof (ASVspoof 2019)",
     "asvspoof-asv": "attack target|nontarget|spoof score (speaker verification; to be named)",

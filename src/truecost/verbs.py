@@ -55,7 +55,10 @@ _OF_FIGURES = ("Application", "Interval", "Prices", "Help", "Counting")
 @cache
 def options_of(face: Face, verb: str = "score") -> tuple[Declared, ...]:
     """The options of a verb of a task, in the order of help."""
-    own = (declared(kind) for name, kind in face.table_types().items() if name in face.options)
+    chosen = face.choosing.partition(".")[0] if verb not in ("threshold", "study") else ""
+    kept = (name for name in face.options if name in face.tables)
+    tables = (face.tables[name] for name in kept if name != chosen or name == face.name)
+    own = (declared(at(place)) for place in tables)
     every = (
         *picked(DataTable, *(key for key in face.data if key not in face.leading)),
         *(option for table in own for option in table),
@@ -192,7 +195,6 @@ def study_of(
         _mapped(tables.setdefault("data", {}), columns)
     if references:
         tables.setdefault("data", {})["reference"] = tuple(references)
-    kinds = face.table_types()
     prices = tables.pop("prices", {}).get("prices", ())
     study = Study(
         task=None if face.unnamed else face.name,
@@ -209,7 +211,7 @@ def study_of(
         interval=IntervalTable(**tables.pop("interval", {})),
         engine=EngineTable(**tables.pop("engine", {})),
         subsets=dict(subsets) if isinstance(subsets, Mapping) else {e: e for e in subsets},
-        own={name: kinds[name](**keys) for name, keys in tables.items()},
+        own={name: at(face.tables[name])(**keys) for name, keys in tables.items()},
         worst=worst,
     )
     return laid_over(study, config, compare=compare)

@@ -182,22 +182,29 @@ def _keys() -> dict[str, str]:
 FOLLOWS = "better as its score is, or as --higher and --lower say"
 
 
+def _better(measure: Any) -> str:
+    """Which values of a measure are better."""
+    if measure.open and measure.follows:  # of a column
+        return "better as --higher or --lower says"
+    return FOLLOWS if measure.follows else f"{measure.direction} is better"
+
+
 def _measures() -> list[dict[str, Any]]:
     """Every measure, those of a task together."""
     from truecost.tasks.measures import registry
 
-    tasks: dict[str, str] = {}
-    for task in reversed(names()):
+    tasks: dict[str, list[str]] = {}
+    for task in names():
         try:
-            tasks |= dict.fromkeys(registry(task), task)
+            for key in registry(task):
+                tasks.setdefault(key, []).append(task)
         except UsageError as error:  # a task of another distribution, parts of which are broken
             warn(str(error))
     return [
         {
             "name": m.name if m.open else m.label,
-            "text": f"{m.title}; "
-            f"{FOLLOWS if m.follows else f'{m.direction} is better'} ({m.source})",
-            "tasks": [tasks[m.key]],
+            "text": f"{m.title}; {_better(m)} ({m.source})",
+            "tasks": tasks[m.key],
             "direction": m.direction,
             "parts": list(m.parts),
             "source": m.source,

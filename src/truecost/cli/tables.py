@@ -19,7 +19,6 @@ from truecost.core.flags import marks
 from truecost.core.results import HELD, Row, figures, shown_value
 from truecost.errors import amount, visible
 from truecost.face import at
-from truecost.pictures.tables import best_of
 from truecost.tasks import find
 
 if TYPE_CHECKING:
@@ -283,6 +282,15 @@ def dim_cells(row: Row, dims: Sequence[str]) -> tuple[str, ...]:
     return tuple(cells.get(name, "all" if name == "subset" else "") for name in dims)
 
 
+def _best_of(rows: Sequence[Row]) -> Sequence[int]:
+    """The places of the best of several systems; none where nothing is there twice."""
+    if len({row.label for row in rows}) == len(rows):
+        return ()
+    from truecost.pictures.tables import best_of
+
+    return best_of(rows)
+
+
 def values(rows: Sequence[Row], *, by_run: bool = False) -> Columns:
     """A line a row; of streams with the items of a run."""
     dims, items, sizes = dims_shown(rows), items_of(rows), [str(row.n_trials) for row in rows]
@@ -299,7 +307,7 @@ def values(rows: Sequence[Row], *, by_run: bool = False) -> Columns:
     )
     above = (*ABOVE, items, "units") if by_run else ABOVE
     spare = ("units", items, "naive")
-    best = frozenset((k, "value") for k in best_of(rows))
+    best = frozenset((k, "value") for k in _best_of(rows))
     table = Columns((*dims, *names, "note"), cells, spare=spare, about=dims, above=above, best=best)
     return table if any(map(units_shown, rows)) else table.without("units")
 

@@ -18,7 +18,6 @@ from truecost.core.digits import between, figure, scale_of, signed
 from truecost.core.flags import marks
 from truecost.core.results import Comparison, Row, Standing, figures
 from truecost.errors import UsageError, counted, message, visible
-from truecost.gates import Verdict
 from truecost.names import STANDARD_INPUT
 from truecost.study import Outcome, Problem
 from truecost.task import Record
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.progress import TaskID
 
+    from truecost.gates import Verdict
     from truecost.protocol.ledger import Best, EvaluationSet
 
 
@@ -140,7 +140,7 @@ class Screen:
         way = find(outcome.task).about.get("resampling") or _replicate_words(first)
         self.say(f"resampling: {', '.join(first.factors) or 'nothing'} ({units}); {way}")
 
-    def judge(self, gates: Sequence[Verdict]) -> None:
+    def judge(self, gates: "Sequence[Verdict]") -> None:
         """A line for each gate that did not pass, even when quiet; how many passed."""
         for gate in sorted(gates, key=lambda g: g.state != "fail"):
             if gate.state != "pass":

@@ -18,7 +18,7 @@ from truecost.core.measure import Measure
 from truecost.core.results import Estimate
 from truecost.core.weights import Plan
 from truecost.errors import UsageError, checked, refuse_text
-from truecost.names import ICC, Method
+from truecost.names import ICC, Direction, Method
 
 Chosen = TypeVar("Chosen")
 
@@ -50,6 +50,8 @@ class Scoring:
         Told what is being scored, the replicates done and all of them, from time to time.
     also : tuple of str
         Further measures, after those that are asked for or suit the score type.
+    directions : mapping of str to {"higher", "lower"}
+        Which values are better, by the column of `mean:COLUMN`; under "" those of all others.
 
     Raises
     ------
@@ -68,6 +70,7 @@ class Scoring:
     progress: Callable[[str, int, int], None] | None = field(default=None, compare=False)
     choices: object = None
     also: tuple[str, ...] = ()
+    directions: Mapping[str, Direction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         checked("application", self.application, Application, "an Application (or truecost.preset)")

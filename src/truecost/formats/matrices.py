@@ -55,6 +55,22 @@ def read_matrix(data: bytes, source: str) -> Table:
     return Table(source, frame, noun="row", format="matrix", layout=f"matrix: {_shape(frame)}")
 
 
+def in_memory(given: Any) -> Any:
+    """Tables of matrices in memory, as of a file: of an array, a tensor or lists of numbers, or of
+    each value of a mapping of such. Anything else as it is.
+    """
+    if isinstance(given, dict) and given:
+        found = {name: in_memory(one) for name, one in given.items()}
+        return found if all(isinstance(one, Table) for one in found.values()) else given
+    rows = given.tolist() if hasattr(given, "tolist") and hasattr(given, "ndim") else given
+    runs = rows if isinstance(rows, list) and rows and all(map(_is_matrix, rows)) else [rows]
+    cells = (cell for run in runs if _is_matrix(run) for row in run for cell in row)
+    if not all(map(_is_matrix, runs)) or not all(map(_is_score, cells)):
+        return given
+    empty = json.dumps(rows).replace("NaN", "null")  # what was not tested
+    return read_matrix(empty.encode(), "data")
+
+
 def _shape(frame: pl.DataFrame) -> str:
     """What was found, in a few words."""
     versions = counted(frame["version"].n_unique(), "version")

@@ -81,6 +81,10 @@ SPOOFED: dict[str, Layout] = {
     "asvspoof21-key": Layout(
         ("speaker", "id", "codec", "transmission", "attack", "label", "trim", "subset"), BONAFIDE
     ),
+    "asvspoof21-trials": Layout(
+        ("enroll", "test", "codec", "transmission", "attack", "label", "trim", "subset"),
+        *(WORDS, SPOOF),
+    ),
     "asvspoof-trials": Layout(("enroll", "test", "attack", "label"), WORDS, SPOOF),
     "asvspoof-asv": Layout(("attack", "label", "score"), WORDS, SPOOF, named=True),
     "utt-scores": Layout(("id", "score")),

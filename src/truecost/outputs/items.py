@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.columns import MEAN, finished, part_of
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence
 from truecost.core.flags import raised
@@ -174,12 +175,36 @@ class Items(Rows):
 def measures_of(asked: Sequence[str], counting: Counting) -> list[Measure]:
     """The measures asked for, `NAME` or `NAME:PARAMETER`, or those of the task."""
     names, parts = asked or counting.measures, {*counting.parts}
-    return suiting(names, counting.task, plural(counting.item), lambda m: {*m.parts} <= parts)
+    suits = lambda m: {*m.parts} <= parts or m.name == MEAN  # noqa: E731
+    return suiting(names, counting.task, plural(counting.item), suits)
+
+
+def measures_for(items: "Items", scoring: Scoring) -> list[Measure]:
+    """The measures asked for, or those of the task; means of columns as suits their values.
+
+    UsageError where nothing says which values of a column are better, or nothing was read of it.
+    """
+    found = measures_of(scoring.measures, items.counting)
+    return [
+        _finished(measure, items, scoring) if measure.name == MEAN else measure for measure in found
+    ]
+
+
+def _finished(measure: Measure, items: "Items", scoring: Scoring) -> Measure:
+    """A mean with its direction, its part and the interval that suits its values."""
+    part = part_of(str(measure.parameter))
+    if part not in items.parts:
+        raise UsageError(
+            f"{items.name}: {measure.label} is of a column of files, and the "
+            f"{plural(items.item)} were counted without it: take tc.score with files or tables"
+        )
+    values = np.asarray(items.parts[part]["value"], np.float64)
+    return finished(measure, values, scoring.directions, weighted=items.weights is not None)
 
 
 def batches(items: Items, scoring: Scoring, dims: Dims, _whole: object) -> Iterator[Batch]:
     """All measures of items share the evidence: sums by unit."""
-    measures = measures_of(scoring.measures, items.counting)
+    measures = measures_for(items, scoring)
     if items.weights is not None:
         scoring.refuse_bca_of_samples()
     yield Batch(

@@ -1,6 +1,6 @@
 """Utterances, sentences and recordings: read and counted for a study, stored one by one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from truecost.core.columns import MEAN, columns_of, part_of, sums_of
 from truecost.core.intervals.smooth import finite
-from truecost.errors import InputError, TruecostError, UsageError, counted
+from truecost.errors import InputError, TruecostError, UsageError, counted, first_five, near
 from truecost.formats import Table, read_bytes
 from truecost.formats.compound import identified, resolved
 from truecost.formats.manifests import MANIFEST, as_output
@@ -65,7 +66,8 @@ def read_items(of: Itemised, source: Source, reader: Reader, study: Study) -> It
     tables = [(reference, files.reference_columns) for reference in files.references]
     tables.append((files.output, files.columns))
     contents = tuple(_content_of(table, columns, reader.task) for table, columns in tables)
-    return with_columns(replace(items, problems=problems, sources=contents), source, reader)
+    found = with_columns(replace(items, problems=problems, sources=contents), source, reader)
+    return with_means(found, files.output, files.columns, columns_of(study.measures))
 
 
 def _content_of(table: Table, columns: Mapping[str, str], task: str) -> pl.DataFrame:
@@ -133,6 +135,7 @@ def _files(counting: Counting, source: Source, study: Study, reader: Reader) -> 
     face = face_of(study.task)
     own = face.table_types()[face.options[0]] if face.options else None
     stated = source.data.reference_format
+    counted_by = [m for m in study.measures if not columns_of([m])]  # means need no counts
 
     def further(path: str, input_format: str | None = None) -> Table:
         found = reader.table(path, input_format)
@@ -152,7 +155,7 @@ def _files(counting: Counting, source: Source, study: Study, reader: Reader) -> 
         reference_columns=reference_map(source),
         missing=source.data.missing or "error",
         allow_duplicates=bool(source.data.allow_duplicates),
-        parts=frozenset(p for m in measures_of(study.measures, counting) for p in m.parts),
+        parts=frozenset(p for m in measures_of(counted_by, counting) for p in m.parts),
         given={} if own is None else study.table(own).given(),
         defaults={} if own is None else defaults_of(own),
         further=further,
@@ -190,6 +193,66 @@ def with_columns(items: Items, source: Source, reader: Reader) -> Items:
     weights = weights_of(table, columns, items.ids)
     strata = optional_texts(table, columns, "stratum")
     return replace(items, frame=table.frame, units=units, weights=weights, strata=strata)
+
+
+def with_means(
+    items: Items, output: Table, named: Mapping[str, str], columns: Sequence[str]
+) -> Items:
+    """Items with the columns whose means are asked for as parts: those of the output, where it has
+    a row for each item, or else of the reference and of metadata.
+
+    Raises
+    ------
+    UsageError, InputError
+        When there is no such column, or it is not a number of every item.
+    """
+    parts = {part_of(name): sums_of(_numbers(items, output, named, name)) for name in columns}
+    known = {**items.counting.parts, **dict.fromkeys(parts, 1.0)}
+    return replace(
+        items, parts={**items.parts, **parts}, counting=replace(items.counting, parts=known)
+    )
+
+
+def _numbers(items: Items, output: Table, named: Mapping[str, str], column: str) -> Any:
+    """A column as a number of each item; float64 (N,)."""
+    key = items.counting.key
+    own = named.get(key, key)
+    if column in output.columns and own in output.columns:
+        ids = output.texts(own, key)
+        if ids.n_unique() < len(ids):
+            raise InputError(
+                f"{output.source}: column {column!r} of {MEAN}:{column} has several rows for "
+                f"{first_five(sorted({*ids.filter(ids.is_duplicated()).drop_nulls()}))}: "
+                f"{_alone(items, column)}"
+            )
+        numbers = pl.DataFrame({"id": ids, column: output.numbers(column, "metric")})
+        there = pl.DataFrame({"id": items.ids.astype(str)})
+        found = there.join(numbers, on="id", how="left", maintain_order="left")[column]
+        values, where = found.cast(pl.Float64).fill_null(float("nan")).to_numpy(), output.source
+    elif column in items.frame.columns and column not in items.texts:
+        values = Table(items.name, items.frame).numbers(column, "metric")
+        where = items.name
+    else:
+        others = (c for c in items.frame.columns if c not in output.columns)
+        names = (*output.columns, *others)
+        raise UsageError(
+            f"{items.name}: there is no column {column!r} for {MEAN}:{column}"
+            f"{near(column, names)}: the output, the reference and --metadata have "
+            f"{first_five(names)}; {_alone(items, column)}"
+        )
+    if (lacking := ~np.isfinite(values)).any():
+        raise InputError(
+            f"{where}: {counted(int(lacking.sum()), items.item, 'have')} no number in the column "
+            f"{column!r} of {MEAN}:{column}: {first_five(items.ids[lacking])}; fill them in"
+        )
+    return values
+
+
+def _alone(items: Items, column: str) -> str:
+    return (
+        f"of a table with a row for each {items.item} say truecost score FILE --measure "
+        f"{MEAN}:{column}"
+    )
 
 
 def reserved(name: str, items: Items) -> str:

@@ -14,7 +14,7 @@ from truecost.formats.table import refuse_repeated
 from truecost.formats.transcripts import read_ids
 from truecost.outputs import read as reading
 from truecost.outputs.files import Files
-from truecost.outputs.items import Counting, Items, batches, measures_of, pair_items
+from truecost.outputs.items import Counting, Items, batches, measures_for, pair_items
 from truecost.outputs.normalising import columns_of
 from truecost.outputs.utterances import SEPARATOR, UNSCORED
 from truecost.study.config import Study
@@ -263,7 +263,7 @@ def item_work(
         check=partial(check_references, several=several, own=check),
         read=partial(reading.read_items, of),
         pair=pair_items,
-        measures=lambda items, scoring: measures_of(scoring.measures, items.counting),
+        measures=measures_for,
         defaults=lambda _: counting.measures,
         count=batches,
         same=same_counts,

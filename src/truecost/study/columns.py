@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.columns import A_METRIC
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
 from truecost.formats.compound import matrix_of
@@ -168,7 +169,7 @@ def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] |
         raise UsageError(
             f"{table.source}: no column gives the scores; {table.listed}: --map score="
             f"{_columns_of_classes(table, options) or 'COLUMN'}"
-            f"{arrays if table.in_memory else ''}"
+            f"{arrays if table.in_memory else ''}; {A_METRIC}"
         )
     table.require(column.split("+")[0], "score")
     if options.kind == "decision":

@@ -2,8 +2,14 @@
 machine's judgement, the speaker verification behind a countermeasure, which labels count.
 """
 
+from typing import TYPE_CHECKING
+
 from truecost import names
+from truecost.errors import UsageError
 from truecost.options import Option
+
+if TYPE_CHECKING:
+    from truecost.study.tables import DataTable
 
 JUDGING = (*names.SCORED, "validate")  # verbs that take them
 HIGHER = Option(
@@ -42,3 +48,25 @@ ACCEPT = Option(
     le=1,
     needs={"annotators": ("any",)},
 )
+
+
+def directions_of(data: "DataTable") -> dict[str, names.Direction]:
+    """Which values are better, by column; under "" those of every other column.
+
+    UsageError where two options say it.
+    """
+    found: dict[str, names.Direction] = {}
+    if data.higher is not None:
+        found[""] = "higher" if data.higher else "lower"
+    given = data.direction
+    if given and found:
+        raise UsageError("--direction goes without --higher and --lower: keep one of them")
+    said = {"": given} if isinstance(given, str) else dict(given or {})
+    for column, word in said.items():
+        if word not in ("higher", "lower"):
+            raise UsageError(
+                f"--direction {f'{column}={word}' if column else word}: say which values are "
+                f"better, higher or lower, such as --direction accuracy=higher,latency=lower"
+            )
+        found[column] = "higher" if word == "higher" else "lower"
+    return found

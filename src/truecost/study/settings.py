@@ -17,6 +17,7 @@ from truecost.formats import Table, read, sha256
 from truecost.names import STANDARD_INPUT, in_store
 from truecost.options import PartialTable
 from truecost.study.config import Study
+from truecost.study.judging import directions_of
 from truecost.study.outcome import Input
 from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
 from truecost.tasks import DEFAULT, find
@@ -241,6 +242,7 @@ def scoring_of(
         progress=progress,
         choices=work.choices(study, data, reader),
         also=study.also,
+        directions=directions_of(data),
     )
 
 

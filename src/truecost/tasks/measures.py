@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from types import ModuleType
 
+from truecost.core.columns import MEAN
 from truecost.core.measure import Measure
 from truecost.errors import UsageError, near
 from truecost.lazy import imported
@@ -58,6 +59,7 @@ def registry(task: str | None = None) -> dict[str, Measure]:
     return _joined(replace(m, task=m.task or task) for m in found.values())
 
 
+_OF_TABLES = "of a table with a metric in each row say truecost score FILE --measure"
 ALL = "all"  # in place of the names of measures: every one that can be computed
 
 
@@ -227,5 +229,8 @@ def suiting(
     found = {name: find(name, task) for name in names}
     for name, measure in found.items():
         if measure.key not in own:
-            raise UsageError(f"measure {name!r} is not for {what}: take {', '.join(own.values())}")
+            how = f"; {_OF_TABLES} {measure.label}" if measure.name == MEAN else ""
+            raise UsageError(
+                f"measure {name!r} is not for {what}: take {', '.join(own.values())}{how}"
+            )
     return [*found.values()]

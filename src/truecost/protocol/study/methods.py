@@ -26,8 +26,14 @@ from truecost.study.outcome import Input, Outcome, Part, Problem
 from truecost.study.paths import given_name, matches, unique_names
 from truecost.study.running import outcome_of, problems_of
 from truecost.study.settings import Progress, Reader, scoring_of
-from truecost.tasks.trials.methods import RunColumns, against_first, load_methods, score_methods
-from truecost.tasks.trials.work import Claim, options_of
+from truecost.tasks.trials.methods import (
+    Claim,
+    RunColumns,
+    against_first,
+    load_methods,
+    score_methods,
+)
+from truecost.tasks.trials.work import options_of
 
 SHORT = 12  # digits of a hash that a sentence shows; result.json has all of them
 RULE_SEED, RULE_LIST = "one-seed", "fixed-training-list"

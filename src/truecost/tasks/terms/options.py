@@ -91,7 +91,7 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option(
             "Attribute that queries share which are drawn together: a voice, a topic.",
             group="Interval",
-            needs={"factors": ("query", "query,document")},
+            needs={"factors": ("query", "query,document", "document,query")},
         ),
     ] = None
     query_seconds: Annotated[

@@ -331,7 +331,7 @@ def choices(study: Study, data: DataTable, _: Reader | None) -> TermsScoring:
         floor=asked.floor,
         every=bool(asked.count_all_queries),
         pooled=bool(asked.pooled),
-        factors=asked.factors or "query",
+        factors="query,document" if "," in (asked.factors or "") else asked.factors or "query",
         query_unit=asked.query_unit or "",
     )
 

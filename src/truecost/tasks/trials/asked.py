@@ -1,6 +1,7 @@
 """Which measures are computed of trials: those asked for, or those that suit their type."""
 
 from truecost.core.application import Application
+from truecost.core.columns import MEAN
 from truecost.core.costs import (
     ERRORS,
     ONCE,
@@ -14,10 +15,8 @@ from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, first_five
 from truecost.names import POSTERIORS, SCORE_TYPES
 from truecost.tasks.measures import find, registry
-from truecost.tasks.trials import counting, means
-from truecost.tasks.trials.audio import NO_HOURS
-from truecost.tasks.trials.machine import corrected
-from truecost.tasks.trials.options import TrialsScoring
+from truecost.tasks.trials import counting
+from truecost.tasks.trials.options import PARTS_OF
 from truecost.tasks.trials.records import Trials
 
 TASK = "trials"
@@ -52,9 +51,8 @@ def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
     if trials.machine is not None:
         usual = tuple(n for n in usual if find(n, TASK).parts in (("decisions",), ("columns",)))
     available, prices = counting.parts_of(trials, scoring), scoring.application.prices
-    how = scoring.chosen(TrialsScoring)
     found = [
-        _finished(_allowed(find(name, TASK), trials, available), trials, how)
+        _finished(_allowed(find(name, TASK), trials, available), trials, scoring)
         for name in dict.fromkeys(
             (*(scoring.measures or (*usual, *asked_costs(prices))), *scoring.also)
         )
@@ -66,11 +64,17 @@ def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
     return found
 
 
-def _finished(measure: Measure, trials: Trials, how: TrialsScoring) -> Measure:
+def _finished(measure: Measure, trials: Trials, scoring: Scoring) -> Measure:
     """A measure as it suits the trials: means of columns, and counts that humans correct."""
-    if measure.name == means.MEAN:
-        return means.finished(measure, trials, how)
-    return measure if trials.machine is None else corrected(measure)
+    if measure.name == MEAN:
+        from truecost.tasks.trials.means import finished
+
+        return finished(measure, trials, scoring)
+    if trials.machine is None:
+        return measure
+    from truecost.tasks.trials.machine import corrected
+
+    return corrected(measure)
 
 
 def _distinct_measures(kind: str, application: Application) -> list[str]:
@@ -118,14 +122,16 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
         )
     lacking = [part for part in measure.parts if part not in available]
     if lacking == ["audio"]:
+        from truecost.tasks.trials.audio import NO_HOURS
+
         raise UsageError(f"measure {measure.label!r}: {NO_HOURS}")
     if lacking:
-        if measure.parts[0] not in {part for parts in counting.PARTS_OF.values() for part in parts}:
+        if measure.parts[0] not in {part for parts in PARTS_OF.values() for part in parts}:
             raise UsageError(
                 f"measure {measure.label!r} is not for trials: truecost list measures says for "
                 f"which task it is"
             )
-        wanted = [k for k, parts in counting.PARTS_OF.items() if set(measure.parts) <= set(parts)]
+        wanted = [k for k, parts in PARTS_OF.items() if set(measure.parts) <= set(parts)]
         raise UsageError(
             f"measure {measure.label!r} cannot be computed from type {trials.kind} "
             f"({SCORE_TYPES[trials.kind]}): it needs type {' or '.join(wanted)}"

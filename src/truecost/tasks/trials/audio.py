@@ -90,15 +90,12 @@ class Audio:
             each = self.seconds / HOUR / weight[self.recordings]
             return np.where(own > 0, each, 0.0)
 
-
-def hours_of(trials: "Trials", *, subset: bool = False) -> float | None:
-    """Hours of the audio of trials; None where they are not known."""
-    if trials.audio is None or (subset and trials.audio.summed):
-        return None
-    if trials.audio.summed:
-        return trials.audio.total
-    each = trials.audio.hours(trials.labels, trials.weights)
-    return fsum(each if trials.weights is None else each * trials.weights)
+    def sum_of(self, trials: "Trials", *, subset: bool = False) -> float | None:
+        """Hours of these trials; None where only those of the whole are known."""
+        if self.summed:
+            return None if subset else self.total
+        each = self.hours(trials.labels, trials.weights)
+        return fsum(each if trials.weights is None else each * trials.weights)
 
 
 def audio_tally(trials: "Trials", scoring: "Scoring", sides: Any) -> "Tally":

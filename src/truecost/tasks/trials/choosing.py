@@ -33,7 +33,7 @@ from truecost.tasks.measures import find
 from truecost.tasks.trials import counting
 from truecost.tasks.trials.audio import NO_HOURS, audio_tally
 from truecost.tasks.trials.measures.thresholds import at_each, share_per_hour
-from truecost.tasks.trials.options import TrialsScoring
+from truecost.tasks.trials.options import PARTS_OF, TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
 from truecost.tasks.trials.rules import Chosen, Rule, ThresholdTable
 
@@ -46,7 +46,7 @@ class Choosing:
     """The thresholds of one system: `trials` choose, as `scoring` weighs and resamples them."""
 
     def __init__(self, trials: Trials, scoring: Scoring) -> None:
-        if not trials.detection or "ranking" not in counting.PARTS_OF[trials.kind]:
+        if not trials.detection or "ranking" not in PARTS_OF[trials.kind]:
             raise UsageError(
                 f"{trials.name}: a threshold is chosen for the scores of a detection task (type "
                 f"llr, score or posterior, with a target); these are of type {trials.kind}"

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from truecost.core.application import bayes_decisions, log_normalise, move_posteriors
+from truecost.core.columns import MEAN
 from truecost.core.costs import TOOK
 from truecost.core.evidence import Evidence, Part, Totals, totals
 from truecost.core.factors import Factor
@@ -23,23 +24,17 @@ from truecost.core.tally import Tally
 from truecost.core.unit_index import Computed
 from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
-from truecost.names import POSTERIORS
+from truecost.face import at
 from truecost.prices import COSTS
-from truecost.tasks.trials import machine, means, spoofing
-from truecost.tasks.trials.audio import audio_tally
 from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, SPOOFED
-from truecost.tasks.trials.options import TrialsScoring
+from truecost.tasks.trials.options import PARTS_OF, TrialsScoring
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Trials
 
 Sides = list[tuple[Factor, Codes]]
 SPOOFING = (SPOOFED, BONAFIDE, ASV)  # parts of systems that spoofed speech attacks
-PARTS_OF: dict[str, tuple[str, ...]] = {
-    "score": ("ranking",),
-    "decision": ("decisions",),
-    "number": ("errors", "truths"),
-    "values": (),
-    "llr": ("decisions", "losses", "llr", "ranking", "bins"),
-    **dict.fromkeys(POSTERIORS, ("decisions", "losses", "llr", "ranking", "bins", "ranks")),
+APART = {  # what counts parts that few measures read
+    "audio": "truecost.tasks.trials.audio:audio_tally",
+    "judged": "truecost.tasks.trials.machine:judged_tally",
 }
 BINS = 15  # of confidence, equally wide
 
@@ -99,7 +94,9 @@ def class_shares(trials: Trials) -> Floats:
         counts = (own[:, None] * trials.annotation.shares).sum(axis=0)
         return np.asarray(counts / counts.sum())
     if trials.machine is not None and trials.machine.shares is not None:
-        return machine.shares_of(trials.machine, trials.labels, trials.weights)
+        from truecost.tasks.trials.machine import shares_of
+
+        return shares_of(trials.machine, trials.labels, trials.weights)
     return np.asarray(trials.class_sizes / trials.class_sizes.sum())
 
 
@@ -228,22 +225,25 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
         "losses": _loss_tally,
         "llr": _llr_tally,
         "ranking": ranking_of,
-        "audio": audio_tally,
         "errors": _error_tally,
-        machine.JUDGED: machine.judged_tally,
         "truths": _truth_ranking,
         "ranks": _rank_tally,
         "bins": _bin_tally,
     }
     wanted = dict.fromkeys(part for m in measures for part in m.parts)
+    makers |= {part: at(place) for part, place in APART.items() if part in wanted}
     if not wanted.keys().isdisjoint(SPOOFING):
+        from truecost.tasks.trials import spoofing
+
         ratios = llrs(trials, scoring)
         spoofed = spoofing.tallies(trials.spoofing, ratios, sides, trials.weights)
         makers |= {part: lambda *_, make=make: make() for part, make in spoofed.items()}
     parts: dict[str, Part] = {
         part: makers[part](trials, scoring, sides) for part in wanted if part in makers
     }
-    for measure in (m for m in measures if m.name == means.MEAN):
+    for measure in (m for m in measures if m.name == MEAN):
+        from truecost.tasks.trials import means
+
         column = str(measure.parameter)
         parts[measure.parts[0]] = means.tally_of(trials, column, sides)
     if trials.took and not {*COSTS}.isdisjoint(m.name for m in measures):

@@ -22,6 +22,7 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.core.application import Application
+from truecost.core.columns import A_METRIC
 from truecost.errors import InputError, TruecostError, UsageError, counted, first_five, named
 from truecost.formats import Table
 from truecost.formats.compound import matrix_of
@@ -204,7 +205,7 @@ def refuse_untyped(table: Table, columns: Mapping[str, str]) -> NoReturn:
     if {*names} <= {*table.columns}:
         types, why = _plausible_types(table, names)
     else:
-        lost = f"; no column gives the scores, {table.listed}: --map score=COLUMN"
+        lost = f"; no column gives the scores, {table.listed}: --map score=COLUMN; {A_METRIC}"
     raise UsageError(
         f"{table.source}: say what the scores are{why}: --type {'|'.join(types)}, or type = ... "
         f"under [data]; truecost list types{lost}"

@@ -1,4 +1,4 @@
-"""Loading trials: from tables to checked records, and systems paired trial by trial.
+"""Loading trials: from tables to checked records.
 
 `load` joins a table of scores with an optional key by id, reads the mapped columns, and refuses
 what cannot be scored: missing, extra or repeated ids, scores that are not finite, labels outside
@@ -7,13 +7,13 @@ the set. Nothing is guessed; `missing` says what to do with trials that have no 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.core.factors import encode, sizes_of
+from truecost.core.factors import sizes_of
 from truecost.errors import InputError, UsageError, checked, counted, first_five
 from truecost.formats import Table
 from truecost.formats.compound import identified, resolved
@@ -22,11 +22,12 @@ from truecost.names import POSTERIORS
 from truecost.study import columns as read
 from truecost.study.columns import Options, join, join_metadata
 from truecost.tasks.trials import labels as truth
-from truecost.tasks.trials import means
-from truecost.tasks.trials.audio import audio_of
-from truecost.tasks.trials.machine import Completed, Machine, completed
-from truecost.tasks.trials.records import Array, Floats, Ints, Trials
-from truecost.tasks.trials.spoofing import spoofing_of
+from truecost.tasks.trials.labels import BINARY
+from truecost.tasks.trials.records import Array, Floats, Trials
+
+if TYPE_CHECKING:
+    from truecost.tasks.trials.machine import Completed
+    from truecost.tasks.trials.spoofing import Spoofing
 
 SAME = "same"  # under which trials that were read in parts have the hashes of what they are
 
@@ -48,135 +49,6 @@ def check_classes(trials: Trials) -> None:
         if (shares[present] == 0).any():
             light = trials.classes[int(np.flatnonzero(present & (shares == 0))[0])]
             raise InputError(f"{trials.place}: all trials of {light} have weight 0")
-
-
-def pair(trials: Sequence[Trials]) -> list[Trials]:
-    """The systems with their trials in one order.
-
-    That of the first system.
-    """
-    if any(system.ascending for system in trials):
-        return _pair_large(trials)
-    for system in trials:
-        if system.ids is None:
-            raise UsageError(
-                f"{system.place}: systems are compared trial by trial, which needs an id: "
-                f"--map id=COLUMN"
-            )
-    first = trials[0]
-    paired = [first]
-    for other in trials[1:]:
-        aligned = _aligned(first, other)
-        _same_trials(first, aligned)
-        paired.append(replace(aligned, origin=first.origin))
-    return paired
-
-
-def _pair_large(trials: Sequence[Trials]) -> list[Trials]:
-    """Systems that were read in parts: on the same trials, by sums of hashes of what they are."""
-    first = trials[0]
-    for system in trials:
-        if SAME not in system.made:
-            raise UsageError(
-                f"{system.place}: systems are compared trial by trial; read in parts this needs an "
-                f"id for all of them: --map id=COLUMN, and --engine serial where one is small"
-            )
-        if system.made[SAME] != first.made[SAME]:
-            raise InputError(
-                f"{first.name} and {system.name} are not scored on the same trials: their ids, "
-                f"labels, units or weights differ ({len(first):,} against {len(system):,} trials)"
-            )
-    return [*trials]
-
-
-def _aligned(a: Trials, b: Trials) -> Trials:
-    """The trials of `b` in the order of those of `a`; refused where they are not the same.
-
-    The two rows of a soft label stay in their order.
-    """
-    ids, other = np.asarray(a.ids), np.asarray(b.ids)
-    same = np.array_equal(ids, other)
-    places = None if same else _places(a, b, ids, other)
-    if a.classes != b.classes:
-        raise InputError(
-            f"{a.name} and {b.name} have other classes: {first_five(a.classes)} against "
-            f"{first_five(b.classes)}; name them all with --classes"
-        )
-    return b if places is None else b.take(places)
-
-
-def _places(a: Trials, b: Trials, ids: Array, other: Array) -> Ints:
-    """The row of `b` that stands for each row of `a`."""
-    if (ids.dtype.kind in "iu") != (other.dtype.kind in "iu"):
-        named, numbered = (b, a) if ids.dtype.kind in "iu" else (a, b)
-        raise InputError(
-            f"{a.name} and {b.name} cannot be paired: the trials of {named.name} have ids, those "
-            f"of {numbered.name} only their rows; give both ids (--map id=COLUMN)"
-        )
-    if len(ids) == len(other):
-        places = _matched(*(pl.Series(column).hash(seed=0).to_numpy() for column in (ids, other)))
-        if np.array_equal(ids, other[places]):
-            return places
-    names, codes = encode(np.concatenate([ids, other]))  # other ids, or two with one hash
-    left, right = np.split(codes, [len(ids)])
-    here, there = (np.bincount(part, minlength=len(names)) for part in (left, right))
-    missing, extra = names[there == 0], names[here == 0]
-    if len(missing) or len(extra):
-        apart = len(missing) == (here > 0).sum() and len(extra) == (there > 0).sum()
-        hint = "; if they are parts of one system, give them as one pattern in quotes" * bool(apart)
-        raise InputError(
-            f"{a.name} and {b.name} are not scored on the same trials: "
-            f"{counted(len(missing), 'trial')} only in {a.name} ({first_five(missing) or 'none'}), "
-            f"{len(extra)} only in {b.name} ({first_five(extra) or 'none'}){hint}"
-        )
-    differing = names[here != there]  # a soft label of 0 or 1 is one row, not two
-    if len(differing):
-        raise InputError(
-            f"{a.name} and {b.name} give {counted(len(differing), 'trial')} another soft label: "
-            f"{first_five(differing)}"
-        )
-    return _matched(left, right)
-
-
-def _matched(left: Array, right: Array) -> Ints:
-    """The place in the right column of each value of the left one, copies in their order."""
-    places = np.empty(len(left), np.int64)
-    places[np.argsort(left, kind="stable")] = np.argsort(right, kind="stable")
-    return places
-
-
-def _same_trials(a: Trials, b: Trials) -> None:
-    """Refuse trials of another label, weight, stratum or unit."""
-    if set(a.units) != set(b.units):
-        raise InputError(f"{a.name} and {b.name} have other units: {[*a.units]}, {[*b.units]}")
-    of_a, of_b = (None if t.annotation is None else t.annotation.votes for t in (a, b))
-    units = [
-        (f"unit {n}", s, t) for n in a.units for s, t in zip(a.units[n], b.units[n], strict=True)
-    ]
-    for what, left, right in (
-        ("label", a.labels, b.labels),
-        ("kind, spoofed or not", *(t.spoofing.kinds if t.spoofing else None for t in (a, b))),
-        ("weight", a.weights, b.weights),
-        ("stratum", a.strata, b.strata),
-        ("set of annotator labels", of_a, of_b),
-        *units,
-    ):
-        if left is None and right is None:
-            continue
-        if left is None or right is None:
-            raise InputError(f"only one of {a.name} and {b.name} has a {what} for its trials")
-        same = len(left) == len(right)
-        other = (
-            np.not_equal(left, right).reshape(len(left), -1).any(axis=1)
-            if same
-            else np.ones(len(left))
-        )
-        different = np.flatnonzero(other)
-        if len(different):
-            raise InputError(
-                f"{a.name} and {b.name} give {counted(len(different), 'trial')} another {what}: "
-                f"{first_five(np.asarray(a.ids)[different[:6]])}"
-            )
 
 
 Columns = Mapping[str, npt.ArrayLike]
@@ -233,14 +105,13 @@ def load(
         raise InputError(f"{table.source}: there are no trials")
     table = identified(table, options.columns)
     if key is not None:
-        table = join(table, identified(key, options.columns), options)
+        table = _with_key(table, identified(key, options.columns), options)
     for column, further in metadata:
         table = join_metadata(table, further, column, options.column("id", table) or "id")
     options = replace(options, columns=resolved(options.columns, table))
     table, kind, column, filled = _with_truth(table, options)
     values = kind == "values"
-    found = (means.scores_of(table, options), None) if values else read.scores_of(table, options)
-    scores, columns = found
+    scores, columns = (_values if values else read.scores_of)(table, options)
     ids = read.trial_ids(table, options)
     labels: Array
     annotation = None
@@ -274,34 +145,76 @@ def load(
         signature=signature_of(options),
         problems=_merged_labels(table, options, kind, column),
         annotation=annotation,
-        audio=audio_of(table, options, ids) if detection else None,
+        audio=_audio(table, options, ids) if detection else None,
         source=table.source,
         machine=_machine(options, filled, classes),
-        spoofing=spoofing_of(table, kind, column, classes),
+        spoofing=_spoofing(table, column) if (kind, classes) == ("label", BINARY) else None,
     )
     return _shared_out(_missing(trials, table, options), soft=kind == "soft")
 
 
-def _with_truth(table: Table, options: Options) -> tuple[Table, str, str, Completed | None]:
+def _with_key(table: Table, key: Table, options: Options) -> Table:
+    """Scores with the columns of a key, which may lack trials that a machine judged."""
+    column = options.column("id", table)
+    if options.machine is not None and column is not None:
+        from truecost.tasks.trials.machine import with_unlabelled
+
+        key = with_unlabelled(key, column, table.texts(column, "id"))
+    return join(table, key, options)
+
+
+def _with_truth(table: Table, options: Options) -> "tuple[Table, str, str, Completed | None]":
     """A table whose columns of means are numbers and whose labels a machine completes; what gives
     the truth, in which column, and what the machine completed.
     """
     if options.values:
-        table = means.numbered(table, options)
+        from truecost.tasks.trials.means import numbered
+
+        table = numbered(table, options)
     if options.kind == "values":
         return table, "values", "", None
     kind, column = truth.truth_of(table, options)
     if options.machine is None or options.values:
         return table, kind, column, None
+    from truecost.tasks.trials.machine import completed
+
     filled = completed(table, options, kind, column)
     return filled.table, kind, column, filled
 
 
-def _machine(options: Options, filled: Completed | None, classes: tuple[str, ...]) -> Any:
+def _machine(options: Options, filled: "Completed | None", classes: tuple[str, ...]) -> Any:
     """What a machine says of the trials, where there is one."""
-    if filled is not None:
-        return filled.machine(options, classes)
-    return None if options.machine is None else Machine(options.machine)
+    if options.machine is None:
+        return None
+    from truecost.tasks.trials.machine import Machine
+
+    return Machine(options.machine) if filled is None else filled.machine(options, classes)
+
+
+def _values(table: Table, options: Options) -> tuple[Floats, None]:
+    """What stands for scores where there are none."""
+    from truecost.tasks.trials.means import scores_of
+
+    return scores_of(table, options), None
+
+
+def _audio(table: Table, options: Options, ids: Any) -> Any:
+    """The audio of trials, where a column holds its seconds."""
+    if {"duration", "recording"}.isdisjoint(options.columns):
+        return None
+    from truecost.tasks.trials.audio import audio_of
+
+    return audio_of(table, options, ids)
+
+
+def _spoofing(table: Table, column: str) -> "Spoofing | None":
+    """Which trials are spoofed, where labels say so."""
+    texts = table.texts(column, "label")
+    if not texts.str.contains("(?i)spoof").any():
+        return None
+    from truecost.tasks.trials.spoofing import spoofing_of
+
+    return spoofing_of(texts)
 
 
 def _true_numbers(table: Table, column: str, ids: Array | None) -> Floats:

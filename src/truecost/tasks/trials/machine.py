@@ -21,8 +21,9 @@ import polars as pl
 from msgspec import structs
 
 from truecost.core.application import Application
+from truecost.core.columns import part_of
 from truecost.core.evidence import Evidence, Totals
-from truecost.core.measure import Measure, Result, Rule
+from truecost.core.measure import NONE, Measure, Result, Rule, Told, share
 from truecost.core.results import Estimate
 from truecost.core.tally import Tally
 from truecost.errors import InputError, UsageError, counted, first_five
@@ -99,6 +100,16 @@ class Completed:
             known = {t: code for t, code in words.items() if code is not None}
         _refuse_words(self.table, options, sorted({*self.texts.unique()} - {*known}), classes)
         return self.texts.replace_strict(known, return_dtype=pl.Int64).to_numpy()
+
+
+def with_unlabelled(key: Table, column: str, ids: pl.Series) -> Table:
+    """A key with a row for each of some ids, whose other columns are empty where it has none."""
+    there = key.texts(column, "id")
+    more = pl.DataFrame({column: ids.filter(~ids.is_in(there.implode()).fill_null(value=False))})
+    if len(more) == len(ids):
+        raise InputError(f"{key.source}: has none of the ids of the scores, such as {ids[0]!r}")
+    frame = key.frame.with_columns(there.alias(column))
+    return replace(key, frame=pl.concat([frame, more], how="diagonal"), lines=None)
 
 
 def completed(table: Table, options: Options, kind: str, column: str) -> Completed:
@@ -229,6 +240,24 @@ def corrected(measure: Measure) -> Measure:
         undefined=undefined,
         errors="",
     )
+
+
+def predicted_mean(totals: Totals, _: Application, column: str) -> Told:
+    """Prediction-powered mean: that of the machine's judgement of all trials, plus the mean of
+    human minus machine over the trials that a human judged.
+
+    Right whatever the machine is worth, where the judged trials are a random sample; the better the
+    machine, the narrower the interval. Undefined (NaN) without a human judgement. Beside it:
+    `human`, the mean of the human judgements alone, and `machine`, that of the machine. The column
+    holds `machine` of all trials, and of those that a human judged `labelled`, `value` and
+    `covered` (the machine's judgement of them). Angelopoulos et al. 2023, with the machine's mean
+    over all trials.
+    """
+    part = part_of(column)
+    labelled, machine = totals.sums(part, "labelled"), totals.sums(part, "machine")
+    machine = share(machine, totals.sums(part, "n"))
+    human, covered = (share(totals.sums(part, name), labelled) for name in ("value", "covered"))
+    return machine + human - covered, NONE, {"human": human, "machine": machine}
 
 
 def shares_of(machine: Machine, labels: npt.NDArray[np.int64], weights: Floats | None) -> Floats:

@@ -1,48 +1,26 @@
-"""Columns whose means are asked for: read as numbers, counted, and given a direction.
-
-Which values of a column are better is never guessed.
+"""Columns of trials whose means are asked for: read as numbers, and counted, with a machine's
+judgement beside few human ones where there is one.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 import numpy as np
 import polars as pl
 
-from truecost.core.evidence import Totals
-from truecost.core.measure import Measure, Rate, Rule
+from truecost.core.columns import MEAN, sums_of
+from truecost.core.columns import finished as with_direction
+from truecost.core.measure import Measure, Rule
 from truecost.core.tally import Tally
 from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.formats import Table
 from truecost.formats.table import refuse_rows
 from truecost.study.columns import Options
-from truecost.study.config import Study
-from truecost.study.tables import DataTable
-from truecost.tasks.trials.measures.columns import part_of, predicted_mean
-from truecost.tasks.trials.options import TrialsScoring
-from truecost.tasks.trials.records import Array, Floats, Trials
+from truecost.tasks.trials.machine import predicted_mean
+from truecost.tasks.trials.records import Floats, Trials
 
-MEAN, VALUE = "mean", "value"  # the measure, and the column that it takes where none is said
-UNSAID = "say whether higher values are better (--higher) or lower ones (--lower)"
-
-
-def columns_of(measures: Sequence[str]) -> tuple[str, ...]:
-    """The columns whose means are asked for, each once."""
-    said = (text.partition(":") for text in measures)
-    return tuple(dict.fromkeys(column or VALUE for name, _, column in said if name == MEAN))
-
-
-def alone(measures: Sequence[str]) -> bool:
-    """Whether nothing but means is asked for."""
-    return bool(measures) and all(text.partition(":")[0] == MEAN for text in measures)
-
-
-def typed(data: DataTable, study: Study) -> DataTable:
-    """The data of a source; scores that no measure reads need no type, and no labels."""
-    only = alone(study.measures) and data.type is None
-    return msgspec.structs.replace(data, type="values") if only else data
+if TYPE_CHECKING:
+    from truecost.core.scoring import Scoring
 
 
 def numbered(table: Table, options: Options) -> Table:
@@ -107,55 +85,29 @@ def values_of(trials: Trials, column: str) -> Floats:
     return values
 
 
-def finished(measure: Measure, trials: Trials, how: TrialsScoring) -> Measure:
-    """A mean with its direction, its part of the evidence and the interval that suits its values;
-    any other measure as it is. UsageError where nothing says which values are better.
-    """
-    if measure.name != MEAN:
-        return measure
-    column = str(measure.parameter)
-    direction = how.directions.get(column, how.directions.get(""))
-    if direction is None:
-        raise UsageError(
-            f"{MEAN}:{column}: {UNSAID}, or of each column with --direction; it is never guessed"
-        )
-    values, part = values_of(trials, column), part_of(column)
-    own: dict[str, Any] = {"direction": direction, "parts": (part,)}
-    if trials.machine is not None:
-        own |= {"function": predicted_mean, "interval": Rule("identity", size=(part, "labelled"))}
-    elif trials.weights is None and bool(((values == 0) | (values == 1)).all()):
-        own["interval"] = Rule(rates=_ones, size=(part, "n"), bounds=(0.0, 1.0))
-    elif values.min(initial=np.inf) > 0:  # seconds, scores from 1 to 5
-        own["interval"] = Rule("log", size=(part, "n"), bounds=(0.0, np.inf))
-    else:
-        own["interval"] = Rule("identity", size=(part, "n"))
-    return replace(measure, **own)
-
-
-def _ones(_totals: Totals, _: object, column: str) -> list[Rate]:
-    """The share of ones in a column of zeros and ones."""
-    one = np.ones(1)
-    return [Rate(part_of(column), one, one, statistics=("value", "n"), what="1")]
+def finished(measure: Measure, trials: Trials, scoring: "Scoring") -> Measure:
+    """A mean with its direction, its part of the evidence and the interval of its values."""
+    values = values_of(trials, str(measure.parameter))
+    weighted = trials.weights is not None
+    own = with_direction(measure, values, scoring.directions, weighted=weighted)
+    if trials.machine is None:
+        return own
+    size = (own.parts[0], "labelled")
+    return replace(own, function=predicted_mean, interval=Rule("identity", size=size))
 
 
 def tally_of(trials: Trials, column: str, sides: Any) -> Tally:
     """The sums of a column, and of the machine's judgement beside it."""
     values = values_of(trials, column)
-    one = np.ones(len(values), np.int64)
     if trials.machine is None:
-        return Tally.count(sides, {"n": one, "value": _plain(values)}, {}, trials.weights)
+        return Tally.count(sides, sums_of(values), {}, trials.weights)
     machine = values_of(trials, trials.machine.column)
     judged = ~np.isnan(values)
     sums = {
-        "n": one,
+        "n": np.ones(len(values), np.int64),
         "machine": machine,
         "labelled": judged.astype(np.int64),
         "value": np.where(judged, values, 0.0),
         "covered": np.where(judged, machine, 0.0),
     }
     return Tally.count(sides, sums, {}, trials.weights)
-
-
-def _plain(values: Floats) -> Array:
-    """Whole numbers of zeros and ones, whose sums are exact counts."""
-    return values.astype(np.int64) if ((values == 0) | (values == 1)).all() else values

@@ -7,21 +7,48 @@ run is loaded and checked as a system is, and all runs must be scored on the sam
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import msgspec
 import numpy as np
 import polars as pl
 
 from truecost.core import methods as core_methods
-from truecost.core.results import Comparison
+from truecost.core.results import Comparison, Side
 from truecost.core.runs import Runs
 from truecost.core.scoring import Scoring
 from truecost.errors import InputError, UsageError, counted, first_five, near, refuse_text
 from truecost.formats import Table
 from truecost.study.columns import Options
-from truecost.tasks.trials.loading import check_classes, load, pair
+from truecost.tasks.trials.loading import check_classes, load
+from truecost.tasks.trials.pairing import pair
 from truecost.tasks.trials.records import Ints, Trials
 
 FILE = "file"  # in place of a column: each file is a run
 UNNAMED = "method"
+
+
+class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="claim"):
+    """What may honestly be claimed of two methods, for one measure.
+
+    Attributes
+    ----------
+    system, against : str
+        The two methods.
+    measure : str
+        Label of the measure.
+    dims : dict of str to str
+        Application, where there are several.
+    verdict : {"better", "worse", "same", "inconclusive"}
+        Of `system`; nothing is claimed when it is inconclusive.
+    text : str
+        The sentence: what differs and by how much, what varied and what was held.
+    """
+
+    system: str
+    against: str
+    measure: str
+    dims: dict[str, str] = {}
+    verdict: Side
+    text: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,5 @@
 """What trials leave open beside costs and priors: thresholds, training priors, clipping."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -8,12 +7,22 @@ import numpy as np
 
 from truecost.core.application import check_priors
 from truecost.errors import UsageError
-from truecost.names import Direction, ThresholdBy
+from truecost.names import POSTERIORS, ThresholdBy
 from truecost.options import check_fields
 from truecost.study.tables import DataTable
 
 if TYPE_CHECKING:
     from truecost.tasks.trials.records import Trials
+
+
+PARTS_OF: dict[str, tuple[str, ...]] = {
+    "score": ("ranking",),
+    "decision": ("decisions",),
+    "number": ("errors", "truths"),
+    "values": (),
+    "llr": ("decisions", "losses", "llr", "ranking", "bins"),
+    **dict.fromkeys(POSTERIORS, ("decisions", "losses", "llr", "ranking", "bins", "ranks")),
+}
 
 
 @dataclass(frozen=True)
@@ -42,8 +51,6 @@ class TrialsScoring:
         Whose threshold a subset has where a measure chooses it.
     whole : Trials, optional
         The whole when a subset of it is scored, whose threshold measures choose.
-    directions : mapping of str to {"higher", "lower"}
-        Which values are better, by the column of `mean:COLUMN`; under "" those of all others.
 
     Raises
     ------
@@ -59,7 +66,6 @@ class TrialsScoring:
     whole_shares: tuple[float, ...] | None = None
     threshold_by: ThresholdBy = "whole"
     whole: "Trials | None" = field(default=None, repr=False)
-    directions: Mapping[str, Direction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_fields(self, DataTable)
@@ -91,27 +97,4 @@ def choices_of(_study: object, data: DataTable, _reader: object) -> TrialsScorin
         data.clip,
         bool(data.allow_reversed),
         threshold_by=data.settled("threshold_by"),
-        directions=directions_of(data),
     )
-
-
-def directions_of(data: DataTable) -> dict[str, Direction]:
-    """Which values are better, by column; under "" those of every other column.
-
-    UsageError where two options say it.
-    """
-    found: dict[str, Direction] = {}
-    if data.higher is not None:
-        found[""] = "higher" if data.higher else "lower"
-    given = data.direction
-    if given and found:
-        raise UsageError("--direction goes without --higher and --lower: keep one of them")
-    said = {"": given} if isinstance(given, str) else dict(given or {})
-    for column, word in said.items():
-        if word not in ("higher", "lower"):
-            raise UsageError(
-                f"--direction {f'{column}={word}' if column else word}: say which values are "
-                f"better, higher or lower, such as --direction accuracy=higher,latency=lower"
-            )
-        found[column] = "higher" if word == "higher" else "lower"
-    return found

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,12 @@ from truecost.names import Annotators, ScoreType
 from truecost.study.columns import Options
 from truecost.task import Rows, named_labels
 from truecost.tasks.trials import MAP_KEYS
-from truecost.tasks.trials.audio import Audio
 from truecost.tasks.trials.labels import Annotation
-from truecost.tasks.trials.machine import Machine
-from truecost.tasks.trials.spoofing import Spoofing
+
+if TYPE_CHECKING:
+    from truecost.tasks.trials.audio import Audio
+    from truecost.tasks.trials.machine import Machine
+    from truecost.tasks.trials.spoofing import Spoofing
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -102,11 +104,11 @@ class Trials(Rows):
     annotation: Annotation | None = None
     source: str = ""
     took: Mapping[str, float] = field(default_factory=dict)
-    audio: Audio | None = None
+    audio: "Audio | None" = None
     rows: Ints | None = None
     ascending: bool = False
-    machine: Machine | None = None
-    spoofing: Spoofing | None = None
+    machine: "Machine | None" = None
+    spoofing: "Spoofing | None" = None
     made: dict[Any, Any] = field(default_factory=dict, init=False)
     about: ClassVar[Mapping[str, str]] = {}
     item: ClassVar[str] = "trial"

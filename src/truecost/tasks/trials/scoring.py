@@ -28,11 +28,9 @@ from truecost.task import Dims
 from truecost.tasks.measures import registry
 from truecost.tasks.trials import counting
 from truecost.tasks.trials.asked import measures_for
-from truecost.tasks.trials.audio import NO_SUBSET, hours_of
 from truecost.tasks.trials.labels import refuse_priors
-from truecost.tasks.trials.machine import with_labels
 from truecost.tasks.trials.measures.thresholds import AT_RATES
-from truecost.tasks.trials.options import TrialsScoring
+from truecost.tasks.trials.options import PARTS_OF, TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
 
 
@@ -41,8 +39,9 @@ def context_of(
 ) -> Context:
     """Counts, thresholds, flags and signature of a row; `dims` are system and subset."""
     counts = _class_counts(trials)
-    if (hours := hours_of(trials, subset="subset" in dims)) is not None:
-        counts["hours"] = _number(hours)
+    if trials.audio is not None:
+        hours = trials.audio.sum_of(trials, subset="subset" in dims)
+        counts |= {} if hours is None else {"hours": _number(hours)}
     errors: dict[str, float] = {}
     seen = counting.point_of(evidence)
     if "decisions" in evidence.parts:
@@ -194,6 +193,8 @@ def _with_labels(
     """What says how many human labels more are worth having, where a machine judged the rest."""
     if trials.machine is None:
         return None
+    from truecost.tasks.trials.machine import with_labels
+
     application = scoring.application
     return partial(with_labels, evidence=evidence, measures=asked, application=application)
 
@@ -203,6 +204,8 @@ def _without_hours(measure: Measure, trials: Trials, dims: Dims) -> Measure:
     lost = "subset" in dims and trials.audio is not None and trials.audio.summed
     if not lost or measure.name != "fa_per_hour":
         return measure
+    from truecost.tasks.trials.audio import NO_SUBSET
+
     return replace(measure, function=_undefined, undefined=NO_SUBSET)
 
 
@@ -240,9 +243,7 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
     They are more often a mistake than a system. Half of the systems that know nothing have an AUC
     below 0.5: its interval must lie there (see `beyond_chance`).
     """
-    ranked = (
-        trials.detection and trials.machine is None and "ranking" in counting.PARTS_OF[trials.kind]
-    )
+    ranked = trials.detection and trials.machine is None and "ranking" in PARTS_OF[trials.kind]
     if scoring.chosen(TrialsScoring).allow_reversed or not ranked:
         return
     area = counting.sweep_of(trials, scoring).auc()[0]

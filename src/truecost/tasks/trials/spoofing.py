@@ -14,7 +14,6 @@ import polars as pl
 from truecost.core.tally import Tally
 from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.formats import Table
-from truecost.tasks.trials.labels import BINARY
 from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, KINDS, SIDES, SPOOFED
 
 if TYPE_CHECKING:
@@ -67,11 +66,9 @@ def kinds_of(texts: pl.Series) -> Codes | None:
     return codes.to_numpy()
 
 
-def spoofing_of(table: Table, kind: str, column: str, classes: tuple[str, ...]) -> Spoofing | None:
-    """Which trials are spoofed, where the labels of a detection task say so."""
-    if kind != "label" or classes != BINARY:
-        return None
-    kinds = kinds_of(table.texts(column, "label"))
+def spoofing_of(texts: pl.Series) -> Spoofing | None:
+    """Which trials are spoofed, where labels say so."""
+    kinds = kinds_of(texts)
     return None if kinds is None else Spoofing(kinds)
 
 

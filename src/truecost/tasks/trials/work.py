@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
+from truecost.core.columns import MEAN, VALUE, alone, columns_of
 from truecost.core.flags import Flag
-from truecost.core.results import Side
 from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, counted
 from truecost.face import at
@@ -26,12 +26,10 @@ from truecost.study.running import score_part
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
-from truecost.tasks.trials import machine, means, spoofing
 from truecost.tasks.trials.asked import defaults, measures_for
-from truecost.tasks.trials.audio import with_hours
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
-from truecost.tasks.trials.loading import check_classes, load, pair
+from truecost.tasks.trials.loading import check_classes, load
 from truecost.tasks.trials.options import TrialsScoring, choices_of
 from truecost.tasks.trials.records import Trials
 from truecost.tasks.trials.scoring import batches, frozen, refuse_reversed
@@ -56,7 +54,10 @@ def problems_of(part: "Part", trials: Trials) -> list[str]:
     found = _score_problems(trials, part.scoring[trials.name])
     rows = (e for e in part.estimates if e.dims["system"] == trials.name)
     own = [row for row in rows if "subset" not in row.dims]
-    found += machine.remarks_on(own, len(trials))
+    if trials.machine is not None:
+        from truecost.tasks.trials.machine import remarks_on
+
+        found += remarks_on(own, len(trials))
     impossible = max((e.counts.get("impossible", 0) for e in own), default=0)
     if impossible:
         mend = "calibrate with --laplace" if trials.kind == "llr" else "mend it, or say --clip P"
@@ -138,14 +139,15 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
 
     Files that memory does not hold are read in partitions.
     """
-    source = replace(source, data=means.typed(source.data, study))
+    if alone(study.measures) and source.data.type is None:  # no measure reads scores, or labels
+        source = replace(source, data=msgspec.structs.replace(source.data, type="values"))
     reader.learn(source.data, measure=[text.partition(":")[0] for text in study.measures])
     if paths := parts_read(source, reader, study):
         from truecost.tasks.trials.large import read_large, refuse_parts
 
         asked = {text.partition(":")[0] for text in study.measures}
         held = {
-            "mean:COLUMN": means.MEAN in asked,
+            "mean:COLUMN": MEAN in asked,
             "--machine": source.data.machine,
             "--asv": source.data.asv,
             "a_dcf": "a_dcf" in asked,
@@ -153,13 +155,22 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
         }
         counted_here = {f"{name}, which is counted in memory,": on for name, on in held.items()}
         refuse_parts(source, counted_here)
-        large = with_hours(read_large(source, reader, study, paths), source.data, reader)
+        large = _with_hours(read_large(source, reader, study, paths), source.data, reader)
         found = _with_resources(large, source, reader)
     else:
         one = replace(source, file=_only_file(source, reader))
-        found = read_trials(reader, one, means.columns_of(study.measures))
+        found = read_trials(reader, one, columns_of(study.measures))
     check_classes(found)
     return found
+
+
+def pair(trials: Sequence[Trials]) -> Sequence[Trials]:
+    """Systems with their trials in one order; InputError where these are not the same."""
+    if len(trials) < 2:
+        return trials
+    from truecost.tasks.trials import pairing
+
+    return pairing.pair(trials)
 
 
 def parts_read(source: "Source", reader: Reader, study: "Study") -> list[str]:
@@ -196,11 +207,23 @@ def read_trials(reader: Reader, source: "Source", values: tuple[str, ...] = ()) 
     reader.note(source.file, source.name, source.collection)
     options = options_of(data, table)
     if options.kind == "values" or values:
-        options = replace(options, values=values or (means.VALUE,))
+        options = replace(options, values=values or (VALUE,))
     found = load(table, options, source.name, *reader.joined(data, source.collection))
-    found = spoofing.with_verification(found, data, reader, source)
+    if data.asv is not None:
+        from truecost.tasks.trials.spoofing import with_verification
+
+        found = with_verification(found, data, reader, source)
     reader.learn(data, **facts_of(table, options, found))
-    return _with_resources(with_hours(found, data, reader), source, reader)
+    return _with_resources(_with_hours(found, data, reader), source, reader)
+
+
+def _with_hours(found: Trials, data: DataTable, reader: Reader) -> Trials:
+    """Trials with the hours that `[data]` says."""
+    if found.audio is None and data.hours is None and data.background is None:
+        return found
+    from truecost.tasks.trials.audio import with_hours
+
+    return with_hours(found, data, reader)
 
 
 def one_filter(table: Table, data: DataTable) -> Table:
@@ -263,38 +286,13 @@ class Fitted(msgspec.Struct, frozen=True, kw_only=True, tag="calibration"):
     summary: dict[str, Any]
 
 
-class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="claim"):
-    """What may honestly be claimed of two methods, for one measure.
-
-    Attributes
-    ----------
-    system, against : str
-        The two methods.
-    measure : str
-        Label of the measure.
-    dims : dict of str to str
-        Application, where there are several.
-    verdict : {"better", "worse", "same", "inconclusive"}
-        Of `system`; nothing is claimed when it is inconclusive.
-    text : str
-        The sentence: what differs and by how much, what varied and what was held.
-    """
-
-    system: str
-    against: str
-    measure: str
-    dims: dict[str, str] = {}
-    verdict: Side
-    text: str
-
-
 def check(study: "Study") -> None:
     """What `[spurious]` lacks, and what does not go with it."""
     kinds = {data.over(study.data).type for data in (*study.systems.values(), study.data)}
-    if kinds == {"values"} and study.measures and not means.alone(study.measures):
-        other = next(name for name in study.measures if not means.alone([name]))
+    if kinds == {"values"} and study.measures and not alone(study.measures):
+        other = next(name for name in study.measures if not alone([name]))
         raise UsageError(f"--type values: there are no scores for {other}: take mean:COLUMN")
-    numbers = kinds == {"number"} or means.alone(study.measures) or kinds == {"values"}
+    numbers = kinds == {"number"} or alone(study.measures) or kinds == {"values"}
     if numbers and study.application.given():
         given = ", ".join(f"--{key.replace('_', '-')}" for key in study.application.given())
         raise UsageError(f"{given}: numbers have no errors of classes that cost: leave it out")
@@ -382,7 +380,7 @@ WORK = Work(
         "truecost.tasks.trials.rules:Chosen",
         "truecost.core.variance:Variance",
         "truecost.core.claims:SingleRuns",
-        "truecost.tasks.trials.work:Claim",
+        "truecost.tasks.trials.methods:Claim",
         "truecost.tasks.trials.work:Fitted",
         "truecost.tasks.trials.classes:ByClass",
     ),

@@ -3,21 +3,25 @@
 All read the ranking of the trials, `ranking` (code 1 target, 0 nontarget). The threshold is chosen
 anew in each replicate; of a subset on all trials, `whole`, where a measure says so. Those of false
 alarms by the hour read the hours of the trials too, `audio`. They describe the
-scores; they do not measure decisions (paper 003, 3.1). All are undefined (NaN) in a replicate in
+scores; they do not measure decisions (paper 003, 3.1), but `fa_per_hour`, which is of the
+decisions of a system. All are undefined (NaN) in a replicate in
 which a class has no trials. Accept when score >= t.
 """
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from truecost.core.application import Application
+from truecost.core.digits import HOUR
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.evidence import totals as weighed
 from truecost.core.measure import (
     FALSE_ALARM,
     MISS,
+    NONE,
     NONTARGETS,
     TARGETS,
     Measure,
@@ -238,6 +242,33 @@ _of = partial(measure, ("ranking",), detection=True)
 _chosen = partial(_of, advice=_CHOSEN, rule="threshold-on-evaluation-data")
 _at_rate = partial(_of, advice=_CHOSEN, rule="fpr-at-fnr", parse=_rate, uses=())
 
+
+def fa_per_hour(totals: Totals, _: Application) -> Result:
+    """False alarms an hour: accepted nontargets / hours of audio.
+
+    Range [0, inf), lower is better; no reference. Where only the sum H of the hours is known, the N
+    nontargets share it: Pfa N / H. Undefined without hours.
+    """
+    hours = totals.sums("audio", "hours").sum(axis=(1, 2))
+    return share(totals.sums("audio", "n")[:, 0, 1], hours), NONE
+
+
+def _heard(*_: Any) -> list[Rate]:
+    """False alarms as events in hours of audio, of nontargets."""
+    every = np.ones(4)
+    return [
+        Rate(
+            "audio",
+            FALSE_ALARM,
+            every,
+            statistics=("n", "hours"),
+            what="false alarm",
+            of=HOUR,
+            chances=NONTARGETS,
+        )
+    ]
+
+
 MEASURES = (
     _chosen(
         min_dcf,
@@ -297,6 +328,16 @@ MEASURES = (
         rule="fpr-at-fnr",
         parameter="1",
         parse=_per_hour,
+        uses=(),
+    ),
+    measure(
+        ("decisions", "audio"),
+        fa_per_hour,
+        "False alarms an hour",
+        "false alarms / hours of audio",
+        Rule(rates=_heard),
+        detection=True,
+        errors="false_alarms",
         uses=(),
     ),
 )

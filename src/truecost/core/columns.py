@@ -1,0 +1,108 @@
+"""The mean of a column of numbers: a metric that each trial or item has already.
+
+`column NAME` is a tally of `n` and `value`. Which values of a column are better is never guessed:
+the user says it (`Scoring.directions`).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from truecost.core.application import Application
+from truecost.core.evidence import Totals
+from truecost.core.measure import NONE, Array, Floats, Measure, Rate, Result, Rule, share
+from truecost.errors import UsageError
+from truecost.names import Direction
+
+MEAN, VALUE = "mean", "value"  # the measure, and the column that it takes where none is said
+A_METRIC = "of a metric in each row say --measure mean:COLUMN with --higher or --lower"
+UNSAID = "say whether higher values are better (--higher) or lower ones (--lower)"
+UNDEFINED = "there are no trials that weigh anything"
+
+
+def part_of(column: str) -> str:
+    """The part of the evidence that holds a column."""
+    return f"column {column}"
+
+
+def mean(totals: Totals, _: Application, column: str) -> Result:
+    """Mean of a column: sum_i w_i x_i / sum_i w_i over the trials, weights of one unless mapped.
+
+    In the range and the unit of the column; which values are better is said by the user. There is
+    no naive baseline: nothing is known of how the numbers were made. Undefined (NaN) without any
+    weight.
+    """
+    return share(totals.sums(part_of(column), "value"), totals.sums(part_of(column), "n")), NONE
+
+
+def columns_of(measures: Sequence[str]) -> tuple[str, ...]:
+    """The columns whose means are asked for, each once."""
+    said = (text.partition(":") for text in measures)
+    return tuple(dict.fromkeys(column or VALUE for name, _, column in said if name == MEAN))
+
+
+def alone(measures: Sequence[str]) -> bool:
+    """Whether nothing but means is asked for."""
+    return bool(measures) and all(text.partition(":")[0] == MEAN for text in measures)
+
+
+def finished(
+    measure: Measure, values: Floats, directions: Mapping[str, Direction], *, weighted: bool
+) -> Measure:
+    """A mean with its direction, its part of the evidence and the interval that suits its values.
+
+    UsageError where nothing says which values are better.
+    """
+    column = str(measure.parameter)
+    direction = directions.get(column, directions.get(""))
+    if direction is None:
+        raise UsageError(
+            f"{MEAN}:{column}: {UNSAID}, or of each column with --direction; it is never guessed"
+        )
+    part = part_of(column)
+    own: dict[str, Any] = {"direction": direction, "parts": (part,)}
+    if not weighted and _ones_and_zeros(values):
+        own["interval"] = Rule(rates=_ones, size=(part, "n"), bounds=(0.0, 1.0))
+    elif values.min(initial=np.inf) > 0:  # seconds, scores from 1 to 5
+        own["interval"] = Rule("log", size=(part, "n"), bounds=(0.0, np.inf))
+    else:
+        own["interval"] = Rule("identity", size=(part, "n"))
+    return replace(measure, **own)
+
+
+def _ones(_totals: Totals, _: object, column: str) -> list[Rate]:
+    """The share of ones in a column of zeros and ones."""
+    one = np.ones(1)
+    return [Rate(part_of(column), one, one, statistics=("value", "n"), what="1")]
+
+
+def _ones_and_zeros(values: Floats) -> bool:
+    return bool(((values == 0) | (values == 1)).all())
+
+
+def sums_of(values: Floats) -> dict[str, Array]:
+    """The statistics of a column, of each row; zeros and ones are whole numbers, whose sums are
+    exact counts.
+    """
+    plain = values.astype(np.int64) if _ones_and_zeros(values) else values
+    return {"n": np.ones(len(values), np.int64), "value": plain}
+
+
+MEASURES = (
+    Measure(
+        name=MEAN,
+        function=mean,
+        parts=("columns",),
+        title="Mean of a column",
+        direction="lower",
+        source="mean of numbers that the data give",
+        parameter=VALUE,
+        open=True,
+        follows=True,
+        uses=(),
+        undefined=UNDEFINED,
+        interval=Rule("identity"),
+    ),
+)

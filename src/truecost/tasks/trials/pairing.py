@@ -1,0 +1,141 @@
+"""Systems side by side, trial by trial: in one order, refused where the trials are not the same."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from truecost.core.factors import encode
+from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.tasks.trials.loading import SAME
+from truecost.tasks.trials.records import Array, Ints, Trials
+
+
+def pair(trials: Sequence[Trials]) -> list[Trials]:
+    """The systems with their trials in one order.
+
+    That of the first system.
+    """
+    if any(system.ascending for system in trials):
+        return _pair_large(trials)
+    for system in trials:
+        if system.ids is None:
+            raise UsageError(
+                f"{system.place}: systems are compared trial by trial, which needs an id: "
+                f"--map id=COLUMN"
+            )
+    first = trials[0]
+    paired = [first]
+    for other in trials[1:]:
+        aligned = _aligned(first, other)
+        _same_trials(first, aligned)
+        paired.append(replace(aligned, origin=first.origin))
+    return paired
+
+
+def _pair_large(trials: Sequence[Trials]) -> list[Trials]:
+    """Systems that were read in parts: on the same trials, by sums of hashes of what they are."""
+    first = trials[0]
+    for system in trials:
+        if SAME not in system.made:
+            raise UsageError(
+                f"{system.place}: systems are compared trial by trial; read in parts this needs an "
+                f"id for all of them: --map id=COLUMN, and --engine serial where one is small"
+            )
+        if system.made[SAME] != first.made[SAME]:
+            raise InputError(
+                f"{first.name} and {system.name} are not scored on the same trials: their ids, "
+                f"labels, units or weights differ ({len(first):,} against {len(system):,} trials)"
+            )
+    return [*trials]
+
+
+def _aligned(a: Trials, b: Trials) -> Trials:
+    """The trials of `b` in the order of those of `a`; refused where they are not the same.
+
+    The two rows of a soft label stay in their order.
+    """
+    ids, other = np.asarray(a.ids), np.asarray(b.ids)
+    same = np.array_equal(ids, other)
+    places = None if same else _places(a, b, ids, other)
+    if a.classes != b.classes:
+        raise InputError(
+            f"{a.name} and {b.name} have other classes: {first_five(a.classes)} against "
+            f"{first_five(b.classes)}; name them all with --classes"
+        )
+    return b if places is None else b.take(places)
+
+
+def _places(a: Trials, b: Trials, ids: Array, other: Array) -> Ints:
+    """The row of `b` that stands for each row of `a`."""
+    if (ids.dtype.kind in "iu") != (other.dtype.kind in "iu"):
+        named, numbered = (b, a) if ids.dtype.kind in "iu" else (a, b)
+        raise InputError(
+            f"{a.name} and {b.name} cannot be paired: the trials of {named.name} have ids, those "
+            f"of {numbered.name} only their rows; give both ids (--map id=COLUMN)"
+        )
+    if len(ids) == len(other):
+        places = _matched(*(pl.Series(column).hash(seed=0).to_numpy() for column in (ids, other)))
+        if np.array_equal(ids, other[places]):
+            return places
+    names, codes = encode(np.concatenate([ids, other]))  # other ids, or two with one hash
+    left, right = np.split(codes, [len(ids)])
+    here, there = (np.bincount(part, minlength=len(names)) for part in (left, right))
+    missing, extra = names[there == 0], names[here == 0]
+    if len(missing) or len(extra):
+        apart = len(missing) == (here > 0).sum() and len(extra) == (there > 0).sum()
+        hint = "; if they are parts of one system, give them as one pattern in quotes" * bool(apart)
+        raise InputError(
+            f"{a.name} and {b.name} are not scored on the same trials: "
+            f"{counted(len(missing), 'trial')} only in {a.name} ({first_five(missing) or 'none'}), "
+            f"{len(extra)} only in {b.name} ({first_five(extra) or 'none'}){hint}"
+        )
+    differing = names[here != there]  # a soft label of 0 or 1 is one row, not two
+    if len(differing):
+        raise InputError(
+            f"{a.name} and {b.name} give {counted(len(differing), 'trial')} another soft label: "
+            f"{first_five(differing)}"
+        )
+    return _matched(left, right)
+
+
+def _matched(left: Array, right: Array) -> Ints:
+    """The place in the right column of each value of the left one, copies in their order."""
+    places = np.empty(len(left), np.int64)
+    places[np.argsort(left, kind="stable")] = np.argsort(right, kind="stable")
+    return places
+
+
+def _same_trials(a: Trials, b: Trials) -> None:
+    """Refuse trials of another label, weight, stratum or unit."""
+    if set(a.units) != set(b.units):
+        raise InputError(f"{a.name} and {b.name} have other units: {[*a.units]}, {[*b.units]}")
+    of_a, of_b = (None if t.annotation is None else t.annotation.votes for t in (a, b))
+    units = [
+        (f"unit {n}", s, t) for n in a.units for s, t in zip(a.units[n], b.units[n], strict=True)
+    ]
+    for what, left, right in (
+        ("label", a.labels, b.labels),
+        ("kind, spoofed or not", *(t.spoofing.kinds if t.spoofing else None for t in (a, b))),
+        ("weight", a.weights, b.weights),
+        ("stratum", a.strata, b.strata),
+        ("set of annotator labels", of_a, of_b),
+        *units,
+    ):
+        if left is None and right is None:
+            continue
+        if left is None or right is None:
+            raise InputError(f"only one of {a.name} and {b.name} has a {what} for its trials")
+        same = len(left) == len(right)
+        other = (
+            np.not_equal(left, right).reshape(len(left), -1).any(axis=1)
+            if same
+            else np.ones(len(left))
+        )
+        different = np.flatnonzero(other)
+        if len(different):
+            raise InputError(
+                f"{a.name} and {b.name} give {counted(len(different), 'trial')} another {what}: "
+                f"{first_five(np.asarray(a.ids)[different[:6]])}"
+            )

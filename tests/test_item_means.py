@@ -1,0 +1,112 @@
+"""Means of columns that outputs, references or metadata of items have: `mean:COLUMN` of every task
+of items; the tasks without such columns say how.
+"""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import truecost as tc
+from truecost import cli
+from truecost.outputs.arrays import count_transcripts
+
+REFERENCE = "id,text,speaker,seconds\na,one two,p,2\nb,three,p,4\nc,four five,q,3\nd,six,r,7\n"
+OLD = "id,text,judge\nd,six,1\na,one two,4\nb,tree,3\nc,four five,4\n"
+NEW = "id,text,judge\na,one too,5\nb,three,4\nc,four five,5\nd,six,3\n"
+HIGHER = {"measures": "mean:judge", "higher": True, "unit": "speaker"}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in {"ref.csv": REFERENCE, "old.csv": OLD, "new.csv": NEW}.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize("task", ["transcripts", "translation"])
+def test_the_column_of_an_output_is_joined_by_id_and_compared(here, task):
+    found = tc.compare(
+        {"old": "old.csv", "new": "new.csv"}, task=task, reference="ref.csv", **HIGHER
+    )
+    old, new, difference, ratio = found.rows
+    assert (old.value, old.n_units, old.n_trials, old.naive) == (3.0, 3, 4, None)
+    assert (new.value, difference.value, ratio.value) == pytest.approx((4.25, 1.25, 4.25 / 3))
+    assert difference.lower < 1.25 < difference.upper
+
+
+def test_the_same_figure_as_of_a_table_of_its_own(here):
+    alone = tc.score("new.csv", measures="mean:judge", higher=True).rows[0]
+    items = tc.score("new.csv", task="transcripts", reference="ref.csv", **HIGHER | {"unit": "id"})
+    assert (items.rows[0].value, items.rows[0].lower, items.rows[0].upper) == pytest.approx(
+        (alone.value, alone.lower, alone.upper)
+    )
+
+
+def test_a_column_of_the_reference_beside_a_rate_in_a_study(here, capsys):
+    (here / "study.toml").write_text(
+        'task = "transcripts"\nmeasures = ["wer", "mean:seconds"]\n'
+        '[data]\nreference = ["ref.csv"]\n'
+        'direction = "lower"\n[systems.old]\nfile = "old.csv"\n'
+        '[subsets]\nspeaker = "speaker"\n'
+    )
+    assert cli.run(["run", "study.toml", "-o", "out", "-q"]) == 0
+    rows = json.loads((here / "out" / "result.json").read_text())["rows"]
+    found = {(r["measure"], r["dims"].get("subset")): r["value"] for r in rows}
+    assert found["wer", None] == pytest.approx(1 / 6)
+    assert found["mean", None] == 4.0
+    assert found["mean", "speaker=p"] == 3.0
+    capsys.readouterr()
+
+
+def test_metadata_of_recordings(here):
+    turns = "recording,start,end,speaker\nx,0,2,A\nx,2,4,B\ny,0,3,A\n"
+    (here / "r.csv").write_text(turns)
+    (here / "more.csv").write_text("recording,noise\nx,3\ny,6\n")
+    found = tc.score(
+        "r.csv", task="diarization", reference="r.csv", metadata="more.csv",
+        measures="mean:noise", higher=False,
+    )  # fmt: skip
+    assert found.rows[0].value == 4.5
+    assert found.rows[0].item == "recording"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("transcripts score ref.csv new.csv --measure mean:judge", "--higher"),
+        ("transcripts score ref.csv new.csv --measure mean:jugde --higher", "did you mean 'judge'"),
+        ("transcripts score ref.csv new.csv --measure mean:x --higher",
+         "score FILE --measure mean:x"),
+        ("transcripts score ref.csv gap.csv --measure mean:judge --higher", "1 utterance has no"),
+        ("diarization score t.csv t.csv --measure mean:start --lower", "several rows for x"),
+    ],
+)  # fmt: skip
+def test_what_is_no_number_of_every_item_is_refused(here, capsys, words, said):
+    (here / "gap.csv").write_text(NEW.replace("three,4", "three,"))
+    (here / "t.csv").write_text("recording,start,end,speaker\nx,0,2,A\nx,2,4,B\n")
+    assert cli.run(words.split()) in (2, 3)
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("task", "file"), [("streams", "margin.jsonl.gz"), ("abba", "log.csv")])
+def test_a_task_without_such_columns_says_how(task, file, capsys):
+    path = Path(tc.__file__).parent / "data" / "demo" / task / file
+    assert cli.run([task, "score", str(path), "--measure", "mean:latency"]) in (2, 3)
+    assert "truecost score FILE --measure mean:latency" in capsys.readouterr().err
+
+
+def test_items_that_were_counted_from_texts_alone_say_so():
+    found = count_transcripts(["one two"], ["one two"])
+    with pytest.raises(tc.UsageError, match="counted without it"):
+        tc.score_system(found, tc.Scoring(measures=("mean:judge",), directions={"": "higher"}))
+
+
+def test_each_item_has_its_own_value(here):
+    found = tc.score("new.csv", task="transcripts", reference="ref.csv", **HIGHER)
+    found.save("out")
+    items = pl.read_parquet("out/items.parquet")
+    assert np.array_equal(items["mean:judge"], [5, 4, 5, 3])
