@@ -5,7 +5,6 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import gamma
 
 import truecost as tc
 from truecost.core.digits import few_errors
@@ -53,9 +52,10 @@ def test_none_heard_in_12_hours_is_no_certainty():
     )  # fmt: skip
     [row] = found.estimates
     assert (row.value, row.lower) == (0, 0)
-    # halfway between the Gamma limits of Clopper-Pearson, 3.69 / 12, and of Jeffreys, 2.51 / 12
-    assert row.upper == pytest.approx(gamma.ppf(0.975, 0.75) / 12, rel=0.02)
-    assert 2.51 / 12 < row.upper < 3.69 / 12
+    # the exact limit of a Poisson count (Garwood 1936): with .025 it would have stayed at none
+    assert math.exp(-3.689) == pytest.approx(0.025, rel=1e-3)
+    assert row.upper == pytest.approx(3.689 / 12, rel=0.01)
+    assert row.upper > 3.689 / 12  # the t limit of 360 units
     assert few_errors(row) == (
         f"no false alarm in 12 hours, the true rate of false alarms may be up to {row.upper:.2g} "
         "an hour"
