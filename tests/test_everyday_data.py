@@ -102,7 +102,10 @@ def test_subsets_of_the_verification_keep_its_threshold(verification):
 def test_three_priors_of_the_verification(verification):
     """The published actual cost at P = .01, beside others; areas and EER stand once."""
     found = tc.score(
-        verification, measures=("act_dcf", "min_dcf", "eer", "cllr"), prior=(0.01, 0.1, 0.5), **GIVEN
+        verification,
+        measures=("act_dcf", "min_dcf", "eer", "cllr"),
+        prior=(0.01, 0.1, 0.5),
+        **GIVEN,
     )
     rows = {(row.dims["application"], row.measure): row.value for row in found.estimates}
     assert len(rows) == 8
