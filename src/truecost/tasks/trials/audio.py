@@ -245,7 +245,7 @@ def _with_list(trials: "Trials", table: Table) -> "Trials":
 
 
 def _summed(trials: "Trials", audio: Audio, why: str) -> "Trials":
-    """Trials of whose list of background audio only the sum is used, with a word on what is lost."""
+    """Trials with the sum of a list of background audio alone, and a word on what is lost."""
     said = (
         f"{trials.name}: the list of background audio {why}: only its sum is used, so that "
         f"recordings in which nothing was detected say nothing of how much recordings differ"
