@@ -297,7 +297,8 @@ PRESETS: dict[str, Preset] = {
         (
             *("nist-openkws-2013", 10, 1e-4),
             "NIST OpenKWS 2013 (C/V = 0.1, beta 999.9; one trial a second, 0.5 s around an "
-            "occurrence and between words, as the defaults are; paper 002, section 2.2.1)",
+            "occurrence and between words: the defaults of NIST's scorer KWSEval, F4DE; paper 002, "
+            "section 2.2.1)",
         ),
         ("sws-2012", 1, None, "MediaEval SWS 2012: prior from the data (paper 002, Eq. 17)"),
         ("sws-2013", 100, 0.00015, "MediaEval SWS 2013 (paper 002, Eq. 21)"),

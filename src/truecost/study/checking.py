@@ -269,12 +269,11 @@ def check_task(study: "Study") -> None:
         raise UsageError(
             f"{first_five(lost)} under [engine] does not go with {face.name}, which takes {takes}"
         )
-    if not face.worst and study.worst is not None:
-        *others, last = (name for name in names() if find(name).worst)
-        raise UsageError(f"worst goes with {', '.join(others)} and {last}")
-    if study.also and not face.also:
-        *others, last = (name for name in names() if find(name).also)
-        raise UsageError(f"also goes with {', '.join([*others, last])}")
+    for key, given in {"worst": study.worst is not None, "also": bool(study.also)}.items():
+        if given and key not in face.beside:
+            *others, last = (name for name in names() if key in find(name).beside)
+            also = f"{', '.join(others)} and " if others else ""
+            raise UsageError(f"{key} goes with {also}{last}")
     if not face.application and (study.application.given() or study.applications):
         raise UsageError(f"an application has costs and priors of trials; {face.name} has none")
     if sum(file in STANDARD_INPUT for file in files_of_study(study)) > 1:

@@ -63,7 +63,7 @@ def codabench(
         key = str(_only(reference, "key (or data.key or data.reference in study.toml)"))
         study = key_named(study, key)
     file = _only(handed_in, "submission")
-    if find_task(study.task).worst and study.worst is None:
+    if "worst" in find_task(study.task).beside and study.worst is None:
         study = msgspec.structs.replace(study, worst=0)
     systems = {"submission": SystemTable(file=str(file))}
     outcome = run(msgspec.structs.replace(study, systems=systems, baseline=None), progress)
