@@ -1,6 +1,7 @@
 """What is attacked: commands of the golden corpus, each with the files that it reads."""
 
 import contextlib
+import itertools
 import os
 import re
 import shlex
@@ -92,7 +93,7 @@ def _of_section(name: str, text: str, folder: Path, run) -> Iterator[Scene]:
 
 def _read_by(words: list[str], folder: Path) -> Iterator[str]:
     """Files among the words of a command, those in folders too."""
-    for before, word in zip(["", *words], words, strict=False):
+    for before, word in itertools.pairwise(words):  # the first word is no file
         for part in {word, *re.split("[=:]", word)} if before != "-o" else ():
             for path in folder.glob(part) if part and not part.startswith("/") else ():
                 inside = path.rglob("*") if path.is_dir() else [path]

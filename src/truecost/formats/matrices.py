@@ -6,7 +6,7 @@
 | `[[[0.9, 0.1], ...], ...]` | the same for each seed |
 | `{"acc_matrix": [[...]], "seed": 0}` | the same under a name, beside single values |
 | `{"columns": [...], "index": [...], "data": [[...]]}` | pandas, `orient="split"` |
-| `[{"Top1_Acc_Exp/.../Task000/Exp000": 0.9, ...}, ...]` | Avalanche: results after each experience |
+| `[{"Top1_Acc_Exp/.../Task000/Exp000": 0.9, ...}, ...]` | Avalanche: results by experience |
 | `{"Top1_Acc_Exp/.../Exp000": [[steps], [values]], ...}` | Avalanche: `get_all_metrics()` |
 
 Source: Avalanche 0.6, `avalanche/evaluation/metric_results.py` and `metric_utils.py`

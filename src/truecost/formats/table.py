@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five, near
+from truecost.errors import InputError, UsageError, counted, first_five, near, the_columns
 from truecost.names import COLUMNS, NO_NUMBER, ScoreType
 
 _OF_OPTIONS = ("condition", "audio", "feature")  # columns that an option names, not a map
@@ -84,7 +84,7 @@ class Table:
     def listed(self) -> str:
         """The columns there are, for messages, and how they were read."""
         read = f" (read as {self.layout})" if self.layout else ""
-        return f"the columns are {', '.join(self.columns)}{read}"
+        return f"{the_columns(self.columns)}{read}"
 
     def where(self, row: int) -> str:
         """How a row (from 0) is named in messages: by its line in the file, or by its id."""

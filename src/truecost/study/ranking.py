@@ -20,11 +20,12 @@ from truecost.core.results import Estimate, Row
 from truecost.core.scoring import Scoring
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table
+from truecost.formats.opening import json_text
 from truecost.formats.publishing import publish
 from truecost.running import SHARED, pair, work_of
 from truecost.study.config import Study
 from truecost.study.directory import page_of
-from truecost.study.outcome import Outcome, Part, Problem, json_text
+from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.records import reading
 from truecost.study.running import check_study, outcome_of, part_of, problems_of, run
 from truecost.study.settings import Reader, scoring_of, sources_of
