@@ -26,7 +26,7 @@ from typing import NoReturn
 from truecost.lazy import imported
 
 LONGEST = 200  # letters of an example in a message
-UNBROKEN = re.compile(rf"\S{{{LONGEST + 1},}}")
+UNBROKEN = re.compile(rf"\S{{{2 * LONGEST},}}")
 HIDDEN = re.compile(  # control characters, ends of lines, marks of direction, lone surrogates
     "[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
