@@ -429,8 +429,6 @@ def test_settings_of_a_file(run, result, folder):
         ("simulate table3", 2, "table3"),
         ("simulate table1 --datasets 1", 2, "--datasets is 1"),
         ("simulate table1 --datasets 1000000000", 2, "at most 1,000,000"),
-        (f"validate log.csv --map {MAP} -o out", 2, "validate writes no directory"),
-        (f"plan log.csv --map {MAP} -o out", 2, "plan writes no directory"),
         ("compare log.csv few.csv", 2, "compare"),
         ("leaderboard log.csv few.csv", 2, "leaderboard"),
     ],

@@ -283,7 +283,7 @@ def search(folder):
     given = [folder / name for name in ("e.ecf.xml", "r.rttm", "t.kwlist.xml")]
     files = [*zip(("--ecf", "--rttm", "--kwlist"), given, strict=True)]
     took = ("--indexing", folder / "i.json", "--searching", folder / "s.json", "--query-seconds", 9)
-    how = (*itertools.chain(*files), *took, "--resample", "document", *TERMS)
+    how = (*itertools.chain(*files), *took, "--factors", "document", *TERMS)
     tell("terms", "score", folder / "submissions" / "fair.kwslist.xml", *how, "-o", folder / "out")
 
 

@@ -134,7 +134,7 @@ def test_the_real_case_has_the_figures_of_the_reference_tool(shared, result):
 @pytest.mark.parametrize(
     ("options", "figures"),
     [
-        ("--unit segment", {"atwv": 0.2757, "mtwv": 0.5363, "otwv": 0.7523, "stwv": 0.8937}),
+        ("--trial segment", {"atwv": 0.2757, "mtwv": 0.5363, "otwv": 0.7523, "stwv": 0.8937}),
         ("--pooled", {"atwv": -8.6356, "mtwv": -1.2899, "otwv": -1.2899, "stwv": 0.7110}),
     ],
 )
@@ -187,9 +187,9 @@ def test_columns_of_tables_are_mapped(run, result, folder):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("--resample document", (["document"], 4)),
-        ("--resample both", (["document", "query"], 4)),
-        ("--resample query", (["query"], OCCURRING)),
+        ("--factors document", (["document"], 4)),
+        ("--factors query,document", (["document", "query"], 4)),
+        ("--factors query", (["query"], OCCURRING)),
     ],
 )
 def test_what_is_resampled(result, options, said):
@@ -274,7 +274,7 @@ def test_standard_input_and_gzip(run, folder, monkeypatch):
             f"{REFERENCE} s.kwslist.xml --query-seconds 0",
             "--query-seconds is 0: give a number above",
         ),
-        (f"{REFERENCE} s.kwslist.xml --unit word", "--unit"),
+        (f"{REFERENCE} s.kwslist.xml --trial word", "--trial"),
         (f"{REFERENCE} s.kwslist.xml --type posterior", "--type"),
         (f"{REFERENCE} s.kwslist.xml --measure act_dcf", "is not for terms: take"),
         (f"{REFERENCE} s.kwslist.xml --measure atw", "did you mean 'atwv'?"),
@@ -351,7 +351,7 @@ def test_a_bad_reference_is_refused(run, folder, tmp_path, name, content):
 
 def test_plan_says_what_the_units_are_of(run):
     line = f"terms plan {REFERENCE} s.kwslist.xml {NIST} {FAST} --measure atwv"
-    code, out, err = run(f"{line} --resample both")
+    code, out, err = run(f"{line} --factors query,document")
     assert code == 0, err
     assert out.splitlines()[1].split()[4] == str(len(searched.DOCUMENTS))
     said = f"units are those of document, of which there are fewest; those of query ({OCCURRING})"
@@ -363,8 +363,8 @@ def test_every_option_has_a_place_in_the_study(run, folder):
     """What the command line says can be said by a study, and comes back."""
     code, out, err = run(
         f"terms score {REFERENCE} s.kwslist.xml --cost-miss 10 --cost-fa 1 --prior 0.001 "
-        f"--type llr --floor -5 --count-all-queries --pooled --resample both --unit document "
-        f"--trials-per-second 2 --tolerance 0.25 --max-gap 0.4 --normalise none "
+        f"--type llr --floor -5 --count-all-queries --pooled --factors query,document "
+        f"--trial document --trials-per-second 2 --tolerance 0.25 --max-gap 0.4 --normalise none "
         f"--split-characters --compat f4de --query-seconds 9 --indexing i.json --searching q.json "
         f"--level 0.9 --replicates 100 --seed 3 --jobs 1 --method auto --icc 0.2 --price miss=2 "
         f"--measure atwv,total_cost --subset source "

@@ -67,6 +67,7 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     measures = {name for task in names() for name in find(task).measures}
     for package in measures | {name.rpartition(".")[0] for name in measures}:
         module = importlib.import_module(package)

@@ -12,13 +12,23 @@ from hypothesis import strategies as st
 
 from gated import ROWS, row, stored, verdicts_of
 from truecost import cli
-from truecost.gates import Gate, Verdict, check, junit, markdown, parse_gate, read_gates
+from truecost.gates import (
+    Gate,
+    Verdict,
+    annotations,
+    check,
+    junit,
+    markdown,
+    parse_gate,
+    read_gates,
+)
 from truecost.study import ResultFile
 
 
 @pytest.fixture(autouse=True)
 def no_summary(monkeypatch):
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
 
 
 @pytest.fixture
@@ -363,6 +373,21 @@ def test_a_file_in_the_place_of_the_folder(run, result, tmp_path):
     code, _, err = run(result, "--gate", "act_dcf:max_upper=0.5", "-o", "ci")
     assert code == 3
     assert "ci/gates.md: cannot be written" in err
+
+
+def test_a_workflow_gets_an_error_for_each_gate_that_failed(run, result, monkeypatch):
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    fails = ("--gate", "act_dcf:max_upper=0.0001,system=B,name=50%: a b")
+    code, out, err = run(result, *fails, "--quiet")
+    assert code == 1
+    assert "::" not in out
+    [line] = [line for line in err.splitlines() if line.startswith("::")]
+    assert line.startswith("::error title=gate fail::50%25: a b: act_dcf ")
+    assert "(B), wanted <= 0.0001: the whole interval lies above the limit" in line
+    monkeypatch.setenv("GITHUB_ACTIONS", "")
+    assert "::" not in run(result, *fails)[2]
+    undecided = verdicts_of("act_dcf:max_upper=0.3,undecided=pass,system=A")
+    assert [line.split(" ")[0] for line in annotations(undecided)] == ["::warning"]
 
 
 def test_the_step_summary_is_appended_to(run, result, tmp_path, monkeypatch):

@@ -305,6 +305,34 @@ REFERENCES = {  # of each task the reference, what a participant handed in, word
 }  # fmt: skip
 
 
+MAC = {  # an archive that was packed on a Mac, with a folder in it
+    "ref/key/key.csv": "id,label\na,1\nb,0\nc,1\nd,0\n",
+    "ref/key/study.toml": '[data]\ntype = "llr"\n[interval]\nreplicates = 20\n',
+    "ref/key/._key.csv": "\0",
+    "ref/__MACOSX/key/._key.csv": "\0",
+    "res/team/sub/p.csv": "id,score\na,1\nb,-1\nc,2\nd,-2\n",
+    "res/team/.DS_Store": "\0",
+    "res/team/sub/._p.csv": "\0",
+    "res/__MACOSX/team/sub/._p.csv": "\0",
+    "res/metadata.yaml": "x: 1\n",
+}
+
+
+def test_codabench_takes_nested_folders_and_archives_of_a_mac(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name, text in MAC.items():
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_text(text)
+    code, _, err = run("score", "--codabench", "in", "done")
+    assert code == 0, err
+    assert json.loads((tmp_path / "done" / "scores.json").read_text())["act_dcf"] == 0
+    (tmp_path / "in" / "res" / "team" / "q.csv").write_text("id,score\n")
+    code, _, err = run("score", "--codabench", "in", "again")
+    assert code == 3
+    assert "res/team: one file was expected, the submission; there are q.csv, sub" in err
+    assert not (tmp_path / "again").exists()
+
+
 @pytest.mark.parametrize("task", REFERENCES)
 def test_codabench_shows_participants_no_reference(run, tmp_path, monkeypatch, task):
     monkeypatch.chdir(tmp_path)

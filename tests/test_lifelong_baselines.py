@@ -227,8 +227,8 @@ def test_a_baseline_without_any_row_is_refused(whole, run):
             "measure 'penalty' needs to know what is right",
         ),
         (
-            {"loop": {"seeds": 1}, "lifelong": {"resample": "both"}},
-            "resample under [lifelong] is 'both', and this run has one seed",
+            {"loop": {"seeds": 1}, "lifelong": {"factors": "item,seed"}},
+            "factors under [lifelong] is 'item,seed', and this run has one seed",
         ),
         ({"measures": ["offline_answers"]}, "'offline_answers' needs offline help"),
         ({"measures": ["area_under_curve"]}, "'area_under_curve' needs offline help"),
@@ -457,7 +457,7 @@ def test_corrections_until_the_output_is_right_have_a_supervision_rate(who, leas
         who,
         measures=["policy_score", "msr", "adapted_score", "n_corrections"],
         help={"corrections": 99, "rounds": 99},
-        lifelong={"cost": "words", "resample": "item"},
+        lifelong={"cost": "words", "factors": "item"},
     )
     code, _, err = run("run", study, "-o", tmp_path / "run", "-q")
     assert code == 0, err

@@ -373,7 +373,7 @@ REFUSED = {
     "measure": ("score matrix.csv --measure wer", 2, "not for life cycles"),
     "score": ("score matrix.csv --score bleu", 2, "leave the score out (it is mean_score)"),
     "kind": ("score matrix.csv --kind classes", 2, "is a table of scores"),
-    "seed": ("score matrix.csv --resample seed", 2, "has one run"),
+    "seed": ("score matrix.csv --factors seed", 2, "has one run"),
     "versions": ("score matrix.csv --versions first", 2, "first"),
     "max cost": ("curve curve.csv --max-cost 0", 2, "max-cost is 0"),
     "lifelong set": ("score matrix.csv --measure lifelong_score", 2, "lifelong set"),

@@ -94,7 +94,7 @@ def record(words, errors):
 
 def coverage(utterances, runs, resample):
     """Share of the intervals that hold the truth, for each measure."""
-    how = LifelongScoring(policies=(Policy("recent", 2.0),), resample=resample, cost="answers")
+    how = LifelongScoring(policies=(Policy("recent", 2.0),), factors=resample, cost="answers")
     plan = tc.Plan(REPLICATES, seed=1)
     scoring = tc.Scoring(plan=plan, method="percentile", choices=how, measures=MEASURES)
     held = dict.fromkeys(MEASURES, 0)

@@ -141,7 +141,7 @@ def test_seeds_weigh_scores_on_the_lifelong_set_and_areas():
         for v in range(1, 5)
     ]
     lifelong = replace(lifelong, offline=pl.DataFrame(offline))
-    asked = scoring(resample="seed", cost="answers", max_cost=10.0)
+    asked = scoring(factors="seed", cost="answers", max_cost=10.0)
     drawn = tc.Plan(30, seed=3).weights({"seed": tc.Factor("seed", np.array(["0", "1", "2"]))})
     weights = drawn.block()["seed"]
     row = one_of(lifelong, asked, "lifelong_score")

@@ -122,7 +122,7 @@ def rows(tmp_path_factory):
         loop=structs.replace(study.loop, seeds=2),
         interval=structs.replace(study.interval, replicates=200),
     )
-    study = study.with_table(structs.replace(study.table(LifelongTable), resample="item"))
+    study = study.with_table(structs.replace(study.table(LifelongTable), factors="item"))
     return run_live(study, tmp_path_factory.mktemp("digits") / "run")
 
 

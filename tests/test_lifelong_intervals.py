@@ -24,7 +24,7 @@ from truecost.tasks.measures import find
 
 OF_SCORES = [measure for measure in MEASURES if measure.parameter]
 OF_HELP = [measure for measure in EVERY_OF_HELP if measure.name not in COSTS]
-WAYS = ({"resample": "item"}, {"resample": "seed"}, {"resample": "both"}, {"unit": "speaker"})
+WAYS = ({"factors": "item"}, {"factors": "seed"}, {"factors": "item,seed"}, {"unit": "speaker"})
 NAMES = ["item", "seed", "both", "speaker"]
 
 
@@ -70,7 +70,7 @@ def test_every_measure_has_an_interval_around_its_value_or_a_reason(how):
     found = rows_of(whole(), all_of("wer"), cost="answers", **how)
     assert len(found) == len(OF_SCORES) + len(OF_HELP)
     for name, row in found.items():
-        if name.startswith("offline") and how.get("resample", "item") == "item":
+        if name.startswith("offline") and how.get("factors", "item") == "item":
             assert (row.lower, row.reason) == (None, "no interval: every factor is held")
             continue
         assert row.lower <= row.value <= row.upper, (name, row.reason)
@@ -154,7 +154,7 @@ def left_of(errors, n):
 
 
 def test_differences_have_two_sided_ends_and_forgetting_may_be_none():
-    found = rows_of(whole(), all_of("wer"), resample="item", cost="answers")
+    found = rows_of(whole(), all_of("wer"), factors="item", cost="answers")
     for name in ("forgetting_first", "backward_transfer", "penalty", "generalisation_gain"):
         row = found[name]
         assert (row.upper - row.value) / (row.value - row.lower) == pytest.approx(1, abs=0.2)

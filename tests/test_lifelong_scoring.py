@@ -234,7 +234,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(UsageError, match="it is not additive"):
         measures_of(("policy_score:jer",), replace(lifelong, kind=refused))
     with pytest.raises(UsageError, match="no seeds to resample"):
-        tc.score_system(lifelong, scoring(resample="seed"))
+        tc.score_system(lifelong, scoring(factors="seed"))
     with pytest.raises(UsageError, match="no column 'who'"):
         tc.score_system(lifelong, scoring(unit="who"))
     with pytest.raises(UsageError, match="bca"):
@@ -262,10 +262,10 @@ def test_units_of_a_document_stay_together_and_seeds_are_crossed():
     by_speaker = tc.score_system(lifelong, scoring(unit="speaker"))[-1]
     assert by_speaker.factors == ("speaker",)
     assert by_speaker.n_units == 3
-    both = tc.score_system(lifelong, scoring(resample="both"))[-1]
+    both = tc.score_system(lifelong, scoring(factors="item,seed"))[-1]
     assert set(both.factors) == {"item", "seed"}
     assert "crossed" not in both.flags  # that is said of percentile intervals
-    seeds = tc.score_system(lifelong, scoring(resample="seed"))[-1]
+    seeds = tc.score_system(lifelong, scoring(factors="seed"))[-1]
     assert seeds.factors == ("seed",)
     assert seeds.n_units == 3
 

@@ -141,7 +141,7 @@ def test_a_folder_is_a_system_with_a_run_per_log(tmp_path):
     [row] = [r for r in alone.rows if r.measure == "policy_score"]
     assert row.counts["runs"] == 1
     assert row.dims["strategy"] == "margin"
-    seeds = run_study(study_of({"mine": folder}, lifelong={**how, "resample": "seed"}))
+    seeds = run_study(study_of({"mine": folder}, lifelong={**how, "factors": "seed"}))
     [row] = [r for r in seeds.rows if r.measure == "policy_score"]
     assert row.factors == ("seed",)
 
@@ -305,14 +305,14 @@ FAULTY = [
     ({"policies": {"p": {"kind": "recent"}}}, r"\[policies.p\]: policy recent needs a half-life"),
     ({"policies": {"p": {"kind": "uniform", "half_life": 2}}}, r"policy uniform has no half-life"),
     ({"policies": {"p": {"kind": "recent", "file": "w.csv"}}}, r"names a file of weights, and a k"),
-    (_of(unit="speaker", resample="seed"), r"unit goes with resample = \"item\" or both"),
+    (_of(unit="speaker", factors="seed"), r"unit goes with factors = \"item\" or"),
     ({"transcripts": {"by": "id"}}, r"by goes with files of outputs"),
     ({"data": {"classes": ["a", "b"]}}, r"classes goes with kind classes under \[lifelong\]"),
     ({"translation": {"tokenizer": "char"}}, r"\[translation\] goes with kind translation under"),
     ({"streams": {"window": 3}}, r"\[streams\] goes with task streams; the task of the study is"),
     ({"application": {"prior": 0.5}}, r"and no prior"),
     ({"application": {"cost_matrix": [[0, 1], [1, 0]]}}, r"a cost matrix goes with kind classes"),
-    ({"interval": {"resample": "blocks"}}, r'resample = "item", seed or both'),
+    ({"interval": {"resample": "blocks"}}, r'factors = "item", seed or item,seed'),
     ({"interval": {"method": "bca"}}, r"bca intervals are not defined for life cycles"),
     ({"worst": 3}, r"worst goes with transcripts"),
     ({"data": {"key": "k.csv"}}, r"key under \[data\] does not go with lifelong: it takes"),

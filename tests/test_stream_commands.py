@@ -237,7 +237,7 @@ def test_a_folder_is_one_system_with_a_run_for_each_log(result):
         for k in range(3)
     ]
     assert row["value"] == pytest.approx(sum(v["imlm", "pre"] for v in alone) / 3)
-    both = result("streams score runs --labels labels.csv --measure imlm --resample both")
+    both = result("streams score runs --labels labels.csv --measure imlm --factors batch,seed")
     assert both["rows"][0]["factors"] == ["batch", "seed"]
     assert "crossed" not in both["rows"][0]["flags"]  # that is said of percentile intervals
 
@@ -631,7 +631,7 @@ def test_columns_of_labels_that_events_have_are_left_out_and_said(run, folder):
         ("--window 0", "window is 0: give a number at least 1"),
         ("--tolerance -1", "tolerance is -1: give a number above 0"),
         ("--price person=-1", "--price person=... is -1: give a number at least 0"),
-        ("--resample seed", "events has 1 seed: resampling seeds needs at least two"),
+        ("--factors seed", "events has 1 seed: resampling seeds needs at least two"),
         ("--measure eer", "measure 'eer' is not for event logs"),
         ("--measure imln", "did you mean 'imlm'"),
         ("--priors 0.5", "--priors"),
@@ -659,7 +659,7 @@ def test_block_lengths_change_the_interval_and_the_signature(result):
 
 
 def test_results_have_the_same_bytes_for_any_number_of_threads(run, folder):
-    line = "streams score events.jsonl runs --labels labels.csv --resample batch --subset stream"
+    line = "streams score events.jsonl runs --labels labels.csv --factors batch --subset stream"
     for out, jobs in (("one", 1), ("four", 4)):
         assert run(f"{line} {FAST} -q -o {out} --jobs {jobs}")[0] == 0
     for name in ("result.json", "report.html"):

@@ -144,7 +144,7 @@ def test_bands_of_a_beginning_are_those_of_a_log_that_ends_there():
 @pytest.mark.parametrize("resample", ["batch", "stream", "seed"])
 def test_curves_end_at_their_rows(pooling, queried, resample):
     log = at_random(8, streams=("a", "b", "c"), runs=("1", "2"), batches=9)
-    how = StreamScoring(window=4, pooling=pooling, queried=queried, resample=resample)
+    how = StreamScoring(window=4, pooling=pooling, queried=queried, factors=resample)
     online = read_online([log])
     rows = rows_of(online, how, method="percentile")  # as the bands of curves are
     for curve in describe(online, tc.Scoring(plan=PLAN, choices=how)).curves:
@@ -170,7 +170,7 @@ def test_the_order_of_lines_of_one_run_changes_no_interval():
     turned = [e for batch in runs["1"] for e in batch] + [
         e for batch in runs["2"] for e in (*batch[3::-1], *batch[4:-4], *batch[-1:-5:-1])
     ]
-    how = StreamScoring(resample="batch")
+    how = StreamScoring(factors="batch")
     one, other = (rows_of(log_of(events), how) for events in (straight, turned))
     assert one["imlm", "post"].n_units == other["imlm", "post"].n_units == 8
     for key, row in one.items():

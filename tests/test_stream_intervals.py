@@ -14,7 +14,7 @@ from truecost.tasks.streams.reading import read_online
 APART = ("cost_errors", "cost_computing", "cost_waiting")  # of no price
 NAMES = tuple(m.name for m in registry().values() if m.task == "streams" and m.name not in APART)
 PLANNED = ("n_annotations", "n_items", "cost_person")  # alike in every run and stream
-WAYS = ("batch", "stream", "seed", "both")
+WAYS = ("batch", "stream", "seed", "batch,seed")
 
 
 def log(right=0.75, batches=10):
@@ -36,7 +36,7 @@ def rows_of(online, names=NAMES, replicates=100, method="auto", level=0.95, **ho
 @pytest.mark.parametrize("pooling", ["micro", "macro"])
 @pytest.mark.parametrize("resample", WAYS)
 def test_every_measure_has_an_interval_around_its_value(resample, pooling):
-    found = rows_of(log(), resample=resample, pooling=pooling)
+    found = rows_of(log(), factors=resample, pooling=pooling)
     assert {row.measure for row in found} == set(NAMES)
     for row in found:
         assert row.lower <= row.value <= row.upper, row.measure
@@ -57,7 +57,7 @@ def percentiles(replicates):
 
 @pytest.mark.parametrize("resample", WAYS)
 def test_percentiles_are_what_they_were(resample):
-    for row in rows_of(log(), method="percentile", resample=resample):
+    for row in rows_of(log(), method="percentile", factors=resample):
         assert [row.lower, row.upper] == percentiles(row.replicates)
 
 
@@ -69,7 +69,7 @@ def test_bca_names_what_else_there_is():
 @pytest.mark.parametrize("resample", WAYS)
 def test_no_error_is_no_proof(resample):
     """All outputs are right: rates may still be above 0, and counts above none."""
-    found = rows_of(log(right=1.0), resample=resample)
+    found = rows_of(log(right=1.0), factors=resample)
     for row in found:
         if row.measure in ("p_miss", "p_fa", "error_rate", "act_dcf"):
             assert (row.value, row.lower) == (0, 0)
@@ -92,7 +92,7 @@ def test_errors_of_one_batch_have_intervals():
 def test_a_share_of_nontargets_is_found_from_false_alarms_among_items():
     """No false alarm: about as many as a binomial of the nontargets would allow."""
     online = log(right=1.0)
-    [pre, _] = rows_of(online, ("p_fa",), resample="batch")
+    [pre, _] = rows_of(online, ("p_fa",), factors="batch")
     nontargets = pre.counts["nontargets"]
     assert 2.5 / nontargets < pre.upper < 2 * 3.7 / nontargets
 

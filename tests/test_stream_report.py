@@ -597,11 +597,11 @@ def test_runs_and_both_are_resampled_in_words(run):
     systems = {"one": {"file": "margin/4"}}
     for resample, wanted in (
         ("seed", "resampled: 4 runs"),
-        ("both", "resampled: 4 runs and blocks of 3 batches within each stream"),
+        ("batch,seed", "resampled: 4 runs and blocks of 3 batches within each stream"),
     ):
-        outcome = run(systems=systems, streams={"resample": resample})
+        outcome = run(systems=systems, streams={"factors": resample})
         assert wanted in lines_of(outcome)[0].more
-    outcome = run(**LANGUAGES, streams={"resample": "stream"})
+    outcome = run(**LANGUAGES, streams={"factors": "stream"})
     assert "resampled: 3 streams" in lines_of(outcome)[0].more
 
 

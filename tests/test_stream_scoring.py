@@ -128,7 +128,7 @@ def test_against_the_slow_way(queried, pooling, q):
 def test_any_log_against_the_slow_way(seed, streams, runs, size, asked, macro):
     names = tuple("abc"[:streams])
     log = at_random(seed, names, tuple("123"[:runs]), batches=4, size=size, asked=asked)
-    how = StreamScoring(pooling="macro" if macro else "micro", resample="batch")
+    how = StreamScoring(pooling="macro" if macro else "micro", factors="batch")
     found = values_of(log, how, plan=tc.Plan(2))
     for phase in ("pre", "post"):
         slow = slowly(log, phase, macro=macro)
@@ -340,9 +340,7 @@ def test_streams_and_seeds_are_outer_factors():
     for macro in (False, True):
         pooling = "macro" if macro else "micro"
         alone = {(run, stream): _alone(log, run, stream) for run in "12" for stream in "abc"}
-        row = rows_of(online, StreamScoring(resample="stream", pooling=pooling, q=2))[
-            "imlm", "post"
-        ]
+        row = rows_of(online, StreamScoring(factors="stream", pooling=pooling, q=2))["imlm", "post"]
         weights = PLAN.weights({"stream": tc.Factor("stream", np.array(["a", "b", "c"]))}).block()[
             "stream"
         ]
@@ -372,11 +370,11 @@ def _alone(log, run, stream):
 def test_seeds_and_batches_are_crossed():
     log = at_random(6, runs=("1", "2", "3"))
     for method in ("auto", "percentile"):
-        row = rows_of(log, StreamScoring(resample="both"), method=method)["imlm", "post"]
+        row = rows_of(log, StreamScoring(factors="batch,seed"), method=method)["imlm", "post"]
         assert set(row.factors) == {"batch", "seed"}
         assert ("crossed" in row.flags) == (method == "percentile")
     with pytest.raises(UsageError, match=r"1 seed.*at least two"):
-        rows_of(at_random(6), StreamScoring(resample="both"))
+        rows_of(at_random(6), StreamScoring(factors="batch,seed"))
 
 
 def test_runs_of_one_order_share_their_batches():
@@ -495,7 +493,7 @@ def test_the_trend_is_the_slope_of_the_gaps():
         ({"before": (("training", -1),)}, "give 0 or more labels"),
         ({"before": (("queries", 1),)}, "give 0 or more labels of bootstrap"),
         ({"tolerance": float("nan")}, "tolerance is nan"),
-        ({"resample": "item"}, "resample is 'item'"),
+        ({"factors": "item"}, "factors is 'item'"),
     ],
 )
 def test_choices_that_are_none(choice, message):

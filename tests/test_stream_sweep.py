@@ -135,7 +135,7 @@ def test_fewer_of_anything_are_scored_alone(swept, tmp_path, run, fewer):
 
 def test_options_of_the_interval_are_laid_over_the_study(tmp_path, run):
     study = write_study(tmp_path)
-    given = ("--budgets", "1,2", "--seeds", "1", "--resample", "batch", "--replicates", "30")
+    given = ("--budgets", "1,2", "--seeds", "1", "--factors", "batch", "--replicates", "30")
     code, out, _ = run("streams", "sweep", study, *given, "-o", tmp_path / "sweep", "--json")
     assert code == 0
     rows = [r for r in json.loads(out)["rows"] if r["measure"] == "imlm"]

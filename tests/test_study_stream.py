@@ -138,7 +138,7 @@ def test_every_key_of_the_table_is_an_option_of_scoring():
         "last": "dropped",
         "decision": "bayes",
         "tolerance": 3.0,
-        "resample": "stream",
+        "factors": "stream",
         "window": 4,
         "item_seconds": 5.0,
     }

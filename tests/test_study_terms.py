@@ -302,8 +302,8 @@ def test_records_of_the_wrong_phase_are_refused(folder, records):
             r"\[terms\] query_seconds is -1: give a number above 0",
         ),
         ({"terms": {"floor": float("inf")}}, "finite score"),
-        ({"terms": {"units": "segment"}}, "did you mean 'unit'"),
-        ({"terms": {"unit": "word"}}, "unit"),
+        ({"terms": {"trials": "segment"}}, "did you mean 'trial'"),
+        ({"terms": {"trial": "word"}}, "trial"),
         ({"measures": ["eer"]}, "not for terms"),
         ({"interval": {"resample": "blocks"}}, "moving blocks"),
         ({"systems": {"a": {"file": "-"}}, "data": DATA | {"rttm": "-"}}, "read once only"),
@@ -333,9 +333,9 @@ def test_records_of_several_collections_are_refused(folder):
 
 
 def test_the_command_line_lies_over_a_study():
-    base = study_of(terms={"unit": "document", "floor": -1.0})
+    base = study_of(terms={"trial": "document", "floor": -1.0})
     found = Study.of({"terms": {"floor": -2.0}}).over(base)
-    assert found.table(TermsTable).given() == {"unit": "document", "floor": -2.0}
+    assert found.table(TermsTable).given() == {"trial": "document", "floor": -2.0}
     assert found.task == "terms"
 
 

@@ -32,10 +32,10 @@ CASES = {  # list of detections, alignment file, options
     "test6a": ("test5.kwslist.xml", "r", F4DE),
     "test7a": ("test8.cantonese.kwslist.xml", "r", F4DE),
     "test7b": ("test8.cantonese.kwslist.xml", "r", {**F4DE, "split": "characters"}),
-    "test9": ("test9.kwslist.xml", "r", {**F4DE, "unit": "segment"}),
+    "test9": ("test9.kwslist.xml", "r", {**F4DE, "trial": "segment"}),
     "sub2_real": ("sub2.kwslist.xml", "occ", {}),
     "sub2_real no": ("sub2no.kwslist.xml", "occno", {}),
-    "sub2_real seg": ("sub2.kwslist.xml", "seg", {"unit": "segment"}),
+    "sub2_real seg": ("sub2.kwslist.xml", "seg", {"trial": "segment"}),
 }
 
 

@@ -40,7 +40,7 @@ def evaluation(rng, queries, documents):
 
 def values(search, resample, replicates=2):
     measures = ("atwv", "mtwv", "p_miss", "cnxe", "min_cnxe")
-    plan, how = tc.Plan(replicates, seed=0), TermsScoring(resample=resample)
+    plan, how = tc.Plan(replicates, seed=0), TermsScoring(factors=resample)
     return score(search, tc.Scoring(APPLICATION, measures, plan, choices=how))
 
 
@@ -50,7 +50,7 @@ def values(search, resample, replicates=2):
         (30, 400, "query", 0.92),
         (60, 400, "query", 0.92),
         (600, 60, "document", 0.9),
-        (60, 60, "both", 0.93),
+        (60, 60, "query,document", 0.93),
     ],
 )
 def test_coverage(queries, documents, resample, least):

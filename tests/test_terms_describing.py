@@ -81,7 +81,7 @@ def test_the_queries_that_cost_most_have_intervals_over_documents():
         assert w.lower <= w.twv <= w.upper
         one = np.zeros(search.frame.height, bool)
         one[names.index(w.query)], one[30:] = True, True
-        how = TermsScoring(resample="document")
+        how = TermsScoring(factors="document")
         plan = tc.Plan(500, seed=1)
         scoring = tc.Scoring(SEARCH, ("atwv",), plan, method="percentile", choices=how)
         [row] = score(search.take(one), scoring)
@@ -113,7 +113,7 @@ def test_nothing_submitted_has_no_curve():
 
 def test_a_query_that_every_document_holds_is_in_the_table():
     """Its value enters ATWV, so it stands in the table by query and among the worst."""
-    reference = reference_of([[1, 1, 1], [1, 0, 0]], 1.0, unit="document")
+    reference = reference_of([[1, 1, 1], [1, 0, 0]], 1.0, trial="document")
     search = search_of(reference, [0, 1, 1], [0, 0, 1], [2.0, 1.0, 0.5], [True] * 3, [0, 3, -1])
     table = per_query(search, SEARCH)
     [row] = score(search, tc.Scoring(SEARCH, ("atwv",), tc.Plan(20)))

@@ -20,7 +20,7 @@ APPLICATION = tc.Application.detection(1, 1, 0.05)
 NAMES = tuple(
     m.name for m in registry().values() if "term_targets" in m.parts and m.name not in COSTS
 )
-WAYS = ({}, {"resample": "document"}, {"resample": "both"}, {"query_unit": "length"})
+WAYS = ({}, {"factors": "document"}, {"factors": "query,document"}, {"query_unit": "length"})
 
 
 def rows_of(search, measures=NAMES, replicates=100, method="auto", **how):
@@ -88,7 +88,7 @@ def test_no_error_is_no_proof(how):
         0
     ] * 4
     assert 0.04 < found["p_miss"].upper < 0.2
-    kish = 12 if "resample" not in how else 8
+    kish = 12 if "factors" not in how else 8
     assert found["n_missed"].upper == pytest.approx(3.7 * kish / (kish - 1))
 
 
@@ -142,5 +142,5 @@ def test_queries_that_hold_more_weigh_the_same():
         kept = {"query": int((search.reference.targets_by_query > 0).sum())}
         assert row.left_out[0].kish == kept["query"], row.measure
     trials = search.reference.documents["trials"].to_numpy()
-    row = rows_of(search, ("mtwv",), resample="document")["mtwv"]
+    row = rows_of(search, ("mtwv",), factors="document")["mtwv"]
     assert row.left_out[0].kish == pytest.approx(trials.sum() ** 2 / (trials**2).sum())

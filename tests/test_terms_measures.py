@@ -73,13 +73,13 @@ def test_values_are_those_of_brute_force(seed, ties):
 
 
 @settings(max_examples=25, deadline=None)
-@given(SEEDS, st.sampled_from(["query", "document", "both"]))
+@given(SEEDS, st.sampled_from(["query", "document", "query,document"]))
 def test_replicates_are_those_of_data_written_out(seed, resample):
     search = random_search(seed, queries=5, documents=4, detections=30)
     if not has_targets(search):
         return
     measures = ("atwv", "mtwv", "otwv", "stwv", "map", "cnxe:pooled", "cnxe:by_query")
-    rows = scored(search, *measures, replicates=3, resample=resample)
+    rows = scored(search, *measures, replicates=3, factors=resample)
     plan, counted = tc.Plan(3, seed=1), search.reference.targets_by_query > 0
     queries = search.reference.queries["query"].to_numpy()[counted]
     drawn = plan.weights({"query": tc.Factor("query", queries)}).block()["query"]
@@ -262,13 +262,13 @@ def test_rare_targets_far_above_the_floor(seconds, seed):
 @pytest.mark.parametrize("unit", ["segment", "document"])
 def test_queries_without_nontargets_do_not_enter_cross_entropies(unit):
     """One query occurs in each of the four documents: it has no mean over nontargets."""
-    reference = reference_of([[1, 1, 1, 1], [1, 0, 0, 1]], 1.0, unit=unit)
+    reference = reference_of([[1, 1, 1, 1], [1, 0, 0, 1]], 1.0, trial=unit)
     everything = search_of(reference, [0, 1], [0, 0], [0.0, 0.0], [True] * 2, [0, 4])
     for variant in ("pooled", "by_query"):
         row = scored(everything, f"cnxe:{variant}", f"min_cnxe:{variant}")
         assert row[f"cnxe:{variant}"].value == pytest.approx(1, abs=1e-12)
         assert row[f"min_cnxe:{variant}"].value == pytest.approx(1, abs=1e-12)
-    only = search_of(reference_of([[1, 1]], 1.0, unit=unit), [0], [0], [0.0], [True], [0])
+    only = search_of(reference_of([[1, 1]], 1.0, trial=unit), [0], [0], [0.0], [True], [0])
     row = scored(only, "cnxe", "atwv")
     assert row["cnxe:pooled"].value is None
     assert row["cnxe:pooled"].reason == "undefined: no query has a trial that is no target"
@@ -464,7 +464,7 @@ def test_the_bayes_threshold_decides_when_scores_are_llrs():
 def test_queries_that_vanish_are_reported():
     reference = reference_of([[1, 0, 0, 0], [1, 1, 1, 1]])
     search = search_of(reference, [0, 1], [0, 1], [1.0, 2.0], [True] * 2, [0, 2])
-    row = scored(search, "atwv", replicates=400, resample="document")["atwv"]
+    row = scored(search, "atwv", replicates=400, factors="document")["atwv"]
     assert row.counts["vanished"] == pytest.approx(0.5 * 0.75**4, abs=0.03)
     assert "vanished" in row.flags
     assert row.factors == ("document",)
@@ -473,7 +473,7 @@ def test_queries_that_vanish_are_reported():
 
 def test_crossed_factors_have_both():
     search = random_search(8)
-    row = scored(search, "atwv", replicates=60, resample="both")["atwv"]
+    row = scored(search, "atwv", replicates=60, factors="query,document")["atwv"]
     assert set(row.factors) == {"query", "document"}
     assert row.upper - row.lower > 0
     assert "crossed" not in row.flags  # that is said of percentile intervals
@@ -482,8 +482,8 @@ def test_crossed_factors_have_both():
 def test_blocks_and_jobs_change_nothing():
     search = random_search(9, queries=40, documents=30, detections=600)
     plan = tc.Plan(300, seed=3)
-    for resample in ("query", "document", "both"):
-        how = TermsScoring(resample=resample)
+    for resample in ("query", "document", "query,document"):
+        how = TermsScoring(factors=resample)
         found = [
             score(search, tc.Scoring(SEARCH, (), plan, jobs=jobs, choices=how)) for jobs in (1, 2)
         ]
@@ -571,9 +571,9 @@ class TestRefusals:
     def test_what_is_resampled(self):
         with pytest.raises(
             tc.UsageError,
-            match=r"resample is 'queries' \(did you mean 'query'\?\): choose one of query",
+            match=r"factors is 'queries' \(did you mean 'query'\?\): choose one of query",
         ):
-            TermsScoring(resample="queries")
+            TermsScoring(factors="queries")
 
     def test_a_floor_above_submitted_scores(self):
         with pytest.raises(tc.UsageError, match="the floor 50 lies above the lowest submitted"):
@@ -644,7 +644,7 @@ class TestQueryUnits:
     def test_documents_alone_hold_the_queries(self):
         search = random_search(9)
         one, other = (
-            scored(search, "atwv", replicates=30, resample="document", query_unit=unit)["atwv"]
+            scored(search, "atwv", replicates=30, factors="document", query_trial=unit)["atwv"]
             for unit in ("", "length")
         )
         assert np.array_equal(one.replicates, other.replicates)

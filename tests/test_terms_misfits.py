@@ -131,10 +131,10 @@ def test_audio_that_ends_long_after_all_that_is_in_it():
 # Nothing to be found
 
 
-def refused(said, excerpts=ONE, asked=("a",), spoken=None, unit="occurrence", occurrences=None):
+def refused(said, excerpts=ONE, asked=("a",), spoken=None, trial="occurrence", occurrences=None):
     """What is said of a reference in which nothing occurs."""
     heard = None if spoken is None else speech(spoken, [("F", "1", 0, 10), ("F", "1", 10, 9)])
-    queries, options = terms(*asked), ReferenceOptions(unit=unit)
+    queries, options = terms(*asked), ReferenceOptions(trial=trial)
     with pytest.raises(InputError) as told:
         load_reference(excerpts, queries, speech=heard, occurrences=occurrences, options=options)
     assert str(told.value).startswith(said)
@@ -195,7 +195,7 @@ def test_occurrences_across_all_segments():
     refused(
         "r.rttm: no query occurs in the audio: 1 occurrence lies across the edges of segments",
         spoken=[word(start=9.5)],
-        unit="segment",
+        trial="segment",
     )
 
 

@@ -51,9 +51,9 @@ CASES = {  # folder: stem of its tables, alignment, options
     "test6a": ("r.bsum", "r", {}),
     "test7a": ("r.bsum", "r", {}),
     "test7b": ("r.bsum", "r", {"split": "characters"}),
-    "test9": ("r.bsum", "r", {"unit": "segment"}),
+    "test9": ("r.bsum", "r", {"trial": "segment"}),
     "sub2_real": ("occ.bsum", "occ", {}),
-    "sub2_real, segments": ("seg.bsum", "seg", {"unit": "segment"}),
+    "sub2_real, segments": ("seg.bsum", "seg", {"trial": "segment"}),
 }
 
 
@@ -78,7 +78,7 @@ def test_reference_cases(shared, name):
     report = folder / "observed" / f"{table}.txt"
     assert per_query(found) == targets_told(report)
     assert found.trials == told(report, "TotTrials")
-    if found.unit == "occurrence":
+    if found.trial == "occurrence":
         assert found.seconds == pytest.approx(told(report, "TotDur"), abs=5e-4)
     observed = aligned(folder / "observed" / f"{alignment}.alignment.csv")
     assert targets(found) == [(*r[:3], round(r[3], 3), round(r[4], 3)) for r in observed]
@@ -87,12 +87,12 @@ def test_reference_cases(shared, name):
 def test_the_reference_cases_hold_what_is_known_of_them(shared):
     """Guards the helpers: figures as MANIFEST.md has them."""
     folder = shared / "cases" / "terms"
-    found = case(folder / "sub2_real", unit="segment")
+    found = case(folder / "sub2_real", trial="segment")
     assert (found.trials, found.targets.height, found.segments.height) == (1916, 220, 1916)
     found = case(folder / "sub2_real")
     assert found.targets.height == 263
     assert (found.targets_by_query > 0).sum() == 28
-    assert case(folder / "test9", unit="segment").trials == 8
+    assert case(folder / "test9", trial="segment").trials == 8
 
 
 SEVERAL = {  # what differs from the tool where no quirk is followed: seconds, targets
@@ -233,7 +233,7 @@ def test_trials_are_seconds_times_their_rate_where_the_tool_divides():
 
 def test_segments_are_merged_turns_and_what_lies_between():
     spoke = [(10, 5), (12, 1), (14, 3), (17, 2), (30, 0), (95, 10)]
-    found = one((10, 1, "a"), spoke=spoke, unit="segment")
+    found = one((10, 1, "a"), spoke=spoke, trial="segment")
     assert found.segments.select("start", "end").rows() == [
         (0, 10),
         (10, 17),
@@ -247,7 +247,7 @@ def test_segments_are_merged_turns_and_what_lies_between():
 
 def test_a_segment_that_holds_several_occurrences_is_one_target():
     said = [(10, 1, "a"), (11, 1, "b"), (12, 1, "a"), (19.5, 0.5, "a"), (20, 1, "b"), (50, 1, "a")]
-    found = one(*said, spoke=[(10, 10), (20, 5)], unit="segment")
+    found = one(*said, spoke=[(10, 10), (20, 5)], trial="segment")
     rows = found.targets.select("query", "start", "end").rows()
     assert rows == [(0, 10, 20), (1, 10, 20), (1, 25, 100), (2, 10, 20), (2, 20, 25)]
     assert found.occurrences["target"].to_list() == [0, 1, 1, 1, 2, 3, 4]
@@ -255,7 +255,7 @@ def test_a_segment_that_holds_several_occurrences_is_one_target():
 
 
 def test_a_channel_without_turns_is_one_segment():
-    found = one((3, 1, "a"), spoke=[], unit="segment")
+    found = one((3, 1, "a"), spoke=[], trial="segment")
     assert found.segments.rows() == [(0, "1", 0, 100)]
     assert per_query(found) == {"Q0": 0, "Q1": 1, "Q2": 0}
 
@@ -266,7 +266,7 @@ def test_a_channel_without_turns_is_one_segment():
 )
 def test_segments_tile_the_audio(spoke, excerpts):
     rows = [("f", "1", start, length, "") for start, length in excerpts]
-    found = one((0, 1, "z"), excerpts=rows, spoke=spoke, unit="segment")
+    found = one((0, 1, "z"), excerpts=rows, spoke=spoke, trial="segment")
     covered = [
         t for a, b in found.segments.select("start", "end").rows() for t in range(int(a), int(b))
     ]
@@ -279,7 +279,7 @@ def test_segments_tile_the_audio(spoke, excerpts):
 
 def test_documents_are_targets_that_hold_an_occurrence():
     excerpts = [("f", "1", 0, 100, ""), ("f", "2", 0, 100, ""), ("g", "1", 0, 50, "")]
-    found = one((0, 1, "a"), (9, 1, "a"), (20, 1, "b"), excerpts=excerpts, unit="document")
+    found = one((0, 1, "a"), (9, 1, "a"), (20, 1, "b"), excerpts=excerpts, trial="document")
     assert found.trials == 2
     assert per_query(found) == {"Q0": 0, "Q1": 1, "Q2": 1}
     assert found.targets.rows() == [(1, 0, "", 0, 100), (2, 0, "", 0, 100)]
@@ -300,9 +300,9 @@ SAID = st.lists(
 @given(SAID, st.sampled_from(["occurrence", "segment", "document"]), st.randoms())
 def test_the_order_of_lines_does_not_matter(said, unit, shuffle):
     spoke = [(0, 7), (5, 4), (9, 1), (20, 3)]
-    first = one(*said, spoke=spoke, unit=unit)
+    first = one(*said, spoke=spoke, trial=unit)
     again = one(
-        *shuffle.sample(said, len(said)), spoke=shuffle.sample(spoke, len(spoke)), unit=unit
+        *shuffle.sample(said, len(said)), spoke=shuffle.sample(spoke, len(spoke)), trial=unit
     )
     for name in ("queries", "documents", "excerpts", "occurrences", "targets"):
         assert getattr(first, name).equals(getattr(again, name))
@@ -399,13 +399,13 @@ def test_what_is_odd_is_said():
 
 def test_the_signature_says_what_was_chosen():
     assert one((0, 1, "a")).signature == (
-        "unit:occurrence|trials-per-second:1|normalise:lowercase|max-gap:0.5"
+        "trial:occurrence|trials-per-second:1|normalise:lowercase|max-gap:0.5"
     )
     found = one(
-        (0, 1, "a"), unit="document", split="characters", compat=frozenset(["no-reject-all"])
+        (0, 1, "a"), trial="document", split="characters", compat=frozenset(["no-reject-all"])
     )
     assert found.signature == (
-        "unit:document|compat:no-reject-all|normalise:lowercase|split:characters|max-gap:0.5"
+        "trial:document|compat:no-reject-all|normalise:lowercase|split:characters|max-gap:0.5"
     )
 
 
@@ -437,7 +437,7 @@ def test_what_cannot_be_asked_is_refused():
     with pytest.raises(UsageError, match="kwlist=FILE"):
         load_reference(excerpts, speech=said)
     with pytest.raises(UsageError, match=r"SPEAKER lines of an RTTM, and r\.rttm has none"):
-        load_reference(excerpts, terms("a"), speech=said, options=ReferenceOptions(unit="segment"))
+        load_reference(excerpts, terms("a"), speech=said, options=ReferenceOptions(trial="segment"))
     with pytest.raises(UsageError, match="q has queries without text"):
         load_reference(excerpts, Listing("q", {}, terms("a").frame.select("query")), speech=said)
     with pytest.raises(UsageError, match="trials_per_second is 0"):
@@ -449,8 +449,8 @@ def test_what_cannot_be_asked_is_refused():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"unit": "segmnt"}, "unit is 'segmnt' (did you mean 'segment'?): choose one of occ"),
-        ({"unit": ["document"]}, "unit is ['document'] (did you mean 'document'?): choose one"),
+        ({"trial": "segmnt"}, "trial is 'segmnt' (did you mean 'segment'?): choose one of occ"),
+        ({"trial": ["document"]}, "trial is ['document'] (did you mean 'document'?): choose one"),
         ({"split": "character"}, "split 'character' is not known (did you mean 'characters'?)"),
         ({"normalise": "lower"}, "normalise is 'lower' (did you mean 'lowercase'?)"),
         ({"normalise": ""}, "normalise is '': choose one of lowercase, none"),

@@ -96,7 +96,7 @@ def search_like(curve=None, **more):
     """A description made by hand."""
     found = SearchDescription(
         system="made",
-        unit="occurrence",
+        trial="occurrence",
         queries=30,
         queries_with_targets=28,
         queries_answered=30,
@@ -413,10 +413,10 @@ def test_resources_are_told_by_phase(scored):
 
 def test_units_of_measurement_are_no_units_of_trials(scored):
     rows = load_rows(load_of(36000, indexing=RECORD, searching=RECORD, query_s=60), "fair")
-    signed = (structs.replace(r, signature=f"{r.signature}|unit:occurrence") for r in rows)
+    signed = (structs.replace(r, signature=f"{r.signature}|trial:occurrence") for r in rows)
     result = structs.replace(scored.result, rows=(*scored.result.rows, *signed))
     said = plain(render(result, ())).split("How it was computed")[-1]
-    assert "unit: occurrence trials-per-second: 1 " in said
+    assert "trial: occurrence trials-per-second: 1 " in said
     assert "in (units of measurement): 1/hour (ssf); 1e9-bytes (pmu_indexing, " in said
     assert "lambda (weight of indexing in the processing load): 0.1 (fair)" in said
     assert "nodes (machines that were measured): 1 (fair)" in said

@@ -294,10 +294,10 @@ def test_a_query_needs_a_trial_that_is_no_target():
 def test_queries_that_never_had_targets_do_not_vanish(every):
     reference = reference_of([[1, 0, 0, 0], [1, 1, 1, 1], [0, 0, 0, 0]])
     search = search_of(reference, [0, 1, 2], [0, 1, 1], [1.0, 2.0, 0.0], [True] * 3, [0, 2, -1])
-    row = scored(search, "atwv", replicates=400, resample="document", every=every)["atwv"]
+    row = scored(search, "atwv", replicates=400, factors="document", every=every)["atwv"]
     assert row.counts["vanished"] == pytest.approx(0.5 * 0.75**4, abs=0.03)
     whole = search_of(reference_of([[1] * 4, [0] * 4]), [0], [0], [1.0], [True], [0])
-    row = scored(whole, "atwv", replicates=50, resample="document", every=every)["atwv"]
+    row = scored(whole, "atwv", replicates=50, factors="document", every=every)["atwv"]
     assert "vanished" not in {*row.counts, *row.flags}
 
 

@@ -44,12 +44,12 @@ def found(*rows, listed=None, **header):
     )
 
 
-def reference(*occurrences, excerpts=ONE, asked=("Q0", "Q1", "Q2"), spoke=(), unit="occurrence"):
+def reference(*occurrences, excerpts=ONE, asked=("Q0", "Q1", "Q2"), spoke=(), trial="occurrence"):
     """Where queries occur: query, document, channel, start, end."""
     queries = terms(*("alpha",) * len(asked))
     queries = dataclasses.replace(queries, frame=queries.frame.with_columns(query=pl.Series(asked)))
-    options = ReferenceOptions(unit=unit)
-    if unit != "segment":
+    options = ReferenceOptions(trial=trial)
+    if trial != "segment":
         return load_reference(
             audio(*excerpts),
             queries,
@@ -105,7 +105,7 @@ def test_a_list_may_be_empty():
     assert np.isnan(made.lowest)
     assert made.answered.tolist() == [True, False, False]
     for unit in ("document", "segment"):
-        made = load_search(found(), reference(("Q0", "F", "1", 10, 11), spoke=TURNS, unit=unit))
+        made = load_search(found(), reference(("Q0", "F", "1", 10, 11), spoke=TURNS, trial=unit))
         assert len(made) == 0
         assert made.found.tolist() == [False] * len(made.found)
 
@@ -264,7 +264,7 @@ def test_the_best_of_a_segment_counts_with_its_decision():
         ("Q1", "F", "1", 14, 1, 0.1, "YES"),
         ("Q0", "F", "1", 16, 1, 0.8, "YES"),
     ]
-    made = search(rows, ("Q0", "F", "1", 11, 12), spoke=TURNS, unit="segment")
+    made = search(rows, ("Q0", "F", "1", 11, 12), spoke=TURNS, trial="segment")
     assert made.line.tolist() == [11, 12, 13]
     assert made.accepted.tolist() == [False, True, True]
     assert made.signature == ""
@@ -290,7 +290,7 @@ def test_the_best_of_a_segment_counts_with_its_decision():
 def test_a_detection_is_in_the_segment_of_its_midpoint(start, duration, segment):
     every = [("Q0", "F", "1", at, at + 1) for at in (1, 11, 21, 31)]
     rows = [("Q0", "F", "1", start, duration, 1, "YES")]
-    made = search(rows, *every, spoke=TURNS, unit="segment", asked=("Q0",))
+    made = search(rows, *every, spoke=TURNS, trial="segment", asked=("Q0",))
     starts = made.reference.targets["start"].gather(made.target).to_list()
     assert starts == ([] if segment is None else [segment])
 
@@ -304,7 +304,7 @@ def test_the_best_of_a_document_counts():
         ("Q1", "G", "1", 9.4, 1, 0.1, "YES"),
     ]
     occurrences = [("Q0", "G", "1", 5, 6), ("Q0", "G", "1", 7, 8), ("Q2", "F", "1", 5, 6)]
-    made = search(rows, *occurrences, excerpts=excerpts, unit="document")
+    made = search(rows, *occurrences, excerpts=excerpts, trial="document")
     assert made.line.tolist() == [11, 12, 13]
     assert made.target.tolist() == [-1, 0, -1]
     assert made.accepted.tolist() == [True, False, True]
@@ -313,7 +313,7 @@ def test_the_best_of_a_document_counts():
 
 def test_equal_scores_of_a_trial_go_to_the_first_start_then_to_the_first_in_the_file():
     rows = [("Q0", "F", "1", at, 1, 0.5, "YES") for at in (9, 3, 5, 3)]
-    assert search(rows, unit="document").line.tolist() == [11]
+    assert search(rows, trial="document").line.tolist() == [11]
 
 
 @given(
@@ -325,7 +325,7 @@ def test_equal_scores_of_a_trial_go_to_the_first_start_then_to_the_first_in_the_
 )
 def test_each_trial_has_the_row_that_a_plain_loop_gives_it(rows, unit):
     rows = [(f"Q{q}", "F", "1", at, 2, s, "YES" if yes else "NO") for q, at, s, yes in rows]
-    of = reference(("Q0", "F", "1", 11, 12), spoke=TURNS, unit=unit)
+    of = reference(("Q0", "F", "1", 11, 12), spoke=TURNS, trial=unit)
     edges = [0, 10, 20, 30, 100.0001] if unit == "segment" else [0, 100.0001]
     best = {}
     for k, (query, *_, start, duration, score, _) in enumerate(rows):
@@ -391,7 +391,7 @@ def test_what_crosses_the_audio_is_left_out_as_the_reference_scorer_does(shared)
 @pytest.mark.parametrize("unit", ["occurrence", "segment"])
 def test_real_detections_are_targets_of_their_query_and_place(shared, unit):
     folder = shared / "cases/terms/sub2_real"
-    of = case(folder, unit=unit)
+    of = case(folder, trial=unit)
     made = load_search(read_kwslist(str(folder / "sub2no.kwslist.xml")), of)
     hit = made.is_target
     assert np.array_equal(of.targets["query"].to_numpy()[made.target[hit]], made.query[hit])

@@ -228,7 +228,6 @@ def test_strict_and_many(folder, capsys):
     ("line", "code", "said"),
     [
         (f"{ASKED}", 2, "no system is named"),
-        (f"{ASKED} s.kwslist.xml -o out", 2, "validate writes no directory"),
         ("--ecf none.xml s.kwslist.xml", 3, "none.xml"),
         ("--kwlist e.ecf.xml s.kwslist.xml", 3, "e.ecf.xml"),
         (f"{ASKED} none/", 3, "none"),

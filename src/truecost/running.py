@@ -1,6 +1,8 @@
 """Records of any task: scored, paired, and compared on the same trials or items."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from truecost.core.costs import BREAK_EVEN, break_evens
@@ -10,6 +12,7 @@ from truecost.core.subsets import Masks
 from truecost.errors import UsageError, checked, plural, refuse_forked
 from truecost.task import Record, Work
 from truecost.tasks import find
+from truecost.tasks.measures import ALL, registry
 
 OF_SYSTEM = ("system", "strategy", "budget")  # dims that say whose a row is
 # What systems of one reference have in common, or is of two systems: there is no difference.
@@ -71,6 +74,25 @@ def work_of(system: Record) -> Work[Any]:
             f"such as Trials or Items"
         )
     return find(task).load()
+
+
+def with_every(system: Record, scoring: Scoring, work: Work[Any]) -> Scoring:
+    """A scoring whose `all` is every measure that a system can be scored by, the usual ones first;
+    those that are named beside it are asked for.
+    """
+    usual = work.measures(system, replace(scoring, measures=()))
+    priced = scoring.application.prices.given()
+    plain = (m for m in registry(system.task).values() if not (m.open or m.beside))
+    every = (m for m in plain if priced or "prices" not in m.uses)
+    known = {m.key: m for m in (*usual, *every)}
+    found = [name for name in scoring.measures if name != ALL]
+    for measure in known.values():
+        for name in dict.fromkeys((measure.label, measure.name)):  # some have no other parameter
+            with suppress(UsageError):  # not of such data
+                work.measures(system, replace(scoring, measures=(name,)))
+                found.append(name)
+                break
+    return replace(scoring, measures=tuple(dict.fromkeys(found)))
 
 
 def pair(systems: Sequence[Record]) -> list[Record]:

@@ -104,7 +104,7 @@ def of_runs(skewed):
 
 def rows(words, errors, resample, plan):
     """The measures of a life cycle."""
-    how = LifelongScoring(policies=(Policy("recent", 2.0),), resample=resample, cost="answers")
+    how = LifelongScoring(policies=(Policy("recent", 2.0),), factors=resample, cost="answers")
     scoring = tc.Scoring(plan=plan, choices=how, measures=MEASURES, jobs=1)
     return tc.score_system(record(words, errors), scoring)
 

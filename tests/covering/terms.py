@@ -21,7 +21,7 @@ def cells():
 
 def rows(search, plan):
     """The measures of a search."""
-    how = TermsScoring(resample="query")
+    how = TermsScoring(factors="query")
     return score(search, tc.Scoring(APPLICATION, MEASURES, plan, jobs=1, choices=how))
 
 

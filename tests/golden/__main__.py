@@ -114,7 +114,7 @@ def environment(source: Path) -> dict[str, str]:
     kernels = hashlib.sha256()
     for path in sorted((source / "src").rglob("kernels/**/*.py")):
         kernels.update(path.read_bytes())
-    given = {k: v for k, v in os.environ.items() if k != "GITHUB_STEP_SUMMARY"}
+    given = {k: v for k, v in os.environ.items() if not k.startswith("GITHUB_")}
     return given | {
         "PYTHONPATH": os.pathsep.join(str(source / part) for part in ("src", "tests")),
         "NO_COLOR": "1",

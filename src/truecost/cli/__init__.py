@@ -40,7 +40,7 @@ app = App(
 METHODS = (
     ("score", "running:score", "Score methods: sets of runs over seeds and training sets."),
     ("compare", "running:compare", "Compare methods with the first."),
-    ("run", "running:run", "Train methods over seeds and training sets, and score them."),
+    ("run", "studies:run__methods", "Train methods over seeds and training sets, and score them."),
 )
 PROTOCOL = (
     ("split", "protocol:split", "Split samples into sets or folds, groups whole."),
@@ -48,8 +48,9 @@ PROTOCOL = (
     ("spurious", "running:spurious", "Predict the class from what should not tell it."),
     ("ledger", "protocol:ledger", "How often an evaluation set was scored."),
 )
+RUN = "Run a study: several systems, applications, subsets, collections."
 GLOBAL = (
-    ("run", "studies:run", "Run a study: several systems, applications, subsets, collections."),
+    ("run", "studies:run", RUN),
     ("gate", "studies:gate", "Check a result against limits: pass, fail or undecided."),
     ("report", "studies:report", "Draw report.html again from a stored result."),
     ("annotate", "annotate:annotate", "People label a list on a page, with their seconds."),
@@ -61,17 +62,19 @@ GLOBAL = (
     ),
     ("schema", "lists:schema", "JSON schema of result.json or of study.toml."),
     ("resources", "writing:resources", "Run a program and measure its CPU time and peak memory."),
-    ("demo", "studies:demo", "Detectors, searches, learners on streams or across time: evaluated."),
+    ("demo", "demo:demo", "A small evaluation of each task, on files that come along."),
 )
 OF_TASK = "task_"  # before the name of a task, so that no module hides it
+BOARD = "board_"  # before that of the task of a leaderboard, which has a command below it
+BUNDLE = "Make the bundle of a challenge on Codabench from a study."
 
 
 def commands_of(face: Face) -> tuple[tuple[str, str, str], ...]:
     """Name, place and text of each command of a task."""
-    made = tuple(
-        (verb, f"truecost.cli.verbs:{face.name}__{verb}", face.about.get(verb, VERBS[verb]))
-        for verb in face.verbs
-    )
+    places = {verb: f"truecost.cli.verbs:{face.name}__{verb}" for verb in face.verbs}
+    if "leaderboard" in places:
+        places["leaderboard"] = f"truecost.cli:{BOARD}{face.name}"
+    made = ((verb, place, face.about.get(verb, VERBS[verb])) for verb, place in places.items())
     return (*made, *face.commands)
 
 
@@ -91,7 +94,18 @@ def of_task(name: str) -> App:
         face = find(name)
     except UsageError as error:
         raise AttributeError(f"truecost has no task {name!r}") from error
-    return with_commands(App(name=name, help=face.about.get("", face.title)), commands_of(face))
+    run = ("run", f"truecost.cli.studies:run__{name}", RUN)
+    made = App(name=name, help=face.about.get("", face.title))
+    return with_commands(made, (*commands_of(face), run))
+
+
+def board_of(name: str) -> App:
+    """`leaderboard` of a task, with the command that makes a bundle of it."""
+    from truecost.cli import verbs
+
+    made = App(name="leaderboard")
+    made.default(getattr(verbs, f"{name}__leaderboard"))
+    return with_commands(made, (("bundle", "truecost.cli.challenge:bundle", BUNDLE),))
 
 
 with_commands(app, (*commands_of(find(DEFAULT)), *GLOBAL))
@@ -122,6 +136,8 @@ def _add_others(arguments: list[str]) -> None:
 
 def __getattr__(name: str) -> App:
     """The application of a task: `cli.terms`, or `cli.task_terms` whatever else has its name."""
+    if name.startswith(BOARD):
+        return board_of(name.removeprefix(BOARD))
     return of_task(name.removeprefix(OF_TASK))
 
 

@@ -26,11 +26,16 @@ Given = Mapping[Declared, Any]  # what was given of options
 Flag = Parameter(negative=())
 Switch = Annotated[bool, Flag]
 Names = Annotated[tuple[str, ...], Flag]
-MEASURE = "NAME or NAME:PARAMETER; repeat or separate by commas. See: truecost list measures"
+MEASURE = (
+    "NAME or NAME:PARAMETER, or all; repeat or separate by commas. See: truecost list measures"
+)
 SUBSET = 'A column (each level is a subset) or a condition such as "snr < 10"; may be repeated.'
 Measures = Annotated[tuple[str, ...], Parameter(negative=(), help=MEASURE)]
 Subsets = Annotated[tuple[str, ...], Parameter(negative=(), help=SUBSET)]
 Target = Annotated[str | None, Parameter(name=["--output", "-o"])]
+TABLE = """File for the table that is shown: .tex (booktabs) or .md, the best in bold; .csv or
+.parquet with all digits; - for CSV on standard output."""
+Tabled = Annotated[str | None, Parameter(help=TABLE)]
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())]
 Hidden = Annotated[bool, Parameter(show=False, negative=())]
 
@@ -156,6 +161,7 @@ class Output:
 
     output: Target = None
     """Directory for result.json, report.html and, of curves or items, a table of these."""
+    table: Tabled = None
     json: Switch = False
     """Print the result as JSON."""
     config: str | None = None
@@ -190,9 +196,10 @@ class Kept(Output):
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class Checked(Output):
-    """The same for checks, which write no directory: the option is refused, and not offered."""
+    """The same for checks, which measure nothing."""
 
-    output: Annotated[str | None, Parameter(name=["--output", "-o"], show=False)] = None
+    output: Target = None
+    """Directory for result.json, checks.csv and report.html."""
     cite: Hidden = False
 
 

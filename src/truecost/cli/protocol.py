@@ -15,6 +15,7 @@ from truecost.cli.options import (
     Given,
     Quiet,
     Switch,
+    Tabled,
     Target,
     Told,
     Unscored,
@@ -46,7 +47,13 @@ EXIT_INPUT = 3  # something leaks from one set into another, or a line of a ledg
 
 
 def ledger(
-    file: str, /, *, json: Switch = False, quiet: Quiet = False, debug: Switch = False
+    file: str,
+    /,
+    *,
+    json: Switch = False,
+    table: Tabled = None,
+    quiet: Quiet = False,
+    debug: Switch = False,
 ) -> int:
     """How often each evaluation set was scored, by how many systems, and the best of each measure.
 
@@ -72,15 +79,16 @@ def ledger(
     from truecost.protocol.ledger import evaluation_sets, read_ledger
 
     del debug
-    screen, found = Screen(replace(PLAIN, quiet=quiet)), read_ledger(file)
+    screen = Screen(replace(PLAIN, quiet=quiet, json=json, table=table))
+    found = read_ledger(file)
     sets = evaluation_sets(found)
+    if sets:
+        screen.show([ledger_table(sets)])
     if json:
         content = {"schema_version": 1, "lines": len(found.lines), "last": found.last}
         content |= {"sets": msgspec.to_builtins(sets), "faults": [*found.faults]}
         print(json_text(content), end="")
-    elif sets:
-        screen.show([ledger_table(sets)])
-    else:
+    elif not sets:
         screen.say(f"{file}: nothing was scored yet")
     if found.torn:
         screen.say(f"note: {file}: the last line was cut off; the next scoring mends it")
@@ -129,17 +137,16 @@ def split(samples: str, /, *, given: Given, output: SplitFile = FILE) -> int:
         raise UsageError(
             "--map set=... names sets that there are: a split makes them; leave it out"
         )
-    found = deal(read_samples(samples, columns, **data), held_out=plan.pop("eval", None), **plan)
     screen = Screen(output)
+    found = deal(read_samples(samples, columns, **data), held_out=plan.pop("eval", None), **plan)
     if output.output is not None and to_standard_output(output.output):
         write_table(found.table, output.output, kind, force=output.force)
     elif output.output is not None:
         write_split(found, output.output, kind, force=output.force)
     with aside(output):
+        _show_split(screen, found)
         if output.json:
             print(plan_text(found), end="")
-        else:
-            _show_split(screen, found)
     screen.advise([Problem(kind=n.kind, message=n.message, rule=n.rule) for n in found.notes])
     if output.output is None:
         screen.say("the split was not written: name a file with -o")
@@ -166,11 +173,13 @@ def _show_split(screen: "Screen", found: "Split") -> None:
     from truecost.protocol.dealing import balance_sentences
 
     shown = {c: b for c, b in found.balances.items() if not c.startswith("inner_")}
-    for number, (column, balance) in enumerate(shown.items()):
-        if number:
-            print()
-        screen.show([_shares(column, balance, found.units), _levels(balance, found.units)])
-    screen.tell([*balance_sentences(found.balances, found.units), found.signature])
+    made = (
+        (_shares(column, balance, found.units), _levels(balance, found.units))
+        for column, balance in shown.items()
+    )
+    screen.show([table for pair in made for table in pair])
+    if not screen.output.json:
+        screen.tell([*balance_sentences(found.balances, found.units), found.signature])
 
 
 def _shares(column: str, balance: "Balance", units: "Units") -> "Columns":
@@ -277,6 +286,7 @@ def check(*files: Annotated[str, Parameter(negative=())], given: Given, output: 
 
         place = Path(output.output)
         publish({place / "report.html": render(found, inputs, plans), place / CHECK: text})
+    screen.show([_sets(found.sets)])
     if output.json:
         print(text, end="")
     else:
@@ -354,7 +364,6 @@ def _inputs(paths: "Sequence[str]", features: str | None) -> list[dict[str, str]
 
 def _show(screen: "Screen", found: "Checked", plans: "Sequence[str]") -> None:
     """A line for each set, then the findings, then what was looked at."""
-    screen.show([_sets(found.sets)])
     shown = [f for f in found.findings if f.kind == "leak" or screen.output.advice]
     verdict = counted(len(found.leaks), "leak") if found.leaks else "no leak found"
     lines = (f"{f.kind} {f.rule}: {f.message}" for f in shown)

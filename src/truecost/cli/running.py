@@ -1,8 +1,10 @@
-"""Running a study from the command line: what it prints, writes and plans. `methods score`,
-`compare` and `run`: sets of runs over seeds and training sets; `protocol spurious`: what tells the
+"""Running a study from the command line: what it prints, writes and plans. `methods score` and
+`compare`: sets of runs over seeds and training sets; `protocol spurious`: what tells the
 class of a sample and should not.
 """
 
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
@@ -16,8 +18,6 @@ from truecost.cli.options import (
     Names,
     Output,
     Subsets,
-    Switch,
-    Whole,
     keys_of,
     of_trials,
     parsed,
@@ -75,7 +75,7 @@ def _scored(
             "--codabench scores one submission and keeps no ledger: leave out --ledger"
         )
     from truecost.cli.terminal import Screen
-    from truecost.study.ranking import codabench
+    from truecost.study.codabench import codabench
 
     source, target = folders
     screen = Screen(output)
@@ -92,7 +92,7 @@ def planned(chosen: "Study", half_width: float | None, output: Output) -> None:
     from truecost.study.planning import check_half_width, plan_rows
 
     if output.output is not None:
-        raise UsageError("plan writes no directory: leave out --output")
+        study.check_target(output.output)
     check_half_width(half_width)
     screen = Screen(output)
     if printed_instead(chosen, output):
@@ -100,16 +100,21 @@ def planned(chosen: "Study", half_width: float | None, output: Output) -> None:
     outcome = study.run(chosen)
     screen.explain(outcome)
     rows = plan_rows(outcome, half_width)
+    outcome = replace(outcome, planned=tuple(rows))
+    if output.output is not None:
+        study.write(outcome, output.output)
+    screen.show(plan_table(rows), outcome)
     if output.json:
         print(json_text({"rows": rows}), end="")
     else:
-        screen.show(plan_table(rows))
         screen.say(SPARED)
         if said := _counted_by(outcome):
             screen.say(said)
         for text in find_task(chosen.task).load().planned(outcome):
             screen.say(text)
     screen.advise(outcome.problems)
+    if output.output is not None:
+        screen.say(f"report: {Path(output.output) / 'report.html'}")
 
 
 def _counted_by(outcome: "Outcome") -> str:
@@ -170,7 +175,7 @@ def cited(study: "Study", method: str | None = None) -> str:
     method of calibration.
     """
     from truecost.report.citations import bibtex
-    from truecost.tasks.measures import find
+    from truecost.tasks.measures import ALL, named, registry
 
     kind = "llr" if method and study.data.type == "score" else study.data.type  # calibrated
     work, interval = find_task(study.task).load(), study.interval
@@ -178,7 +183,9 @@ def cited(study: "Study", method: str | None = None) -> str:
     calibration = f"|calibrated:{method}:" if method else ""
     marks = [*work.marks(study)]
     marks += [f"{calibration}|resample:unit:{interval.resample}|{interval.method}:"]
-    return bibtex([find(name, study.task or DEFAULT).key for name in measures], marks)
+    task = study.task or DEFAULT
+    every = registry(task) if ALL in measures else ()
+    return bibtex([*every, *(measure.key for measure in named(measures, task))], marks)
 
 
 def report(
@@ -202,10 +209,10 @@ def report(
     if output.output is not None:
         with screen.progress(f"writing {output.output}"):
             target = study.write(outcome, output.output)
+    screen.show(table(outcome) if table else result_table(outcome, output.verbose), outcome)
     if output.json:
         print(outcome.to_json(), end="")
     else:
-        screen.show(table(outcome) if table else result_table(outcome, output.verbose))
         whole = table or output.verbose or layout.whole(outcome)
         told = brief(outcome)
         further = any("subset" in e.dims and e.label not in told for e in outcome.estimates)
@@ -228,10 +235,10 @@ def report(
 
 def _judged(outcome: "Outcome", screen: "Screen") -> int:
     """Print how the gates turned out; their exit code."""
-    from truecost.gates import append_step_summary, exit_code, markdown
+    from truecost.gates import annotate, exit_code
 
     screen.judge(outcome.gates)
-    append_step_summary(markdown(outcome.gates))
+    annotate(outcome.gates)
     return exit_code(outcome.gates)
 
 
@@ -292,48 +299,6 @@ def _execute(
     study = study_of((), of_trials, measure, subset, output.config)
     table = MethodsTable(files=files, compare=compare or None, **keys_of(given, MethodsTable))
     return execute(study.with_table(table.over(study.table(MethodsTable))), output)
-
-
-@parsed(*of_trials("Interval"))
-def run(
-    study: str,
-    /,
-    *,
-    resume: Switch = False,
-    workers: Whole = None,
-    given: Given,
-    output: Kept = KEPT,
-) -> int:
-    """Train methods over seeds and training sets, score every run, and compare the methods.
-
-    Each run is a program of yours: [training] of the study says how it is called, with {train},
-    {seed} and {out} in its words. Runs that are done stay done, whatever is killed (--resume).
-
-    Example: truecost methods run methods.toml -o out
-
-    Parameters
-    ----------
-    study
-        TOML file; paths in it are meant from its folder. See: truecost schema study
-    resume
-        Go on where runs are: after a fault, or with more seeds, training sets or methods.
-    workers
-        Trainings at the same time; the result does not depend on it. Default: one a core.
-    """
-    import msgspec
-
-    from truecost.cli.studies import live
-    from truecost.protocol.study.trainings import check_training
-    from truecost.study import Study
-
-    if output.config is not None:
-        raise UsageError("methods run takes its settings from the study file: leave out --config")
-    chosen = Study(interval=IntervalTable(**keys_of(given))).over(Study.read(study))
-    if workers is not None:
-        training = msgspec.structs.replace(chosen.training, workers=workers)
-        chosen = msgspec.structs.replace(chosen, training=training)
-    check_training(chosen)
-    return live(chosen, output, resume=resume, beside=study)
 
 
 SPURIOUS = {option.key: option for option in declared(SpuriousTable)}

@@ -1,35 +1,36 @@
-"""`run`, `report`, `gate` and `demo`: study files, stored results held against limits or drawn
+"""`run`, `report` and `gate`: study files, stored results held against limits or drawn
 again, the ledger of a command.
 """
 
 import json as json_module
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
-from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
 from cyclopts import Parameter
 
 from truecost.cli.options import (
     KEPT,
-    PLAIN,
     Given,
     Kept,
     Names,
     Output,
     Quiet,
     Switch,
+    Tabled,
     Target,
+    Whole,
     keys_of,
     of_trials,
     parsed,
 )
 from truecost.cli.running import execute
 from truecost.errors import UsageError, message, phrased
-from truecost.face import at
+from truecost.names import STANDARD_INPUT
 from truecost.study.tables import IntervalTable
+from truecost.tasks import DEFAULT
 
 if TYPE_CHECKING:
     from truecost.cli.tables import Columns
@@ -75,11 +76,10 @@ def noted(outcome: "Outcome", study: "Study", place: "Place | None", screen: "Sc
     return found
 
 
-@parsed(*of_trials("Interval"))
-def run(study: str, /, *, resume: Switch = False, given: Given, output: Kept = KEPT) -> int:
-    """Run a study file: several systems, applications, subsets and collections in one.
+RUN = """Run a study file: several systems, applications, subsets and collections in one.
 
-    A study with [training] trains methods first, as truecost methods run does (--resume goes on).
+    A study with [training] trains methods first: each run is a program of yours, called with
+    {{train}}, {{seed}} and {{out}} in its words. Runs that are done stay done, whatever is killed.
     A study that names a [source] is a live run: it makes event logs in the output directory first,
     and goes on with them when it was killed (--resume). --jobs is then the number of processes too.
 
@@ -88,7 +88,7 @@ def run(study: str, /, *, resume: Switch = False, given: Given, output: Kept = K
 
     Its gates decide the exit code: 1 when one failed, 4 when one is undecided.
 
-    Example: truecost run study.toml -o out
+    Example: {called} run study.toml -o out
 
     Parameters
     ----------
@@ -97,17 +97,76 @@ def run(study: str, /, *, resume: Switch = False, given: Given, output: Kept = K
     resume
         Go on with a live run or trainings that were killed, or that shall have more seeds, budgets,
         strategies or training sets.
+    workers
+        Trainings at the same time; the result does not depend on it. Default: one a core.
     """
+METHODS = "methods"  # they have no task of their own: trials that a [training] makes
+
+
+def run_of(task: str | None) -> "Callable[..., int]":
+    """`run`, with the task said where one is named."""
+
+    def run(
+        study: str,
+        /,
+        *,
+        resume: Switch = False,
+        workers: Whole = None,
+        given: Given,
+        output: Kept = KEPT,
+    ) -> int:
+        return _run_file(study, task, given, output, resume=resume, workers=workers)
+
+    run.__doc__ = RUN.format(called="truecost" if task is None else f"truecost {task}")
+    found: Callable[..., int] = parsed(*of_trials("Interval"))(run)
+    return found
+
+
+run = run_of(None)
+
+
+def __getattr__(name: str) -> "Callable[..., int]":
+    """`run` of a task, such as `run__streams`: made when it is asked for."""
+    called, _, task = name.partition("__")
+    if called != "run" or not task:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return run_of(task)
+
+
+def _run_file(
+    file: str,
+    task: str | None,
+    given: Given,
+    output: Kept,
+    *,
+    resume: bool,
+    workers: int | None,
+) -> int:
+    """Run a study file, of which the task may be said: that of methods, or one of the table."""
+    import msgspec
+
     from truecost.study import Study
     from truecost.tasks import find
     from truecost.verbs import arguments_of, key, rephrased
 
     if output.config is not None:
         raise UsageError("run takes its settings from the study file: leave out --config")
-    chosen = Study(interval=IntervalTable(**keys_of(given))).over(Study.read(study))
+    of = None if task is None or task in (METHODS, DEFAULT) else task
+    chosen = Study(interval=IntervalTable(**keys_of(given)), task=of).over(Study.read(file))
+    if task == DEFAULT and chosen.task not in (None, DEFAULT):
+        raise UsageError(f"the study file is of task {chosen.task}, the command of task {task}")
+    if workers is not None:
+        if not chosen.training.given():
+            raise UsageError("--workers is for trainings, and the study has no [training]")
+        training = msgspec.structs.replace(chosen.training, workers=workers)
+        chosen = msgspec.structs.replace(chosen, training=training)
+    if task == METHODS and not chosen.training.given():
+        from truecost.protocol.study.trainings import check_training
+
+        check_training(chosen)  # says what is missing
     known = arguments_of(find(chosen.task), "score")
     with phrased(partial(rephrased, known=known, way=key)):
-        return _run(chosen, output, resume=resume, file=study)
+        return _run(chosen, output, resume=resume, file=file)
 
 
 def _run(study: "Study", output: Output, *, resume: bool, file: str) -> int:
@@ -155,7 +214,7 @@ def live(study: "Study", output: Output, *, resume: bool, beside: str | None = N
 
 
 def report(
-    result: str, /, *, figure: str | None = None, table: str | None = None, output: Target = None
+    result: str, /, *, figure: str | None = None, table: Tabled = None, output: Target = None
 ) -> None:
     """Draw report.html, one picture or the table of rows from a stored result.
 
@@ -170,8 +229,6 @@ def report(
     figure
         Name of a picture of the page, such as det. --output says where it goes: a file that ends
         in .svg, .pdf, .png (extra `figures`), or .csv, .tex, .md for its numbers. Default: NAME.svg
-    table
-        File for the rows of the result: .tex, .md, .csv or .parquet.
     output
         The page or picture to write. Default: report.html of the result directory.
     """
@@ -183,94 +240,14 @@ def report(
     else:
         story = stored_story(result)
         if table is not None:
-            print(message(str(write_rows(story.rows, Path(table), story.page.naive.column))))
+            write_rows(story.rows, table, story.page.naive.column)
+            if table not in STANDARD_INPUT:
+                print(message(table))
         if figure is None:
             return
         picture = chosen(story, figure)
         target = picture.save(Path(output or f"{picture.name}.svg"))
     print(message(str(target)))
-
-
-Name = Literal["detection", "terms", "streams", "lifelong", "person"]
-LIVE: tuple[Name, ...] = ("streams", "lifelong", "person")  # they run here, on data of scikit-learn
-SAID: dict[Name, str] = {
-    "detection": "two detectors of the word 'yes': 1,940 clips of 120 speakers, prior 0.05, equal "
-    "costs (Speech Commands, CC BY 4.0)",
-    "terms": "two searches for 70 spoken queries in 26 minutes of spoken digits, priced as in "
-    "QUESST 2014 (Free Spoken Digit Dataset, CC BY-SA 4.0)",
-    "streams": "five detectors of handwritten digits, each learning from a stream of 1,500 images, "
-    "with 1 to 16 questions to a person for each 60 of them (digits of scikit-learn)",
-    "lifelong": "two classifiers of handwritten digits over 15 days, with two new digits every "
-    "third day and 6 questions to a person a day: one forgets, one rehearses (scikit-learn's "
-    "digits)",
-    "person": "you say of ten sounds whether the tone wavers, on a page of this machine, and a "
-    "detector learns from it (140 clips, made here)",
-}
-SHOWN: dict[Name, str] = {"person": "truecost.person.demo:write_clips"}  # what people see
-CLIPS = Path("clips")  # folder of it, below the output directory
-
-
-def demo(
-    name: Annotated[Name, Parameter(show_choices=True)] = "detection", /, *, output: Output = PLAIN
-) -> int:
-    """Two detectors, two searches, or systems that learn from a person's answers.
-
-    `detection`: detectors of the spoken word "yes", a logistic regression and a small network, on
-    1,940 clips of 120 speakers of the Speech Commands test set (CC BY 4.0); `active` is the share
-    of a clip that carries speech energy. `terms`: searches for spoken digits by example, made by
-    examples/terms from the Free Spoken Digit Dataset (CC BY-SA 4.0). See ATTRIBUTION.md beside the
-    files. `stream`: detectors of handwritten digits that learn from a person's answers, 8 budgets
-    of questions with 8 seeds each; runs here, on digits that come with scikit-learn (extra learn).
-    `lifelong`: two classifiers of all ten digits, of which two more arrive every third day, and
-    what each is worth to users who care about today, about always, or about the first days.
-    `person`: you are asked about ten sounds, on a page of this machine, and your seconds are
-    measured (extras learn and person); clips, answers and report stay in the output directory.
-
-    Example: truecost demo terms -o out
-
-    Parameters
-    ----------
-    name
-        Which of them. Default: detection.
-    """
-    from msgspec import structs
-
-    from truecost.cli.terminal import Screen
-    from truecost.study import Study
-
-    if output.config is not None:
-        raise UsageError("demo has a study of its own: leave out --config")
-    Screen(output).say(SAID[name])
-    target = "truecost-demo" if name == "detection" else f"truecost-demo-{name}"
-    with as_file(files("truecost") / "data" / "demo") as folder:
-        place = folder if name == "detection" else folder / name
-        study = Study.read(str(place / "study.toml"))
-        placed = replace(output, output=output.output or target)
-        if name not in LIVE:
-            return execute(study, placed)
-        if output.print_config:  # without the folder of this machine, in which nothing is
-            study = structs.replace(study, loop=structs.replace(study.loop, folder=None))
-        if name in SHOWN:
-            study = _with_clips(study, placed, SHOWN[name])
-            Screen(output).say(f"clips, answers and report stay in {placed.output}")
-        return live(study, placed, resume=True)
-
-
-def _with_clips(study: "Study", output: Output, maker: str) -> "Study":
-    """A study whose table and sounds are made and kept below its output directory."""
-    from msgspec import structs
-
-    from truecost.study.directory import LOGS
-
-    kept = Path(output.output or "")
-    table = CLIPS / "clips.csv"  # as a study in that directory names it
-    if not (output.print_config or output.cite):
-        LOGS.check(kept, resume=True, own=kept / CLIPS)
-        table = at(maker)(kept / CLIPS)
-    source = structs.replace(study.source, file=str(table))
-    return structs.replace(
-        study, source=source, loop=structs.replace(study.loop, folder=str(table.parent))
-    )
 
 
 @Parameter(name="*", group="Output")
@@ -280,6 +257,7 @@ class Written:
 
     output: Target = None
     """Directory for gates.md and gates.xml (JUnit)."""
+    table: Tabled = None
     markdown: str | None = None
     """File for the Markdown table."""
     junit: str | None = None
@@ -332,7 +310,7 @@ def gate(
         TOML file with [[gate]] tables; a study file will do.
     """
     from truecost.formats.publishing import publish
-    from truecost.gates import append_step_summary, check, exit_code, markdown
+    from truecost.gates import annotate, check, exit_code
     from truecost.gates.verdict import gates_of
     from truecost.study.directory import read_result
 
@@ -341,7 +319,7 @@ def gate(
     verdicts = check(asked, read_result(result, checks=False).rows)
     _show(verdicts, written)
     publish(written.files(verdicts))
-    append_step_summary(markdown(verdicts))
+    annotate(verdicts)
     return exit_code(verdicts)
 
 
@@ -360,12 +338,13 @@ def _show(verdicts: Sequence["Verdict"], written: Written) -> None:
 
     from truecost.cli.terminal import Screen
 
+    told = {key: getattr(written, key) for key in ("quiet", "color", "table", "json")}
+    screen = Screen(Output(**told))
+    screen.show([_table(verdicts)])
     if written.json:
         found = {"gates": msgspec.to_builtins(verdicts)}
         print(json_module.dumps(found, indent=2, ensure_ascii=False))
         return
-    screen = Screen(Output(quiet=written.quiet, color=written.color))
-    screen.show([_table(verdicts)])
     for verdict in verdicts:
         if verdict.state != "pass" or verdict.flags:
             about = f" ({verdict.about})" if verdict.about else ""

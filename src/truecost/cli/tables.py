@@ -19,9 +19,11 @@ from truecost.core.flags import marks
 from truecost.core.results import HELD, Row, figures, shown_value
 from truecost.errors import amount, visible
 from truecost.face import at
+from truecost.pictures.tables import best_of
 from truecost.tasks import find
 
 if TYPE_CHECKING:
+    from truecost.pictures.tables import Table as Written
     from truecost.study.outcome import Outcome
 
 
@@ -38,6 +40,7 @@ class Columns:
     said: tuple[str, ...] = ()
     below: tuple[str, ...] = ()  # notes that had no place beside the figures
     plain: bool = False  # no names above, and a long text goes on in the next line
+    best: frozenset[tuple[int, str]] = frozenset()  # rows and columns that are bold in documents
 
     def visible(self) -> "Columns":
         """The table with nothing in it that would steer a terminal."""
@@ -45,6 +48,16 @@ class Columns:
         shown: dict[str, Any] = {key: tuple(map(visible, getattr(self, key))) for key in texts}
         rows = tuple(tuple(map(visible, row)) for row in self.rows)
         return replace(self, rows=rows, left=frozenset(map(visible, self.left)), **shown)
+
+    def document(self) -> "Written":
+        """The table for a document: every row and column in which something stands."""
+        from truecost.pictures.tables import Table
+
+        kept = [k for k, cells in enumerate(zip(*self.rows, strict=True)) if any(cells)]
+        names = tuple(self.names[k] for k in kept)
+        rows = tuple(tuple(row[k] for k in kept) for row in self.rows)
+        best = frozenset((k, names.index(name)) for k, name in self.best if name in names)
+        return Table("", names, rows, best=best)
 
     def fitted(self, width: int) -> "Columns":
         """The table with one line for what every row has until it fits, then with its notes below,
@@ -286,7 +299,8 @@ def values(rows: Sequence[Row], *, by_run: bool = False) -> Columns:
     )
     above = (*ABOVE, items, "units") if by_run else ABOVE
     spare = ("units", items, "naive")
-    table = Columns((*dims, *names, "note"), cells, spare=spare, about=dims, above=above)
+    best = frozenset((k, "value") for k in best_of(rows))
+    table = Columns((*dims, *names, "note"), cells, spare=spare, about=dims, above=above, best=best)
     return table if any(map(units_shown, rows)) else table.without("units")
 
 

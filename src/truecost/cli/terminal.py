@@ -19,12 +19,14 @@ from truecost.core.flags import marks
 from truecost.core.results import Comparison, Row, Standing, figures
 from truecost.errors import UsageError, counted, message, visible
 from truecost.gates import Verdict
+from truecost.names import STANDARD_INPUT
 from truecost.study import Outcome, Problem
 from truecost.task import Record
 from truecost.tasks import find
 from truecost.tasks.measures import find_of_any_task
 
 if TYPE_CHECKING:
+    import polars as pl
     from rich.progress import TaskID
 
     from truecost.protocol.ledger import Best, EvaluationSet
@@ -47,9 +49,21 @@ class Screen:
         known = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
         self.out = Console(no_color=plain, highlight=False, width=width, _environ=known)
         self.output = output
+        if output.table is not None:
+            _check_table(output)
 
-    def show(self, tables: Iterable["Columns"]) -> None:
-        """Print tables, fitted to the width of the screen."""
+    def show(self, tables: Iterable["Columns"], outcome: Outcome | None = None) -> None:
+        """Write tables to the file of --table, of an outcome with all its digits, and print them,
+        fitted to the width of the screen, unless standard output takes something else.
+        """
+        tables, target = list(tables), self.output.table
+        if target is not None:
+            from truecost.report.pictures import write_table
+
+            shown = [table.document() for table in tables]
+            write_table(target, shown, outcome.to_polars if outcome else lambda: _frame(tables))
+        if self.output.json or target in STANDARD_INPUT:
+            return
         for number, text in enumerate(_texts(self.out, tables)):
             if number:
                 self.out.print()
@@ -60,10 +74,11 @@ class Screen:
         on a terminal is broken at its width.
         """
         width = self.out.width - 1
-        print()
+        place = sys.stderr if self.output.table in STANDARD_INPUT else sys.stdout
+        print(file=place)
         for text in map(message, texts):
-            whole = not sys.stdout.isatty()
-            print(text if whole else fill(text, width, subsequent_indent="  "))
+            whole = not place.isatty()
+            print(text if whole else fill(text, width, subsequent_indent="  "), file=place)
 
     @contextmanager
     def progress(self, first: str = "reading") -> Iterator[Callable[[str, int, int], None] | None]:
@@ -135,6 +150,25 @@ class Screen:
         if len(gates) > 1:
             passed = sum(gate.state == "pass" for gate in gates)
             self.say(f"{passed} of {len(gates)} gates pass")
+
+
+def _check_table(output: Output) -> None:
+    """Refuse a file for the table before the work: UsageError."""
+    from truecost.report.pictures import check_table
+
+    table = output.table or ""
+    check_table(table)
+    if table in STANDARD_INPUT and (output.json or output.output in STANDARD_INPUT):
+        other = "--json" if output.json else "--output -"
+        raise UsageError(f"{other} and --table - both write standard output: give --table a file")
+
+
+def _frame(tables: Sequence["Columns"]) -> "pl.DataFrame":
+    """Tables as they are shown, one below the other."""
+    import polars as pl
+
+    frames = [pl.DataFrame([*t.rows], [*t.names], orient="row") for t in tables]
+    return pl.concat(frames, how="diagonal")
 
 
 def printed(tables: Iterable["Columns"], width: int) -> str:
@@ -249,7 +283,9 @@ def standings_table(outcome: Outcome, width: int) -> Columns:
         )
         for s in board
     )
-    table = Columns(names, rows, spare=("its interval", "from first", "place", "may be best"))
+    best = frozenset((k, board[0].measure) for k, s in enumerate(board) if s.rank == 1)
+    spare = ("its interval", "from first", "place", "may be best")
+    table = Columns(names, rows, spare=spare, best=best)
     notes = [", ".join(marks(["alone"])) if s.alone else "" for s in board]
     room = width - 2 - (2 + max(map(len, notes)) if any(notes) else 0)
     for label, found in _asked_beside(outcome).items():

@@ -59,18 +59,26 @@ def validated(study: "Study", wanted: str | None, strict: bool, output: Checked)
     import json
 
     from truecost.cli.running import printed_instead
+    from truecost.cli.terminal import Screen
+    from truecost.study import check_target, write
+    from truecost.study.printing import tables_of
     from truecost.study.validation import checked, validate
 
     if output.output is not None:
-        raise UsageError("validate writes no directory: leave out --output")
+        check_target(output.output)
     if printed_instead(study, output):
         return 0
+    screen = Screen(output)
     found = validate(study, wanted)
     outcome = checked(found, strict, study.task)
+    if output.output is not None:
+        write(outcome, output.output)
+    if output.table is not None:
+        screen.show(tables_of(outcome), outcome)
     if output.json:
         content = {n: [vars(c) for c in of] for n, of in found.items()}
         print(json.dumps({"valid": outcome.valid, "systems": content}, indent=2))
-    else:
+    elif output.table is None:
         shown = {n: [c for c in of if c.state != "ok"] for n, of in found.items()}
         print(replace(outcome, checks=shown) if output.quiet else outcome)
     return 0 if outcome.valid else EXIT_INPUT

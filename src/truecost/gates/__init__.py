@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from truecost.gates.checking import exit_code as exit_code
     from truecost.gates.gate import Gate as Gate
     from truecost.gates.verdict import Verdict as Verdict
-    from truecost.gates.verdict import append_step_summary as append_step_summary
+    from truecost.gates.verdict import annotate as annotate
+    from truecost.gates.verdict import annotations as annotations
     from truecost.gates.verdict import junit as junit
     from truecost.gates.verdict import markdown as markdown
     from truecost.gates.verdict import parse_gate as parse_gate

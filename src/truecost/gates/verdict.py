@@ -3,12 +3,13 @@
 In `act_dcf:max_upper=0.3,subset=noise=babble` a value ends where a comma is followed by a key of a
 gate and an equals sign, so that names of subsets may hold commas, colons and equals signs.
 
-`append_step_summary` puts text onto the page of a GitHub workflow. Texts are deterministic: no
-times, no paths, no host names.
+`annotate` tells a GitHub workflow: a table on its page, a mark for each gate that failed. Texts are
+deterministic: no times, no paths, no host names.
 """
 
 import os
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -323,6 +324,34 @@ def _case(verdict: Verdict) -> list[str]:
 def _clean(text: str) -> str:
     """Text without the characters that XML cannot hold."""
     return NOT_XML.sub("\ufffd", text)
+
+
+def annotations(verdicts: Sequence[Verdict]) -> list[str]:
+    """A line for each gate that did not pass, as workflows of GitHub mark their runs: `::error
+    title=TITLE::MESSAGE`, or `::warning` where an undecided gate lets the system through.
+    """
+    return [
+        f"::{'warning' if verdict.passed else 'error'} "
+        f"title={_in_workflow(f'gate {verdict.state}', ':,')}::{_in_workflow(str(verdict))}"
+        for verdict in verdicts
+        if verdict.state != "pass"
+    ]
+
+
+def _in_workflow(text: str, beside: str = "") -> str:
+    """Text in a line that a workflow reads: nothing in it ends the line or is a mark."""
+    return "".join(f"%{ord(c):02X}" if c in f"%\r\n{beside}" else c for c in text)
+
+
+def annotate(verdicts: Sequence[Verdict]) -> None:
+    """Tell a workflow of GitHub how gates turned out: a page of its run, and marks on it.
+
+    The page goes to the file that `GITHUB_STEP_SUMMARY` names, the marks to standard error where
+    `GITHUB_ACTIONS` is true.
+    """
+    append_step_summary(markdown(verdicts))
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        sys.stderr.write("".join(f"{line}\n" for line in annotations(verdicts)))
 
 
 def append_step_summary(text: str) -> None:

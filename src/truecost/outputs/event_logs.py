@@ -220,7 +220,7 @@ def refuse_interval(study: "Study", keys: Sequence[str], of: str, choices: str) 
     if any(getattr(study.interval, key) for key in keys):
         raise UsageError(
             f"{', '.join(keys[:-1])} and {keys[-1]} under [interval] are for other tasks: what is "
-            f"resampled of {of} is said by resample under [{study.task}] (--resample {choices})"
+            f"resampled of {of} is said by factors under [{study.task}] (--factors {choices})"
         )
 
 

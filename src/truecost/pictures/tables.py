@@ -6,7 +6,7 @@ Figures have two digits of half their interval.
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -63,6 +63,8 @@ class Table:
         Rows that stand in result.json only.
     named : int
         The column that names a row.
+    best : frozenset of (int, int)
+        Row and column of the cells that stand out in a document: the best of several systems.
     """
 
     caption: str
@@ -70,6 +72,7 @@ class Table:
     rows: tuple[tuple[str, ...], ...]
     left_out: int = 0
     named: int = 0
+    best: frozenset[tuple[int, int]] = frozenset()
 
     @staticmethod
     def of(
@@ -100,19 +103,47 @@ class Table:
         return [*zip(*found, strict=True)]
 
     def text(self, kind: str) -> str:
-        """The table as a file: "csv" (in full), "tex" (booktabs) or "md"."""
+        """The table as a file: "csv" (in full); "tex" (booktabs) or "md", with the best in bold."""
         if kind == "csv":
             stream = io.StringIO()
             csv.writer(stream, lineterminator="\n").writerows(self.in_full())
             return stream.getvalue()
         if kind == "md":
             under = tuple("--:" if n else "---" for n in self.numeric)
-            escaped = [[c.replace("|", "\\|") for c in r] for r in (self.header, under, *self.rows)]
-            return "".join(f"| {' | '.join(cells)} |\n" for cells in escaped)
+            plain = [cell.replace("|", "\\|") for cell in self.header]
+            shown = self._bold(lambda cell: cell.replace("|", "\\|"), "**{}**")
+            return "".join(f"| {' | '.join(cells)} |\n" for cells in (plain, under, *shown))
         sides = "".join("r" if n else "l" for n in self.numeric)
-        head, *rows = (" & ".join(map(_tex, r)) + r" \\" for r in (self.header, *self.rows))
+        cells = [[*map(_tex, self.header)], *self._bold(_tex, r"\textbf{{{}}}")]
+        head, *rows = (" & ".join(row) + r" \\" for row in cells)
         body = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *rows]
         return "\n".join([*body, r"\bottomrule", r"\end{tabular}", ""])
+
+    def _bold(self, escaped: Callable[[str], str], bold: str) -> list[list[str]]:
+        """The rows for a document, the best cells as `bold` has them."""
+        return [
+            [
+                bold.format(escaped(c)) if (k, j) in self.best else escaped(c)
+                for j, c in enumerate(r)
+            ]
+            for k, r in enumerate(self.rows)
+        ]
+
+
+def best_of(rows: Sequence[Row]) -> list[int]:
+    """The places of the rows whose value is the best of several systems, of what is alike beside.
+
+    Equal values are all the best; where all systems have the same, none is.
+    """
+    systems = ("system", "strategy", "budget")
+    found: dict[tuple[object, ...], dict[int, float]] = {}
+    for k, row in enumerate(rows):
+        if row.value is not None and row.kind == "value":
+            about = sorted((n, text) for n, text in row.dims.items() if n not in systems)
+            ahead = row.value if row.direction == "lower" else -row.value
+            found.setdefault((row.label, *about), {})[k] = ahead
+    groups = (of for of in found.values() if len({*of.values()}) > 1)
+    return sorted(k for of in groups for k, ahead in of.items() if ahead == min(of.values()))
 
 
 def _number(cell: str, k: int) -> str:
@@ -173,9 +204,10 @@ def of_values(
         for row in rows[:most]
     ]
     names = ("measure", "value", _interval(rows), reference, items_of(rows), "units", "note")
-    return replace(
-        without_empty_columns(caption, (*dims, *names), cells), left_out=max(len(rows) - most, 0)
-    )
+    table = without_empty_columns(caption, (*dims, *names), cells)
+    column = table.header.index("value") if "value" in table.header else -1
+    best = frozenset((k, column) for k in best_of(rows[:most]))
+    return replace(table, left_out=max(len(rows) - most, 0), best=best)
 
 
 def by_measure(caption: str, rows: Sequence[Row], most: int = MOST_ROWS) -> Table:

@@ -1,13 +1,17 @@
 """Single pictures and the table of a result, for notebooks, papers and other documents."""
 
-from collections.abc import Sequence
+import io
+import sys
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truecost.core.results import Row
-from truecost.errors import InputError, UsageError
+from truecost.errors import UsageError
+from truecost.formats.publishing import publish
+from truecost.names import STANDARD_INPUT
 from truecost.pictures.picture import Picture
-from truecost.pictures.tables import of_values
+from truecost.pictures.tables import Table, of_values
 from truecost.report.story import Story, page_of
 
 if TYPE_CHECKING:
@@ -68,7 +72,7 @@ def chosen(story: Story | None, name: str) -> Picture:
     return found[0]
 
 
-def write_rows(rows: Sequence[Row], target: Path, naive: str = "naive") -> Path:
+def write_rows(rows: Sequence[Row], target: str, naive: str = "naive") -> None:
     """Write the rows of a result: as they are shown (.tex, .md), or in full (.csv, .parquet).
 
     Raises
@@ -78,23 +82,45 @@ def write_rows(rows: Sequence[Row], target: Path, naive: str = "naive") -> Path:
     InputError
         When the file cannot be written.
     """
-    kind = target.suffix.lower()
-    if kind not in TABLES:
-        raise UsageError(
-            f"{target}: name a file for the table of rows that ends in {', '.join(TABLES)}"
-        )
+    check_table(target)
     values = [r for r in rows if r.kind == "value"]
-    try:
-        if kind in (".tex", ".md"):
-            table = of_values("Values", values, len(values), naive)
-            target.write_text(table.text(kind[1:]), encoding="utf-8")
-        elif kind == ".csv":
-            _frame_of(rows).write_csv(target)
-        else:
-            _frame_of(rows).write_parquet(target, statistics=False)
-    except OSError as error:
-        raise InputError(f"{target}: cannot be written ({error.strerror})") from error
-    return target
+    shown = [of_values("Values", values, len(values), naive)]
+    write_table(target, shown, lambda: _frame_of(rows))
+
+
+def check_table(target: str) -> None:
+    """Refuse a file for a table before the work: UsageError for its ending, or its folder."""
+    path = Path(target)
+    if target in STANDARD_INPUT:
+        return
+    if path.suffix.lower() not in TABLES:
+        raise UsageError(
+            f"--table {target}: name a file for the table that ends in {', '.join(TABLES)}, or - "
+            f"for CSV on standard output"
+        )
+    if path.is_dir() or not path.absolute().parent.is_dir():
+        why = "this is a folder" if path.is_dir() else "there is no such folder"
+        raise UsageError(f"--table {target}: {why}; name a file in a folder that exists")
+
+
+def write_table(target: str, shown: Sequence[Table], full: "Callable[[], pl.DataFrame]") -> None:
+    """Write tables: as they are `shown` (.tex, .md), or with all digits (.csv, .parquet, -).
+
+    Raises
+    ------
+    InputError
+        When the file cannot be written.
+    """
+    kind = Path(target).suffix.lower().removeprefix(".")
+    if target in STANDARD_INPUT:
+        sys.stdout.write(full().write_csv())
+    elif kind == "parquet":
+        stream = io.BytesIO()
+        full().write_parquet(stream, statistics=False)
+        publish({Path(target): stream.getvalue()})
+    else:
+        text = full().write_csv() if kind == "csv" else "\n".join(t.text(kind) for t in shown)
+        publish({Path(target): text})
 
 
 def _frame_of(rows: Sequence[Row]) -> "pl.DataFrame":

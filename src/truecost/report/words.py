@@ -223,6 +223,6 @@ def resampled_of(row: Row) -> str:
         "batch": blocks,
         "seed": runs,
         "stream": counted(row.counts.get("streams", row.n_units), "stream"),
-        "both": f"{runs} and {blocks}",
+        "batch+seed": f"{runs} and {blocks}",
     }
     return said.get(what[1], what[1])

@@ -136,7 +136,7 @@ class Study(
     measures: Annotated[
         tuple[str, ...],
         Option(
-            "NAME or NAME:PARAMETER of each measure: truecost list measures.",
+            "NAME or NAME:PARAMETER of each measure, or all: truecost list measures.",
             shown="those that suit the task, or the score type",
         ),
     ] = ()
@@ -267,9 +267,9 @@ class Study(
 
     def moved(self, place: Callable[[str], str]) -> Self:
         """The same study with every path of a file replaced by `place(path)`."""
-        changed = {name: _each(getattr(self, name), place) for name in self.__struct_fields__}
-        if not self.source.given():
-            changed["loop"] = self.loop  # its folder is that of a live run
+        live = self.source.given()  # the folder of [loop] is that of a live run
+        names = (name for name in self.__struct_fields__ if live or name != "loop")
+        changed = {name: _each(getattr(self, name), place) for name in names}
         return msgspec.structs.replace(self, **changed)
 
     def over(self, base: Self) -> Self:

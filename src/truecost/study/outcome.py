@@ -317,6 +317,15 @@ class Outcome(Shown):
 
         return write(self, str(folder))
 
+    def log(self, tracker: Any = None) -> None:
+        """Log the rows as metrics, and tables and page as artifacts: `outcome.log(mlflow)`.
+
+        See `truecost.study.tracking`; without a tracker it is MLflow (extra `tracking`).
+        """
+        from truecost.study.tracking import log
+
+        log(self, tracker)
+
     def plot(self, name: str = "") -> "Picture":
         """A picture of the page by its name ("det") or heading; the first one without a name.
 

@@ -77,9 +77,7 @@ class Shown:
 
     def _texts(self, kind: str) -> str:
         """The tables as the page writes them into files: "md" or "tex"."""
-        from truecost.pictures.tables import Table
-
-        return "\n".join(Table("", of.names, of.rows).text(kind) for of in self._tables())
+        return "\n".join(table.document().text(kind) for table in self._tables())
 
 
 class Estimates(Shown, list["Estimate"]):

@@ -20,7 +20,7 @@ from truecost.core.subsets import empty_cells
 from truecost.errors import InputError, UsageError, checked, counted
 from truecost.formats import Table
 from truecost.options import PartialTable
-from truecost.running import compare_systems, pair, score, work_of
+from truecost.running import compare_systems, pair, score, with_every, work_of
 from truecost.study.checking import check_task, refuse_idle
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
@@ -30,7 +30,7 @@ from truecost.study.tables import EngineTable
 from truecost.task import Record, Work, flagged
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
-from truecost.tasks.measures import find, refuse_beside
+from truecost.tasks.measures import ALL, find, named, refuse_beside
 
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
@@ -263,6 +263,8 @@ def part_of(
 ) -> Part:
     """The systems of one collection for one application, or the thresholds that are chosen."""
     work = find_task(study.task).load()
+    if ALL in study.measures:
+        scoring = {s.name: with_every(s, scoring[s.name], work) for s in systems}
     refuse_unused(study, reader, systems, scoring)
     if work.part is None:
         part = score_part(systems, scoring, dims, study.baseline)
@@ -284,7 +286,7 @@ def refuse_unused(
     own += [study.prices] if study.prices.given() else []
     if own:
         work = face.load()
-        measures = {find(name, face.name).name for name in study.measures} or {
+        measures = {measure.name for measure in named(study.measures, face.name)} or {
             measure.name for s in systems for measure in work.measures(s, scoring[s.name])
         }
         refuse_idle((table, {"measure": measures}) for table in own)
@@ -335,8 +337,8 @@ def check_study(study: Study) -> None:
     for table in study.applied().values():
         scoring_of(study, table, study.data)
     task = study.task or DEFAULT
-    for name in study.measures:
-        refuse_beside(find(name, task), "")
+    for measure in named(study.measures, task):
+        refuse_beside(measure, "")
     for name in study.also:
         if not find(name, task).beside:
             raise UsageError(

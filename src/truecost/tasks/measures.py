@@ -58,6 +58,9 @@ def registry(task: str | None = None) -> dict[str, Measure]:
     return _joined(replace(m, task=m.task or task) for m in found.values())
 
 
+ALL = "all"  # in place of the names of measures: every one that can be computed
+
+
 def _measures_of(task: str) -> Iterable[Measure]:
     """The measures of one of all tasks; none of one of another distribution that are broken."""
     try:
@@ -200,6 +203,11 @@ def find_of_any_task(label: str, task: str = "") -> Measure:
     return find(label, others[0])
 
 
+def named(asked: Iterable[str], task: str) -> list[Measure]:
+    """The measures that are asked for by name; `all` names none."""
+    return [find(name, task) for name in asked if name != ALL]
+
+
 def suiting(
     asked: Iterable[str], task: str, what: str, suits: Callable[[Measure], bool] | None = None
 ) -> list[Measure]:
@@ -214,7 +222,9 @@ def suiting(
     """
     known = registry(task).values()
     own = {m.key: m.name for m in known if (suits(m) if suits else m.task == task)}
-    found = {name: find(name, task) for name in asked}
+    every = [m.label for m in known if m.key in own and not (m.open or m.beside)]
+    names = [n for name in asked for n in (every if name == ALL else [name])]
+    found = {name: find(name, task) for name in names}
     for name, measure in found.items():
         if measure.key not in own:
             raise UsageError(f"measure {name!r} is not for {what}: take {', '.join(own.values())}")

@@ -352,10 +352,10 @@ def _check_measures(study: Study, recipe: LifelongRecipe, unhelped_names: Sequen
     by measures of help alone.
     """
     table = study.table(LifelongTable)
-    if table.resample not in (None, "item") and len(seeds_of(study)) < 2:
+    if table.factors not in (None, "item") and len(seeds_of(study)) < 2:
         raise UsageError(
-            f"resample under [lifelong] is {table.resample!r}, and this run has one seed: give "
-            f"[loop] seeds = 2 or more, or resample = 'item'"
+            f"factors under [lifelong] is {table.factors!r}, and this run has one seed: give "
+            f"[loop] seeds = 2 or more, or factors = 'item'"
         )
     asked = [(text, *text.partition(":")[::2]) for text in study.measures]
     for text, name, _ in asked:

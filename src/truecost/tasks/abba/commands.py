@@ -275,12 +275,11 @@ def _report(
     if output.output is not None and kind is not None:
         note = write_table(written, output.output, kind, force=output.force)
     with aside(output):
+        screen.show(tables)
         if output.json:
             print(json_text(content), end="")
-        else:
-            screen.show(tables)
-            if line:
-                screen.say(line)
+        elif line:
+            screen.say(line)
     for text in problems:
         screen.say(f"note: {text}")
     if output.output is None:

@@ -129,10 +129,10 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
             needs={"measure": OF_POLICY},
         ),
     ] = None
-    resample: Annotated[
+    factors: Annotated[
         LifelongFactor | None,
         Option(
-            "What is resampled.",
+            "Which factors are resampled.",
             shown="items of the test set where there are several, else seeds",
             group="Interval",
         ),
@@ -238,7 +238,7 @@ class LifelongScoring:
         left out.
     policies : tuple of Policy
         Rows are made under each.
-    resample : {"item", "seed", "both"}, optional
+    factors : {"item", "seed", "item,seed"}, optional
         What is resampled; items unless no time has several, then seeds.
     unit : str
         Column of the items whose values are resampled together (a document, a speaker).
@@ -259,7 +259,7 @@ class LifelongScoring:
 
     score: str = ""
     policies: "tuple[Policy, ...]" = field(default_factory=_uniform)
-    resample: LifelongFactor | None = None
+    factors: LifelongFactor | None = None
     unit: str = ""
     compat: Organisers | None = None
     item_seconds: float | None = None
@@ -269,8 +269,8 @@ class LifelongScoring:
 
     def __post_init__(self) -> None:
         check_fields(self, LifelongTable)
-        if self.unit and self.resample == "seed":
-            raise UsageError("--unit goes with --resample item or both: leave it out")
+        if self.unit and self.factors == "seed":
+            raise UsageError("--unit goes with --factors item or item,seed: leave it out")
         if not self.policies:
             raise UsageError("a score across time needs a policy: uniform, for one")
         names = [policy.name for policy in self.policies]

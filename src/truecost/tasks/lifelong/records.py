@@ -223,15 +223,15 @@ class Laid:
         return factor.count > 1 if strata is None else bool((np.bincount(strata) > 1).any())
 
     @cached_property
-    def resample(self) -> str:
-        """What is resampled: item, seed, both, or nothing."""
-        if self.how.resample is not None:
-            if self.how.resample != "item" and len(self.lifelong.seeds) < 2:
+    def factors(self) -> str:
+        """What is resampled: item, seed, `item,seed`, or nothing."""
+        if self.how.factors is not None:
+            if self.how.factors != "item" and len(self.lifelong.seeds) < 2:
                 raise UsageError(
                     f"{self.lifelong.name} has one run: there are no seeds to resample; "
-                    f"--resample item"
+                    f"--factors item"
                 )
-            return self.how.resample
+            return self.how.factors
         return "item" if self.several else "seed" if len(self.lifelong.seeds) > 1 else ""
 
     @cached_property
@@ -255,8 +255,8 @@ class Laid:
 
     def plan(self, plan: Plan, evidence: Evidence) -> Plan:
         """The plan of some evidence, with what is not resampled held."""
-        items = (self._named, self._streamed) if self.resample in ("", "seed") else ()
-        runs = ("seed",) if self.resample in ("", "item") else ()
+        items = (self._named, self._streamed) if self.factors in ("", "seed") else ()
+        runs = ("seed",) if self.factors in ("", "item") else ()
         held = dict.fromkeys((*plan.hold, *runs, *items))
         return replace(plan, hold=tuple(name for name in held if name in evidence.factors))
 

@@ -289,7 +289,7 @@ class Rows:
         """A row with the version and the policy that it is about, and its own choices."""
         label, _, rest = row.signature.partition("|")
         signature = "|".join([label, *self._choices(measure, policy), rest])
-        if not self.laid.resample and row.value is not None:
+        if not self.laid.factors and row.value is not None:
             row = structs.replace(row, reason=f"{NOTHING_VARIES} {self.lifelong.kind.item}")
         row = without_hand(row)
         if single(self.lifelong):
@@ -364,9 +364,9 @@ class Rows:
             len(lifelong),
             counts={} if single(lifelong) else counts,
             item=lifelong.kind.item,
-            signature=f"resampled:{self.laid.resample or 'nothing'}",
+            signature=f"resampled:{self.laid.factors.replace(',', '+') or 'nothing'}",
             part_signatures=lifelong.signatures,
-            flags=raised(crossed=self.laid.resample == "both"),
+            flags=raised(crossed="," in self.laid.factors),
         )
 
 

@@ -52,7 +52,7 @@ SAYS = {
     "table": "the weights that the user states",
 }
 DRAWN_APART = "life cycles (items are drawn within their times)"
-SCORED = ("score", "resample", "unit", "compat", "item_seconds", "cost", "max_cost")
+SCORED = ("score", "factors", "unit", "compat", "item_seconds", "cost", "max_cost")
 
 
 @dataclass(frozen=True)
@@ -348,7 +348,7 @@ def check_lifelong(study: Study) -> None:
     if table.kind is not None:  # a run knows its classes too
         options_of(study, kind_of(table.kind), study.data)
     keys = ("resample", "block_length", "hold")
-    refuse_interval(study, keys, "a life cycle", "item, seed or both")
+    refuse_interval(study, keys, "a life cycle", "item, seed or item,seed")
     refuse_bca(study.interval.settled("method"), DRAWN_APART)
 
 

@@ -21,7 +21,11 @@ from truecost.tasks.streams.records import Online
 
 DCF = Application.detection(3, 1, 0.5)  # 0.75 Pmiss + 0.25 Pfa, as in paper 000
 WINDOWS = 20  # of a curve, unless asked otherwise
-OUTER = {"stream": ("stream",), "seed": ("seed",), "both": ("seed",)}  # factors, by what is asked
+OUTER = {
+    "stream": ("stream",),
+    "seed": ("seed",),
+    "batch,seed": ("seed",),
+}  # factors, by what is asked
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,27 +50,27 @@ class Counted:
         return found
 
     @cached_property
-    def resample(self) -> OnlineFactor:
+    def factors(self) -> OnlineFactor:
         """What is resampled: seeds where there are several runs, batches otherwise."""
-        chosen = self.how.resample or ("seed" if len(self.online.seeds) > 1 else "batch")
+        chosen = self.how.factors or ("seed" if len(self.online.seeds) > 1 else "batch")
         for factor in OUTER.get(chosen, ()):
             if (number := len(getattr(self.online, f"{factor}s"))) < 2:
                 raise UsageError(
                     f"{self.online.name} has {counted(number, factor)}: resampling {factor}s needs "
-                    f"at least two; leave out --resample, or say batch"
+                    f"at least two; leave out --factors, or say batch"
                 )
         return chosen
 
     @property
     def outer(self) -> tuple[Factor, ...]:
         """Streams or seeds as factors, where they are resampled."""
-        wanted = OUTER.get(self.resample, ())
+        wanted = OUTER.get(self.factors, ())
         return tuple(Factor(one, np.array(getattr(self.online, f"{one}s"))) for one in wanted)
 
     @property
     def by_batch(self) -> bool:
         """Whether batches are resampled."""
-        return self.resample in ("batch", "both")
+        return self.factors in ("batch", "batch,seed")
 
     def plan(self, plan: Plan) -> Plan:
         """A plan that draws moving blocks of batches."""

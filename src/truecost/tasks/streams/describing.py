@@ -241,7 +241,7 @@ def describe(
         unanswered=online.questions.height - online.items["answer"].count(),
         window=count.window,
         ends=tuple(min(last, w + count.window) for w in range(0, last, count.window)),
-        resampled=count.resample,
+        resampled=count.factors,
         level=scoring.level,
         curves=curves_of(count, scoring) if len(online.phases) == 2 else (),
         by_stream=of_streams(count, scoring) if len(online.streams) > 1 else (),

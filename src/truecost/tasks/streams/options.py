@@ -123,10 +123,10 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         float | None,
         Option("Absolute error that costs as much as one annotation, of --type number.", gt=0),
     ] = None
-    resample: Annotated[
+    factors: Annotated[
         OnlineFactor | None,
         Option(
-            "What is resampled.",
+            "Which factors are resampled.",
             shown="seed where there are several runs, blocks of batches otherwise",
             group="Interval",
         ),
@@ -183,7 +183,7 @@ class StreamScoring:
         False.
     tolerance : float, optional
         Of numbers: the absolute error that costs as much as one annotation.
-    resample : {"batch", "stream", "seed", "both"}, optional
+    factors : {"batch", "stream", "seed", "batch,seed"}, optional
         What intervals resample: moving blocks of batches within each stream, streams, seeds, or
         batches and seeds; seeds where there are several runs, batches otherwise.
     window : int, optional
@@ -204,7 +204,7 @@ class StreamScoring:
     decision: OnlineDecision = "own"
     posterior: bool = False
     tolerance: float | None = None
-    resample: OnlineFactor | None = None
+    factors: OnlineFactor | None = None
     window: int | None = None
     item_seconds: float | None = None
     before: tuple[tuple[AnnotationSet, int], ...] = ()

@@ -278,8 +278,8 @@ def batches(online: Online, scoring: Scoring, dims: Dims, _whole: object) -> Ite
     count = Counted.of(online, scoring)
     if scoring.plan.block_length is not None and not count.by_batch:
         raise UsageError(
-            f"--block-length goes with --resample batch: {online.name} is resampled by "
-            f"{count.resample}, so that no blocks are drawn; leave it out"
+            f"--block-length goes with --factors batch: {online.name} is resampled by "
+            f"{count.factors}, so that no blocks are drawn; leave it out"
         )
     yield from Rows(count, scoring, dims).batches(measures)
 
@@ -358,7 +358,7 @@ class Rows:
         if online.kind == "detection":
             targets = int((label == 1).sum())
             counts |= {"targets": targets, "nontargets": len(label) - targets}
-        resampled = f"resampled:{count.resample}"
+        resampled = f"resampled:{count.factors.replace(',', '+')}"
         if count.by_batch:
             length = self.scoring.plan.block_length or count.block_length
             resampled += f"|block-length:{length}"
@@ -368,7 +368,7 @@ class Rows:
             counts=counts,
             item="item",
             signature="|".join(filter(None, (online.signature, resampled))),
-            flags=raised(crossed=count.resample == "both"),
+            flags=raised(crossed="," in count.factors),
         )
 
 

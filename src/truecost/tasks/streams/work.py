@@ -242,7 +242,7 @@ def check_stream(study: Study) -> None:
     for system in (*study.systems.values(), None):
         data = study.data if system is None else system.over(study.data)
         stream_options(study.table(StreamTable), data)
-    refuse_interval(study, ("resample", "hold"), "a stream", "batch, stream, seed or both")
+    refuse_interval(study, ("resample", "hold"), "a stream", "batch, stream, seed or batch,seed")
     refuse_bca(study.interval.settled("method"), DEPENDENT)
 
 

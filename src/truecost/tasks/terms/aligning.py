@@ -123,7 +123,7 @@ class Places:
         )
         rows = rows.sort("document", "channel", "start", "end")
         place = rows["place"].cast(pl.Int32).to_numpy()
-        return Places(times.Stretches.of(rows), place, names, reference.unit == "occurrence")
+        return Places(times.Stretches.of(rows), place, names, reference.trial == "occurrence")
 
     @property
     def channels(self) -> pl.DataFrame:
@@ -171,7 +171,7 @@ def _trials(reference: Reference, places: Places, query: Codes, held: Ints) -> t
     the targets.
     """
     targets = reference.targets
-    if reference.unit == "document":
+    if reference.trial == "document":
         cells, cell = reference.documents.height, places.place[held].astype(np.int64)
         at = targets["place"].to_numpy()
     else:
@@ -197,7 +197,7 @@ def load_search(
     problems += _left_out(detections, places, group, held)
     kept = np.flatnonzero(held >= 0)
     query = asked[detections.query[kept]]
-    if reference.unit == "occurrence":
+    if reference.trial == "occurrence":
         target = _aligned(detections, reference, places, kept, query, group[kept], options)
     else:
         trial, sought = _trials(reference, places, query, held[kept])
@@ -220,7 +220,7 @@ def load_search(
         answered=answered,
         lowest=float(detections.score.min()) if len(detections) else float("nan"),
         header=detections.header,
-        signature=f"tolerance:{options.tolerance:g}" if reference.unit == "occurrence" else "",
+        signature=f"tolerance:{options.tolerance:g}" if reference.trial == "occurrence" else "",
         problems=problems,
     )
 

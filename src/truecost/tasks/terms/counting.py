@@ -107,7 +107,7 @@ class Counted:
     @property
     def by_document(self) -> bool:
         """Whether documents are resampled."""
-        return self.how.resample != "query"
+        return self.how.factors != "query"
 
     def documents(self, place: Codes) -> Sides:
         """The documents of rows, where they are resampled."""
@@ -129,7 +129,7 @@ class Counted:
             raise UsageError(
                 "moving blocks need units in time order: queries and documents have none"
             )
-        held = (self.queries.name,) if self.how.resample == "document" else ()
+        held = (self.queries.name,) if self.how.factors == "document" else ()
         return replace(plan, hold=held)
 
 
@@ -183,7 +183,7 @@ def refuse_few_trials(search: Search) -> None:
     """Refuse a query with more occurrences than trials: InputError."""
     reference = search.reference
     most = reference.targets_by_query.max(initial=0)
-    if reference.unit == "occurrence" and most >= reference.trials:
+    if reference.trial == "occurrence" and most >= reference.trials:
         at = int(np.argmax(reference.targets_by_query))
         raise InputError(
             f"query {reference.queries['query'][at]!r} has {counted(int(most), 'occurrence')} but "

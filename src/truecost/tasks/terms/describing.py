@@ -204,7 +204,7 @@ class SearchDescription(
     ----------
     collection, application : str
         Where there are several.
-    unit : str
+    trial : str
         What a trial is: occurrence, segment or document.
     seconds : float
         Audio that is scored.
@@ -231,7 +231,7 @@ class SearchDescription(
     system: str
     collection: str = ""
     application: str = ""
-    unit: str
+    trial: str
     queries: int
     queries_with_targets: int
     queries_answered: int
@@ -273,7 +273,7 @@ def describe(search: Search, scoring: Scoring, dims: Mapping[str, str]) -> Searc
         system=search.name,
         collection=dims.get("collection", ""),
         application=dims.get("application", ""),
-        unit=reference.unit,
+        trial=reference.trial,
         queries=reference.queries.height,
         queries_with_targets=int((reference.targets_by_query > 0).sum()),
         queries_answered=int(search.answered.sum()),
@@ -333,7 +333,7 @@ def _intervals(
         return [(np.nan, np.nan)] * len(rows)
     mask = np.zeros(search.frame.height, bool)
     mask[rows], mask[search.reference.queries.height :] = True, True
-    some = Counted(search.take(mask), application, TermsScoring(resample="document"))
+    some = Counted(search.take(mask), application, TermsScoring(factors="document"))
     evidence = evidence_of(some, measures_of(["atwv"]))
     plan = some.plan(scoring.plan)
     seen = totals(evidence, plan.weights(evidence.factors).block(0, min(1000, plan.replicates)))

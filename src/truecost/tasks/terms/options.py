@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from truecost.study.outcome import Outcome
 
 Split = Literal["words", "characters"]
-_OCCURRENCE = {"unit": ("occurrence",)}
+_OCCURRENCE = {"trial": ("occurrence",)}
 OF_WORDS = {"words": ("--rttm",)}  # a list of occurrences says where queries occur
 
 
@@ -28,7 +28,7 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     __table__: ClassVar[str] = "terms"
 
-    unit: Annotated[TrialUnit | None, Option("What a trial is.", default="occurrence")] = None
+    trial: Annotated[TrialUnit | None, Option("What a trial is.", default="occurrence")] = None
     trials_per_second: Annotated[
         float | None,
         Option("Trials of a query in a second of audio.", default=1, gt=0, needs=_OCCURRENCE),
@@ -82,15 +82,16 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         Option("False alarms of queries without occurrences count too.", group="Counting"),
     ] = None
     pooled: Annotated[bool | None, Option("Count all queries as one.", group="Counting")] = None
-    resample: Annotated[
-        SearchFactor | None, Option("What is resampled.", default="query", group="Interval")
+    factors: Annotated[
+        SearchFactor | None,
+        Option("Which factors are resampled.", default="query", group="Interval"),
     ] = None
     query_unit: Annotated[
         str | None,
         Option(
             "Attribute that queries share which are drawn together: a voice, a topic.",
             group="Interval",
-            needs={"resample": ("query", "both")},
+            needs={"factors": ("query", "query,document")},
         ),
     ] = None
     query_seconds: Annotated[
@@ -133,7 +134,7 @@ class ReferenceOptions:
 
     Attributes
     ----------
-    unit : {"occurrence", "segment", "document"}
+    trial : {"occurrence", "segment", "document"}
         What a trial is.
     trials_per_second : float
         Trials of a query in a second of audio, of occurrences; above 0.
@@ -153,7 +154,7 @@ class ReferenceOptions:
         When a number is none or out of its range, or a name is not known.
     """
 
-    unit: TrialUnit = "occurrence"
+    trial: TrialUnit = "occurrence"
     trials_per_second: float = 1.0
     max_gap: float = 0.5
     normalise: Normalise | None = None
@@ -209,8 +210,8 @@ class TermsScoring:
         entropies.
     pooled : bool
         All queries are one: errors are added up before dividing.
-    resample : {"query", "document", "both"}
-        What is resampled; both are crossed.
+    factors : {"query", "document", "query,document"}
+        What is resampled; two are crossed.
     query_unit : str
         Attribute that queries share which are drawn together (a voice, a topic); each query by
         itself when left out.
@@ -220,7 +221,7 @@ class TermsScoring:
     floor: float | None = None
     every: bool = False
     pooled: bool = False
-    resample: SearchFactor = "query"
+    factors: SearchFactor = "query"
     query_unit: str = ""
 
     def __post_init__(self) -> None:

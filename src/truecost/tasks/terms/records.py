@@ -1,6 +1,6 @@
 """A search for terms: what is to be found (`Reference`) and what a system found (`Search`).
 
-A *trial* is one chance to be right or wrong about one query. What it is depends on the *unit*:
+A *trial* is one chance to be right or wrong about one query. What it is depends on `trial`:
 
 - `occurrence`: virtual trials, a number of them per second of audio (paper 002, Eq. 2);
 - `segment`: every segment of the audio, speech or not (OpenKWS 2013);
@@ -56,7 +56,7 @@ class Reference:
         What is to be found: `query`, `place`, and where it is, `channel`, `start`, `end`.
     segments : polars.DataFrame, optional
         In segment units every segment: `place`, `channel`, `start`, `end`, sorted; else None.
-    unit : {"occurrence", "segment", "document"}
+    trial : {"occurrence", "segment", "document"}
     trials_per_second : float
         Of occurrence units.
     compat : frozenset of str
@@ -76,7 +76,7 @@ class Reference:
     occurrences: pl.DataFrame
     targets: pl.DataFrame
     segments: pl.DataFrame | None = None
-    unit: TrialUnit = "occurrence"
+    trial: TrialUnit = "occurrence"
     trials_per_second: float = 1.0
     compat: frozenset[str] = frozenset()
     language: str = ""

@@ -165,11 +165,11 @@ def load_reference(
     `read_occurrences`.
     """
     options = options or ReferenceOptions()
-    if options.unit == "segment" and (speech is None or not speech.turns.height):
+    if options.trial == "segment" and (speech is None or not speech.turns.height):
         lack = "there is none" if speech is None else f"{speech.source} has none"
         raise UsageError(f"segments are made of the SPEAKER lines of an RTTM, and {lack}")
     excerpts = times.excerpts_of(audio, options.compat)
-    if options.unit == "document":  # one trial, of whatever kinds of audio it has
+    if options.trial == "document":  # one trial, of whatever kinds of audio it has
         kinds = pl.col("source").unique().sort().str.join("+").over("document")
         excerpts = excerpts.with_columns(kinds)
     documents = times.documents_of(excerpts, options.compat)
@@ -177,7 +177,7 @@ def load_reference(
     sought = _sought(queries, speech, occurrences, excerpts, options)
     found, problems = _inside(sought.rows, excerpts, options.compat)
     segments, inside = None, found.height
-    if speech is not None and options.unit == "segment":
+    if speech is not None and options.trial == "segment":
         segments = times.segments_of(excerpts, speech.turns)
         stretches = times.Stretches.of(segments, ("place", "channel"))
         found, across = _inside_stretches(found, stretches, "end", "across the edges of segments")
@@ -185,7 +185,7 @@ def load_reference(
     source = speech or occurrences
     if not (found.height or empty) and source is not None:
         refuse_nothing(sought, excerpts, inside, source)
-    found, targets = _targets(found, excerpts, segments, options.unit)
+    found, targets = _targets(found, excerpts, segments, options.trial)
     trials = pl.Series("trials", _trials(documents, segments, options))
     return Reference(
         name=(source or audio).source,
@@ -195,7 +195,7 @@ def load_reference(
         occurrences=found,
         targets=targets,
         segments=None if segments is None else _in_seconds(segments),
-        unit=options.unit,
+        trial=options.trial,
         trials_per_second=options.trials_per_second,
         compat=options.compat,
         language="" if queries is None else queries.header.get("language", ""),
@@ -260,10 +260,10 @@ def _inside_stretches(
 
 
 def _targets(
-    found: pl.DataFrame, excerpts: pl.DataFrame, segments: pl.DataFrame | None, unit: TrialUnit
+    found: pl.DataFrame, excerpts: pl.DataFrame, segments: pl.DataFrame | None, trial: TrialUnit
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Occurrences with the target of each, and the targets."""
-    if unit == "occurrence":
+    if trial == "occurrence":
         number = pl.int_range(pl.len(), dtype=pl.Int32).alias("target")
         return found.with_columns(number), found
     key = ["query", "place" if segments is None else "held"]
@@ -287,7 +287,7 @@ def _trials(
     if segments is not None:
         found = np.bincount(segments["place"].to_numpy(), minlength=documents.height)
         return found.astype(np.float64)
-    if options.unit == "document":
+    if options.trial == "document":
         return np.ones(documents.height)
     seconds, rate = documents["seconds"].to_numpy(), options.trials_per_second
     return seconds / rate if "divide-trials" in options.compat else seconds * rate
@@ -301,8 +301,8 @@ def _in_seconds(rows: pl.DataFrame) -> pl.DataFrame:
 
 def _choices(options: ReferenceOptions) -> tuple[str, ...]:
     """What of the signature does not depend on where queries occur."""
-    choices = [f"unit:{options.unit}"]
-    if options.unit == "occurrence":
+    choices = [f"trial:{options.trial}"]
+    if options.trial == "occurrence":
         choices.append(f"trials-per-second:{options.trials_per_second:g}")
     if options.compat:
         choices.append(f"compat:{'+'.join(sorted(options.compat))}")

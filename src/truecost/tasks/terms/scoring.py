@@ -107,7 +107,7 @@ class Remarks:
         """Why a measure has no value here."""
         reference = self.search.reference
         if not reference.targets.height:
-            return f"no query has a target ({reference.unit})"
+            return f"no query has a target ({reference.trial})"
         if measure.name in ENTROPIES and np.isnan(self.count.floor):
             return (
                 "nothing was submitted: give the score of the trials that were not (--floor), if "
@@ -198,7 +198,7 @@ def batches(search: Search, scoring: Scoring, dims: Dims, whole: Counted | None)
     if "subset" in dims:
         measures = without_shared(measures, scoring.application.prices)
     _require_application(scoring.application, measures)
-    if scoring.method == "bca" and scoring.chosen(TermsScoring).resample != "query":
+    if scoring.method == "bca" and scoring.chosen(TermsScoring).factors != "query":
         raise UsageError(
             "bca intervals of terms are defined for resampled queries only: use the method auto "
             "or percentile"
@@ -282,7 +282,7 @@ def _context(count: Counted, dims: Mapping[str, str]) -> Context:
         reference.queries.height * reference.trials,
         counts=counts,
         signature="|".join(filter(None, said)),
-        flags=raised(crossed=how.resample == "both"),
+        flags=raised(crossed="," in how.factors),
         part_signatures={"term_floor": floor},
         part_errors={COUNTS[0]: false + missed},
     )

@@ -47,7 +47,7 @@ OCCURRENCE = DETECTION[:-2]
 def reference_options(table: TermsTable) -> ReferenceOptions:
     """What a trial is and where terms occur, as `[terms]` says; UsageError where it cannot be."""
     given = table.given()
-    own = ("unit", "trials_per_second", "max_gap", "normalise")
+    own = ("trial", "trials_per_second", "max_gap", "normalise")
     return ReferenceOptions(
         **{name: given[name] for name in own if name in given},
         split="characters" if table.split_characters else "words",
@@ -331,7 +331,7 @@ def choices(study: Study, data: DataTable, _: Reader | None) -> TermsScoring:
         floor=asked.floor,
         every=bool(asked.count_all_queries),
         pooled=bool(asked.pooled),
-        resample=asked.resample or "query",
+        factors=asked.factors or "query",
         query_unit=asked.query_unit or "",
     )
 

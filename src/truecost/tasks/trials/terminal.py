@@ -141,7 +141,7 @@ def _chosen(outcome: "Outcome") -> list[Columns]:
     heads = ("rule", "threshold", "data", *labels, "note")
     first = (*dims, "rule", "threshold")
     left = frozenset(heads)
-    return [Columns((*dims, *heads), tuple(cells), left=left, about=first, above=first)]
+    return [Columns((*dims, *heads), tuple(cells), left=left, about=(*dims, "rule"), above=first)]
 
 
 LAYOUT = Layout(below=_below, whole=_chosen)

@@ -1,0 +1,47 @@
+"""`leaderboard bundle`: what an organiser uploads to Codabench."""
+
+import sys
+from dataclasses import dataclass
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from truecost.cli.options import Given, Quiet, Switch, keys_of, parsed
+from truecost.errors import message
+from truecost.options import declared
+from truecost.study.challenge import ChallengeTable
+
+
+@Parameter(name="*", group="Output")
+@dataclass(frozen=True, kw_only=True)
+class Bundled:
+    """Where the bundle goes."""
+
+    output: Annotated[str, Parameter(name=["--output", "-o"])]
+    """File to write (.zip)."""
+    quiet: Quiet = False
+    """Say nothing."""
+    debug: Switch = False
+    """Show tracebacks."""
+
+
+@parsed(*declared(ChallengeTable))
+def bundle(study: str, /, *, given: Given, output: Bundled) -> None:
+    """Make the bundle of a challenge on Codabench from a study.
+
+    The archive has the rules as pages, the key, and a scoring program that runs truecost score
+    --codabench. Upload it under Benchmarks, Management, Upload.
+
+    Example: truecost leaderboard bundle study.toml --key key.csv -o bundle.zip
+
+    Parameters
+    ----------
+    study
+        TOML file with the rules: measures, application, data. See: truecost schema study
+    """
+    from truecost.study import Study
+    from truecost.study.challenge import write_bundle
+
+    place = write_bundle(Study.read(study), output.output, ChallengeTable(**keys_of(given)))
+    if not output.quiet:
+        print(message(f"bundle: {place}"), file=sys.stderr)

@@ -1,0 +1,130 @@
+"""Challenges on Codabench: what its scoring program does, and the bundle that an organiser uploads.
+
+Of the scoring program: INPUT holds `ref/` (the key or reference, and optionally `study.toml` with
+the settings) and `res/` (what the participant handed in). OUTPUT gets `scores.json`, one flat
+object of numbers, and `detailed_results.html`, the report. Both are written at the end or not at
+all.
+Participants read them: the alignments of the worst items, which show the reference, are left out
+unless the study asks for some with `worst`.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from truecost.core.results import Row
+from truecost.errors import InputError
+from truecost.formats.opening import json_text
+from truecost.formats.publishing import publish
+from truecost.study.config import Study
+from truecost.study.directory import page_of
+from truecost.study.outcome import Outcome
+from truecost.study.running import run
+from truecost.study.tables import SystemTable
+from truecost.tasks import find as find_task
+
+SETTINGS = "study.toml"
+SCORES, PAGE = "scores.json", "detailed_results.html"
+# What Codabench, macOS and Windows put beside the files that were meant.
+BESIDE = ("metadata", "metadata.yaml", "__MACOSX", "Thumbs.db", "desktop.ini")
+
+
+def codabench(
+    study: Study, source: str, target: str, progress: Callable[[str, int, int], None] | None = None
+) -> Outcome:
+    """Score the submission of a Codabench input folder and write what Codabench reads.
+
+    Parameters
+    ----------
+    study : Study
+        Settings given otherwise; laid over those of `ref/study.toml`.
+    source, target : str
+        Folders INPUT and OUTPUT.
+    progress : callable, optional
+        As for `run`.
+
+    Raises
+    ------
+    InputError
+        When the folders do not hold one key and one submission, or as `run` says.
+    UsageError
+        As `run` says.
+    """
+    reference, handed_in = Path(source) / "ref", Path(source) / "res"
+    for folder, what in ((reference, "the key"), (handed_in, "the submission")):
+        if not folder.is_dir():
+            raise InputError(f"{folder}: there is no such folder; {what} was expected there")
+    reference = _inside(reference)
+    settings = reference / SETTINGS
+    if settings.exists():
+        study = study.over(Study.read(str(settings)))
+    if study.data.key is None and not study.data.reference:
+        key = str(_only(reference, "key (or data.key or data.reference in study.toml)"))
+        study = key_named(study, key)
+    file = _only(handed_in, "submission")
+    if find_task(study.task).worst and study.worst is None:
+        study = msgspec.structs.replace(study, worst=0)
+    systems = {"submission": SystemTable(file=str(file))}
+    outcome = run(msgspec.structs.replace(study, systems=systems, baseline=None), progress)
+    place = Path(target)
+    publish({place / PAGE: page_of(outcome), place / SCORES: json_text(flat(outcome.rows))})
+    return outcome
+
+
+def key_named(study: Study, key: str) -> Study:
+    """The study with a file as the key of its task, or as its reference."""
+    given = {"key": key} if "key" in find_task(study.task).data else {"reference": (key,)}
+    return msgspec.structs.replace(study, data=msgspec.structs.replace(study.data, **given))
+
+
+def _shown(folder: Path) -> list[Path]:
+    """What somebody put into a folder; hidden files (`._a.csv`, `.DS_Store`) and what programs put
+    beside them do not count.
+    """
+    return sorted(
+        path for path in folder.iterdir() if path.name not in BESIDE and path.name[:1] != "."
+    )
+
+
+def _inside(folder: Path) -> Path:
+    """The folder in which files are: an archive of a folder unpacks to a folder in a folder.
+
+    A folder of arrays is what it holds itself.
+    """
+    inner = _shown(folder)
+    alone = len(inner) == 1 and inner[0].is_dir() and not any(inner[0].glob("*.npy"))
+    return _inside(inner[0]) if alone else folder
+
+
+def _only(folder: Path, what: str) -> Path:
+    """The one file of a folder, or of the one folder in it; settings do not count."""
+    place = _inside(folder)
+    files = [path for path in _shown(place) if path.name != SETTINGS]
+    if len(files) != 1:
+        names = ", ".join(p.name for p in files) or "none"
+        raise InputError(f"{place}: one file was expected, the {what}; there are {names}")
+    return files[0]
+
+
+def flat(rows: Sequence[Row]) -> dict[str, float | None]:
+    """Values and ends of intervals under names that a leaderboard can show.
+
+    Returns
+    -------
+    dict of str to float or None
+        `act_dcf`, `act_dcf_lower`, `act_dcf_upper`; of subsets and the like
+        `act_dcf_noise_babble`. None where undefined.
+    """
+    found: dict[str, float | None] = {}
+    for row in rows:
+        about = [v for k, v in row.dims.items() if k != "system"]
+        name = name_of(row.label, *about)
+        found |= {name: row.value, f"{name}_lower": row.lower, f"{name}_upper": row.upper}
+    return found
+
+
+def name_of(*parts: str) -> str:
+    """The name of a column: letters, digits and underscores."""
+    return re.sub(r"\W+", "_", "_".join(parts)).strip("_")

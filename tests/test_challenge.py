@@ -1,0 +1,196 @@
+"""`leaderboard bundle`: what Codabench unpacks, and a scoring program that runs.
+
+The rules of version 2 of its bundles, as `src/apps/competitions/unpackers/v2.py` and
+`base_unpacker.py` of codalab/codabench have them, stand in `unpacked`.
+"""
+
+import io
+import itertools
+import json
+import subprocess
+import sys
+import zipfile
+from datetime import date
+from importlib.resources import files
+
+import polars as pl
+import pytest
+import yaml
+
+from truecost import cli
+from truecost.study.challenge import ChallengeTable, bundle
+from truecost.study.config import Study
+
+DEMO = files("truecost") / "data" / "demo"
+RULES = """
+measures = ["act_dcf", "eer"]
+[application]
+prior = 0.05
+[data]
+type = "llr"
+map = { id = "trial", unit = "speaker" }
+[interval]
+replicates = 50
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    scores = pl.read_csv(DEMO / "network.csv")
+    scores.select("trial", "speaker", "label").write_csv("key.csv")
+    scores.select("trial").write_csv("trials.csv")
+    scores.select("trial", "score").write_csv("network.csv")
+    (tmp_path / "study.toml").write_text(RULES)
+    return tmp_path
+
+
+def unpacked(place):
+    """A bundle as Codabench unpacks it: every rule that it states is held against it."""
+    found = {p.relative_to(place).as_posix(): p for p in place.rglob("*") if p.is_file()}
+    assert "competition.yaml" in found  # at the root
+    said = yaml.safe_load(found["competition.yaml"].read_text())
+    assert str(said["version"]) == "2"
+    assert said["title"]
+    assert found[said["image"]].read_bytes().startswith((b"\x89PNG", b"\xff\xd8", b"GIF8"))
+    assert found[said["terms"]].read_text()
+    for page in said["pages"]:
+        assert page["title"]
+        assert found[page["file"]].read_text()
+    tasks = {}
+    for task in said["tasks"]:
+        assert task["index"] not in tasks
+        assert zipfile.is_zipfile(found[task["scoring_program"]])
+        assert zipfile.is_zipfile(found[task["reference_data"]])
+        tasks[task["index"]] = task
+    for solution in said.get("solutions", ()):
+        assert {*solution["tasks"]} <= {*tasks}
+        assert zipfile.is_zipfile(found[solution["path"]])
+    phases = sorted(said["phases"], key=lambda phase: phase["index"])
+    for phase in phases:
+        assert phase["tasks"]
+        assert {*phase["tasks"]} <= {*tasks}
+        assert zipfile.is_zipfile(found[phase["public_data"]])
+        start, end = (phase.get(key) and date.fromisoformat(phase[key]) for key in ("start", "end"))
+        assert end is None or start < end
+    for one, other in itertools.pairwise(phases):
+        assert one["end"] < other["start"]  # in sequence
+    for board in said["leaderboards"]:
+        assert board["title"]
+        assert board["key"]
+        assert [column["index"] for column in board["columns"]] == [*range(len(board["columns"]))]
+        keys = [column["key"] for column in board["columns"]]
+        assert len(keys) == len({*keys})
+        assert {column["sorting"] for column in board["columns"]} <= {"asc", "desc"}
+        assert all(column["title"] for column in board["columns"])
+    return said, tasks[0]
+
+
+def test_a_bundle_is_unpacked_and_its_scoring_program_scores(folder):
+    command = "leaderboard bundle study.toml --key key.csv --public trials.csv -o b.zip --quiet"
+    assert cli.run(command.split()) == 0
+    place = folder / "b"
+    zipfile.ZipFile("b.zip").extractall(place)
+    said, task = unpacked(place)
+    assert said["title"] == "Trials"
+    public = zipfile.ZipFile(place / said["phases"][0]["public_data"])
+    assert {*public.namelist()} == {"study.toml", "trials.csv"}
+    assert "key" not in public.read("study.toml").decode()
+
+    app = folder / "app"  # as the compute worker lays it out
+    zipfile.ZipFile(place / task["scoring_program"]).extractall(app / "program")
+    zipfile.ZipFile(place / task["reference_data"]).extractall(app / "input" / "ref")
+    (app / "input" / "res").mkdir()
+    (app / "input" / "res" / "mine.csv").write_bytes((folder / "network.csv").read_bytes())
+    command = yaml.safe_load((app / "program" / "metadata.yaml").read_text())["command"]
+    interpreter, *words = command.replace("/app/", f"{app}/").split()
+    assert interpreter == "python3"
+    done = subprocess.run(
+        [sys.executable, *words], cwd=app / "program", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    scores = json.loads((app / "output" / "scores.json").read_text())
+    assert {c["key"] for c in said["leaderboards"][0]["columns"]} == {*scores}
+    assert scores["act_dcf"] == pytest.approx(0.509744019237419)
+    assert (app / "output" / "detailed_results.html").exists()
+    assert said["enable_detailed_results"] is True
+
+
+def test_equal_studies_make_equal_bytes(folder):
+    study, wishes = Study.read("study.toml"), ChallengeTable(key="key.csv")
+    assert bundle(study, wishes) == bundle(study, wishes)
+    with zipfile.ZipFile(io.BytesIO(bundle(study, wishes))) as archive:
+        assert {entry.date_time for entry in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
+
+
+def test_wishes_are_in_the_bundle(folder):
+    for name in ("rules.md", "data.html", "logo.jpg"):
+        (folder / name).write_bytes(b"\xff\xd8 text")
+    words = "--key key.csv --title Yes! --terms rules.md --page data.html --image logo.jpg"
+    words += " --start 2027-01-01 --end 2027-02-01 --per-day 2 --docker-image me/it:1"
+    words += " --sample network.csv -o b.zip -q"
+    assert cli.run(["leaderboard", "bundle", "study.toml", *words.split()]) == 0
+    zipfile.ZipFile("b.zip").extractall(folder / "b")
+    # the pages are bytes of a picture here: only their names are looked at
+    said = yaml.safe_load((folder / "b" / "competition.yaml").read_text())
+    assert (said["title"], said["terms"], said["image"]) == ("Yes!", "rules.md", "logo.jpg")
+    assert [page["file"] for page in said["pages"]] == ["overview.md", "evaluation.md", "data.html"]
+    [phase] = said["phases"]
+    assert (phase["start"], phase["end"]) == ("2027-01-01", "2027-02-01")
+    assert phase["max_submissions_per_day"] == 2
+    assert said["docker_image"] == "me/it:1"
+    assert said["solutions"] == [
+        {"index": 0, "name": "Sample", "tasks": [0], "path": "sample_submission.zip"}
+    ]
+    titles = [c["title"] for c in said["leaderboards"][0]["columns"]]
+    assert titles[:4] == ["act_dcf", "act_dcf lower", "act_dcf upper", "eer:rocch"]
+
+
+def test_a_task_with_a_reference(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ref.trn").write_text("a b c (u1)\nd e (u2)\n")
+    (tmp_path / "study.toml").write_text('task = "transcripts"\nmeasures = ["wer"]\n')
+    words = "leaderboard bundle study.toml --key ref.trn -o b.zip -q"
+    assert cli.run(words.split()) == 0
+    zipfile.ZipFile("b.zip").extractall(tmp_path / "b")
+    _said, task = unpacked(tmp_path / "b")
+    ref = zipfile.ZipFile(tmp_path / "b" / task["reference_data"])
+    assert 'reference = [\n    "ref.trn",\n]' in ref.read("study.toml").decode()
+    program = zipfile.ZipFile(tmp_path / "b" / task["scoring_program"])
+    assert program.read("requirements.txt").decode().split()[1] == "rapidfuzz"
+    assert "truecost transcripts validate FILE" in (tmp_path / "b" / "overview.md").read_text()
+
+
+REFUSED = {
+    "no key": ("", 2, "the study names no key or reference: add --key FILE"),
+    "no file": ("--key nothing.csv", 3, "nothing.csv: cannot be read (No such file or directory)"),
+    "day": ("--key key.csv --start tomorrow", 2, "--start is 'tomorrow': give a day such as"),
+    "order": ("--key key.csv --end 2019-01-01", 2, "--end is 2019-01-01: give a day after the"),
+    "image": ("--key key.csv --image key.csv", 2, "--image key.csv: name a file that ends in .png"),
+    "empty": ("--key key.csv --terms empty.md", 3, "empty.md: the file is empty, which Codabench"),
+    "twice": ("--key key.csv --public sub/study.toml", 2, "has a file 'study.toml' already"),
+    "number": ("--key key.csv --per-day 0", 2, "--per-day is 0: give a number at least 1"),
+    "sample": ("--key key.csv --sample trials.csv", 2, "trials.csv with key.csv: no column gives"),
+    "page": ("--key key.csv --page sub/terms.md", 2, "the bundle has a terms.md already"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_codabench_would_refuse_is_refused_here(folder, capsys, case):
+    (folder / "sub").mkdir()
+    for name in ("empty.md", "sub/study.toml"):
+        (folder / name).touch()
+    (folder / "sub" / "terms.md").write_text("x")
+    words, code, said = REFUSED[case]
+    line = ["leaderboard", "bundle", "study.toml", *words.split(), "-o", "b.zip"]
+    assert cli.run(line) == code
+    assert said in capsys.readouterr().err
+    assert not (folder / "b.zip").exists()
+
+
+def test_a_bundle_is_an_archive(folder, capsys):
+    line = ["leaderboard", "bundle", "study.toml", "--key", "key.csv", "-o", "bundle"]
+    assert cli.run(line) == 2
+    assert "bundle: a bundle is one archive: name a file that ends in .zip" in (
+        capsys.readouterr().err
+    )
