@@ -80,7 +80,7 @@ def _of_section(name: str, text: str, folder: Path, run) -> Iterator[Scene]:
             continue
         for typed in COMMAND.split(block)[1::2]:
             words = shlex.split(REPLICATES.sub("", typed))[1:]
-            if set(words) & {*MAKES_FIGURES} and "plan" not in words:
+            if set(words) & {*MAKES_FIGURES} and not set(words) & {"plan", "bundle"}:
                 words += FEW
             there = tuple(
                 sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
@@ -97,6 +97,9 @@ def _read_by(words: list[str], folder: Path) -> Iterator[str]:
         for part in {word, *re.split("[=:]", word)} if before != "-o" else ():
             for path in folder.glob(part) if part and not part.startswith("/") else ():
                 inside = path.rglob("*") if path.is_dir() else [path]
+                if path.suffix == ".toml":  # and the files that a study names
+                    named = re.findall(r'"([^"\n]+)"', path.read_text(encoding="utf-8"))
+                    inside = [path, *(folder / n for n in named if (folder / n).is_file())]
                 yield from (
                     str(p.relative_to(folder))
                     for p in inside
