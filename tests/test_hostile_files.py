@@ -15,6 +15,7 @@ from truecost.errors import HIDDEN, InputError, message
 from truecost.learning.learners.process import Reply, read
 
 DEEP = 100_000
+ROWS = "".join(f"{k % 7},{k % 2},{k % 2 + k % 7 / 3}\n" for k in range(60))
 RTTM = "SPEAKER r 1 {} {} <NA> <NA> a <NA> <NA>\n"
 
 
@@ -189,6 +190,22 @@ def test_no_part_is_passed_over_in_silence(said, part, expected):
     assert (code == 0) is not bool(expected)
 
 
+def test_a_cache_whose_codes_stand_for_nothing(said):
+    Path("units.csv").write_text("unit,label,score\n" + ROWS)
+    command = (
+        "score units.csv --type llr --map unit=unit --replicates 20 --cache kept --engine serial"
+    )
+    assert said(command)[0] == 0
+    for name, data in (("sorted.codes", b"\xff"), ("sorted.text unit*", b"\xff\xff\xff\x7f")):
+        [place] = Path("kept").rglob(name)
+        whole = place.read_bytes()
+        place.write_bytes(data + whole[len(data) :])
+        code, text = said(command)
+        assert code == 3
+        assert "does not hold sorted data as truecost wrote it (a code stands for no class" in text
+        place.write_bytes(whole)
+
+
 @pytest.mark.parametrize(
     ("change", "expected"),
     [
@@ -205,9 +222,6 @@ def test_a_result_that_was_changed_by_hand(said, change, expected):
     code, text = said("report out")
     assert code == 3
     assert expected in text
-
-
-ROWS = "".join(f"{k % 7},{k % 2},{k % 2 + k % 7 / 3}\n" for k in range(60))
 
 
 @pytest.mark.parametrize(
