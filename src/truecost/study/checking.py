@@ -171,6 +171,12 @@ def refuse_idle(tables: "Iterable[tuple[PartialTable, Facts]]") -> None:
             raise UsageError(f"{said} goes with {needed}: leave it out")
 
 
+def _named_else(study: "Study", name: str) -> str:
+    """How a system whose file has a name that cannot be shown gets another one."""
+    file = study.systems[name].file
+    return "" if file is None else f"; its file is {file!r}: name the system, NAME=FILE"
+
+
 def check_names(study: "Study") -> None:
     """Refuse names that cannot be shown or told apart, and systems that have no file."""
     named = {n: getattr(study, n) for n in ("systems", "collections", "applications", "subsets")}
@@ -179,6 +185,7 @@ def check_names(study: "Study") -> None:
         if not name.strip() or not name.isprintable():
             raise UsageError(
                 f"a name under [{what}] is {name!r}: it needs letters that can be printed"
+                f"{_named_else(study, name) if what == 'systems' else ''}"
             )
         if what == "subsets" and name == "all":
             raise UsageError(

@@ -16,10 +16,11 @@ import msgspec
 
 from truecost.core.results import Row
 from truecost.errors import InputError
+from truecost.formats.opening import json_text
 from truecost.formats.publishing import publish
 from truecost.study.config import Study
 from truecost.study.directory import page_of
-from truecost.study.outcome import Outcome, json_text
+from truecost.study.outcome import Outcome
 from truecost.study.running import run
 from truecost.study.tables import SystemTable
 from truecost.tasks import find as find_task
