@@ -8,6 +8,7 @@ a process that starts: `subprocess`, or `born=False`.
 """
 
 import atexit
+import contextlib
 import ctypes
 import gc
 import importlib
@@ -26,6 +27,7 @@ from pathlib import Path
 
 ADOPTS = 36  # PR_SET_CHILD_SUBREAPER: whose parent ended becomes a child of ours
 MOST = 1 << 18  # bytes of a request, of which the environment is most
+LATER = ("sklearn.linear_model", "sklearn.preprocessing", "jinja2")  # imported in functions
 ASLEEP = {"jemalloc_bg_thd", "polars-ooc-clea"}  # of an import of polars: not missed in a child
 OWN = ("PYTHON", "NUMBA_", "POLARS_", "LD_", "OPENBLAS_", "OMP_")  # read while a process starts
 
@@ -108,6 +110,10 @@ def prepare():
                 importlib.import_module(found.name)
             except ImportError:  # of an extra that is not here
                 continue
+    for name in LATER:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+    truecost.report.page._template()
     from numba.core.dispatcher import Dispatcher
 
     for name, module in [*sys.modules.items()]:
