@@ -21,6 +21,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import types
 import warnings
 from functools import cache
 from pathlib import Path
@@ -30,13 +32,21 @@ MOST = 1 << 18  # bytes of a request, of which the environment is most
 LATER = ("sklearn.linear_model", "sklearn.preprocessing", "jinja2")  # imported in functions
 ASLEEP = {"jemalloc_bg_thd", "polars-ooc-clea"}  # of an import of polars: not missed in a child
 OWN = ("PYTHON", "NUMBA_", "POLARS_", "LD_", "OPENBLAS_", "OMP_")  # read while a process starts
+KNOWN = {"stdin", "stdout", "stderr", "text", "env", "cwd", "start_new_session"}  # of Popen
+LOCK = threading.Lock()  # who asks is answered before another one asks
+
+
+def at_start(name):
+    """Whether a process reads this of its environment while it starts."""
+    return name.startswith(OWN) and name != "PYTHONWARNINGS"
+
+
+ENVIRONMENT = {n: v for n, v in os.environ.items() if n != "PYTHONWARNINGS"}  # of no test
+BEGUN = {n: v for n, v in ENVIRONMENT.items() if at_start(n)}
 
 
 class Forked(subprocess.Popen):
-    """`truecost` with some words, in a process of its own; the options of Popen."""
-
-    def __init__(self, words, **options):
-        super().__init__([*map(str, words)], **options)
+    """Python with some words, as `python` takes them; the options of Popen."""
 
     def _execute_child(self, *given):
         how = inspect.signature(subprocess.Popen._execute_child).bind(self, *given).arguments
@@ -48,13 +58,10 @@ class Forked(subprocess.Popen):
             "environment": environment,
             "alone": how["start_new_session"],
         }
-        near = nursery()
-        socket.send_fds(
-            near,
-            [json.dumps(request).encode()],
-            [own if fd == -1 else fd for own, fd in enumerate(pipes)],
-        )
-        self.pid = int(near.recv(64))
+        pipes = [own if fd == -1 else fd for own, fd in enumerate(pipes)]
+        with LOCK:
+            socket.send_fds(nursery(), [json.dumps(request).encode()], pipes)
+            self.pid = int(nursery().recv(64))
         self._child_created = True
         self._close_pipe_fds(
             *(how[n] for n in ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite"))
@@ -63,19 +70,25 @@ class Forked(subprocess.Popen):
 
 def start(words, **options):
     """`truecost` with some words: forked where this system and what is asked for allow it."""
-    environment = options.get("env") or os.environ
-    alike = all(environment.get(n) == v for n, v in begun().items()) and all(
-        n in begun() for n in environment if n.startswith(OWN) and n != "PYTHONWARNINGS"
-    )
-    if sys.platform == "linux" and alike:
+    return python(["-m", "truecost", *words], **options)
+
+
+def python(words, **options):
+    """Python with `-m MODULE`, `-c TEXT` or a file, and more words: as `start`."""
+    words, environment = [*map(str, words)], options.get("env") or os.environ
+    alike = {n: v for n, v in environment.items() if at_start(n)} == BEGUN
+    if sys.platform == "linux" and alike and options.keys() <= KNOWN:
         return Forked(words, **options)
-    return subprocess.Popen([sys.executable, "-m", "truecost", *map(str, words)], **options)
+    return subprocess.Popen([sys.executable, *words], **options)
 
 
-@cache
-def begun():
-    """What a process reads of its environment while it starts, as it was for the nursery."""
-    return {n: v for n, v in os.environ.items() if n.startswith(OWN) and n != "PYTHONWARNINGS"}
+def ran(words, said=None, **options):
+    """As `subprocess.run` with Python: what it printed; a fault where its exit code is not 0."""
+    heard = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with python(words, **heard, **options) as process:
+        out, err = process.communicate(said)
+    assert process.returncode == 0, err
+    return out
 
 
 @cache
@@ -86,9 +99,8 @@ def nursery():
     for end in (near, far):
         end.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 2 * MOST)
     words = [sys.executable, __file__, str(far.fileno())]
-    environment = {n: v for n, v in os.environ.items() if n != "PYTHONWARNINGS"}
     process = subprocess.Popen(
-        words, pass_fds=[far.fileno()], env=environment, stdin=subprocess.DEVNULL, cwd="/"
+        words, pass_fds=[far.fileno()], env=ENVIRONMENT, stdin=subprocess.DEVNULL, cwd="/"
     )
     far.close()
 
@@ -183,9 +195,19 @@ def begin(asked, pipes):
     from truecost import errors
 
     errors._forked.clear()  # frames were imported, and never used
+    first, *words = asked["words"]
+    sys.argv[:] = [first, *words]
     sys.path[0] = asked["folder"]
-    sys.argv[:] = ["truecost", *asked["words"]]
-    runpy.run_module("truecost", run_name="__main__", alter_sys=True)
+    if first == "-m":
+        sys.argv[:] = words
+        runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+    elif first == "-c":
+        sys.argv[:] = ["-c", *words[1:]]
+        sys.modules["__main__"] = main = types.ModuleType("__main__")
+        exec(words[0], vars(main))
+    else:
+        sys.path[0] = str(Path(first).resolve().parent)
+        runpy.run_path(first, run_name="__main__")
 
 
 if __name__ == "__main__":
