@@ -268,8 +268,8 @@ BAD = {
     "no labels": (
         {(0, "label"): ""},
         "there are neither labels nor machine scores: map them (label=COLUMN, "
-        "machine=COLUMN), or give a file of labels (labels=FILE); truecost abba select says "
-        "which items to label",
+        "map={'machine': COLUMN}), or give a file of labels (labels=FILE); truecost abba select "
+        "says which items to label",
     ),
     "score": (
         {(3, "score_b"): "", (4, "score_b"): "inf"},

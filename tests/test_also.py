@@ -105,7 +105,7 @@ def test_metrics_decide_nothing(tmp_path):
     table.with_columns(score=pl.col("label")).write_csv(tmp_path / "two.csv")
     (tmp_path / "gated.toml").write_text('[[gate]]\nmeasure = "mcc"\nmin_lower = 0.1\n')
     how = ("--type", "decision", "--id", "trial")
-    with resident(tmp_path) as run:
+    with resident(tmp_path, COLUMNS="160") as run:
         shown = run("score", "one.csv", *how, "--also", "mcc,kappa", "-o", "out")
         asked = run("score", "one.csv", *how, "--measure", "mcc")
         board = run("leaderboard", "one.csv", "two.csv", *how, "--measure", "macro_f1")

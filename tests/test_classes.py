@@ -138,7 +138,7 @@ def test_systems_side_by_side_and_a_cost_matrix():
 
 def test_commands_of_several_classes(tmp_path):
     decided(*HAND).write_csv(tmp_path / "mine.csv")
-    with resident(tmp_path) as run:
+    with resident(tmp_path, COLUMNS="160") as run:
         found = run("score", "mine.csv", "--type", "decision", "-o", "out")
         gate = run(
             *("score", "mine.csv", "--type", "decision", "--measure", "class_recall:b", "--json")

@@ -56,6 +56,12 @@ VALID = {
     "speechbrain": b"e1 t1 1 0.5\ne1 t2 0 0.25\n",
     "wespeaker": b"e1 t1 0.5 target\ne1 t2 0.25 nontarget\n",
     "utt2spk": b"u1 s1\nu2 s1\n",
+    "asvspoof-scores": b"u1 - bonafide 0.5\nu2 A07 spoof -1\n",
+    "asvspoof-key": b"s1 u1 - - bonafide\ns1 u2 - A07 spoof\n",
+    "asvspoof21-key": b"s1 u1 alaw tx - bonafide notrim eval\ns2 u2 alaw tx A07 spoof trim eval\n",
+    "asvspoof-trials": b"e1 t1 bonafide target\ne1 t2 A07 spoof\n",
+    "asvspoof-asv": b"bonafide target 0.5\nA07 spoof -1.5\nbonafide nontarget 1\n",
+    "utt-scores": b"u1 0.5\nu2 -1.25\n",
     "nist-sre": b"modelid\tsegmentid\tside\tLLR\nm1\ts1\ta\t0.5\nm1\ts2\ta\t-2\n",
 }
 TABLES = {kind: VALID[kind] for kind in ("csv", "tsv", "parquet", "ndjson")}
@@ -70,9 +76,22 @@ TEXTS = {
     b'"end_time": 2, "n": 3}]\n',
     "lines": b"a b\n\n c \n",
 }
+LOGS = {
+    "lm-eval": b'{"doc_id":0,"doc":{"q":"x"},"target":"1","filtered_resps":[["-1.5","False"],'
+    b'["-2","True"]],"filter":"none","metrics":["acc"],"acc":1.0}\n'
+    b'{"doc_id":1,"target":0,"filtered_resps":[["-1","False"],["-2","True"]],"acc":null}\n',
+    "inspect": b'{"status":"success","eval":{"eval_id":"x","model":"m"},"samples":[{"id":"q",'
+    b'"epoch":1,"target":["a"],"scores":{"s":{"value":"C"},"t":{"value":{"k":1,"w":"yes"}}},'
+    b'"model_usage":{"m":{"input_tokens":3}},"total_time":0.5},{"id":2,"epoch":1,"scores":null}]}\n',
+}
+MANIFEST = (
+    b'{"audio_filepath":"a","duration":1.5,"text":"x y","pred_text":"x"}\n'
+    b'{"audio_filepath":"b","duration":null,"text":"","pred_text":""}\n'
+)
+MATRIX = b'{"m":[[0.5,0.1,null],[0.4,1,0],[0.25,0.5,1e-1]],"seed":0}\n'
 TASK_VALID = {
-    "trials": VALID,
-    "transcripts": TEXTS | TABLES,
+    "trials": VALID | LOGS,
+    "transcripts": TEXTS | TABLES | {"manifest": MANIFEST},
     "translation": {k: TEXTS[k] for k in ("lines", "kaldi-text")} | TABLES,
     "diarization": {
         "rttm": b"SPKR-INFO r 1 <NA> <NA> <NA> unknown A <NA>\n;; c\n"
@@ -98,7 +117,7 @@ TASK_VALID = {
         **TABLES,
     },
     "streams": TABLES | {"csv": b"batch,id,event,phase,score\n0,a,predict,pre,0.5\n0,a,query,,\n"},
-    "lifelong": TABLES | {"csv": b"version,time,score\n0,1,0.5\n1,1,0.25\n"},
+    "lifelong": TABLES | {"csv": b"version,time,score\n0,1,0.5\n1,1,0.25\n", "matrix": MATRIX},
 }
 CASES = [(task, kind) for task, kinds in TASK_VALID.items() for kind in kinds]
 BINARY = ("parquet", "npz", "npy")
@@ -112,7 +131,7 @@ def valid(case):
 def ending(case):
     """The ending by which a format is known; of text that only the user can tell, one of these."""
     kind = case[1]
-    if kind == "seglst":
+    if kind in ("seglst", "matrix"):
         return ".json"
     return f".{kind}" if kind in KNOWN_BY_ENDING else ""
 

@@ -195,3 +195,20 @@ def test_details_of_hugging_face_by_their_fields(tmp_path):
     assert outcome.estimates[0].value == pytest.approx(1 / 4)
     table = read(tmp_path / "details_mine.parquet")
     assert table.numbers("metrics.acc", "score").tolist() == [1, 1, 1, 0]
+
+
+WRONG = (None, 3, "x", [1], {"a": [2]}, [[]], True)
+
+
+@pytest.mark.parametrize("key", [*OLD, "metrics", "filter"])
+def test_values_of_any_kind_in_a_log_of_lm_eval(key):
+    for value in WRONG:
+        line = json.dumps({**OLD, key: value}).encode() + b"\n"
+        assert len(read_lm_eval(line, "m")) == 1
+
+
+@pytest.mark.parametrize("key", [*SAMPLE, "target", "metadata", "model_usage", "total_time"])
+def test_values_of_any_kind_in_a_log_of_inspect(key):
+    for value in WRONG:
+        data = json.dumps({**HEADER, "samples": [{**SAMPLE, key: value}]}).encode()
+        assert len(read_inspect(data, "m")) == 1

@@ -335,8 +335,8 @@ def test_metadata_without_ids_say_how_columns_are_given(metadata, said, there, c
 def test_a_quoted_column_is_a_column(there, capsys):
     (there / "spk2gender").write_text("ann f\nbob m\n")
     line = "transcripts score ref.trn hyp.trn --metadata utt2spk --metadata speaker=spk2gender"
-    levels = {None, "speaker.speaker=f", "speaker.speaker=m"}
-    for subset in ('"speaker.speaker"', "speaker.speaker"):
+    levels = {None, "speaker.gender=f", "speaker.gender=m"}
+    for subset in ('"speaker.gender"', "speaker.gender"):
         found = rows(f"{line} --measure wer --subset {subset} --json", capsys)
         assert {row["dims"].get("subset") for row in found} == levels
 
@@ -355,7 +355,7 @@ def test_a_column_of_many_levels_suggests_a_condition_that_can_be_copied(there, 
         assert code == 0
 
 
-@pytest.mark.parametrize(("asked", "said"), [("WER", "'wer'"), ("Eer", "'eer'"), ("F1", "use nec")])
+@pytest.mark.parametrize(("asked", "said"), [("WER", "'wer'"), ("Eer", "'eer'"), ("F1", "'f1'")])
 def test_a_measure_in_capital_letters_is_told(asked, said, there, capsys):
     code, _, err = run(f"transcripts score ref.trn hyp.trn --measure {asked}", capsys)
     assert code == 2

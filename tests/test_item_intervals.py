@@ -49,13 +49,14 @@ def transcribed(rng, n=48, rate=0.1, longer=10):
     s, d, i = (rng.binomial(length, rate / 3) for _ in range(3))
     s = np.minimum(s, length - d)
     counted = words(length - s - d, s, d, i)
-    return {"words": counted, "characters": {k: 5 * v for k, v in counted.items()}}
+    more = {k: 5 * v for k, v in counted.items()}
+    return {"words": counted, "characters": more, "cp_words": counted}
 
 
 def translated(rng, n=48, right=0.7):
     length = rng.integers(8, 20, n)
     lengths = {"hypothesis": length, "reference": length + 1, "unmatched": 0 * length}
-    parts = {"ngrams": lengths, "chrf": {}, "edits": {}}
+    parts = {"ngrams": lengths, "chrf": {}, "chrf_words": {}, "edits": {}}
     for order in range(1, 5):
         total = np.maximum(length - order + 1, 0)
         matches = rng.binomial(total, right**order)
@@ -63,6 +64,13 @@ def translated(rng, n=48, right=0.7):
     for order in range(1, 7):
         total = 5 * length
         parts["chrf"] |= {
+            f"matches{order}": rng.binomial(total, right**order),
+            f"hypothesis{order}": total,
+            f"reference{order}": total + 1,
+        }
+    for order in range(1, 9):
+        total = 5 * length if order < 7 else length
+        parts["chrf_words"] |= {
             f"matches{order}": rng.binomial(total, right**order),
             f"hypothesis{order}": total,
             f"reference{order}": total + 1,
@@ -121,7 +129,7 @@ def sound(row):
 
 
 def test_all_measures_of_items_are_looked_at():
-    assert len(KINDS) == 6 + 3 + 8
+    assert len(KINDS) == 7 + 4 + 8
 
 
 @pytest.mark.parametrize(("kind", "name"), KINDS)
@@ -136,7 +144,7 @@ def test_every_measure_of_items_has_an_interval(kind, name):
 @pytest.mark.parametrize(("kind", "name"), KINDS)
 def test_without_an_error_there_may_still_be_some(kind, name):
     row = one_row(kind, name, 1.0 if kind == "translation" else 0.0)
-    if name in {"bleu", "chrf"}:  # their best output is shorter than the reference here
+    if name in {"bleu", "chrf", "chrf++"}:  # their best output is shorter than the reference here
         sound(row)
     elif row.direction == "lower":
         assert row.value == row.lower == 0

@@ -792,7 +792,7 @@ def test_a_unit_far_off_does_not_widen_the_axis():
 
 def test_pictures_of_items_refuse_what_has_no_place_on_them(outcomes):
     wer, cer = (row_of(outcomes("transcripts"), label) for label in ("wer", "cer"))
-    with pytest.raises(UsageError, match=r"no row adds up errors \(wer, cer, per, der"):
+    with pytest.raises(UsageError, match=r"no row adds up errors \(wer, cpwer, cer, per, der"):
         pictures.error_breakdown([row_of(outcomes("translation"), "bleu:exp")])
     with pytest.raises(UsageError, match=r"2 measures \(wer, cer\) share no axis"):
         pictures.error_breakdown([wer, cer])

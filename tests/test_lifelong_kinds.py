@@ -173,10 +173,10 @@ def test_transcripts_are_exchanged_as_they_would_be_counted(cases, part):
             assert errors[kept].sum() == whole
 
 
-@given(CASES, st.sampled_from(["ngrams", "chrf", "edits"]))
+@given(CASES, st.sampled_from(["ngrams", "chrf", "chrf_words", "edits"]))
 def test_translations_are_exchanged_as_they_would_be_counted(cases, part):
     sacrebleu = pytest.importorskip("sacrebleu.metrics")
-    wrong = wrong_characters if part == "chrf" else wrong_words
+    wrong = wrong_characters if "chrf" in part else wrong_words
     got, again, texts, references = exchanged(
         kind_of("translation"), cases, part, TranslationOptions(), wrong
     )
@@ -187,6 +187,7 @@ def test_translations_are_exchanged_as_they_would_be_counted(cases, part):
     metric, name = {
         "ngrams": (sacrebleu.BLEU(), "bleu"),
         "chrf": (sacrebleu.CHRF(), "chrf"),
+        "chrf_words": (sacrebleu.CHRF(word_order=2), "chrf++"),
         "edits": (sacrebleu.TER(), "ter"),
     }[part]
     outputs, _, chosen = zip(*cases, strict=True)

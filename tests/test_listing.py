@@ -132,7 +132,7 @@ def test_what_does_not_go_together(checks, line, code, said):
     assert said in told
 
 
-@pytest.mark.parametrize("line", ["validate", "transcripts validate", "diarization validate"])
-def test_help_offers_no_directory(line, capsys):
-    cli.run([*line.split(), "--help"])
-    assert "--output" not in capsys.readouterr().out
+def test_a_validation_is_written(checks, tmp_path):
+    assert checks(f"transcripts validate good.trn -o {tmp_path}/out")[0] == 0
+    written = {path.name for path in (tmp_path / "out").iterdir()}
+    assert written == {"checks.csv", "report.html", "result.json"}

@@ -120,3 +120,11 @@ def test_headers_that_are_no_times_stay_as_they_are(tmp_path):
 def test_a_matrix_says_what_it_is(tmp_path):
     path = written(tmp_path, "m.json", MATRIX)
     assert read(path, task="lifelong").layout == "matrix: 3 versions, 3 tests"
+
+
+@pytest.mark.parametrize(
+    "wrong", [None, 3, "x", [], [[]], [1], {}, {"data": 3, "columns": 1}, [{}]]
+)
+def test_values_of_any_kind_are_no_matrix(wrong):
+    with pytest.raises(tc.InputError, match=r"m\.json"):
+        read_matrix(json.dumps(wrong).encode(), "m.json")

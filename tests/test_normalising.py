@@ -1,5 +1,8 @@
 """Normalisation: each step does what its description says, in the order given, and nothing else."""
 
+import hashlib
+import json
+import re
 import unicodedata
 
 import polars as pl
@@ -7,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from truecost.errors import UsageError
+from truecost import cli
+from truecost.errors import InputError, UsageError
 from truecost.names import NORMALISATIONS
-from truecost.outputs.normalising import checked_steps, normalise
+from truecost.outputs.normalising import checked_steps, normalise, signed
 
 # Letters that are younger than one of the two tables of Unicode would be treated differently.
 TEXTS = st.lists(st.text(st.characters(max_codepoint=0x2FFF), max_size=30), min_size=1, max_size=5)
@@ -59,8 +63,9 @@ def test_steps_go_in_their_order():
 
 
 def test_every_step_is_described():
-    assert {name.replace("A+B", "uh") for name in NORMALISATIONS} == {*STEPS, "no-words=uh"}
-    assert checked_steps([name.replace("A+B", "uh+um") for name in NORMALISATIONS])
+    others = {"no-words=A+B", "whisper-english", "FILE.tsv", "python:MODULE:FUNCTION"}
+    assert {*NORMALISATIONS} == {*STEPS, *others}
+    assert checked_steps([*STEPS, "no-words=uh+um"])
     assert checked_steps(["none"]) == ()
 
 
@@ -109,3 +114,105 @@ def test_unicode_forms_are_those_of_the_standard_library(texts):
     for step, form in (("nfc", "NFC"), ("nfkc", "NFKC")):
         expected = normalise(pl.Series([unicodedata.normalize(form, t) for t in plain]))
         assert normalise(plain, [step]).to_list() == expected.to_list()
+
+
+SENTENCES = (
+    "I don't think Mr. Smith's neighbour paid $20, uh, for the grey catalogue.",
+    "i do not think mister smith is neighbor paid twenty dollars for the gray catalog",
+)
+
+
+def test_whispers_english_makes_spellings_equal_and_has_its_faults():
+    pytest.importorskip("whisper_normalizer")
+    one, other = normalise(pl.Series(SENTENCES), ["whisper-english"])
+    assert one == other == "i do not think mister smith is neighbor paid $20 for the gray catalog"
+    assert re.fullmatch(r"lower,whisper-english@[\d.]+", signed(["lower", "whisper-english"]))
+
+
+def test_a_mapping_file_replaces_whole_words_the_longest_run_first(tmp_path):
+    path = tmp_path / "words.tsv"
+    path.write_text("colour\tcolor\nnew york city\tnyc\nnew\told\nuh\t\n")
+    text = "uh the new york city colour of colours in new york uh"
+    assert one(text, str(path)) == "the nyc color of colours in old york"
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
+    assert signed(["lower", str(path)]) == f"lower,words.tsv@{digest}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a b\n", "1 line is not FROM<TAB>TO: line 1 ('a b')"),
+        ("a\tb\tc\nx\ty\n", "line 1 ('a\\tb\\tc')"),
+        ("\tb\n", "not FROM<TAB>TO"),
+        ("a\tb\na\tc\n", "the same words stand twice, at line 2 ('a')"),
+        ("\n", "the file is empty"),
+    ],
+)
+def test_mapping_files_that_are_refused(tmp_path, text, message):
+    path = tmp_path / "words.tsv"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        checked_steps([str(path)])
+    assert message in str(caught.value)
+    assert "words.tsv" in str(caught.value)
+
+
+def test_a_function_of_ones_own(tmp_path, monkeypatch):
+    (tmp_path / "own_steps.py").write_text(
+        "def clean(text):\n    return text.replace('-', ' ')\n\ndef none(text):\n    return None\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert one("well-known", "python:own_steps:clean") == "well known"
+    assert re.fullmatch(r"python:own_steps:clean@[0-9a-f]{12}", signed(["python:own_steps:clean"]))
+    for step, message in (
+        ("python:own_steps:nothing", "own_steps has no 'nothing'"),
+        ("python:own_steps", "is no package.module:name"),
+        ("python:not_there_at_all:f", "cannot be imported"),
+        ("python:own_steps:none", "gave None, expected a text"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            normalise(pl.Series(["a"]), [step])
+        assert message in str(caught.value)
+
+
+def test_a_manifest_with_both_texts(tmp_path, monkeypatch, capsys):
+    """As the Open ASR Leaderboard has them: spelling alone makes most of the errors."""
+    pytest.importorskip("whisper_normalizer")
+    monkeypatch.chdir(tmp_path)
+    rows = [
+        {"audio_filepath": "a/1.wav", "text": SENTENCES[0], "pred_text": SENTENCES[1]},
+        {"audio_filepath": "b/2.wav", "text": "The colour is grey.", "pred_text": "the colour is"},
+    ]
+    (tmp_path / "m.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    line = "transcripts score m.jsonl m.jsonl --measure wer --json"
+    found = []
+    for more in ("", " --normalise whisper-english"):
+        assert cli.run(f"{line}{more}".split()) == 0
+        found += json.loads(capsys.readouterr().out)["rows"]
+    assert found[0]["value"] > 0.5
+    assert found[1]["value"] == pytest.approx(1 / 18)
+    assert "normalise:whisper-english@" in found[1]["signature"]
+
+
+def test_a_mapping_file_moves_with_its_study(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    here = tmp_path / "studies"
+    here.mkdir()
+    for name, text in (("ref.txt", "u1 the colour\n"), ("hyp.txt", "u1 the color\n")):
+        (here / name).write_text(text)
+    (here / "words.tsv").write_text("colour\tcolor\n")
+    (here / "study.toml").write_text(
+        'task = "transcripts"\nmeasures = ["wer"]\n[data]\nreference = ["ref.txt"]\n'
+        '[transcripts]\nnormalise = ["lower", "words.tsv"]\n[systems]\nmine.file = "hyp.txt"\n'
+    )
+    assert cli.run(["run", "studies/study.toml", "--json"]) == 0
+    [row] = json.loads(capsys.readouterr().out)["rows"]
+    assert row["value"] == 0
+    assert re.search(r"normalise:lower,words.tsv@[0-9a-f]{12}\|", row["signature"])
+
+
+def test_a_mapping_file_that_is_not_there_is_named():
+    with pytest.raises(InputError) as caught:
+        checked_steps(["nowhere.tsv"])
+    assert "nowhere.tsv" in str(caught.value)

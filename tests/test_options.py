@@ -127,7 +127,7 @@ def test_a_range_holds_at_every_door(task, tmp_path, capsys):
 
 def test_every_number_that_is_a_share_or_a_count_has_a_range():
     free = {"threshold", "threshold_a", "threshold_b", "floor", "bounds", "training_prior"}
-    free |= {"priors", "cost_matrix", "max_rfpr", "min_rrecall", "grid", "budget"}
+    free |= {"asv_threshold", "priors", "cost_matrix", "max_rfpr", "min_rrecall", "grid", "budget"}
     for task in names():
         for option in options_of(find(task), "score"):
             if option.kind in (int, float) and option.key not in free:

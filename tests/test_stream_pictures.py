@@ -207,7 +207,7 @@ def test_what_leaves_out_questions_has_no_best_budget():
     assert "best budget of its strategy" in key_of(pictures.budgets(rows_like(EIGHT)))
     found = pictures.budgets(rows_like(EIGHT, measure="act_dcf"))
     assert "lowest value of its strategy" in key_of(found)
-    assert "best" not in found.caption + str(found.numbers) + found.alternative
+    assert "best" not in found.caption + str(found.numbers.rows) + found.alternative
 
 
 def test_nothing_to_draw_is_refused():

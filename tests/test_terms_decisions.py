@@ -20,7 +20,7 @@ OPENKWS = ("--preset", "nist-openkws-2013")
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    with resident(tmp_path_factory.mktemp("decisions")) as found:
+    with resident(tmp_path_factory.mktemp("decisions"), COLUMNS="160") as found:
         yield found
 
 

@@ -644,7 +644,7 @@ class TestQueryUnits:
     def test_documents_alone_hold_the_queries(self):
         search = random_search(9)
         one, other = (
-            scored(search, "atwv", replicates=30, factors="document", query_trial=unit)["atwv"]
+            scored(search, "atwv", replicates=30, factors="document", query_unit=unit)["atwv"]
             for unit in ("", "length")
         )
         assert np.array_equal(one.replicates, other.replicates)

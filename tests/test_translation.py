@@ -98,15 +98,22 @@ def test_bleu_and_chrf_of_a_corpus_are_those_of_sacrebleu(
     refs = [texts, *(perturbed(texts, seed) for seed in (1, 2))][:references]
     output = [t.title() if n % 9 == 0 else t for n, t in enumerate(perturbed(texts, 3, 0.5))]
     items = counted(
-        refs, output, frozenset({"ngrams", "chrf"}), tokenizer=tokenizer, lowercase=lowercase
+        refs,
+        output,
+        frozenset({"ngrams", "chrf", "chrf_words"}),
+        tokenizer=tokenizer,
+        lowercase=lowercase,
     )
     metrics = [
         sacrebleu.BLEU(lowercase, force=True, tokenize=tokenizer),
         sacrebleu.BLEU(lowercase, force=True, tokenize=tokenizer, smooth_method="add-k"),
         sacrebleu.CHRF(lowercase=lowercase),
+        sacrebleu.CHRF(lowercase=lowercase, word_order=2),
     ]
     expected = [metric.corpus_score(output, refs).score for metric in metrics]
-    assert scores(items, "bleu", "bleu:add-k", "chrf") == pytest.approx(expected, rel=1e-10)
+    assert scores(items, "bleu", "bleu:add-k", "chrf", "chrf++") == pytest.approx(
+        expected, rel=1e-10
+    )
     assert 0 < expected[0] < 100
     case = "lc" if lowercase else "mixed"
     assert items.signatures["ngrams"] == (
@@ -155,8 +162,9 @@ def test_each_sentence_is_counted_as_sacrebleu_does(rows):
         edits = ter.sentence_score(text, others)
         counts = items.parts["edits"]
         assert (counts["edits"][k], counts["reference"][k]) == (edits.num_edits, edits.ref_length)
-        score = sacrebleu.CHRF().sentence_score(text, others).score
-        assert np.nan_to_num(items.each(tc.find("chrf"))[k]) == pytest.approx(score)
+        for name, words in (("chrf", 0), ("chrf++", 2)):
+            score = sacrebleu.CHRF(word_order=words).sentence_score(text, others).score
+            assert np.nan_to_num(items.each(tc.find(name))[k]) == pytest.approx(score)
 
 
 @st.composite
@@ -357,7 +365,7 @@ def test_files_that_do_not_match_are_refused(references, output, message):
         (lambda: counted([], ["a"]), "at least one reference"),
         (lambda: counted([["a"]], ["a"], tokenizer="13b"), "did you mean '13a'.* choose one of"),
         (lambda: counted([["a"]], ["a"], columns={"text": "txt"}), "no column 'txt' for the text"),
-        (lambda: scores(counted([["a"]], ["a"]), "nec"), "take bleu, chrf, ter"),
+        (lambda: scores(counted([["a"]], ["a"]), "nec"), r"take bleu, chrf, chrf\+\+, ter"),
     ],
 )
 def test_wrong_options_are_refused(call, message):

@@ -12,7 +12,10 @@ from truecost.errors import InputError, UsageError
 SCORED = ("score", "compare", "plan", "leaderboard")  # verbs that make figures
 COUNTED = (*SCORED, "threshold")
 Number = TypeVar("Number", int, float)
-ScoreType = Literal["llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"]
+ScoreType = Literal[
+    "llr", "posterior", "log-posterior", "log-score", "score", "decision", "number", "values"
+]
+Direction = Literal["higher", "lower"]
 Missing = Literal["error", "drop", "worst"]
 Annotators = Literal["votes", "any"]
 Outside = Literal["error", "drop"]
@@ -80,6 +83,7 @@ SCORE_TYPES: dict[str, str] = {
     "score": "higher means target; nothing more is known (ranks only)",
     "decision": "the decided class (or reject/accept)",
     "number": "a predicted number (regression)",
+    "values": "no scores, but a metric in each row: mean:COLUMN; no labels needed",
 }
 ITEM_MAP_KEYS: dict[str, str] = {  # of items of any task
     "id": "id of the utterance or sentence: joins files",
@@ -108,6 +112,11 @@ NORMALISATIONS: dict[str, str] = {  # of the texts of transcripts
     "no-tags": "what stands in <> or [] goes",
     "no-words=A+B": "these words go, as they are written after the steps before: no-words=uh+um",
     "characters": "every character becomes a word (texts without blanks between words)",
+    "whisper-english": "the English normaliser of Whisper: numbers, contractions, British "
+    "spellings, fillers (extra speech)",
+    "FILE.tsv": "a mapping file, FROM<TAB>TO a line: words become what stands for them, or go "
+    "where nothing does",
+    "python:MODULE:FUNCTION": "your function from a text to a text",
 }
 FORMATS: dict[str, str] = {  # of tables and lists of trials, which are written too
     "csv": "comma-separated columns with a header line (.csv)",
@@ -127,6 +136,16 @@ FORMATS: dict[str, str] = {  # of tables and lists of trials, which are written 
     "partitions",
 }
 
+SPOOFING: dict[str, str] = {  # of lists of trials with spoofed speech, which are read alone
+    "asvspoof-scores": "utterance attack bonafide|spoof score (countermeasures, ASVspoof 2019)",
+    "asvspoof-key": "speaker utterance environment attack bonafide|spoof (ASVspoof 2019)",
+    "asvspoof21-key": "speaker utterance codec transmission attack bonafide|spoof trim subset "
+    "(ASVspoof 2021)",
+    "asvspoof-trials": "enroll test attack target|nontarget|spoof (ASVspoof 2019)",
+    "asvspoof-asv": "attack target|nontarget|spoof score (speaker verification; to be named)",
+    "utt-scores": "utterance score (decimal numbers; ASVspoof 2021)",
+}
+
 
 def full_name(name: str, columns: Collection[str]) -> str | None:
     """The column of a name: that of the very name, or the only one that ends in it behind a point,
@@ -144,6 +163,7 @@ def full_name(name: str, columns: Collection[str]) -> str | None:
 
 # What an option with pairs holds, for messages: the form of a pair, and an example.
 _PAIRS = {
+    "--direction": ("COLUMN=higher or COLUMN=lower", "accuracy=higher,latency=lower"),
     "--map": ("KEY=COLUMN", "score=s,label=y,unit=speaker"),
     "--system-map": ("KEY=COLUMN", "id=utt,score=s"),
     "--shares": ("NAME=SHARE", "train=0.8,dev=0.1,eval=0.1"),
@@ -167,6 +187,11 @@ def pairs(text: str, flag: str = "--map") -> dict[str, str]:
             raise UsageError(f"{flag} names {key} twice")
         found[key.strip()] = column.strip()
     return found
+
+
+def word_or_pairs(text: str, flag: str) -> str | dict[str, str]:
+    """A single word, or `NAME=WORD,...` as a mapping."""
+    return pairs(text, flag) if "=" in text else text
 
 
 def number_pairs(text: str, flag: str) -> dict[str, float]:

@@ -5,7 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from truecost.core.costs import BREAK_EVEN, TITLES, break_evens
+from truecost.core.costs import BREAK_EVEN, break_evens
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
 from truecost.core.subsets import Masks
@@ -80,16 +80,18 @@ def with_every(system: Record, scoring: Scoring, work: Work[Any]) -> Scoring:
     """A scoring whose `all` is every measure that a system can be scored by, the usual ones first;
     those that are named beside it are asked for.
     """
-    usual = [m.label for m in work.measures(system, replace(scoring, measures=()))]
+    usual = work.measures(system, replace(scoring, measures=()))
     priced = scoring.application.prices.given()
-    free = () if priced else (*TITLES, *BREAK_EVEN)  # nothing has a price
-    known = [m.label for m in registry(system.task).values() if not (m.open or m.beside)]
-    known = [name for name in known if name not in free]
+    plain = (m for m in registry(system.task).values() if not (m.open or m.beside))
+    every = (m for m in plain if priced or "prices" not in m.uses)
+    known = {m.key: m for m in (*usual, *every)}
     found = [name for name in scoring.measures if name != ALL]
-    for name in dict.fromkeys([*usual, *known]):
-        with suppress(UsageError):  # not of such data
-            work.measures(system, replace(scoring, measures=(name,)))
-            found.append(name)
+    for measure in known.values():
+        for name in dict.fromkeys((measure.label, measure.name)):  # some have no other parameter
+            with suppress(UsageError):  # not of such data
+                work.measures(system, replace(scoring, measures=(name,)))
+                found.append(name)
+                break
     return replace(scoring, measures=tuple(dict.fromkeys(found)))
 
 

@@ -179,6 +179,9 @@ def _keys() -> dict[str, str]:
     return found
 
 
+FOLLOWS = "better as its score is, or as --higher and --lower say"
+
+
 def _measures() -> list[dict[str, Any]]:
     """Every measure, those of a task together."""
     from truecost.tasks.measures import registry
@@ -193,7 +196,7 @@ def _measures() -> list[dict[str, Any]]:
         {
             "name": m.name if m.open else m.label,
             "text": f"{m.title}; "
-            f"{'better as its score is' if m.follows else f'{m.direction} is better'} ({m.source})",
+            f"{FOLLOWS if m.follows else f'{m.direction} is better'} ({m.source})",
             "tasks": [tasks[m.key]],
             "direction": m.direction,
             "parts": list(m.parts),

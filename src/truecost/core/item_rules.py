@@ -28,7 +28,7 @@ def of_sums(totals: Totals, part: str, errors: str, trials: str, weight: float =
     if not isinstance(tally, Tally) or tally.squares is not None or not 0 < seen[1] >= seen[0]:
         return []
     one = np.ones(1)
-    of = {"words": "word", "characters": "character"}.get(part, "")
+    of = {"words": "word", "characters": "character", "cp_words": "word"}.get(part, "")
     return [Rate(part, one, one, weight=weight, statistics=(errors, trials), of=of)]
 
 

@@ -91,7 +91,9 @@ def _sample(line: bytes, source: str, number: int) -> dict[str, Any]:
 def _metrics(sample: Mapping[str, Any]) -> Sequence[str]:
     """Names of the metrics of a sample."""
     named = sample.get("metrics")
-    return named if isinstance(named, list) else [name for name in sample if name not in FIELDS]
+    if isinstance(named, list):
+        return [name for name in named if isinstance(name, str) and name not in FIELDS]
+    return [name for name in sample if name not in FIELDS]
 
 
 def _text(value: Any) -> str | None:

@@ -47,7 +47,7 @@ def read_inspect(data: bytes, source: str) -> Table:
     header, samples = _unpacked(data, source) if packed else _whole(data, source)
     if not samples:
         raise InputError(f"{source}: the log has no samples (status {header.get('status')!r})")
-    several = len({one.get("epoch", 1) for one in samples}) > 1
+    several = len({str(one.get("epoch", 1)) for one in samples}) > 1
     ids = [str(one.get("id")) for one in samples]
     runs = [one.get("epoch", 1) for one in samples]
     known = [f"{name}+{run}" if several else name for name, run in zip(ids, runs, strict=True)]
@@ -60,7 +60,7 @@ def read_inspect(data: bytes, source: str) -> Table:
         "model": [model] * len(ids),
         "target": [_target(one.get("target")) for one in samples],
     }
-    scores = _scores([one.get("scores") or {} for one in samples])
+    scores = _scores([_mapping(one.get("scores")) for one in samples])
     columns |= {f"given {k}" if k in columns else k: values for k, values in scores.items()}
     columns |= scalars("metadata", [one.get("metadata") for one in samples])
     columns |= _spent(samples)
@@ -136,6 +136,11 @@ def _under(given: Mapping[str, Any], *keys: str) -> Any:
     return found
 
 
+def _mapping(given: Any) -> Mapping[str, Any]:
+    """What stands by names; nothing of anything else."""
+    return given if isinstance(given, Mapping) else {}
+
+
 def _target(given: Any) -> str | None:
     """A target as text; several as JSON."""
     return given if given is None or isinstance(given, str) else json.dumps(given)
@@ -189,9 +194,10 @@ def _spent(samples: Sequence[Mapping[str, Any]]) -> dict[str, list[float | None]
     found: dict[str, list[float | None]] = {}
     for name in USAGE:
         each = [
-            [_under(u, name) for u in (one.get("model_usage") or {}).values()] for one in samples
+            [_under(u, name) for u in _mapping(one.get("model_usage")).values()] for one in samples
         ]
         found[name] = [sum(n for n in of if isinstance(n, int)) if of else None for of in each]
     for name in SECONDS:
-        found[name] = [one.get(name) for one in samples]
+        given = [one.get(name) for one in samples]
+        found[name] = [value if isinstance(value, int | float) else None for value in given]
     return {name: of for name, of in found.items() if any(value is not None for value in of)}

@@ -6,7 +6,7 @@
 | `[[[0.9, 0.1], ...], ...]` | the same for each seed |
 | `{"acc_matrix": [[...]], "seed": 0}` | the same under a name, beside single values |
 | `{"columns": [...], "index": [...], "data": [[...]]}` | pandas, `orient="split"` |
-| `[{"Top1_Acc_Exp/.../Task000/Exp000": 0.9, ...}, ...]` | Avalanche: results after each experience |
+| `[{"Top1_Acc_Exp/.../Task000/Exp000": 0.9, ...}, ...]` | Avalanche: after each experience |
 | `{"Top1_Acc_Exp/.../Exp000": [[steps], [values]], ...}` | Avalanche: `get_all_metrics()` |
 
 Source: Avalanche 0.6, `avalanche/evaluation/metric_results.py` and `metric_utils.py`
@@ -70,7 +70,7 @@ def _shape(frame: pl.DataFrame) -> str:
 
 def _rows_of(found: Any, source: str) -> tuple[list[Any], list[str] | None, list[str] | None]:
     """Rows of a matrix, names of its columns and of its rows where they are said."""
-    if isinstance(found, dict) and {"columns", "data"} <= found.keys():
+    if isinstance(found, dict) and _is_split(found):
         names = [str(name) for name in found["columns"]]
         return found["data"], names, [str(name) for name in found.get("index", [])] or None
     if isinstance(found, dict):
@@ -91,10 +91,16 @@ def _rows_of(found: Any, source: str) -> tuple[list[Any], list[str] | None, list
     return found, None, None
 
 
+def _is_split(found: dict[str, Any]) -> bool:
+    """Whether an object is a frame of pandas, `orient="split"`."""
+    names = isinstance(found.get("columns"), list) and isinstance(found.get("index", []), list)
+    return names and _is_matrix(found.get("data"))
+
+
 def _is_matrix(given: Any) -> bool:
     """Whether something is a list of lists."""
     rows = isinstance(given, list) and bool(given) and all(isinstance(row, list) for row in given)
-    return rows and not any(isinstance(cell, list) for row in given for cell in row)
+    return rows and any(given) and not any(isinstance(cell, list) for row in given for cell in row)
 
 
 def _of_rows(

@@ -11,6 +11,9 @@
 
 A file of two fields that is called like Kaldi's others (`spk2gender`, `utt2cond`) is of this layout
 too; its second column has the name behind the 2.
+Labels of kaldi-trials and wespeaker may be spoof beside target and nontarget. Lists of ASVspoof
+(`SPOOFED`) are read and not written: scores and keys of countermeasures with the words bonafide and
+spoof, and those of speaker verification with target, nontarget and spoof.
 
 A table has the columns `id` (enroll and test with a blank between), `enroll`, `test`, `score`,
 `label`, as far as the layout has them; utt2spk gives `id` and `speaker`. All stay text, so that
@@ -40,8 +43,11 @@ from truecost.formats.tables import read_columns
 from truecost.names import NO_NUMBER, ScoreType
 
 TELLS = re.compile(r"[A-Za-z]+2([A-Za-z]\w*)")  # the name of a file of Kaldi
-ORDER = ("id", "enroll", "test", "speaker", "score", "label")
-WIDEST = 4
+ORDER = (
+    *("id", "enroll", "test", "speaker", "score", "label"),
+    *("attack", "environment", "codec", "transmission", "trim", "subset"),
+)
+WIDEST = 8
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,8 @@ class Layout:
 
     fields: tuple[str, ...]
     words: tuple[str, ...] = ()  # target first
+    more: tuple[str, ...] = ()  # further words of labels that are read
+    named: bool = False  # whether it has to be named: others fit the same lines
 
     @property
     def line(self) -> str:
@@ -58,13 +66,24 @@ class Layout:
 
 
 WORDS, DIGITS = ("target", "nontarget"), ("1", "0")
+SPOOF, BONAFIDE = ("spoof",), ("bonafide", "spoof")
 LAYOUTS: dict[str, Layout] = {
-    "kaldi-trials": Layout(("enroll", "test", "label"), WORDS),
+    "kaldi-trials": Layout(("enroll", "test", "label"), WORDS, SPOOF),
     "kaldi-scores": Layout(("enroll", "test", "score")),
     "voxceleb": Layout(("label", "enroll", "test"), DIGITS),
     "speechbrain": Layout(("enroll", "test", "label", "score"), DIGITS),
-    "wespeaker": Layout(("enroll", "test", "score", "label"), WORDS),
+    "wespeaker": Layout(("enroll", "test", "score", "label"), WORDS, SPOOF),
     "utt2spk": Layout(("id", "speaker")),
+}
+SPOOFED: dict[str, Layout] = {
+    "asvspoof-scores": Layout(("id", "attack", "label", "score"), BONAFIDE),
+    "asvspoof-key": Layout(("speaker", "id", "environment", "attack", "label"), BONAFIDE),
+    "asvspoof21-key": Layout(
+        ("speaker", "id", "codec", "transmission", "attack", "label", "trim", "subset"), BONAFIDE
+    ),
+    "asvspoof-trials": Layout(("enroll", "test", "attack", "label"), WORDS, SPOOF),
+    "asvspoof-asv": Layout(("attack", "label", "score"), WORDS, SPOOF, named=True),
+    "utt-scores": Layout(("id", "score")),
 }
 
 
@@ -76,14 +95,18 @@ def read_lines(data: bytes, source: str, kind: str | None = None) -> Table:
     data = single_blanks(text.clean(data, source, b" \t\r"))
     text.refuse_carriage_returns(data, source)
     fields = _columns(data)
-    candidates = LAYOUTS if kind is None else {kind: LAYOUTS[kind]}
+    known = LAYOUTS | SPOOFED
+    told = {name: layout for name, layout in known.items() if not layout.named}
+    candidates = told if kind is None else {kind: known[kind]}
     fitting = [
         n for n, layout in candidates.items() if fields is not None and _fits(fields, layout)
     ]
+    if fitting == ["utt2spk", "utt-scores"]:  # speakers may be whole numbers
+        fitting = ["utt2spk"]
     if not fitting or fields is None:
         raise InputError(_broken(data, source, candidates))
     if len(fitting) > 1:
-        layouts = " and ".join(f"{n} ({LAYOUTS[n].line})" for n in fitting)
+        layouts = " and ".join(f"{n} ({known[n].line})" for n in fitting)
         raise UsageError(
             f"{source}: two layouts fit every line, {layouts}, as in {text.line_at(data, 1)!r}: "
             f"say which one it is with --input-format {'|'.join(fitting)}"
@@ -126,9 +149,11 @@ def _fitting(fields: pl.DataFrame, layout: Layout) -> pl.Series:
     fine = pl.Series([True]).new_from_index(0, fields.height)
     for k, name in enumerate(layout.fields):
         if name in ("score", "label"):
-            column = fields[str(k)]
-            good = is_number(column) if name == "score" else column.is_in(list(layout.words))
+            column, words = fields[str(k)], [*layout.words, *layout.more]
+            good = is_number(column) if name == "score" else column.is_in(words)
             fine = fine & good.fill_null(value=False)
+        elif name == "attack":  # a number is a score
+            fine = fine & ~is_number(fields[str(k)])
         elif name == "speaker":  # an utterance with its score is no layout
             fine = fine & ~(is_number(column := fields[str(k)]) & column.str.contains(r"\."))
     return fine
@@ -158,7 +183,7 @@ def _broken(data: bytes, source: str, candidates: dict[str, Layout]) -> str:
     name = max(fit, key=lambda n: fit[n])
     row, fields_there = first[name]
     if not fit[name] and len(candidates) > 1:
-        rest = "; ".join(f"{n}: {c.line}" for n, c in candidates.items())
+        rest = "; ".join(f"{n}: {c.line}" for n, c in LAYOUTS.items())
         return (
             f"{source}, line 1: no layout fits this line, nor any other: {text.line_at(data, 1)!r}"
             f"; the layouts are {rest}; name any other format with --input-format"
@@ -177,21 +202,23 @@ def _misfit(layout: Layout, fields: list[str]) -> str:
     if len(fields) != len(layout.fields):
         return f"{counted(len(fields), 'field')} where {len(layout.fields)} were expected"
     for k, name in enumerate(layout.fields):
-        if name == "label" and fields[k] not in layout.words:
+        if name == "label" and fields[k] not in (*layout.words, *layout.more):
             return f"the label {fields[k]!r} is neither {' nor '.join(layout.words)}"
         if name == "score" and not is_number(pl.Series([fields[k]])).all():
             return f"the score {fields[k]!r} is no number"
+        if name == "attack" and is_number(pl.Series([fields[k]])).all():
+            return f"the attack {fields[k]!r} is a number"
         if name == "speaker" and "." in fields[k] and is_number(pl.Series([fields[k]])).all():
             return (
-                f"the speaker {fields[k]!r} looks like a score, and no layout has an utterance and "
-                f"a score (make it a CSV with the header id,score)"
+                f"the speaker {fields[k]!r} looks like a score: utt-scores has an utterance and a "
+                f"score"
             )
     raise AssertionError("a line that fits was said to be broken")
 
 
 def _table(fields: pl.DataFrame, name: str, source: str) -> Table:
     """The canonical columns of a layout."""
-    layout = _of_file(LAYOUTS[name], source)
+    layout = _of_file((LAYOUTS | SPOOFED)[name], source)
     frame = fields.rename({str(k): field for k, field in enumerate(layout.fields)})
     if "enroll" in frame.columns:
         joined = pl.concat_str("enroll", "test", separator=" ").alias("id")
@@ -204,7 +231,7 @@ def _table(fields: pl.DataFrame, name: str, source: str) -> Table:
 def _of_file(layout: Layout, source: str) -> Layout:
     """The layout of a file of Kaldi whose own name says what it tells: `spk2gender`, `utt2cond`."""
     named_so = TELLS.fullmatch(Path(source).name.removesuffix(".gz"))
-    if "speaker" not in layout.fields or named_so is None or named_so[1] in ("id", "spk"):
+    if layout.fields != ("id", "speaker") or named_so is None or named_so[1] in ("id", "spk"):
         return layout
     return Layout(("id", named_so[1]))
 

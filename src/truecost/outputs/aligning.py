@@ -14,6 +14,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from string import punctuation
 from typing import Any
 
 import numpy as np
@@ -158,8 +159,6 @@ def _wide(cells: Sequence[str]) -> int:
 
 
 ORDER = 4  # longest n-gram of BLEU
-CHARACTER_ORDER = 6  # and of chrF
-BETA = 2  # how much more recall weighs than precision in chrF2
 BLOCK = 20_000  # sentences that are counted together
 Ints = npt.NDArray[np.int64]
 Statistics = dict[str, npt.NDArray[Any]]
@@ -222,6 +221,20 @@ class Texts:
         bare = ("".join(text.split()) for text in texts)
         return [text.lower() for text in bare] if self.lowercase else [*bare]
 
+    def split_words(self, texts: Iterable[str]) -> list[list[str]]:
+        """The words of each text as chrF++ takes them: a mark at an end of a word stands alone."""
+        lowered = (text.lower() for text in texts) if self.lowercase else texts
+        return [[part for word in text.split() for part in _parted(word)] for text in lowered]
+
+
+def _parted(word: str) -> list[str]:
+    """A word and the mark at its end, or else at its begin, as sacrebleu parts them."""
+    if len(word) > 1 and word[-1] in punctuation:
+        return [word[:-1], word[-1]]
+    if len(word) > 1 and word[0] in punctuation:
+        return [word[0], word[1:]]
+    return [word]
+
 
 def check_tokeniser(name: str) -> Any:
     """The class of sacrebleu that has a tokeniser; UsageError when there is none of that name."""
@@ -268,7 +281,7 @@ def count_ngrams(texts: Texts) -> Statistics:
     numbers: dict[str, int] = {}
     tokens = [numbers.setdefault(w, len(numbers)) for side in sides for s in side for w in s]
     lengths = np.array([[len(s) for s in side] for side in sides], np.int64)
-    matches = _matches(np.array(tokens, np.int32), lengths, ORDER)
+    matches = matches_of(np.array(tokens, np.int32), lengths, ORDER)
     hypothesis, reference = lengths[0], _closest(lengths[0], lengths[1:], texts.given)
     return {
         **{f"matches{n + 1}": matches[:, n] for n in range(ORDER)},
@@ -279,7 +292,7 @@ def count_ngrams(texts: Texts) -> Statistics:
     }
 
 
-def _matches(tokens: npt.NDArray[np.int32], lengths: Ints, orders: int) -> Ints:
+def matches_of(tokens: npt.NDArray[np.int32], lengths: Ints, orders: int) -> Ints:
     """Matching n-grams of side 0 with the others, shape (sentences, orders).
 
     `lengths` (sides x sentences) says how many of the tokens belong to each sentence: those of side
@@ -301,50 +314,9 @@ def _closest(hypothesis: Ints, references: Ints, given: npt.NDArray[np.bool_]) -
     return np.asarray(np.where(away == away.min(axis=0), references, most).min(axis=0))
 
 
-def count_character_ngrams(texts: Texts) -> Statistics:
-    """What chrF is made of, each sentence against the reference that gives it the highest; int64
-    (N,).
-
-    `matches1` to `matches6`, `hypothesis1` to `hypothesis6`, `reference1` to `reference6`, and
-    `unmatched`, characters of the longer side without a match. N-grams of the output count only
-    where the reference has any of their order, as in sacrebleu.
-    """
-    output, *references = (texts.characters(side) for side in texts.sides)
-    found = np.array([_against(output, side) for side in references])
-    scores = character_f(*found.swapaxes(0, 1))
-    best = np.argmax(np.where(texts.given, scores, -1.0), axis=0)
-    matches, hypothesis, reference = found[best, :, np.arange(len(texts))].transpose(1, 2, 0)
-    return {
-        **{f"matches{n}": counts for n, counts in enumerate(matches, 1)},
-        **{f"hypothesis{n}": counts for n, counts in enumerate(hypothesis, 1)},
-        **{f"reference{n}": counts for n, counts in enumerate(reference, 1)},
-        "unmatched": np.maximum(hypothesis[0], reference[0]) - matches[0],
-    }
-
-
 def share_or_zero(part: Array, whole: Array) -> Floats:
     """Part / whole, 0 of nothing."""
     return np.asarray(np.nan_to_num(share(part, whole)))
-
-
-def character_f(matches: Array, hypothesis: Array, reference: Array) -> Floats:
-    """chrF2 of counts of n-grams, shape (..., orders): from 0 to 100, 0 without any match."""
-    both = (hypothesis > 0) & (reference > 0)
-    precision, recall = (
-        share(np.where(both, share_or_zero(matches, side), 0.0).sum(axis=-1), both.sum(axis=-1))
-        for side in (hypothesis, reference)
-    )
-    return 100 * share_or_zero((1 + BETA**2) * precision * recall, BETA**2 * precision + recall)
-
-
-def _against(output: list[str], reference: list[str]) -> Ints:
-    """N-grams of characters that match, of output and reference; (3, sentences, orders)."""
-    sides = [output, reference]
-    lengths = np.array([[len(text) for text in side] for side in sides], np.int64)
-    codes = "".join("".join(side) for side in sides).encode("utf-32-le")
-    matches = _matches(np.frombuffer(codes, np.int32), lengths, CHARACTER_ORDER)
-    hypothesis, wanted = np.maximum(lengths[:, :, None] - np.arange(CHARACTER_ORDER), 0)
-    return np.stack([matches, np.where(wanted > 0, hypothesis, 0), wanted])
 
 
 def count_edits(texts: Texts) -> Statistics:

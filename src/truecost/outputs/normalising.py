@@ -1,10 +1,10 @@
 """Texts before they are compared: their columns, named steps of normalisation, alternatives.
 
 Nothing is changed that was not asked for, but for white space: words are what stands between runs
-of it. Numbers are never spelled out, and no word is ever replaced by another one. Alternatives may
-be nested. Of all texts that a reference stands for, that with the fewest errors is the reference of
-the utterance; of several, that with the most hits, then the first in the order of the text. It is
-found exactly, without writing out the combinations.
+of it. Words are replaced by others only by the steps of `replacing`. Alternatives may be nested. Of
+all texts that a reference stands for, that with the fewest errors is the reference of the
+utterance; of several, that with the most hits, then the first in the order of the text. It is found
+exactly, without writing out the combinations.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +16,7 @@ import polars as pl
 from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.formats import Table
 from truecost.names import NORMALISATIONS
+from truecost.outputs.replacing import described, replacing
 
 FIXED = ("kaldi-text", "trn", "lines", "stm", "ctm")  # formats that name their columns themselves
 FIRST = ("id", "text")
@@ -75,14 +76,15 @@ PLACES = {APOSTROPHE: "'", HYPHEN: "-", POINT: ".", COMMA: ",", COLON: ":"}
 def checked_steps(steps: Sequence[str]) -> tuple[str, ...]:
     """The steps of a normalisation, refused when one is not known; empty for `none` alone.
 
-    A step is a key of `truecost.names.NORMALISATIONS`, or `no-words=` with words joined by +.
+    A step is a key of `truecost.names.NORMALISATIONS`, `no-words=` with words joined by +, the path
+    of a mapping file, or `python:module:function`.
     """
     if tuple(steps) == ("none",):
         return ()
     for step in steps:
         if step.startswith(NO_WORDS):
             _dropped(step)
-        elif step not in _STEPS:
+        elif step not in _STEPS and replacing(step) is None:
             said = f"{near(step, NORMALISATIONS)}: choose from none, {', '.join(NORMALISATIONS)}"
             if step == "none":
                 said = " beside others: 'none' stands alone"
@@ -122,10 +124,18 @@ def normalise(texts: pl.Series, steps: Sequence[str] = ()) -> pl.Series:
         if step.startswith(NO_WORDS):
             texts = _without_words(texts, _dropped(step))
         else:
-            texts = _STEPS[step](texts)
+            change = _STEPS.get(step) or replacing(step)
+            texts = texts if change is None else change(texts)
     if texts.str.contains(UNEVEN).any():  # to look is five times faster than to replace
         texts = texts.str.replace_all(r"\s+", " ").str.strip_chars(" ")
     return texts
+
+
+def signed(steps: Sequence[str]) -> str:
+    """Steps as a signature has them, with the version or SHA-256 of those that come from outside;
+    `none` where there are none.
+    """
+    return ",".join(map(described, steps)) or "none"
 
 
 def _without_words(texts: pl.Series, words: Sequence[str]) -> pl.Series:

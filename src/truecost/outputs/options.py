@@ -7,7 +7,18 @@ from typing import Annotated, ClassVar
 from truecost.names import Outside, SpeakerMapping
 from truecost.options import Option, PartialTable
 
+PYTHON = "python:"  # before the module:function of a normalisation
 OF_FILES = {"outputs": ("files of outputs",)}  # no event logs, which have an output an item
+
+
+def names_file(step: str) -> bool:
+    """Whether a step of normalisation is a mapping file: others have no dot and no slash."""
+    return not step.startswith((PYTHON, "no-words=")) and any(c in step for c in "./\\")
+
+
+def keeps_place(step: str) -> bool:
+    """Whether a step of normalisation is no path, which moves with a study."""
+    return not names_file(step)
 
 
 class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
@@ -20,6 +31,7 @@ class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
         Option(
             "Step, or steps separated by commas, in their order: truecost list normalisations",
             split=True,
+            file=keeps_place,
         ),
     ] = ()
     by: Annotated[
@@ -45,7 +57,8 @@ class TranslationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
         str | None, Option("One of sacrebleu's.", default="13a", needs={"measure": ("bleu",)})
     ] = None
     lowercase: Annotated[
-        bool | None, Option("Ignore case; TER always does.", needs={"measure": ("bleu", "chrf")})
+        bool | None,
+        Option("Ignore case; TER always does.", needs={"measure": ("bleu", "chrf", "chrf++")}),
     ] = None
 
 

@@ -25,6 +25,7 @@ CROWD = 60  # among so many units dots are small
 KEYS: dict[str, Kind] = {"better": "dot", "worse": "hollow", "same": "rule"}
 BREAKDOWNS = {  # of a measure the errors that it adds up, over what, and how that is called
     "wer": (EDITS, "reference", "words"),
+    "cpwer": (EDITS, "reference", "words"),
     "cer": (EDITS, "reference", "characters"),
     "per": (EDITS, "reference", "phones"),
     "der": (TIMES, "reference", "speaker time"),

@@ -16,7 +16,7 @@ from truecost.core.factors import encode
 from truecost.errors import InputError, UsageError, counted
 from truecost.formats import Table
 from truecost.formats.table import examples_of, refuse_rows
-from truecost.outputs import normalising, utterances
+from truecost.outputs import normalising, sessions, utterances
 from truecost.outputs.aligning import Counts, alignment_lines, count_characters, count_words
 from truecost.outputs.items import Counting, Items, Lines
 
@@ -156,10 +156,10 @@ PARTS = ("words", "characters")
 COUNTING = Counting(
     task="transcripts",
     item="utterance",
-    parts=dict.fromkeys(PARTS, 1.0),
+    parts=dict.fromkeys((*PARTS, sessions.PART), 1.0),
     measures=("wer", "cer", "unit_accuracy"),
-    worst=dict.fromkeys(PARTS, ("substitutions", "deletions", "insertions")),
-    events=frozenset(PARTS),
+    worst=dict.fromkeys((*PARTS, sessions.PART), ("substitutions", "deletions", "insertions")),
+    events=frozenset((*PARTS, sessions.PART)),
 )
 
 
@@ -193,7 +193,8 @@ def count(
     name : str
         Of the system.
     parts : frozenset of str
-        Of `words` and `characters` those to count. Alternatives in references are settled by words.
+        Of `words` and `characters` those to count, or `cp_words` alone: recordings then, whose
+        speakers are assigned. Alternatives in references are settled by words.
 
     Raises
     ------
@@ -203,6 +204,8 @@ def count(
         output.
     """
     steps = normalising.checked_steps(options.normalise)
+    if sessions.PART in parts:
+        return _sessions(reference, hypothesis, options, name, parts)
     joined = _joined(reference, hypothesis, options)
     said, texts = joined.reference.frame["text"], normalising.normalise(joined.hypothesis, steps)
     settled = reference.format in utterances.ALTERNATIONS
@@ -223,6 +226,26 @@ def count(
     )
 
 
+def _sessions(
+    reference: Table,
+    hypothesis: Table,
+    options: utterances.TextOptions,
+    name: str,
+    parts: frozenset[str],
+) -> Items:
+    """Recordings whose speakers are assigned."""
+    if len(parts) > 1:
+        raise UsageError(
+            "cpwer counts recordings, the other measures utterances: ask for it alone, "
+            "--measure cpwer"
+        )
+    options = replace(options, by=options.by or "recording")
+    joined = _joined(reference, hypothesis, options)
+    both = _own_options(reference, hypothesis, options)
+    signature = _signature(joined, options, normalising.checked_steps(options.normalise))
+    return sessions.count_sessions(reference, hypothesis, joined, both, name, signature)
+
+
 def _lines(right: pl.Series, texts: pl.Series, item: int) -> Lines:
     """The alignment of an utterance."""
     return alignment_lines(right[item], texts[item])
@@ -232,12 +255,7 @@ def _joined(
     reference: Table, hypothesis: Table, options: utterances.TextOptions
 ) -> utterances.Joined:
     """References with outputs."""
-    theirs, own = (
-        replace(options, columns=columns)
-        for columns in normalising.columns_of(
-            [reference], options.reference_columns, hypothesis, options.columns
-        )
-    )
+    theirs, own = _own_options(reference, hypothesis, options)
     if hypothesis.format in utterances.ALTERNATIONS:
         normalising.refuse_alternations(hypothesis, own.columns.get("text", "text"))
     if hypothesis.format == "ctm" and reference.format == "stm" and not options.by:
@@ -258,6 +276,15 @@ def _joined(
     return joined
 
 
+def _own_options(
+    reference: Table, hypothesis: Table, options: utterances.TextOptions
+) -> tuple[utterances.TextOptions, utterances.TextOptions]:
+    """The options of each side, with its columns."""
+    mapped = (options.reference_columns, hypothesis, options.columns)
+    theirs, own = normalising.columns_of([reference], *mapped)
+    return replace(options, columns=theirs), replace(options, columns=own)
+
+
 def counts_of(
     part: str, reference: pl.Series, hypothesis: pl.Series, steps: Sequence[str]
 ) -> dict[str, Counts]:
@@ -275,7 +302,7 @@ def _signature(
     joined: utterances.Joined, options: utterances.TextOptions, steps: Sequence[str]
 ) -> str:
     said = {
-        "normalise": ",".join(steps) or "none",
+        "normalise": normalising.signed(steps),
         "by": joined.reference.by,
         "ctm": "midpoint" if joined.timed else "",
         "missing": options.missing.removeprefix("error"),

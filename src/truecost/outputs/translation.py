@@ -12,7 +12,7 @@ from truecost.core.digits import width
 from truecost.errors import InputError, UsageError, counted, need
 from truecost.formats import Table
 from truecost.formats.table import filled, refuse_repeated
-from truecost.outputs import aligning
+from truecost.outputs import aligning, character_ngrams
 from truecost.outputs.files import FileOptions, lacking_warning, refuse_unknown
 from truecost.outputs.items import Counting, Items, Lines
 from truecost.outputs.normalising import columns_of, unspaced
@@ -24,7 +24,8 @@ WORDS_AS_THEY_ARE = ("none", "char")  # tokenisers that do not mind whether text
 BLANKS = ("13a", "intl")  # tokenisers to which what stands between blanks is a word
 COUNTERS: dict[str, Callable[[aligning.Texts], aligning.Statistics]] = {
     "ngrams": aligning.count_ngrams,
-    "chrf": aligning.count_character_ngrams,
+    "chrf": character_ngrams.count_character_ngrams,
+    "chrf_words": character_ngrams.count_characters_and_words,
     "edits": aligning.count_edits,
 }
 COUNTING = Counting(
@@ -32,7 +33,12 @@ COUNTING = Counting(
     item="sentence",
     parts=dict.fromkeys(COUNTERS, 1),
     measures=("bleu",),
-    worst={"ngrams": ("unmatched",), "edits": ("edits",), "chrf": ("unmatched",)},
+    worst={
+        "ngrams": ("unmatched",),
+        "edits": ("edits",),
+        "chrf": ("unmatched",),
+        "chrf_words": ("unmatched",),
+    },
     events=frozenset({"ngrams", "edits"}),
 )
 
@@ -77,8 +83,8 @@ def count(
     name : str
         Of the system.
     parts : frozenset of str
-        What to count: `ngrams` for BLEU, `chrf`, `edits` for TER (which takes many times as long as
-        the others).
+        What to count: `ngrams` for BLEU, `chrf`, `chrf_words` for chrF++, `edits` for TER (which
+        takes many times as long as the others).
 
     Raises
     ------

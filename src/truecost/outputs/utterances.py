@@ -125,6 +125,11 @@ def refuse_repeated_texts(table: Table, column: str) -> None:
         refuse_repeated_rows(table, timed.select(*names, column), noun, timed["row"])
 
 
+def names_of(table: Table, by: str) -> pl.Series:
+    """The name that columns joined by + give each row."""
+    return _names(table, by, TextOptions())
+
+
 def _names(table: Table, by: str, options: TextOptions) -> pl.Series:
     """The name of the utterance that each row belongs to."""
     if not by:

@@ -131,9 +131,9 @@ class Place:
 
     @property
     def texts_below(self) -> list[str]:
-        """What is written below them, two digits of each; nothing where the axis has no factor."""
+        """What is written below them, two digits of each; empty where the axis has no factor."""
         factor = self.axis.factor
-        return [f"{float(f'{factor * t:.2g}'):.10g}" for t in self.ticks] if factor else []
+        return [f"{float(f'{factor * t:.2g}'):.10g}" if factor else "" for t in self.ticks]
 
 
 def apart(axis: Axis, domain: tuple[float, float], room: float) -> float:

@@ -96,13 +96,10 @@ def _path(x: Floats, y: Floats) -> str:
 
 
 def _scale(place: Place) -> str:
-    """An axis for the page's script: kind, ends, where they lie, the sign of its scale, and the
-    factor of what stands below.
-    """
-    low, high = place.domain
-    kind, scale = place.axis.kind, place.axis.scale if place.axis.scale in SIGN else ""
-    below = f",{place.axis.factor:.6g}" if place.axis.factor else ""
-    return f"{kind},{low:.6g},{high:.6g},{_n(place.start)},{_n(place.end)},{scale}{below}"
+    """An axis for the page's script: kind, ends, where they lie, sign and factor (of below)."""
+    (low, high), axis = place.domain, place.axis
+    scale = axis.scale * (axis.scale in SIGN) + f",{axis.factor:.6g}" * bool(axis.factor)
+    return f"{axis.kind},{low:.6g},{high:.6g},{_n(place.start)},{_n(place.end)},{scale}"
 
 
 def _rect(x: float, y: float, width: float, height: float, more: str = "") -> str:
@@ -118,12 +115,10 @@ def _axes(frame: Frame) -> Iterator[str]:
     """Lines of the grid and what stands at them."""
     x, y = frame.x, frame.y
     if isinstance(x, Place):
-        for tick, text in zip(x.ticks, x.texts, strict=True):
-            at = x.at(tick)
+        for at, *texts in zip(map(x.at, x.ticks), x.texts, x.texts_below, strict=True):
             yield f'<path class="grid" d="M{_n(at)} {_n(frame.top)}V{_n(frame.bottom)}"/>'
-            yield _text(at, frame.bottom + 16, text, "tick", "middle")
-        for tick, text in zip(x.ticks, x.texts_below, strict=False):
-            yield _text(x.at(tick), frame.bottom + 16 + LINE, text, "tick", "middle")
+            yield _text(at, frame.bottom + 16, texts[0], "tick", "middle")
+            yield _text(at, frame.bottom + 16 + LINE, texts[1], "tick", "middle") * bool(texts[1])
     else:
         names = [cut(name, NAME) for name in frame.picture.x.names]
         step = ceil(1.15 * max(map(width_of, names)) / float(x.sizes[0]))  # of them have room

@@ -248,7 +248,7 @@ def _measures(story: Story) -> list[tuple[str, str]]:
         if measure is not None:
             of = {shown_value(r, r.naive): r for r in every if "subset" not in r.dims}
             naive = [text for text, r in of.items() if r.naive is not None]
-            what = f"{measure.title}; {measure.direction} is better"
+            what = f"{measure.title}; {every[0].direction} is better"
             if len(naive) == 1 and (text := story.page.naive.said):
                 what += f"; {text.format(naive[0])}{shortest(of[naive[0]])}"
             said.append((label, f"{what}. {authors(measure.source)}."))

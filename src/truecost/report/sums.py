@@ -15,7 +15,7 @@ EDITS = ("substitutions", "deletions", "insertions")
 TIMES = ("missed", "false_alarm", "confusion")
 ORDERS = range(1, 5)  # of the n-grams of BLEU
 SECONDS = {"speech": 1e-6, "activity": 1e-6}  # parts that items hold in microseconds
-NOUNS = {"words": "word", "characters": "character"}
+NOUNS = {"words": "word", "characters": "character", "cp_words": "word"}
 
 
 def clock(seconds: float) -> str:
@@ -147,8 +147,10 @@ def _count(statistic: str, noun: str = "", more: str = "") -> Said:
     return lambda counts, own: f"{counted(counts[statistic], noun or own)}{more}"
 
 
+CHRF = ("chrf", "chrf_words")
 _ERRORS: Mapping[str, Said] = {
     "words": _edits,
+    "cp_words": _edits,
     "characters": _edits,
     "speech": _speech,
     "ngrams": _ngrams,
@@ -157,23 +159,23 @@ _ERRORS: Mapping[str, Said] = {
     "edits": _words_edited,
 }
 _WORST: Mapping[str, Said] = {
-    **dict.fromkeys(("words", "characters"), _summed(EDITS, _edits)),
+    **dict.fromkeys(NOUNS, _summed(EDITS, _edits)),
     "ngrams": _count("unmatched", "word", " without a match"),
-    "chrf": _count("unmatched", "character", " without a match"),
+    **dict.fromkeys(CHRF, _count("unmatched", "character", " without a match")),
     "speech": _summed(TIMES, _speech),
     "activity": _summed(TIMES[:2], _activity),
 }
 _SIZES: Mapping[str, Said] = {
-    **dict.fromkeys(("words", "characters"), _count("reference")),
+    **dict.fromkeys(NOUNS, _count("reference")),
     "speech": lambda counts, _: f"{clock(counts['reference'])} of speaker time",
     "ngrams": _count("reference", "token"),
-    "chrf": _count("reference1", "character"),
+    **dict.fromkeys(CHRF, _count("reference1", "character")),
     "speakers": _count("speakers", "speaker"),
     "activity": lambda counts, _: f"{clock(counts['speech'])} of speech",
     "edits": _count("reference", "word"),
 }
 _AMOUNTS: Mapping[str, tuple[str, ...]] = {  # of others `reference`
-    "chrf": ("reference1",),
+    **dict.fromkeys(CHRF, ("reference1",)),
     "speakers": ("speakers",),
     "activity": ("speech", "nonspeech"),
 }

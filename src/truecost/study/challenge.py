@@ -1,16 +1,13 @@
 """The bundle of a challenge on Codabench: what an organiser uploads, made from a study.
 
-`competition.yaml` at the root says what there is, in the words of version 2 of the bundles; beside
-it stand pages, terms, a logo, and three archives: the scoring program, the reference data (the key
-or reference, with the study) and what participants get. Equal inputs give equal bytes.
+`competition.yaml` at the root says what there is; beside it stand pages, terms, a logo, and three
+archives: the scoring program, the reference data and what participants get. Equal inputs give equal
+bytes.
 
 Source: docs.codabench.org, "Yaml Structure" and "Competition Bundle Structure".
 """
 
-import io
-import json
 import struct
-import zipfile
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -22,6 +19,7 @@ import numpy as np
 from truecost.errors import InputError, UsageError
 from truecost.formats.publishing import publish
 from truecost.options import Option, PartialTable, check, declared
+from truecost.study.archives import packed, yaml
 from truecost.study.codabench import SETTINGS, flat, key_named, name_of
 from truecost.study.config import Study
 from truecost.study.paths import files_of_study
@@ -32,7 +30,6 @@ from truecost.tasks import find as find_task
 from truecost.tasks.measures import ALL, find
 from truecost.version import __version__
 
-SINCE = (1980, 1, 1, 0, 0, 0)  # no time of day in archives
 IMAGES, TEXTS = (".png", ".jpg", ".jpeg", ".gif"), (".md", ".html")
 PROGRAM = '''"""Scores one submission: /app/input/ref against /app/input/res."""
 
@@ -42,11 +39,11 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 try:
-    from truecost.cli import main
+    from truecost.__main__ import main
 except ModuleNotFoundError:  # the image has none: from a wheel in this folder, or from the index
     wanted = ["--find-links", str(HERE), "-r", str(HERE / "requirements.txt")]
     subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *wanted], check=True)
-    from truecost.cli import main
+    from truecost.__main__ import main
 
 sys.argv[:1] = ["truecost", "score", "--codabench"]
 main()
@@ -184,18 +181,6 @@ def _told(
     return {**said, "pages": [*pages, *(Path(page).name for page in wishes.page)]}, files
 
 
-def packed(files: Mapping[str, bytes]) -> bytes:
-    """An archive with files by their names: equal files give equal bytes."""
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in sorted(files):
-            entry = zipfile.ZipInfo(name, SINCE)
-            entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
-            entry.external_attr = 0o644 << 16
-            archive.writestr(entry, files[name])
-    return stream.getvalue()
-
-
 def _days(wishes: ChallengeTable) -> dict[str, str]:
     """First and last day, checked: UsageError."""
     from datetime import date
@@ -257,13 +242,15 @@ def _columns(rules: Study) -> list[dict[str, Any]]:
 def _columns_of(tried: Study) -> list[dict[str, Any]]:
     """The same from the scores of a sample, which the first row ranks."""
     rows = [row for row in run(tried).rows if "subset" not in row.dims]
-    keys = ((" ".join([r.label, *_about(r)]), next(iter(flat([r]))), r.direction) for r in rows)
+    keys = (
+        (
+            " ".join([r.label, *(t for n, t in r.dims.items() if n != "system")]),
+            next(iter(flat([r]))),
+            r.direction,
+        )
+        for r in rows
+    )
     return _three(keys)
-
-
-def _about(row: Any) -> list[str]:
-    """What a row is about beside its system."""
-    return [text for name, text in row.dims.items() if name != "system"]
 
 
 def _three(found: Any) -> list[dict[str, Any]]:
@@ -366,20 +353,6 @@ def _competition(
             "leaderboards": [board],
         }
     )
-
-
-def yaml(content: Any, indent: int = 0) -> str:
-    """Mappings, lists, texts and numbers as YAML; texts are quoted, as JSON quotes them."""
-    lines = []
-    for name, value in content.items():
-        pad = " " * indent
-        if isinstance(value, list) and value and isinstance(value[0], dict):
-            inner = (yaml(entry, indent + 4) for entry in value)
-            entries = [f"{pad}  - {text[indent + 4 :]}" for text in inner]
-            lines.append(f"{pad}{name}:\n{''.join(entries)}")
-        else:
-            lines.append(f"{pad}{name}: {json.dumps(value)}\n")
-    return "".join(lines)
 
 
 def _logo() -> bytes:

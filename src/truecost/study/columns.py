@@ -29,10 +29,11 @@ class Options:
 
     Parameters
     ----------
-    kind : {"llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"}
+    kind : {"llr", "posterior", "log-posterior", "log-score", "score", "decision", "number", ...}
         What the scores are: natural-log likelihood ratios; posteriors of the target or of each
         class; their natural logarithms; one log-score a class (softmax gives posteriors); scores
-        of which only the ranks are known; the decided classes; predicted numbers.
+        of which only the ranks are known; the decided classes; predicted numbers; none, but
+        columns of numbers (`values`).
     columns : mapping of str to str
         Column for each of these keys, as far as they are there. `id`: trial id, joins files and
         pairs systems. `score`: the score; `a+b+c` for one column a class. `label`: true class or
@@ -58,6 +59,10 @@ class Options:
     accept : float, optional
         Least share of the annotators that makes a label right (rule "any"), above 0 and at most 1;
         one annotator is enough when left out.
+    values : tuple of str
+        Columns of numbers whose means are asked for.
+    machine : str, optional
+        Column with a machine's judgement of every trial, beside human ones that may be missing.
 
     Raises
     ------
@@ -73,6 +78,8 @@ class Options:
     llr_base: float | None = None
     annotators: Annotators | None = None
     accept: float | None = None
+    values: tuple[str, ...] = ()
+    machine: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in SCORE_TYPES:
@@ -107,17 +114,8 @@ class Options:
             raise UsageError("--accept goes with --annotators any: votes count every label")
 
     def column(self, key: str, table: Table) -> str | None:
-        """The mapped column of a key, or the one that has its name.
-
-        Parameters
-        ----------
-        key : str
-            One of `MAP_KEYS`.
-
-        Returns
-        -------
-        str or None
-            None when nothing is mapped and no column has the name.
+        """The mapped column of a key (one of `MAP_KEYS`), or the one that has its name; None where
+        nothing is mapped and no column has the name.
         """
         return mapped_column(self.columns, key, table)
 
@@ -151,8 +149,7 @@ def _columns_of_classes(table: Table, options: Options) -> str:
     label = options.column("label", table)
     if label is None or options.kind not in POSTERIORS:
         return ""
-    names = {*table.texts(label, "label").unique()}
-    found = [column for column in table.columns if column in names]
+    found = [c for c in table.columns if c in {*table.texts(label, "label").unique()}]
     return "+".join(found) if len(found) > 1 else ""
 
 
@@ -358,10 +355,8 @@ def join_metadata(
     absent = wanted.filter(~wanted.is_in(known.implode()).fill_null(value=False))
     if len(absent):
         values = absent.fill_null("(empty)").unique(maintain_order=True)
-        hint = (
-            f"; to look up one side of a trial say --metadata enroll={metadata.source} or "
-            f"--metadata test={metadata.source}"
-        )
+        file = metadata.source
+        hint = f"; to look up a side of a trial say --metadata enroll={file} or test={file}"
         raise InputError(
             f"{table.source}: {counted(len(values), 'value')} of the column {column!r} without a "
             f"row in the column {by!r} of {metadata.source}: {first_five(values)}"

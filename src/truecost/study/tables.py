@@ -12,6 +12,7 @@ import msgspec
 
 from truecost import names
 from truecost.options import PRIOR, SEED, Option, PartialTable
+from truecost.study import judging
 
 THRESHOLDED = ("llr", "posterior", "log-posterior", "score")  # types that a threshold decides
 _OF_DETECTION = {"trials": ("targets and nontargets",)}
@@ -95,16 +96,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             "What several labels of a trial mean: soft votes, or any accepted one counts as right."
         ),
     ] = None
-    accept: Annotated[
-        float | None,
-        Option(
-            "Least share of the annotators that makes a label accepted.",
-            shown="any of them",
-            gt=0,
-            le=1,
-            needs={"annotators": ("any",)},
-        ),
-    ] = None
+    accept: Annotated[float | None, judging.ACCEPT] = None
     missing: Annotated[
         names.Missing | None,
         Option(
@@ -181,6 +173,11 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     allow_reversed: Annotated[
         bool | None, Option("Accept scores that rank nontargets above targets.", needs=DETECTION)
     ] = None
+    higher: Annotated[bool | None, judging.HIGHER] = None
+    direction: Annotated[str | dict[str, str] | None, judging.DIRECTION] = None
+    asv: Annotated[str | None, judging.ASV] = None
+    asv_threshold: Annotated[float | None, judging.ASV_THRESHOLD] = None
+    machine: Annotated[str | None, judging.MACHINE] = None
     input_format: Annotated[
         str | None, _of_format("Format of the files: truecost list formats.")
     ] = None

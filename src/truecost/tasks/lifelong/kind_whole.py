@@ -26,8 +26,8 @@ import polars as pl
 from truecost.core.application import Application
 from truecost.core.measure import Floats
 from truecost.errors import InputError, UsageError, counted, first_five, near, refuse_text
-from truecost.outputs.aligning import CHARACTER_ORDER, ORDER, Counts, Texts, in_blocks
-from truecost.outputs.normalising import checked_steps, normalise
+from truecost.outputs.aligning import ORDER, Counts, Texts, in_blocks
+from truecost.outputs.normalising import checked_steps, normalise, signed
 from truecost.outputs.transcripts import PARTS, counts_of
 from truecost.outputs.translation import COUNTERS, TranslationOptions, signature
 from truecost.outputs.utterances import TextOptions
@@ -242,7 +242,7 @@ def swap_words(statistics: Statistics, _part: str) -> Both:
 
 def signature_of_words(options: TextOptions, _part: str) -> str:
     """The steps that make texts comparable."""
-    return f"normalise:{','.join(checked_steps(options.normalise)) or 'none'}"
+    return f"normalise:{signed(checked_steps(options.normalise))}"
 
 
 TRANSCRIPTS = Kind(
@@ -274,7 +274,8 @@ def count_sentences(
 
 def swap_sentences(statistics: Statistics, part: str) -> Both:
     """Statistics of sentences that are wrong throughout, and of right ones."""
-    return {"ngrams": _ngrams, "chrf": _characters, "edits": _edits}[part](statistics)
+    made = {"chrf": _characters, "chrf_words": _characters, "ngrams": _ngrams, "edits": _edits}
+    return made[part](statistics)
 
 
 def _ngrams(statistics: Statistics) -> Both:
@@ -288,8 +289,9 @@ def _ngrams(statistics: Statistics) -> Both:
 
 
 def _characters(statistics: Statistics) -> Both:
-    """chrF: no matches; the reference against itself."""
-    none, orders = np.zeros_like(statistics["matches1"]), range(1, CHARACTER_ORDER + 1)
+    """Of chrF and chrF++: no matches; the reference against itself."""
+    none = np.zeros_like(statistics["matches1"])
+    orders = range(1, 1 + sum(name.startswith("matches") for name in statistics))
     longer = np.maximum(statistics["hypothesis1"], statistics["reference1"])
     impaired = {f"matches{n}": none for n in orders} | {"unmatched": longer}
     corrected = {
@@ -313,7 +315,7 @@ TRANSLATION = Kind(
     name="translation",
     item="sentence",
     parts=dict.fromkeys(COUNTERS, 1.0),
-    scores=("bleu", "chrf", "ter"),
+    scores=("bleu", "chrf", "chrf++", "ter"),
     count=count_sentences,
     signature=signature,
     options=TranslationOptions,

@@ -163,7 +163,7 @@ def kind_of(name: str) -> Kind:
     --------
     >>> from truecost.tasks.lifelong.kinds import kind_of
     >>> kind_of("translation").scores
-    ('bleu', 'chrf', 'ter')
+    ('bleu', 'chrf', 'chrf++', 'ter')
     """
     known = kinds()
     if name not in known:

@@ -2,7 +2,8 @@
 
 `words` and `characters` are tallies of `reference` and `hypothesis` (units on each side), `hits`,
 `substitutions`, `deletions`, `insertions` (of a minimal alignment), and `longest` (the sum over
-utterances of the longer side). The naive baseline puts out nothing: every unit is deleted. Sums are
+utterances of the longer side), `cp_words` the same of recordings whose speakers are assigned. The
+naive baseline puts out nothing: every unit is deleted. Sums are
 divided, rates are never averaged. Source: paper 003, section 3.2.
 """
 
@@ -17,6 +18,7 @@ from truecost.core.item_rules import error_rule, of_sums, over_reference, percen
 from truecost.core.measure import Floats, Result, Rule
 
 WORDS, CHARACTERS, PAPER = "words", "characters", "paper 003, 3.2"
+SESSIONS = "cp_words"
 ERRORS = "substitutions+deletions+insertions"
 
 
@@ -65,6 +67,17 @@ def mer(totals: Totals, _: Application) -> Result:
     return _rate(totals, WORDS, ERRORS, f"hits+{ERRORS}"), 1.0
 
 
+def cpwer(totals: Totals, _: Application) -> Result:
+    """Concatenated minimum-permutation word error rate: the word error rate of recordings whose
+    speakers are held against those of the reference that make the errors fewest.
+
+    Texts of a speaker are put together in the order of time; a speaker without a partner is all
+    deleted or all inserted. Range [0, inf), lower is better; the reference puts out nothing and
+    gets 1.0 (100 %). Undefined when the reference has no words. Watanabe et al. 2020.
+    """
+    return _rate(totals, SESSIONS, ERRORS, "reference"), 1.0
+
+
 def bounded_wer(totals: Totals, _: Application) -> Result:
     """Bounded word error rate: errors / sum over utterances of the longer side.
 
@@ -101,6 +114,11 @@ MEASURES = (
     _of(wer, WORDS, "Word error rate", PAPER, _places),
     _of(cer, CHARACTERS, "Character error rate", PAPER, _places_rule(CHARACTERS)),
     _of(per, WORDS, "Phone error rate", PAPER, _places),
+    _of(
+        *(cpwer, SESSIONS, "Word error rate of assigned speakers", "Watanabe et al. 2020"),
+        _places_rule(SESSIONS),
+        cites=("cpwer",),
+    ),
     _of(
         *(mer, WORDS, "Match error rate", "Morris et al. 2004", _over(f"hits+{ERRORS}")),
         undefined=NOTHING,

@@ -1,7 +1,7 @@
-"""Measures of translations: BLEU, chrF and TER from the sums of statistics of sentences.
+"""Measures of translations: BLEU, chrF, chrF++ and TER from the sums of statistics of sentences.
 
-`truecost.outputs.aligning` says what `ngrams`, `chrf` and `edits` hold. The values are those of
-sacrebleu for the same sums.
+`truecost.outputs.aligning` and `character_ngrams` say what `ngrams`, `edits`, `chrf` and
+`chrf_words` hold. The values are those of sacrebleu for the same sums.
 """
 
 import math
@@ -13,7 +13,8 @@ from truecost.core.application import Application
 from truecost.core.evidence import Totals
 from truecost.core.item_rules import error_rule, ratio
 from truecost.core.measure import Array, Floats, Measure, Result, Rule
-from truecost.outputs.aligning import CHARACTER_ORDER, ORDER, character_f, share_or_zero
+from truecost.outputs.aligning import ORDER, share_or_zero
+from truecost.outputs.character_ngrams import CHARACTER_ORDER, WORD_ORDER, character_f
 
 SMOOTHING: dict[str, float | None] = {"exp": None, "none": None, "floor": 0.1, "add-k": 1.0}
 Smoothing = tuple[str, float]
@@ -98,9 +99,23 @@ def chrf(totals: Totals, _: Application) -> Result:
     Range [0, 100], higher is better; the reference is the empty output, which gets 0. Undefined
     where the references have no characters. Popović 2015, 2016.
     """
+    return _character_f(totals, "chrf", CHARACTER_ORDER)
+
+
+def chrf_words(totals: Totals, _: Application) -> Result:
+    """chrF++: chrF2 whose means of P and R go over n-grams of one and two words too.
+
+    Words are what stands between blanks; a mark at their end, or else at their begin, is a word of
+    its own. Range [0, 100], higher is better; the reference is the empty output, which gets 0.
+    Undefined where the references have no characters. Popović 2017.
+    """
+    return _character_f(totals, "chrf_words", CHARACTER_ORDER + WORD_ORDER)
+
+
+def _character_f(totals: Totals, part: str, orders: int) -> Result:
+    """chrF2 of the sums of a part, whose orders of words come last."""
     matches, hypothesis, reference = (
-        _by_order(totals, "chrf", name, CHARACTER_ORDER)
-        for name in ("matches", "hypothesis", "reference")
+        _by_order(totals, part, name, orders) for name in ("matches", "hypothesis", "reference")
     )
     score = character_f(matches, hypothesis, reference)
     return np.where(reference[..., 0] > 0, score, np.nan), 0.0
@@ -131,6 +146,11 @@ MEASURES = (
         *("chrf", chrf, ("chrf",), "chrF2", "higher", "Popović 2015"),
         cites=("chrf", "sacrebleu"),
         interval=Rule("logit100", size=("chrf", "reference1")),
+    ),
+    _score(
+        *("chrf++", chrf_words, ("chrf_words",), "chrF++", "higher", "Popović 2017"),
+        cites=("chrf++", "sacrebleu"),
+        interval=Rule("logit100", size=("chrf_words", "reference1")),
     ),
     _score(
         *("ter", ter, ("edits",), "Translation edit rate", "lower", "Snover et al. 2006"),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from truecost.face import Face
 from truecost.formats.declared import Formats
 from truecost.lazy import attach
-from truecost.names import FORMATS
+from truecost.names import FORMATS, SPOOFING
 
 MAP_KEYS: dict[str, str] = {
     "id": "trial id: joins files and pairs systems; a+b joins the values of several columns",
@@ -33,6 +33,7 @@ FACE = Face(
         holds="scores or labels of trials",
         texts={
             **FORMATS,
+            **SPOOFING,
             "lm-eval": "samples of lm-evaluation-harness, as --log_samples writes them (.jsonl)",
             "inspect": "log of inspect_ai (.eval, .json)",
         },
@@ -49,6 +50,7 @@ FACE = Face(
         *("type", "map", "key", "metadata", "target", "classes", "annotators", "accept"),
         *("missing", "llr_base", "training_prior", "threshold", "threshold_by", "clip"),
         *("allow_reversed", "hours", "background"),
+        *("higher", "direction", "machine", "asv", "asv_threshold"),
         *("input_format", "filter", "key_format"),
     ),
     systems=("resources",),

@@ -276,7 +276,7 @@ def calibrate(
     checked(
         "trials", trials, Trials, "Trials (truecost.trials.load or truecost.Trials.of makes them)"
     )
-    if trials.kind in ("decision", "number"):
+    if trials.kind in ("decision", "number", "values"):
         raise UsageError(f"{trials.name}: type {trials.kind} has no scores to calibrate")
     if trials.several_right:
         raise UsageError(

@@ -11,6 +11,7 @@ from truecost.cli.running import printed_instead, report
 from truecost.cli.writing import ToFile, aside, check_file, to_standard_output, write_table
 from truecost.errors import UsageError
 from truecost.options import check, declared, picked
+from truecost.study.judging import JUDGING
 from truecost.study.tables import IntervalTable
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ WRITTEN = Written()
 
 
 @parsed(
-    *of_trials("Data"),
+    *(option for option in of_trials("Data") if option.option.verbs != JUDGING),
     *(option for option in declared(CalibrationTable) if not option.option.verbs),
     *of_trials("Application"),
     *picked(IntervalTable, "level", "replicates", "seed", "jobs"),

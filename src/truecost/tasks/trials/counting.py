@@ -25,15 +25,19 @@ from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.names import POSTERIORS
 from truecost.prices import COSTS
+from truecost.tasks.trials import machine, means, spoofing
 from truecost.tasks.trials.audio import audio_tally
+from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, SPOOFED
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Trials
 
 Sides = list[tuple[Factor, Codes]]
+SPOOFING = (SPOOFED, BONAFIDE, ASV)  # parts of systems that spoofed speech attacks
 PARTS_OF: dict[str, tuple[str, ...]] = {
     "score": ("ranking",),
     "decision": ("decisions",),
     "number": ("errors", "truths"),
+    "values": (),
     "llr": ("decisions", "losses", "llr", "ranking", "bins"),
     **dict.fromkeys(POSTERIORS, ("decisions", "losses", "llr", "ranking", "bins", "ranks")),
 }
@@ -52,6 +56,11 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
     if trials.several_right:
         return {"accepted"} if "decisions" in parts else set()
     parts |= set() if trials.audio is None else {"audio"}
+    if trials.machine is not None:
+        parts &= {"decisions"}
+    parts.add("columns")
+    if trials.detection and trials.scores.ndim == 1:
+        parts |= {*SPOOFING}
     return parts - ({"ranks"} if trials.detection else {"llr", "ranking"})
 
 
@@ -89,6 +98,8 @@ def class_shares(trials: Trials) -> Floats:
         own = np.ones(len(trials.labels)) if trials.weights is None else trials.weights
         counts = (own[:, None] * trials.annotation.shares).sum(axis=0)
         return np.asarray(counts / counts.sum())
+    if trials.machine is not None and trials.machine.shares is not None:
+        return machine.shares_of(trials.machine, trials.labels, trials.weights)
     return np.asarray(trials.class_sizes / trials.class_sizes.sum())
 
 
@@ -219,12 +230,22 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
         "ranking": ranking_of,
         "audio": audio_tally,
         "errors": _error_tally,
+        machine.JUDGED: machine.judged_tally,
         "truths": _truth_ranking,
         "ranks": _rank_tally,
         "bins": _bin_tally,
     }
     wanted = dict.fromkeys(part for m in measures for part in m.parts)
-    parts: dict[str, Part] = {part: makers[part](trials, scoring, sides) for part in wanted}
+    if not wanted.keys().isdisjoint(SPOOFING):
+        ratios = llrs(trials, scoring)
+        spoofed = spoofing.tallies(trials.spoofing, ratios, sides, trials.weights)
+        makers |= {part: lambda *_, make=make: make() for part, make in spoofed.items()}
+    parts: dict[str, Part] = {
+        part: makers[part](trials, scoring, sides) for part in wanted if part in makers
+    }
+    for measure in (m for m in measures if m.name == means.MEAN):
+        column = str(measure.parameter)
+        parts[measure.parts[0]] = means.tally_of(trials, column, sides)
     if trials.took and not {*COSTS}.isdisjoint(m.name for m in measures):
         parts[TOOK] = Tally.constant([*trials.took.values()], tuple(trials.took), {})
     return Evidence(parts)

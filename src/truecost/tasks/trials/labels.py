@@ -31,7 +31,8 @@ from truecost.study.columns import Options, refuse_empty
 
 Floats = npt.NDArray[np.float64]
 BINARY = ("nontarget", "target")  # the classes of a detection task
-TARGET_WORDS = {"target": 1, "nontarget": 0, "non-target": 0, "1": 1, "0": 0, "true": 1, "false": 0}
+TARGET_WORDS = dict.fromkeys(("target", "1", "true", "bonafide"), 1)
+TARGET_WORDS |= dict.fromkeys(("nontarget", "non-target", "0", "false", "spoof"), 0)
 
 
 def truth_of(table: Table, options: Options) -> tuple[str, str]:

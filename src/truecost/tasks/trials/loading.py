@@ -22,8 +22,11 @@ from truecost.names import POSTERIORS
 from truecost.study import columns as read
 from truecost.study.columns import Options, join, join_metadata
 from truecost.tasks.trials import labels as truth
+from truecost.tasks.trials import means
 from truecost.tasks.trials.audio import audio_of
+from truecost.tasks.trials.machine import Completed, Machine, completed
 from truecost.tasks.trials.records import Array, Floats, Ints, Trials
+from truecost.tasks.trials.spoofing import spoofing_of
 
 SAME = "same"  # under which trials that were read in parts have the hashes of what they are
 
@@ -152,6 +155,7 @@ def _same_trials(a: Trials, b: Trials) -> None:
     ]
     for what, left, right in (
         ("label", a.labels, b.labels),
+        ("kind, spoofed or not", *(t.spoofing.kinds if t.spoofing else None for t in (a, b))),
         ("weight", a.weights, b.weights),
         ("stratum", a.strata, b.strata),
         ("set of annotator labels", of_a, of_b),
@@ -233,8 +237,10 @@ def load(
     for column, further in metadata:
         table = join_metadata(table, further, column, options.column("id", table) or "id")
     options = replace(options, columns=resolved(options.columns, table))
-    kind, column = truth.truth_of(table, options)
-    scores, columns = read.scores_of(table, options)
+    table, kind, column, filled = _with_truth(table, options)
+    values = kind == "values"
+    found = (means.scores_of(table, options), None) if values else read.scores_of(table, options)
+    scores, columns = found
     ids = read.trial_ids(table, options)
     labels: Array
     annotation = None
@@ -243,6 +249,8 @@ def load(
     elif kind == "annotators":
         annotation, classes, detection = truth.annotation_of(table, options, scores, columns, ids)
         labels = annotation.majority
+    elif values:
+        labels, classes, detection = np.zeros(len(table), np.int64), (), False
     elif options.kind == "number":
         labels, classes, detection = _true_numbers(table, column, ids), (), False
     else:
@@ -268,8 +276,32 @@ def load(
         annotation=annotation,
         audio=audio_of(table, options, ids) if detection else None,
         source=table.source,
+        machine=_machine(options, filled, classes),
+        spoofing=spoofing_of(table, kind, column, classes),
     )
     return _shared_out(_missing(trials, table, options), soft=kind == "soft")
+
+
+def _with_truth(table: Table, options: Options) -> tuple[Table, str, str, Completed | None]:
+    """A table whose columns of means are numbers and whose labels a machine completes; what gives
+    the truth, in which column, and what the machine completed.
+    """
+    if options.values:
+        table = means.numbered(table, options)
+    if options.kind == "values":
+        return table, "values", "", None
+    kind, column = truth.truth_of(table, options)
+    if options.machine is None or options.values:
+        return table, kind, column, None
+    filled = completed(table, options, kind, column)
+    return filled.table, kind, column, filled
+
+
+def _machine(options: Options, filled: Completed | None, classes: tuple[str, ...]) -> Any:
+    """What a machine says of the trials, where there is one."""
+    if filled is not None:
+        return filled.machine(options, classes)
+    return None if options.machine is None else Machine(options.machine)
 
 
 def _true_numbers(table: Table, column: str, ids: Array | None) -> Floats:
@@ -282,13 +314,16 @@ def _true_numbers(table: Table, column: str, ids: Array | None) -> Floats:
 
 def _merged_labels(table: Table, options: Options, kind: str, column: str) -> tuple[str, ...]:
     """Which labels became nontargets, where a target was named."""
-    if options.target is None or kind == "soft":
+    if kind in ("soft", "values") or (kind == "annotators" and options.target is None):
         return ()
     said = (
         truth.answers_of(table, column)[1] if kind == "annotators" else table.texts(column, "label")
     )
-    sizes = said.rename("label").value_counts().iter_rows()
-    return truth.merged_labels(dict(sizes), options.target)
+    sizes = dict(said.rename("label").value_counts().iter_rows())
+    if options.target is None:
+        known = {*sizes} == {"target", "nontarget", "spoof"}
+        return truth.merged_labels(sizes, "target") if known else ()
+    return truth.merged_labels(sizes, options.target)
 
 
 def _shared_out(trials: Trials, *, soft: bool) -> Trials:
@@ -353,6 +388,7 @@ def signature_of(options: Options) -> str:
         "labels:soft": soft,
         "labels:votes": votes,
         f"annotators:any{share}": options.annotators == "any",
+        f"machine:{options.machine}": options.machine is not None,
         # Beside the shares, which are weights of rows.
         "weighted": "weight" in options.columns and (soft or votes),
     }

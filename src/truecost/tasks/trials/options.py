@@ -1,5 +1,6 @@
 """What trials leave open beside costs and priors: thresholds, training priors, clipping."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -7,7 +8,7 @@ import numpy as np
 
 from truecost.core.application import check_priors
 from truecost.errors import UsageError
-from truecost.names import ThresholdBy
+from truecost.names import Direction, ThresholdBy
 from truecost.options import check_fields
 from truecost.study.tables import DataTable
 
@@ -41,6 +42,8 @@ class TrialsScoring:
         Whose threshold a subset has where a measure chooses it.
     whole : Trials, optional
         The whole when a subset of it is scored, whose threshold measures choose.
+    directions : mapping of str to {"higher", "lower"}
+        Which values are better, by the column of `mean:COLUMN`; under "" those of all others.
 
     Raises
     ------
@@ -56,6 +59,7 @@ class TrialsScoring:
     whole_shares: tuple[float, ...] | None = None
     threshold_by: ThresholdBy = "whole"
     whole: "Trials | None" = field(default=None, repr=False)
+    directions: Mapping[str, Direction] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_fields(self, DataTable)
@@ -87,4 +91,27 @@ def choices_of(_study: object, data: DataTable, _reader: object) -> TrialsScorin
         data.clip,
         bool(data.allow_reversed),
         threshold_by=data.settled("threshold_by"),
+        directions=directions_of(data),
     )
+
+
+def directions_of(data: DataTable) -> dict[str, Direction]:
+    """Which values are better, by column; under "" those of every other column.
+
+    UsageError where two options say it.
+    """
+    found: dict[str, Direction] = {}
+    if data.higher is not None:
+        found[""] = "higher" if data.higher else "lower"
+    given = data.direction
+    if given and found:
+        raise UsageError("--direction goes without --higher and --lower: keep one of them")
+    said = {"": given} if isinstance(given, str) else dict(given or {})
+    for column, word in said.items():
+        if word not in ("higher", "lower"):
+            raise UsageError(
+                f"--direction {f'{column}={word}' if column else word}: say which values are "
+                f"better, higher or lower, such as --direction accuracy=higher,latency=lower"
+            )
+        found[column] = "higher" if word == "higher" else "lower"
+    return found

@@ -18,6 +18,8 @@ from truecost.task import Rows, named_labels
 from truecost.tasks.trials import MAP_KEYS
 from truecost.tasks.trials.audio import Audio
 from truecost.tasks.trials.labels import Annotation
+from truecost.tasks.trials.machine import Machine
+from truecost.tasks.trials.spoofing import Spoofing
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -66,6 +68,10 @@ class Trials(Rows):
         (`several_right`), `labels` is the one of most votes, the first of those that tie.
     ascending : bool
         Whether the rows stand in ascending order of score, as memory maps of sorted segments do.
+    machine : Machine, optional
+        A machine's judgement of every trial, beside human ones of some.
+    spoofing : Spoofing, optional
+        Which trials are spoofed, and how a speaker verification decides on them.
     made : dict
         What was counted of them once: the units with their codes, the ranking.
     source : str
@@ -99,6 +105,8 @@ class Trials(Rows):
     audio: Audio | None = None
     rows: Ints | None = None
     ascending: bool = False
+    machine: Machine | None = None
+    spoofing: Spoofing | None = None
     made: dict[Any, Any] = field(default_factory=dict, init=False)
     about: ClassVar[Mapping[str, str]] = {}
     item: ClassVar[str] = "trial"
@@ -267,6 +275,8 @@ class Trials(Rows):
             audio=None if self.audio is None else self.audio.take(rows),
             rows=places,
             annotation=None if self.annotation is None else self.annotation.take(rows),
+            machine=None if self.machine is None else self.machine.take(rows),
+            spoofing=None if self.spoofing is None else self.spoofing.take(rows),
             frame=self.frame[places] if self.frame.width else self.frame,
         )
 

@@ -5,20 +5,14 @@ A subset is decided as the whole is: the rates at an operating point are those o
 one threshold, in every replicate.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from truecost.core.application import Application
 from truecost.core.costs import (
-    ERRORS,
-    ONCE,
-    asked_costs,
-    no_record,
-    refuse_unmeasured,
-    refuse_unpriced,
     without_shared,
 )
 from truecost.core.estimates import Context
@@ -26,14 +20,17 @@ from truecost.core.evidence import Evidence, Totals
 from truecost.core.factors import sizes_of
 from truecost.core.flags import raised
 from truecost.core.measure import Measure, Result
+from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring
-from truecost.errors import InputError, UsageError, first_five
-from truecost.names import POSTERIORS, SCORE_TYPES
+from truecost.errors import InputError, UsageError
+from truecost.names import POSTERIORS
 from truecost.task import Dims
-from truecost.tasks.measures import find, registry
+from truecost.tasks.measures import registry
 from truecost.tasks.trials import counting
-from truecost.tasks.trials.audio import NO_HOURS, NO_SUBSET, hours_of
+from truecost.tasks.trials.asked import measures_for
+from truecost.tasks.trials.audio import NO_SUBSET, hours_of
 from truecost.tasks.trials.labels import refuse_priors
+from truecost.tasks.trials.machine import with_labels
 from truecost.tasks.trials.measures.thresholds import AT_RATES
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
@@ -101,7 +98,7 @@ def _class_counts(trials: Trials) -> dict[str, float]:
 
     Where several labels may be right, a trial counts for each of them.
     """
-    if not trials.classes:
+    if not trials.classes or trials.machine is not None:
         return {}
     own = trials.weights if trials.origin is not None else None  # shares of soft labels
     sizes = trials.class_sizes if own is not None else sizes_of(trials.labels, len(trials.classes))
@@ -154,103 +151,6 @@ def _thresholds(trials: Trials, scoring: Scoring, seen: Totals) -> dict[str, flo
     return found
 
 
-TASK = "trials"
-DEFAULT_MEASURES: dict[str, tuple[str, ...]] = {
-    "llr": ("act_dcf", "min_dcf", "cllr", "min_cllr", "eer", "p_miss", "p_fa"),
-    "score": ("min_dcf", "eer", "auc"),
-    "accept": ("act_dcf", "detection_cost", "p_miss", "p_fa", "total_error"),
-    "decision": ("nec", "expected_cost", "nte", "total_error"),
-    "number": ("nmae", "mae", "nmse", "mse"),
-    "posterior": ("nec", "nce", "nbs", "expected_cost", "nte", "total_error"),
-}
-
-
-def defaults(kind: str | None) -> tuple[str, ...]:
-    """The measures of a type of scores, when none is asked for."""
-    return DEFAULT_MEASURES.get("posterior" if kind in POSTERIORS else kind or "", ())
-
-
-def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
-    """The measures asked for, or those that suit the score type."""
-    kind: str = trials.kind
-    if trials.kind in POSTERIORS:
-        kind = "llr" if trials.detection else "posterior"
-    elif trials.kind == "decision" and trials.detection:
-        kind = "accept"
-    usual = (
-        _accepted_measures()
-        if trials.several_right
-        else _distinct_measures(kind, scoring.application)
-    )
-    available, prices = counting.parts_of(trials, scoring), scoring.application.prices
-    found = [
-        _allowed(find(name, TASK), trials, available)
-        for name in dict.fromkeys(
-            (*(scoring.measures or (*usual, *asked_costs(prices))), *scoring.also)
-        )
-    ]
-    plain = trials.detection and scoring.application.plain_detection
-    refuse_unpriced(found, prices, trials.name, ERRORS[:2] if plain else ERRORS[2:])
-    lost = {key: no_record(key, "--resources FILE") for key in ONCE if key not in trials.took}
-    refuse_unmeasured(found, prices, trials.name, lost)
-    return found
-
-
-def _distinct_measures(kind: str, application: Application) -> list[str]:
-    """The default measures of a kind, without those that others repeat under 0/1 costs."""
-    same = set() if application.costs is not None or kind == "accept" else {"nte"}
-    if same and application.priors is None:
-        same.add("expected_cost")  # that is the total error then
-    return [name for name in DEFAULT_MEASURES[kind] if name not in same]
-
-
-def _accepted_measures() -> tuple[str, ...]:
-    """The measures of trials with several right labels."""
-    return tuple(m.name for m in registry(TASK).values() if "accepted" in m.parts)
-
-
-def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
-    if trials.several_right and "accepted" not in measure.parts:
-        raise UsageError(
-            f"measure {measure.label!r} needs one true class a trial, and with --annotators any "
-            f"several labels may be right: take {', '.join(_accepted_measures())}, or count the "
-            f"votes with --annotators votes"
-        )
-    if "accepted" in measure.parts and not trials.several_right:
-        raise UsageError(
-            f"measure {measure.label!r} is for several annotators of whom any may be right: "
-            f"--annotators any with --map annotators=a+b+c"
-        )
-    if "accepted" in measure.parts and not available:
-        raise UsageError(
-            f"measure {measure.label!r} needs decisions, which type {trials.kind} does not give: "
-            f"say --threshold"
-        )
-    if measure.detection and not trials.detection:
-        if not trials.classes:
-            raise UsageError(f"measure {measure.label!r} needs classes; type number has none")
-        raise UsageError(
-            f"measure {measure.label!r} needs a target class: say which label it is "
-            f"with --target ({first_five(trials.classes)})"
-        )
-    lacking = [part for part in measure.parts if part not in available]
-    if lacking == ["audio"]:
-        raise UsageError(f"measure {measure.label!r}: {NO_HOURS}")
-    if lacking:
-        if measure.parts[0] not in {part for parts in counting.PARTS_OF.values() for part in parts}:
-            raise UsageError(
-                f"measure {measure.label!r} is not for trials: truecost list measures says for "
-                f"which task it is"
-            )
-        wanted = [k for k, parts in counting.PARTS_OF.items() if set(measure.parts) <= set(parts)]
-        raise UsageError(
-            f"measure {measure.label!r} cannot be computed from type {trials.kind} "
-            f"({SCORE_TYPES[trials.kind]}): it needs type {' or '.join(wanted)}"
-            + ("; truecost calibrate makes likelihood ratios" if trials.kind == "score" else "")
-        )
-    return measure
-
-
 def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None) -> Iterator[Batch]:
     """All measures of trials share the evidence; of a subset those that choose a threshold have
     their own. UsageError where the evidence cannot be resampled as asked.
@@ -283,7 +183,19 @@ def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None)
                 f"moving blocks need one factor in time order; mapped are "
                 f"{', '.join(batch.evidence.factors)}"
             )
-        yield replace(batch, application=scoring.application, plan=scoring.plan, places=places)
+        finish = _with_labels(trials, scoring, evidence, asked)
+        batch = replace(batch, application=scoring.application, plan=scoring.plan)
+        yield replace(batch, places=places, finish=finish or batch.finish)
+
+
+def _with_labels(
+    trials: Trials, scoring: Scoring, evidence: Evidence, asked: Sequence[Measure]
+) -> Callable[[list[Estimate]], list[Estimate]] | None:
+    """What says how many human labels more are worth having, where a machine judged the rest."""
+    if trials.machine is None:
+        return None
+    application = scoring.application
+    return partial(with_labels, evidence=evidence, measures=asked, application=application)
 
 
 def _without_hours(measure: Measure, trials: Trials, dims: Dims) -> Measure:
@@ -328,7 +240,9 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
     They are more often a mistake than a system. Half of the systems that know nothing have an AUC
     below 0.5: its interval must lie there (see `beyond_chance`).
     """
-    ranked = trials.detection and "ranking" in counting.PARTS_OF[trials.kind]
+    ranked = (
+        trials.detection and trials.machine is None and "ranking" in counting.PARTS_OF[trials.kind]
+    )
     if scoring.chosen(TrialsScoring).allow_reversed or not ranked:
         return
     area = counting.sweep_of(trials, scoring).auc()[0]

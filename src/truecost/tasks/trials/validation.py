@@ -88,9 +88,9 @@ def validate(
         found += _tried("ids", lambda: _ids(table, options))
     [scores] = _tried("scores", lambda: _scores(table, options, stated))
     found.append(scores)
-    if scores.state != "error" and options.kind != "decision":
+    if scores.state != "error" and options.kind not in ("decision", "values"):
         found += _spread(table, options)
-    labelled = options.column("label", table) in table.columns
+    labelled = options.column("label", table) in table.columns and options.kind != "values"
     if all(check.state != "error" for check in found) and (key is not None or labelled):
         found += _tried("labels", lambda: _labels(table, options, name, key, metadata))
     return found
@@ -137,6 +137,8 @@ def _same_ids(table: Table, wanted: Table, options: Options) -> list[Check]:
 
 
 def _scores(table: Table, options: Options, stated: bool) -> str:
+    if options.kind == "values":
+        return f"{table.source}: no scores; columns are checked when their means are asked for"
     scores, _ = columns.scores_of(table, options)
     absent = np.isnan(scores if scores.ndim == 1 else scores.sum(axis=1))
     refuse_rows(

@@ -26,13 +26,15 @@ from truecost.study.running import score_part
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
+from truecost.tasks.trials import machine, means, spoofing
+from truecost.tasks.trials.asked import defaults, measures_for
 from truecost.tasks.trials.audio import with_hours
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
 from truecost.tasks.trials.loading import check_classes, load, pair
 from truecost.tasks.trials.options import TrialsScoring, choices_of
 from truecost.tasks.trials.records import Trials
-from truecost.tasks.trials.scoring import batches, defaults, frozen, measures_for, refuse_reversed
+from truecost.tasks.trials.scoring import batches, frozen, refuse_reversed
 
 if TYPE_CHECKING:
     from truecost.study.validation import Check
@@ -52,7 +54,9 @@ WAYS = {  # tables of a study, and what runs it where it has one of them
 def problems_of(part: "Part", trials: Trials) -> list[str]:
     """What is odd about scores, and truths that were given probability 0."""
     found = _score_problems(trials, part.scoring[trials.name])
-    own = (e for e in part.estimates if e.dims["system"] == trials.name and "subset" not in e.dims)
+    rows = (e for e in part.estimates if e.dims["system"] == trials.name)
+    own = [row for row in rows if "subset" not in row.dims]
+    found += machine.remarks_on(own, len(trials))
     impossible = max((e.counts.get("impossible", 0) for e in own), default=0)
     if impossible:
         mend = "calibrate with --laplace" if trials.kind == "llr" else "mend it, or say --clip P"
@@ -134,13 +138,26 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
 
     Files that memory does not hold are read in partitions.
     """
+    source = replace(source, data=means.typed(source.data, study))
+    reader.learn(source.data, measure=[text.partition(":")[0] for text in study.measures])
     if paths := parts_read(source, reader, study):
-        from truecost.tasks.trials.large import read_large
+        from truecost.tasks.trials.large import read_large, refuse_parts
 
+        asked = {text.partition(":")[0] for text in study.measures}
+        held = {
+            "mean:COLUMN": means.MEAN in asked,
+            "--machine": source.data.machine,
+            "--asv": source.data.asv,
+            "a_dcf": "a_dcf" in asked,
+            "t_dcf": "t_dcf" in asked,
+        }
+        counted_here = {f"{name}, which is counted in memory,": on for name, on in held.items()}
+        refuse_parts(source, counted_here)
         large = with_hours(read_large(source, reader, study, paths), source.data, reader)
         found = _with_resources(large, source, reader)
     else:
-        found = read_trials(reader, replace(source, file=_only_file(source, reader)))
+        one = replace(source, file=_only_file(source, reader))
+        found = read_trials(reader, one, means.columns_of(study.measures))
     check_classes(found)
     return found
 
@@ -169,13 +186,19 @@ def _are_large(paths: Sequence[str]) -> bool:
     return size_of(paths) > LARGE or do_not_fit(paths)
 
 
-def read_trials(reader: Reader, source: "Source") -> Trials:
-    """The checked trials of a source; UsageError, InputError as `load` says."""
+def read_trials(reader: Reader, source: "Source", values: tuple[str, ...] = ()) -> Trials:
+    """The checked trials of a source; UsageError, InputError as `load` says.
+
+    `values`: columns whose means are asked for.
+    """
     data = source.data
     table = one_filter(reader.table(source.file, data.input_format), data)
     reader.note(source.file, source.name, source.collection)
     options = options_of(data, table)
+    if options.kind == "values" or values:
+        options = replace(options, values=values or (means.VALUE,))
     found = load(table, options, source.name, *reader.joined(data, source.collection))
+    found = spoofing.with_verification(found, data, reader, source)
     reader.learn(data, **facts_of(table, options, found))
     return _with_resources(with_hours(found, data, reader), source, reader)
 
@@ -203,7 +226,9 @@ def _with_resources(found: Trials, source: "Source", reader: Reader) -> Trials:
 def facts_of(table: Table, options: Options, trials: Trials) -> dict[str, tuple[str, ...]]:
     """What the scores and the labels of trials are, as far as options depend on it."""
     found: dict[str, tuple[str, ...]] = {
-        "truth": () if "soft" in options.columns else ("labels of classes",),
+        "truth": ()
+        if {"soft"} & {*options.columns} or not trials.classes
+        else ("labels of classes",),
         "trials": ("targets and nontargets",) if trials.detection else (),
         "log": ("a log of lm-eval",) if table.format == "lm-eval" else (),
     }
@@ -223,7 +248,7 @@ def options_of(data: DataTable, table: Table, otherwise: ScoreType | None = None
     if kind is None:
         refuse_untyped(table, data.map)
     given = data.target, data.classes or None, data.missing or "error", data.llr_base
-    return Options(kind, data.map, *given, data.annotators, data.accept)
+    return Options(kind, data.map, *given, data.annotators, data.accept, machine=data.machine)
 
 
 class Fitted(msgspec.Struct, frozen=True, kw_only=True, tag="calibration"):
@@ -266,7 +291,11 @@ class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
 def check(study: "Study") -> None:
     """What `[spurious]` lacks, and what does not go with it."""
     kinds = {data.over(study.data).type for data in (*study.systems.values(), study.data)}
-    if kinds == {"number"} and study.application.given():
+    if kinds == {"values"} and study.measures and not means.alone(study.measures):
+        other = next(name for name in study.measures if not means.alone([name]))
+        raise UsageError(f"--type values: there are no scores for {other}: take mean:COLUMN")
+    numbers = kinds == {"number"} or means.alone(study.measures) or kinds == {"values"}
+    if numbers and study.application.given():
         given = ", ".join(f"--{key.replace('_', '-')}" for key in study.application.given())
         raise UsageError(f"{given}: numbers have no errors of classes that cost: leave it out")
     spurious = study.given("spurious")

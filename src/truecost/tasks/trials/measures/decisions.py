@@ -17,12 +17,9 @@ from typing import Any, Literal
 import numpy as np
 
 from truecost.core.application import Application
-from truecost.core.digits import HOUR
 from truecost.core.evidence import Totals
 from truecost.core.measure import (
-    FALSE_ALARM,
     NONE,
-    NONTARGETS,
     SMOOTH,
     Floats,
     Function,
@@ -305,32 +302,6 @@ def p_fa(totals: Totals, _: Application) -> Result:
     return class_rates(totals)[1][:, 0, 1], NONE
 
 
-def fa_per_hour(totals: Totals, _: Application) -> Result:
-    """False alarms an hour: accepted nontargets / hours of audio.
-
-    Range [0, inf), lower is better; no reference. Where only the sum H of the hours is known, the N
-    nontargets share it: Pfa N / H. Undefined without hours.
-    """
-    hours = totals.sums("audio", "hours").sum(axis=(1, 2))
-    return share(totals.sums("audio", "n")[:, 0, 1], hours), NONE
-
-
-def _heard(*_: Any) -> list[Rate]:
-    """False alarms as events in hours of audio, of nontargets."""
-    every = np.ones(4)
-    return [
-        Rate(
-            "audio",
-            FALSE_ALARM,
-            every,
-            statistics=("n", "hours"),
-            what="false alarm",
-            of=HOUR,
-            chances=NONTARGETS,
-        )
-    ]
-
-
 def recall(totals: Totals, _: Application) -> Result:
     """Recall: accepted targets / targets.
 
@@ -409,16 +380,6 @@ MEASURES = (
     _of(balanced_error, "Balanced error rate", "paper 003, 3.1", Rule(rates=balanced), uses=()),
     _miss(p_miss, "Miss rate", "paper 002, Eq. 1", share_of(1, 0), uses=()),
     _false(p_fa, "False-alarm rate", "paper 002, Eq. 3", share_of(0, 1), uses=()),
-    measure(
-        ("decisions", "audio"),
-        fa_per_hour,
-        "False alarms an hour",
-        "false alarms / hours of audio",
-        Rule(rates=_heard),
-        detection=True,
-        errors="false_alarms",
-        uses=(),
-    ),
     _miss(recall, "Recall", "paper 001, A.1.1", share_of(1, 1), direction="higher", uses=()),
     _false(
         precision, "Precision", "paper 001, A.1.1", of_accepted(1), direction="higher", uses=_PRIOR
