@@ -213,4 +213,19 @@ def begin(asked, pipes):
 if __name__ == "__main__":
     end = socket.socket(fileno=int(sys.argv[1]))
     prepare()
-    begin(*serve(end))
+    given = serve(end)
+    try:
+        begin(*given)
+        status = 0
+    except SystemExit as left:
+        status = left.code
+        if isinstance(status, str):
+            sys.stderr.write(f"{status}\n")
+            status = 1
+    # As Python ends, but what is shared with other children is not taken apart, and so not copied.
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(BrokenPipeError, ValueError):
+            stream.flush()
+    os._exit(status or 0)
