@@ -453,7 +453,7 @@ def test_rows_that_are_refused():
     for time in (float("nan"), float("inf"), -1):
         with pytest.raises(InputError, match="1 segment whose end is no number of seconds from 0"):
             told(turns(("a", "A", 0, 1), ("a", "A", 1, time)), A)
-    with pytest.raises(InputError, match="1 segment has a time that is missing or no number"):
+    with pytest.raises(InputError, match="1 segment has a time that is missing, no number"):
         told(turns(("a", "A", 0, 1), ("a", "A", 1, 1e300)), A)
     with pytest.raises(InputError, match="1 region has a time that is missing"):
         told(A, A, uem=regions(("a", None, 1)))
