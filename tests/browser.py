@@ -5,7 +5,8 @@
 writes the whole page wide and narrow, light and dark, as it opens and with every table open.
 
 The browser is the system's own (`chromium-headless-shell` or `chromium` on the path, or
-TRUECOST_CHROMIUM); playwright drives it and downloads none. `scripts/_browser` installs what is missing.
+TRUECOST_CHROMIUM); playwright drives it and downloads none. `scripts/_browser` installs what is
+missing.
 """
 
 import os
