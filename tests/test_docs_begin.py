@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import truecost
 from truecost.cli import run
 from truecost.tasks import names as tasks
 
@@ -86,3 +87,34 @@ def test_the_commands_of_the_cheat_sheet_have_all_their_options(capsys):
         assert run([*verbs, "--help"]) == 0, verbs
         shown = capsys.readouterr().out
         assert [f for f in sorted(flags) if not re.search(rf"{f}\b", shown)] == [], verbs
+
+
+def test_the_figures_of_the_paper_are_those_of_benchmarks_and_coverage_and_its_sources_exist():
+    paper = page("../paper.md")
+    measured = page("../benchmarks/README.md")
+    rows = [row for row in paper.splitlines() if re.match(r"\|.*\d+x \|$", row)]
+    assert len(rows) == 8
+    for row in rows:
+        ours, theirs, ratio = [cell.strip() for cell in row.split("|")[2:5]]
+        peer = theirs.rpartition(", ")[2]
+        line = rf"\| {re.escape(ours)}[^|]*\| {re.escape(peer)}[^|]*\| {re.escape(ratio)} \|"
+        assert re.search(line, measured), row
+    coverage = page("coverage.md")
+    assert "`auto` covers too little in 0 of 673 rows without a warning" in coverage
+    assert "`auto` covers too little in 22 of 673 rows that warn of it" in coverage
+    assert re.search(r"\| rates \| `p_miss` \|.*, 71\.6 \|", coverage)
+    cited = set(re.findall(r"@([A-Z]\w+)", paper))
+    assert cited == set(re.findall(r"^@\w+\{(\w+),", page("../paper.bib"), re.MULTILINE))
+
+
+def test_one_version_everywhere():
+    lines = page("../CITATION.cff").splitlines()
+    assert f"version: {truecost.__version__}" in lines
+    assert re.search(rf"^## \[{re.escape(truecost.__version__)}\] - ", page("../CHANGELOG.md"), re.M)
+
+
+def test_the_sidebar_has_at_most_twelve_entries_and_the_readme_fits_a_screen():
+    contents = page("index.md").split("```{toctree}")[1:]
+    entries = [row for text in contents for row in text.split("```")[0].split() if row[0] != ":"]
+    assert 1 < len(entries) <= 12
+    assert len(page("../README.md").splitlines()) <= 60
