@@ -1,4 +1,4 @@
-"""The first pages: the notebook runs, the cheat sheet is right, and words that people seek lead on."""
+"""The first pages: notebook, cheat sheet, words that people seek, the paper, one version."""
 
 import contextlib
 import io
@@ -110,7 +110,9 @@ def test_the_figures_of_the_paper_are_those_of_benchmarks_and_coverage_and_its_s
 def test_one_version_everywhere():
     lines = page("../CITATION.cff").splitlines()
     assert f"version: {truecost.__version__}" in lines
-    assert re.search(rf"^## \[{re.escape(truecost.__version__)}\] - ", page("../CHANGELOG.md"), re.M)
+    assert re.search(
+        rf"^## \[{re.escape(truecost.__version__)}\] - ", page("../CHANGELOG.md"), re.M
+    )
 
 
 def test_the_sidebar_has_at_most_twelve_entries_and_the_readme_fits_a_screen():

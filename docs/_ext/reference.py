@@ -2,7 +2,8 @@
 
 `{public-names} MODULE` documents every name of `truecost.__all__` that lives in the module,
 `{public-names} MODULE NAME` one of them; a name that no page documents is a warning.
-`{public-index}` lists all these names, with links. `{measures}` lists every measure of the registry.
+`{public-index}` lists all these names, with links. `{measures}` lists every measure of the
+registry.
 """
 
 import importlib
