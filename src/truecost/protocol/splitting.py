@@ -194,7 +194,7 @@ def split(
     ... )
     >>> found = tc.protocol.split(samples, folds=3)
     >>> found.signature
-    'split|folds:3|group:speaker|strata:label|seed:0|truecost:0.1.0'
+    'split|folds:3|group:speaker|strata:label|seed:0|truecost:0.2.0'
     >>> [(part.samples, part.units) for part in found.balances["fold"].parts]
     [(4, 2), (4, 2), (4, 2)]
     """
