@@ -25,7 +25,7 @@ from myst_parser.mdit_to_docutils.base import compute_unique_slug
 from myst_parser.parsers.mdit import create_md_parser
 
 ROOT = Path(__file__).resolve().parents[1]
-HOSTS = {"github.com", "keepachangelog.com", "semver.org"}  # looked at by hand
+HOSTS = {"github.com", "keepachangelog.com", "pypi.org", "semver.org"}  # looked at by hand
 GITHUB = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")  # shown by GitHub too
 LEVELS = 3  # myst_heading_anchors of docs/conf.py
 UNDONE = re.compile(r"\b(TODO|FIXME|TBD|XXX)\b")

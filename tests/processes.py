@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 
+import nursery
+
 
 def started(*arguments, **options):
     """A command in a process of its own."""
-    code = "import sys; from truecost.__main__ import main; sys.argv[0] = 'truecost'; main()"
-    return subprocess.Popen(
-        [sys.executable, "-c", code, *map(str, arguments)],
+    return nursery.start(
+        arguments,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env={**os.environ, "PYTHONWARNINGS": "default"},

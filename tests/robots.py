@@ -13,11 +13,11 @@ import sys
 import threading
 import time
 import wave
-from functools import partial
 from urllib.parse import urlsplit
 
 import numpy as np
 
+import nursery
 from truecost.person.store import Asked
 
 JSON = "application/json"
@@ -181,9 +181,12 @@ def patient(request, *words, **more):
 class Running:
     """A process that prints links, and what it says in the end; by default a truecost command."""
 
-    def __init__(self, *words, program=("-m", "truecost")):
-        started = partial(subprocess.Popen, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        self.process = started([sys.executable, *program, *map(str, words)], text=True)
+    def __init__(self, *words, program=()):
+        heard = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        if program:
+            self.process = subprocess.Popen([sys.executable, *program, *map(str, words)], **heard)
+        else:
+            self.process = nursery.start(words, **heard)
         self.said = ""
 
     def links(self, number=1):

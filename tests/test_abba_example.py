@@ -4,14 +4,13 @@ import argparse
 import ast
 import importlib.util
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+import nursery
 import truecost as tc
 from truecost.running import score
 
@@ -41,8 +40,8 @@ def features(shared):
 def printed(features, tmp_path_factory):
     """The folder that deploy.py filled, and what it printed."""
     folder = tmp_path_factory.mktemp("wake_word")
-    command = [sys.executable, EXAMPLE / "deploy.py", features, folder]
-    return folder, subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    command = [EXAMPLE / "deploy.py", features, folder]
+    return folder, nursery.ran(command)
 
 
 @pytest.fixture(scope="module")

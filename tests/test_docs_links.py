@@ -16,7 +16,7 @@ def anchors_of_measures() -> set[str]:
 
 
 def test_every_link_page_and_picture_of_the_documentation_is_right():
-    found = faults(ROOT, {"docs/api.md": anchors_of_measures()})
+    found = faults(ROOT, {"docs/api/measures.md": anchors_of_measures()})
     assert not found, "\n".join(["", *found])
 
 

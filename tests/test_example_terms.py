@@ -16,6 +16,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+import nursery
 import truecost as tc
 from truecost.formats.kwslist import read_kwslist
 from truecost.formats.opening import read_toml
@@ -244,8 +245,7 @@ def test_both_phases_are_measured(small, system):
 
 
 def test_the_same_seed_makes_the_same_search(recordings, small, tmp_path):
-    command = [sys.executable, EXAMPLE / "make_search.py", recordings, tmp_path, *SMALL]
-    subprocess.run(command, check=True, capture_output=True)
+    nursery.ran([EXAMPLE / "make_search.py", recordings, tmp_path, *SMALL])
     paths = sorted(path for path in tmp_path.rglob("*") if path.is_file())
     assert len(paths) == 2 * (4 + 30 + 4)
     for path in paths:

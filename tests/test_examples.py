@@ -2,12 +2,11 @@
 
 import math
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+import nursery
 import truecost as tc
 from truecost.study import run as run_study
 
@@ -31,7 +30,7 @@ def prepared(shared, tmp_path_factory):
     """A folder with the study and what prepare.py writes for it."""
     folder = tmp_path_factory.mktemp("verification")
     case = shared / "cases" / "scores" / "ec_fvcaus_plda"
-    subprocess.run([sys.executable, EXAMPLE / "prepare.py", case, folder], check=True)
+    nursery.ran([EXAMPLE / "prepare.py", case, folder])
     (folder / "study.toml").write_bytes((EXAMPLE / "study.toml").read_bytes())
     return folder
 

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import polars as pl
 import pytest
-from scipy.stats import gamma
 
 import truecost as tc
 from truecost.core.digits import few_errors
@@ -53,9 +52,10 @@ def test_none_heard_in_12_hours_is_no_certainty():
     )  # fmt: skip
     [row] = found.estimates
     assert (row.value, row.lower) == (0, 0)
-    # halfway between the Gamma limits of Clopper-Pearson, 3.69 / 12, and of Jeffreys, 2.51 / 12
-    assert row.upper == pytest.approx(gamma.ppf(0.975, 0.75) / 12, rel=0.02)
-    assert 2.51 / 12 < row.upper < 3.69 / 12
+    # the exact limit of a Poisson count (Garwood 1936): with .025 it would have stayed at none
+    assert math.exp(-3.689) == pytest.approx(0.025, rel=1e-3)
+    assert row.upper == pytest.approx(3.689 / 12, rel=0.01)
+    assert row.upper > 3.689 / 12  # the t limit of 360 units
     assert few_errors(row) == (
         f"no false alarm in 12 hours, the true rate of false alarms may be up to {row.upper:.2g} "
         "an hour"
@@ -104,6 +104,60 @@ def test_a_list_of_background_audio(tmp_path):
     row = rows_of(background=str(place))["", "fa_per_hour"]
     same = rows_of(hours=3.0)["", "fa_per_hour"]
     assert (row.value, row.lower, row.upper) == (same.value, same.lower, same.upper)
+
+
+LISTED = pl.DataFrame(
+    {
+        "device": [*map(str, range(20)), "silent", "silent", "still"],
+        "duration": [1800.0] * 20 + [3600.0] * 3,
+    }
+)
+
+
+def test_recordings_without_a_detection_are_units(tmp_path):
+    place = tmp_path / "background.csv"
+    LISTED.write_csv(place)
+    row = rows_of(background=str(place))["", "fa_per_hour"]
+    summed = rows_of(hours=13.0)["", "fa_per_hour"]
+    assert (row.value, row.n_units) == (summed.value, 22)
+    assert summed.n_units == 20
+    assert "background:by-device" in row.signature
+    # the same from a table of seconds, where the silent ones have a nontarget that is rejected
+    wrong = FRAME.filter(label="nontarget").select("score", "label", pl.col("device").cast(str))
+    silent = pl.DataFrame({"score": -9.0, "label": "nontarget", "device": ["silent", "still"]})
+    hours = pl.DataFrame({"device": LISTED["device"].unique(), "length": 1800.0}).with_columns(
+        length=pl.when(pl.col("device") == "silent").then(7200.0)
+        .when(pl.col("device") == "still").then(3600.0).otherwise(pl.col("length"))
+    )  # fmt: skip
+    target = pl.DataFrame({"score": [9.0], "label": ["target"], "device": ["0"]})
+    frame = pl.concat([wrong, silent, target]).join(hours, on="device")
+    same = rows_of(frame, duration="length", recording="device")["", "fa_per_hour"]
+    assert (row.lower, row.upper) == pytest.approx((same.lower, same.upper))
+    assert row.replicates.mean() == pytest.approx(row.value, rel=0.15)
+
+
+def test_weights_and_silent_recordings(tmp_path):
+    LISTED.write_csv(tmp_path / "background.csv")
+    given = {"background": str(tmp_path / "background.csv"), "measures": ("fa_per_hour", "p_fa")}
+    plain = rows_of(**given)["", "fa_per_hour"]
+    doubled = rows_of(FRAME.with_columns(w=2.0), weight="w", **given)["", "fa_per_hour"]
+    assert doubled.value == pytest.approx(2 * plain.value)
+    assert doubled.upper == pytest.approx(2 * plain.upper, rel=0.02)
+
+
+def test_nontargets_outside_of_the_list_are_named(tmp_path):
+    LISTED.filter(pl.col("device") != "7").write_csv(tmp_path / "background.csv")
+    with pytest.raises(InputError, match="stand in units that the list of background audio lacks"):
+        rows_of(background=str(tmp_path / "background.csv"))
+
+
+def test_a_list_without_the_unit_is_a_sum_and_says_so(tmp_path):
+    LISTED.rename({"device": "file"}).write_csv(tmp_path / "background.csv")
+    found = tc.score(
+        FRAME, measures="fa_per_hour", background=str(tmp_path / "background.csv"), **GIVEN
+    )
+    assert found.estimates[0].n_units == 20
+    assert any("has no column device" in p.message for p in found.problems)
 
 
 def test_the_hours_of_a_subset_are_not_guessed():

@@ -4,8 +4,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nursery
 from taught import (
     CLASSES,
     Counting,
@@ -509,13 +508,13 @@ def test_processes_that_are_killed(tmp_path, learner):
     """SIGKILL whenever the log has grown past some random size."""
     path, asked = tmp_path / "log", tmp_path / "asked"
     script = SCRIPT.replace("{learner}", learner)
-    command = [sys.executable, "-c", script, str(Path(__file__).parent), str(path), str(asked)]
+    command = ["-c", script, str(Path(__file__).parent), str(path), str(asked)]
     stream = stream_of([6] * 30, bootstrap=4)
     expert = ReferenceExpert(stream.labels, CLASSES, delay=(0, 2), refusal=0.1, seconds=(2.0, 1.0))
     run(tmp_path / "whole", stream, expert, 2)
     whole = (tmp_path / "whole").read_bytes()
     for size in np.sort(np.random.default_rng(7).integers(1, len(whole), 3)):
-        process = subprocess.Popen(command)
+        process = nursery.python(command)
         while process.poll() is None and not (path.exists() and path.stat().st_size >= size):
             time.sleep(0.001)
         process.send_signal(signal.SIGKILL)
@@ -523,7 +522,7 @@ def test_processes_that_are_killed(tmp_path, learner):
         known, before = answered(path), set(_lines(asked))
         assert known <= before
     told = _lines(asked)
-    assert subprocess.run(command, check=False).returncode == 0
+    assert nursery.python(command).wait() == 0
     assert path.read_bytes() == whole
     assert not known & set(_lines(asked)[len(told) :])
     assert len(_lines(asked)) - len(set(_lines(asked))) <= 3

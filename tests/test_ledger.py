@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-import subprocess
-import sys
 
 import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import nursery
 from truecost import cli
 from truecost.errors import InputError
 from truecost.protocol.ledger import (
@@ -159,9 +158,7 @@ for k in range(15):
 def test_processes_that_write_at_the_same_time_lose_nothing(tmp_path, request):
     path = tmp_path / "ledger.jsonl"
     here = str(request.path.parent)
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, here, str(path), name]) for name in "pqr"
-    ]
+    writers = [nursery.python(["-c", WRITER, here, path, name]) for name in "pqr"]
     assert [writer.wait(120) for writer in writers] == [0, 0, 0]
     found = read_ledger(path)
     assert (found.faults, found.torn) == ((), b"")

@@ -1,8 +1,6 @@
 """The diarizer: speakers who are nobody, what a person tells of them, and real meetings."""
 
 import gzip
-import subprocess
-import sys
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -12,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import nursery
 from truecost.corrections import corrector
 from truecost.corrections.texts import Turn, region_of, text_of, turns_of
 from truecost.errors import InputError, UsageError
@@ -352,10 +351,7 @@ def test_corrections_of_a_real_meeting_teach_what_is_a_heap():
 def test_the_table_of_meetings():
     script = ROOT / "examples" / "lifelong" / "prepare_diarization.py"
     place = AMI / "ref_rttm_test.gz"
-    done = subprocess.run(
-        [sys.executable, script, place], capture_output=True, text=True, check=True
-    )
-    lines = done.stdout.splitlines()
+    lines = nursery.ran([script, place]).splitlines()
     assert lines[0] == "recording,time,set"
     assert len(lines) == 17
     assert "ES2004b.Mix-Headset,2,lifelong" in lines

@@ -3,8 +3,6 @@
 import json
 import re
 import signal
-import subprocess
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import nursery
 from lifecycles import course_of, expert_of, live, system_of
 from test_learning_resume import Killed, hasty, killing, whole_lines
 from truecost.errors import InputError
@@ -228,19 +227,19 @@ live(sys.argv[2], course, RICH, system=system, expert=expert, resume=True, check
 def test_processes_that_are_killed(tmp_path):
     """SIGKILL whenever the log has grown past some random size."""
     path, asked = tmp_path / "log", tmp_path / "asked"
-    command = [sys.executable, "-c", SCRIPT, str(Path(__file__).parent), str(path), str(asked)]
+    command = ["-c", SCRIPT, str(Path(__file__).parent), str(path), str(asked)]
     course = course_of((4,) * 6, (3,) * 6)
     expert = expert_of(course, delay=(0, 2), refusal=0.1, seconds=(2.0, 1.0))
     live(tmp_path / "whole", course, RICH, expert=expert)
     whole = (tmp_path / "whole").read_bytes()
     for size in np.sort(np.random.default_rng(7).integers(1, len(whole), 3)):
-        process = subprocess.Popen(command)
+        process = nursery.python(command)
         while process.poll() is None and not (path.exists() and path.stat().st_size >= size):
             time.sleep(0.001)
         process.send_signal(signal.SIGKILL)
         assert process.wait() in (-signal.SIGKILL, 0)
     known, told = recorded(path), asked.read_text().splitlines()
-    assert subprocess.run(command, check=False).returncode == 0
+    assert nursery.python(command).wait() == 0
     assert path.read_bytes() == whole
     later = asked.read_text().splitlines()[len(told) :]
     active = {f"{where} {item}" for where, item, _ in known}

@@ -19,6 +19,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+import nursery
 from robots import questions
 from truecost.errors import InputError, UsageError
 from truecost.person import store as store_module
@@ -587,9 +588,7 @@ while (shown := store.next("ann", "s")) is not None:
 
 def killed(path, answers):
     """A writer that is killed after some answers: what it had acknowledged."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, path], stdout=subprocess.PIPE, text=True
-    )
+    process = nursery.python(["-c", WRITER, path], stdout=subprocess.PIPE, text=True)
     lines = [process.stdout.readline() for _ in range(1 + answers)][1:]
     os.kill(process.pid, signal.SIGKILL)
     rest = process.stdout.read()

@@ -7,6 +7,8 @@ import pytest
 import truecost as tc
 from described import of_type
 from truecost.errors import UsageError
+from truecost.report.story import Story
+from truecost.tasks.trials.page import bars
 
 MEASURES = ("act_dcf", "p_miss", "eer", "cllr")
 
@@ -161,6 +163,9 @@ def test_each_prior_has_its_own_fit(folder):
     found = rows_of(tc.run(study))
     assert "prior-0.01" in found["prior 0.01", "cllr"].signature
     assert "prior-0.3" in found["prior 0.3", "cllr"].signature
+    [picture] = bars(Story(tc.run(study).result, ())).pictures
+    drawn = picture.svg()
+    assert [name for name in ("cllr, prior 0.01", "cllr, prior 0.3") if name not in drawn] == []
 
 
 @pytest.mark.parametrize(

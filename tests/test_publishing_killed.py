@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import killed
+import nursery
 from truecost import cli
 from truecost.formats.publishing import ASIDE, aside, publish, tidy
 from truecost.study import check_target
@@ -90,8 +91,8 @@ def test_what_an_earlier_version_hid_comes_back(tmp_path):
 
 def killed_at(at, *arguments):
     """Run a command in a process that is killed before the n-th move of a file."""
-    words = [sys.executable, "-c", MAIN, str(at), *arguments]
-    assert subprocess.run(words, check=False).returncode == -signal.SIGKILL
+    words = ["-c", MAIN, at, *arguments]
+    assert nursery.python(words).wait() == -signal.SIGKILL
 
 
 @pytest.fixture

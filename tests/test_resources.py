@@ -137,7 +137,7 @@ def test_cpu_of_every_process_and_thread_counts(script, shape):
 def test_time_that_passes_is_no_cpu():
     found = record(["sleep", "0.3"])
     assert found.cpu_s < 0.2
-    assert 0.29 <= found.wall_s < 10
+    assert 0.29 <= found.wall_s < 100
 
 
 def test_peak_is_what_the_program_holds(script):

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import pytest
 
+import nursery
 from truecost.learning.live.logs import stream_jobs as jobs_of
 from truecost.learning.live.logs import stream_recipe as recipe_of
 from truecost.learning.streams import streams_of
@@ -39,7 +40,7 @@ def prepared(shared, tmp_path_factory):
     """A folder with the studies of languages and what prepare_languages.py writes for them."""
     folder = tmp_path_factory.mktemp("languages")
     voices = shared / "data" / "gcompris_voices"
-    subprocess.run([sys.executable, EXAMPLE / "prepare_languages.py", voices, folder], check=True)
+    nursery.ran([EXAMPLE / "prepare_languages.py", voices, folder])
     for path in STUDIES:
         shutil.copy(path, folder)
     return folder

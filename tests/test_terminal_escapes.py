@@ -140,3 +140,23 @@ def test_a_table_has_no_markup_in_its_names(monkeypatch, capsys):
     assert rf"[red]{SHOWN}" in out
     assert r"a\nb\tc" in out
     assert not hidden(out)
+
+
+def test_a_page_and_a_notebook_show_what_is_hidden(scored):
+    import base64
+    import hashlib
+
+    import truecost as tc
+
+    assert run(["score", "a.csv", *scored, "-q", "-o", "out"]) == 0
+    page = Path("out/report.html").read_text()
+    assert not hidden(page)
+    assert SHOWN in page
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1]
+    assert policy.startswith("default-src &#39;none&#39;; img-src data: blob:; style-src")
+    for tag in ("style", "script"):  # of scripts that run the one; the data of the page are none
+        [text] = re.findall(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        assert f"{tag}-src &#39;sha256-{digest}&#39;" in policy
+    found = tc.score("a.csv", type="score", measures=["auc"], replicates=50, subsets={"n": "noise"})
+    assert not hidden(found._repr_html_())

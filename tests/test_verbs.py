@@ -1,8 +1,6 @@
 """The verbs are the same on the command line and in Python, whatever holds the data."""
 
 import json
-import subprocess
-import sys
 from importlib.resources import files
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+import nursery
 import streaming
 import truecost as tc
 from truecost import cli
@@ -613,10 +612,7 @@ def test_the_example_of_the_specification_works():
         "unit='speaker', prior=0.05))"
     )
     root = Path(__file__).parents[1]
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True
-    )
-    assert "act_dcf      0.5097      [0.378, 0.6741]" in done.stdout
+    assert "act_dcf      0.5097      [0.378, 0.6741]" in nursery.ran(["-c", code], cwd=root)
 
 
 REFUSED = {  # what a verb has no use for, or cannot understand

@@ -74,7 +74,9 @@ class Formula(SphinxDirective):
         """Name and title; direction, range, what the naive baseline gets, and the source."""
         measure = registry()[key]
         name = nodes.literal(text=measure.name)
-        link = nodes.reference("", "", name, refuri=f"api.html#measure-{key.replace('_', '-')}")
+        link = nodes.reference(
+            "", "", name, refuri=f"api/measures.html#measure-{key.replace('_', '-')}"
+        )
         term = nodes.term("", "", link, nodes.Text(f"  {measure.title}"), ids=[anchor(key)])
         facts = [f"{measure.direction.capitalize()} is better"]
         facts += [f"in {found}"] if (found := range_of(measure)) else []

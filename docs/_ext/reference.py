@@ -1,8 +1,9 @@
-"""Two directives that write the reference from the package itself.
+"""Three directives that write the reference from the package itself.
 
 `{public-names} MODULE` documents every name of `truecost.__all__` that lives in the module,
-`{public-names} MODULE NAME` one of them; a name that no page documents is a warning. `{measures}`
-lists every measure of the registry.
+`{public-names} MODULE NAME` one of them; a name that no page documents is a warning.
+`{public-index}` lists all these names, with links. `{measures}` lists every measure of the
+registry.
 """
 
 import importlib
@@ -71,6 +72,26 @@ class PublicNames(SphinxDirective):
         return self.parse_text_to_nodes(f"```{{eval-rst}}\n{text}\n```")
 
 
+class PublicIndex(SphinxDirective):
+    """All public names in alphabetical order: a link to each, and the first line about it."""
+
+    def run(self) -> list[nodes.Node]:
+        names = sorted(set(truecost.__all__) - HIDDEN, key=str.lower)
+        text = "\n".join(f"* {line_of(name)}" for name in names)
+        return self.parse_text_to_nodes(f"```{{eval-rst}}\n{text}\n```")
+
+
+def line_of(name: str) -> str:
+    """A link to a public name, and the first line of its docstring."""
+    value = getattr(truecost, name)
+    if inspect.ismodule(value):
+        return f"``{name}``: a module with {len(value.__all__)} names"
+    documented = callable(value)
+    place = f"truecost.{name}" if documented else f"{PLACES['truecost'][name][0]}.{name}"
+    about = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+    return f":py:obj:`{name} <{place}>`" + (f": {about}" if documented and about else "")
+
+
 class Measures(SphinxDirective):
     """Every measure of the registry, by module: name, title, direction, formula, source."""
 
@@ -93,7 +114,7 @@ class Measures(SphinxDirective):
         return found
 
     def name_anchor(self, anchor: str, title: str) -> None:
-        """Let pages link to it: api.md#measure-NAME."""
+        """Let pages link to it: api/measures.md#measure-NAME."""
         domain = self.env.domains.standard_domain
         domain.anonlabels[anchor] = self.env.docname, anchor
         domain.labels[anchor] = self.env.docname, anchor, title
@@ -114,7 +135,7 @@ def item(name: str) -> nodes.Node:
     if measure.detection:
         notes.append("It needs a target class.")
     if measure.parameter is not None:
-        notes.append(f"It takes a parameter, `{measure.parameter}` unless given.")
+        notes.append(f"It takes a parameter. Default: `{measure.parameter}`.")
     if measure.advice:
         notes.append(f"Advice: {measure.advice}.")
     paragraphs = [*(inspect.getdoc(measure.function) or "").split("\n\n"), " ".join(notes)]
@@ -136,7 +157,7 @@ def complain(app: Sphinx, env: object) -> None:
     if missing:
         homes = ", ".join(sorted(f"{name} ({home_of(name)})" for name in missing))
         logging.getLogger(__name__).warning(
-            f"public names that docs/api.md does not show: {homes}; "
+            f"public names that no page of docs/api shows: {homes}; "
             f"add a section with {{public-names}} MODULE"
         )
 
@@ -150,6 +171,7 @@ def escape_stars(*event: object) -> None:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register the directives."""
     app.add_directive("public-names", PublicNames)
+    app.add_directive("public-index", PublicIndex)
     app.add_directive("measures", Measures)
     app.connect("autodoc-process-docstring", escape_stars)
     app.connect("env-check-consistency", complain)

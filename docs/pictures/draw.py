@@ -307,7 +307,7 @@ SPEAKERS = ("--metadata", "speakers.csv", "--map", "unit=speaker")
 LOG = ("candidate.csv", "--threshold-a", "0.5", "--threshold-b", "0")
 
 detection, terms, stream, lifelong = (
-    of_page("demo", name) for name in ("detection", "terms", "streams", "lifelong")
+    of_page("demo", name) for name in ("trials", "terms", "streams", "lifelong")
 )
 board = of_page("leaderboard", *(f"{n}.csv" for n in BOARD), *DETECTORS, "--measure", "act_dcf")
 methods = of_page("methods", "compare", *RUNS, *DETECTORS, "--measure", "act_dcf")

@@ -26,6 +26,7 @@ from typing import NoReturn
 from truecost.lazy import imported
 
 LONGEST = 200  # letters of an example in a message
+UNBROKEN = re.compile(rf"\S{{{2 * LONGEST},}}")
 HIDDEN = re.compile(  # control characters, ends of lines, marks of direction, lone surrogates
     "[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -129,8 +130,8 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def message(text: str) -> str:
-    """A message for a terminal: its own lines and tabs stay."""
-    return visible(text, keep="\n\t")
+    """A message for a terminal: its lines and tabs stay, a word without end loses its middle."""
+    return UNBROKEN.sub(lambda found: _short(found[0]), visible(text, keep="\n\t"))
 
 
 def near(word: object, known: Iterable[object], cutoff: float = 0.6) -> str:
@@ -153,15 +154,20 @@ def refuse_text(**given: object) -> None:
             raise UsageError(f"{name} is the text {value!r}, not several names: write ({value!r},)")
 
 
-def first_five(items: Iterable[object]) -> str:
-    """Up to five examples for a message, the rest as an ellipsis."""
+def first_five(items: Iterable[object], most: int = 5) -> str:
+    """Up to five examples for a message, or `most`, the rest as an ellipsis."""
     shown: list[str] = []
     for item in items:
-        if len(shown) == 5:
+        if len(shown) == most:
             shown.append("...")
             break
         shown.append(_short(visible(str(item))))
     return ", ".join(shown)
+
+
+def the_columns(names: Iterable[object]) -> str:
+    """The columns that there are, the first of many, for messages."""
+    return f"the columns are {first_five(names, 30) or 'none'}"
 
 
 def of_windows(paths: Iterable[str]) -> str:

@@ -74,10 +74,8 @@ class Face:
     outputs : str
         Where the options of tables are that are written beside the result: `module:Class`, whose
         method `writer(study)` gives what writes them from an outcome, or None.
-    worst : bool
-        Whether the worst items of each system can be shown.
-    also : bool
-        Whether it has metrics that only stand beside its measures.
+    beside : tuple of str
+        What its studies can show beside measures: `worst` items, or `also`, other metrics.
     libraries : tuple of str
         What computes besides, whose versions stand in the result.
     commands : tuple of (str, str, str)
@@ -114,8 +112,7 @@ class Face:
     about: Mapping[str, str] = field(default_factory=dict)
     examples: Mapping[str, str] = field(default_factory=dict)
     outputs: str = ""
-    worst: bool = False
-    also: bool = False
+    beside: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
     commands: tuple[tuple[str, str, str], ...] = ()
     choosing: str = ""
@@ -210,7 +207,7 @@ def item_face(
             *("resample", "block_length", "hold", "jobs"),
         ),
         engine=("engine",),
-        worst=True,
+        beside=("worst",),
         libraries=libraries,
         wanted="ids",
         about={

@@ -63,6 +63,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {  # names that need no --map, the first o
     "id": ("id",),
     "unit": ("unit",),
 }
+LARGEST = 1e70  # size of a number that is read: its fourth power, which intervals take, is a number
 NO_NUMBER = ("na", "nan", "null", "none")  # in lower case: what says that there is no number
 STANDARD_INPUT = ("-", "/dev/stdin")
 

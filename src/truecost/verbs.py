@@ -106,13 +106,12 @@ def further_of(face: Face, verb: str) -> tuple[str, ...]:
     if verb == "threshold":
         return ("subsets",)
     scored = verb in ("score", "compare")
-    shown = face.worst and verb != "plan"
-    also = face.also and verb != "plan"
+    beside = () if verb == "plan" else face.beside
     return (
         "measures",
-        *(("also",) if also else ()),
+        *(("also",) if "also" in beside else ()),
         *(("subsets",) if scored else ()),
-        *(("worst",) if shown else ()),
+        *(("worst",) if "worst" in beside else ()),
     )
 
 

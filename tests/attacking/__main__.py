@@ -34,14 +34,10 @@ def main() -> int:
         end = time.monotonic() + 60 * given.minutes
         while time.monotonic() < end:
             scene = rng.choice(found)
-            if (
-                scene.output
-                and (scene.folder / scene.output).is_dir()
-                and rng.random() < given.kills
-            ):
+            if scene.output and rng.random() < given.kills:
                 number = rng.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
-                attack.kill(scene, number, rng.uniform(0.0, 2.5))
-                counts["kills"] += 1
+                seconds = rng.choice((None, None, rng.uniform(0.0, 2.5)))
+                counts["kills"] += attack.kill(scene, number, seconds)
                 continue
             if rng.random() < 0.1:
                 attack.misspell(scene, misspelt(rng, scene.words))

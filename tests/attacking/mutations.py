@@ -3,11 +3,13 @@
 import csv
 import gzip
 import io
+import json
 import random
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 TOKENS = [
     *("\0", "\n", "\r", "\t", " ", ",", '"', "'", ";;", "#", "<NA>", "{", "}", "[", "(", "/", "|"),
@@ -28,7 +30,8 @@ TOKENS = [
 ]
 NUMBER = re.compile(rb"(?<![\w.+-])-?\d+\.\d+(?![\w.])")
 TABLES = (".csv", ".tsv")
-LINED = (*TABLES, ".jsonl", ".ndjson", ".rttm", ".trn", ".ctm", ".stm", ".txt")
+SPACED = (".rttm", ".uem", ".ctm", ".stm", ".trn")  # fields apart by blanks, lines in any order
+LINED = (*TABLES, *SPACED, ".jsonl", ".ndjson", ".txt")
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,10 @@ def mutated(rng: random.Random, name: str, data: bytes) -> Mutation:
         ways |= OTHER if ending in TABLES else {}
     if ending in TABLES:
         ways |= OF_TABLES
+    if ending in SPACED:
+        ways |= OF_SPACED
+    if ending == ".json":
+        ways |= OF_JSON
     if rng.random() < 0.02:
         return Mutation(rng.choice(sorted(PLACES)), "place", b"")
     kind = rng.choice(sorted({kind for kind, _ in ways.values()}))
@@ -225,6 +232,39 @@ OF_TABLES = {
 }
 
 
+def _spaces(rng: random.Random, _: str, data: bytes) -> bytes:
+    """More blanks between fields and behind them."""
+    lines = data.splitlines()
+    wider = [rng.choice((b"  ", b"\t", b" ")).join(line.split(b" ")) for line in lines]
+    return b"".join(line + rng.choice((b"", b" ", b"\t")) + b"\n" for line in wider)
+
+
+OF_SPACED = {"white space": ("same", _spaces), "lines mixed": ("same", _lines_mixed)}
+OF_JSON = {
+    "white space": ("same", lambda _, __, d: json.dumps(json.loads(d), indent=3).encode()),
+    "keys turned": ("same", lambda _, __, d: json.dumps(_turned(json.loads(d))).encode()),
+}
+
+
+def _turned(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _turned(value[key]) for key in reversed(value)}
+    return [*map(_turned, value)] if isinstance(value, list) else value
+
+
+def _label_changed(rng: random.Random, name: str, data: bytes) -> bytes:
+    """One row has the label or decision of another one."""
+    rows = _table(name, data)
+    wanted = [k for k, column in enumerate(rows[0]) if column in ("label", "decision")]
+    column = rng.choice(wanted) if wanted else -1
+    texts = sorted({row[column] for row in rows[1:]})
+    if not wanted or len(texts) < 2:
+        return _line_dropped(rng, name, data)
+    row = rng.choice(rows[1:])
+    row[column] = rng.choice([text for text in texts if text != row[column]])
+    return _written(name, rows)
+
+
 def _line_dropped(rng: random.Random, _: str, data: bytes) -> bytes:
     lines = data.splitlines(keepends=True)
     del lines[rng.randrange(1, len(lines))]
@@ -240,4 +280,5 @@ def _line_twice(rng: random.Random, _: str, data: bytes) -> bytes:
 OTHER = {
     "line dropped": ("other", _line_dropped),
     "line twice": ("other", _line_twice),
+    "label changed": ("other", _label_changed),
 }

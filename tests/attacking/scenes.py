@@ -1,6 +1,7 @@
 """What is attacked: commands of the golden corpus, each with the files that it reads."""
 
 import contextlib
+import itertools
 import os
 import re
 import shlex
@@ -79,7 +80,7 @@ def _of_section(name: str, text: str, folder: Path, run) -> Iterator[Scene]:
             continue
         for typed in COMMAND.split(block)[1::2]:
             words = shlex.split(REPLICATES.sub("", typed))[1:]
-            if set(words) & {*MAKES_FIGURES} and "plan" not in words:
+            if set(words) & {*MAKES_FIGURES} and not set(words) & {"plan", "bundle"}:
                 words += FEW
             there = tuple(
                 sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
@@ -92,10 +93,13 @@ def _of_section(name: str, text: str, folder: Path, run) -> Iterator[Scene]:
 
 def _read_by(words: list[str], folder: Path) -> Iterator[str]:
     """Files among the words of a command, those in folders too."""
-    for before, word in zip(["", *words], words, strict=False):
+    for before, word in itertools.pairwise(words):  # the first word is no file
         for part in {word, *re.split("[=:]", word)} if before != "-o" else ():
             for path in folder.glob(part) if part and not part.startswith("/") else ():
                 inside = path.rglob("*") if path.is_dir() else [path]
+                if path.suffix == ".toml":  # and the files that a study names
+                    named = re.findall(r'"([^"\n]+)"', path.read_text(encoding="utf-8"))
+                    inside = [path, *(folder / n for n in named if (folder / n).is_file())]
                 yield from (
                     str(p.relative_to(folder))
                     for p in inside

@@ -8,7 +8,6 @@ import io
 import json
 import os
 import resource
-import sys
 import time
 import traceback
 import warnings
@@ -20,7 +19,9 @@ def main() -> None:
     """Work until the input ends."""
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    for line in sys.stdin:
+    jobs = os.fdopen(os.dup(0))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # what a command reads as standard input
+    for line in jobs:
         job = json.loads(line)
         os.chdir(job["folder"])
         out, err, began = io.StringIO(), io.StringIO(), time.process_time()

@@ -16,6 +16,7 @@ Ints = npt.NDArray[np.int64]
 Evaluated = tuple[float, Floats, Floats]
 Loss = Callable[[Floats], Evaluated]  # value, gradient and Hessian at a point
 
+LARGEST = 1e100  # size of a score whose squares are numbers
 SEPARABLE = (
     "the scores separate the classes without error, so the best scale is infinite: train on more "
     "data, ask for a ridge, or use pav with Laplace's rule"
@@ -228,12 +229,12 @@ def _checked(
         raise InputError("there are no trials to train on")
     if not (np.isfinite(own) & (own >= 0)).all():
         raise InputError("weights of trials must be finite and at least 0")
-    bad = ~np.isfinite(found) if finite else np.isnan(found)
+    bad = ~(np.abs(found) <= LARGEST) if finite else np.isnan(found)
     if bad.any():
         count = int(bad.reshape(len(bad), -1).any(axis=1).sum())
         raise InputError(
-            f"{counted(count, 'trial', 'have')} a score that cannot be calibrated (missing or "
-            f"infinite; a posterior of 0 or 1?): mend or clip them"
+            f"{counted(count, 'trial', 'have')} a score that cannot be calibrated (missing, "
+            f"infinite or beyond {LARGEST:g}; a posterior of 0 or 1?): mend or clip them"
         )
     kept = own > 0
     if not kept.all():

@@ -75,8 +75,8 @@ def ledger(
     import msgspec
 
     from truecost.cli.terminal import Screen, ledger_table
+    from truecost.formats.opening import json_text
     from truecost.protocol.ledger import evaluation_sets, read_ledger
-    from truecost.study.outcome import json_text
 
     del debug
     screen = Screen(replace(PLAIN, quiet=quiet, json=json, table=table))
@@ -254,10 +254,10 @@ def check(*files: Annotated[str, Parameter(negative=())], given: Given, output: 
     """
     from truecost.cli.terminal import Screen
     from truecost.core.weights import Plan
+    from truecost.formats.opening import json_text
     from truecost.formats.publishing import publish
     from truecost.protocol.checking import check as look
     from truecost.study.directory import check_target
-    from truecost.study.outcome import json_text
 
     output.refuse()
     if output.output is not None:

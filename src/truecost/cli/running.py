@@ -88,7 +88,7 @@ def planned(chosen: "Study", half_width: float | None, output: Output) -> None:
     """Run a study and print how many units narrow its intervals."""
     from truecost import study
     from truecost.cli.terminal import Screen, plan_table
-    from truecost.study.outcome import json_text
+    from truecost.formats.opening import json_text
     from truecost.study.planning import check_half_width, plan_rows
 
     if output.output is not None:

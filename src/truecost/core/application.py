@@ -86,12 +86,13 @@ class Application:
         (66.66, 0.0148, 4.2)
         """
         for label, cost in (("cost of a miss", cost_miss), ("cost of a false alarm", cost_fa)):
-            if not (math.isfinite(cost) and cost > 0):
-                raise UsageError(f"{label} is {cost:g}: it must be a finite number above 0")
-        if prior is not None and not 0 < prior < 1:
+            if not (_in_range(cost) and cost > 0):
+                raise UsageError(f"{label} is {cost:g}: it must be a finite number above 0{RANGE}")
+        if prior is not None and not (_in_range(prior) and 0 < prior < 1):
             raise UsageError(
                 f"prior is {prior:g}: it must lie between 0 and 1, neither included"
                 + (" (did you mean a percentage?)" if 1 < prior < 100 else "")
+                + (RANGE if 0 < prior < SMALLEST else "")
             )
         priors = None if prior is None else (1.0 - prior, prior)
         return Application(((0.0, cost_fa), (cost_miss, 0.0)), priors, name)
@@ -254,10 +255,22 @@ class Application:
         return said | ({"prices": prices} if (prices := self.prices.given()) else {})
 
 
+SMALLEST = 1e-70  # of priors and costs, whose ratios and squares must be numbers
+RANGE = f", from {SMALLEST:g} to {1 / SMALLEST:g}"
+
+
+def _in_range(number: float) -> bool:
+    """Whether a prior or a cost is 0, or neither too small nor too large to count with."""
+    return number == 0 or SMALLEST <= abs(number) <= 1 / SMALLEST
+
+
 def check_priors(priors: Sequence[float]) -> None:
     """Refuse priors outside 0 to 1, or that do not sum to 1: UsageError."""
-    if not all(math.isfinite(p) and 0 <= p <= 1 for p in priors):
-        raise UsageError(f"priors are {tuple(priors)}: each must lie between 0 and 1")
+    if not all(_in_range(p) and 0 <= p <= 1 for p in priors):
+        raise UsageError(
+            f"priors are {tuple(priors)}: each must lie between 0 and 1, and "
+            f"not between 0 and {SMALLEST:g}"
+        )
     if abs(sum(priors) - 1) > 1e-6:
         raise UsageError(f"priors {tuple(priors)} sum to {sum(priors):g}: they must sum to 1")
 
@@ -274,8 +287,11 @@ def _check_costs(costs: Sequence[Sequence[float]]) -> None:
             f"the cost matrix is {len(costs)} x {next(iter(widths))}: it needs as many "
             f"decisions as classes, or one more to abstain"
         )
-    if not all(math.isfinite(c) and c >= 0 for row in costs for c in row):
-        raise UsageError(f"the cost matrix {costs} has an entry below 0 or not finite")
+    if not all(_in_range(c) and c >= 0 for row in costs for c in row):
+        raise UsageError(
+            f"the cost matrix {costs} has an entry below 0 or not finite; expected 0, or numbers"
+            f"{RANGE.removeprefix(',')}"
+        )
 
 
 @dataclass(frozen=True)
@@ -297,7 +313,8 @@ PRESETS: dict[str, Preset] = {
         (
             *("nist-openkws-2013", 10, 1e-4),
             "NIST OpenKWS 2013 (C/V = 0.1, beta 999.9; one trial a second, 0.5 s around an "
-            "occurrence and between words, as the defaults are; paper 002, section 2.2.1)",
+            "occurrence and between words: the defaults of NIST's scorer KWSEval, F4DE; paper 002, "
+            "section 2.2.1)",
         ),
         ("sws-2012", 1, None, "MediaEval SWS 2012: prior from the data (paper 002, Eq. 17)"),
         ("sws-2013", 100, 0.00015, "MediaEval SWS 2013 (paper 002, Eq. 21)"),

@@ -133,14 +133,13 @@ def errors_of(seen: Totals, rate: Rate, plan: Plan) -> Errors:
             every.append(found[1])
             each = np.ones(len(m)) if factor.sizes is None else factor.sizes
             sides.append(float(each @ m / total[1]))
-    if rate.chances is not None:  # hours are no trials: what might have been an event is
+    if rate.chances is not None:  # hours are no trials: weights are those of what may be an event
         rate = replace(rate, trials=rate.chances, statistics=("n", "n"))
-        _, chances, constant, effective = _tally_errors(part, rate)
-        total_of = float(chances @ part.stood + constant[:, 1].sum())
-    else:
-        total_of = float(total[1])
+        _, chances, constant, one_by_one = _tally_errors(part, rate)
+        weight = float(chances @ part.stood + constant[:, 1].sum()) / (one_by_one or np.nan)
+        effective = float(total[1]) / (weight if weight > 0 else 1.0)
     if np.isnan(effective):
-        effective = total_of
+        effective = float(total[1])
     return Errors(
         float(total[0]),
         float(total[1]),

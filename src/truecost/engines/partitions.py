@@ -6,14 +6,17 @@ file. No partition depends on the number of workers, and no result on the partit
 
 import gzip
 import io
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import IO
 
 import polars as pl
 
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats.declared import by_content, by_ending
+from truecost.formats.opening import GZIP, LINE, opened
 from truecost.formats.reading import formats_of, table_of_bytes
 from truecost.formats.table import Table
 from truecost.formats.tables import FAULTS
@@ -53,7 +56,7 @@ class Partition:
         if self.is_parquet:
             return self._rows(columns)
         try:
-            with Path(self.path).open("rb") as file:
+            with opened(self.path) as file:
                 file.seek(self.start)
                 data = file.read(self.stop - self.start)
         except OSError as error:
@@ -89,9 +92,14 @@ def is_parquet(path: str) -> bool:
     """Whether a file is one, by its first bytes; by its name where it lies in an object store."""
     if in_store(path):
         return path.endswith(".parquet")
+    return _begins(path, b"PAR1")
+
+
+def _begins(path: str, mark: bytes) -> bool:
+    """Whether the first bytes of a file are these; not where it cannot be read."""
     try:
         with Path(path).open("rb") as file:
-            return file.read(4) == b"PAR1"
+            return file.read(len(mark)) == mark
     except OSError:
         return False
 
@@ -185,28 +193,38 @@ def partitions_of(paths: Sequence[str], stated: str | None = None) -> list[Parti
             continue
         if in_store(path):
             raise UsageError(f"{path}: of object stores Parquet is read: end it in .parquet")
-        if path.lower().endswith(PACKED):
+        if path.lower().endswith(PACKED) or _begins(path, GZIP):
             raise UsageError(f"{path}: cannot be read in parts: unpack it, or write it as Parquet")
         found += _stretches(path, stated)
+    heads = {part.head for part in found if part.start < part.stop}
+    found = [p for p in found if p.start < p.stop or not p.head or p.head not in heads]
     if not found:
         raise InputError(f"{first_five(paths)}: there are no rows")
     return found
 
 
 def _stretches(path: str, stated: str | None) -> Iterator[Partition]:
-    """Whole lines of a text file, `BYTES` or a little more at a time."""
+    """Whole lines of a text file, `BYTES` or a little more at a time; of a file without rows one
+    that is empty.
+    """
     try:
-        with Path(path).open("rb") as file:
+        with opened(path) as file:
             kind = stated or by_ending(path, formats_of("trials")) or by_content(file.read(SMALL))
             file.seek(0)
-            head = file.readline() if kind in NAMED else b""
-            start, line = len(head), 1 + bool(head)
-            while True:
-                data = file.read(BYTES)
-                if not data:
-                    return
-                data += file.readline()
+            head = _line(file, path) if kind in NAMED else b""
+            start, line, first = len(head), 1 + bool(head), True
+            while (data := file.read(BYTES)) or first:
+                data += _line(file, path)
                 yield Partition(path, start, start + len(data), line, head, stated)
-                start, line = start + len(data), line + data.count(b"\n")
+                start, line, first = start + len(data), line + data.count(b"\n"), False
     except OSError as error:
         raise unreadable(path, error) from error
+
+
+def _line(file: IO[bytes], path: str) -> bytes:
+    """The rest of a line; InputError where it is too long."""
+    size = LINE.size
+    found = file.readline(-1 if math.isinf(size) else int(size) + 1)
+    if len(found) > size:
+        raise InputError(f"{path}: a line is longer than {LINE.lifted()}")
+    return found

@@ -359,4 +359,7 @@ def _opened(
     numbers = {
         name.removeprefix("number "): maps[name] for name in maps if name.startswith("number ")
     }
+    codes = [(maps["codes"], 2), *((coded.codes, len(coded.labels)) for coded in texts.values())]
+    if any(of.max(initial=0) >= max(1, count) or of.min(initial=0) < -1 for of, count in codes):
+        raise ValueError("a code stands for no class or label")  # kernels count at such places
     return Sorted(maps["scores"], maps["codes"], texts, numbers, facts)

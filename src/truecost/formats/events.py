@@ -23,7 +23,7 @@ from pathlib import Path
 
 import polars as pl
 
-from truecost.errors import InputError, UsageError, named, near
+from truecost.errors import InputError, UsageError, named, near, the_columns
 from truecost.formats.declared import EVENT_LOGS, by_ending, known_format
 from truecost.formats.event_rows import WORDS, events_of, read_lines, refuse_rows
 from truecost.formats.opening import read_bytes, source_name
@@ -40,7 +40,7 @@ def files_of(path: str) -> tuple[list[str], list[str]]:
     folder = Path(path)
     if path in STANDARD_INPUT or not folder.is_dir():
         return [path], []
-    inside = sorted(p for p in folder.iterdir() if p.is_file() and not p.name.startswith("."))
+    inside = sorted(p for p in folder.iterdir() if not p.is_dir() and not p.name.startswith("."))
     logs = [p for p in inside if p.name.removesuffix(".gz").endswith(ENDINGS)]
     unfinished = [str(p) for p in inside if p.name.endswith(UNFINISHED)]
     if not logs:
@@ -256,8 +256,8 @@ def _refuse_missing(log: EventLog, seen: Sequence[str]) -> None:
 def _no_column(name: str, seen: Sequence[str], further: str = "") -> str:
     others = [column for column in seen if column not in SCHEMA]
     return (
-        f"there is no column {' '.join([repr(name), further]).strip()}{near(name, others)}; the "
-        f"columns are {', '.join(seen)}; events have {', '.join(SCHEMA)}"
+        f"there is no column {' '.join([repr(name), further]).strip()}{near(name, others)}; "
+        f"{the_columns(seen)}; events have {', '.join(SCHEMA)}"
     )
 
 

@@ -35,6 +35,7 @@ from truecost.formats import xml
 from truecost.formats.opening import blocks, source_name
 from truecost.formats.terms import Codes, Floats, document_of
 from truecost.formats.text import cut
+from truecost.names import LARGEST
 
 Codings = npt.NDArray[np.int32]
 PRINTABLE = bytes(range(32, 127))
@@ -244,11 +245,12 @@ class _Detections(xml.Gathered):
             found = pl.Series(texts).str.strip_chars().cast(pl.Float64, strict=False)
         numbers = found.to_numpy()  # NaN for what is no number
         least = -np.inf if name == "score" else 0
-        wrong = ~(np.isfinite(numbers) & (numbers >= least))
+        wrong = ~((np.abs(numbers) <= LARGEST) & (numbers >= least))
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
-            negative = np.isfinite(numbers[row])
-            fault = "is negative" if negative else "is no finite number"
+            large = np.isfinite(numbers[row]) and numbers[row] >= least
+            fault = f"is beyond {LARGEST:g}" if large else "is no finite number"
+            fault = "is negative" if -np.inf < numbers[row] < least else fault
             self._refuse_row(first + row, f"the {name} {cut(texts[row])!r} {fault}")
         return numbers
 

@@ -254,6 +254,28 @@ def decoded(data: bytes, kind: type[Kind], source: str, no: str, wanted: str) ->
         raise InputError(f"{source}: is no JSON ({why_undecoded(error)}); {wanted}") from error
 
 
+def json_text(content: object) -> str:
+    """JSON as it is stored and printed, indented, with a line break at its end; what of a file's
+    name is no UTF-8 stands in it as escapes.
+    """
+    import msgspec
+
+    try:
+        data = msgspec.json.encode(content)
+    except UnicodeEncodeError:
+        data = msgspec.json.encode(encodable(msgspec.to_builtins(content)))
+    return msgspec.json.format(data, indent=2).decode() + "\n"
+
+
+def encodable(content: Any) -> Any:
+    """The same builtins with what no UTF-8 has, such as bytes in the name of a file, as escapes."""
+    if isinstance(content, str):
+        return content.encode(errors="backslashreplace").decode()
+    if isinstance(content, dict):
+        return {encodable(key): encodable(value) for key, value in content.items()}
+    return [*map(encodable, content)] if isinstance(content, list | tuple) else content
+
+
 def why_undecoded(error: Exception) -> str:
     """What is wrong with a text that is nested, for messages."""
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)

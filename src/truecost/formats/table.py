@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, counted, first_five, near
-from truecost.names import COLUMNS, NO_NUMBER, ScoreType
+from truecost.errors import InputError, UsageError, counted, first_five, near, the_columns
+from truecost.names import COLUMNS, LARGEST, NO_NUMBER, ScoreType
 
 _OF_OPTIONS = ("condition", "audio", "feature")  # columns that an option names, not a map
 WITHOUT_TEXT = (pl.Binary, pl.Object, pl.Duration)  # besides lists and structures
@@ -84,7 +84,7 @@ class Table:
     def listed(self) -> str:
         """The columns there are, for messages, and how they were read."""
         read = f" (read as {self.layout})" if self.layout else ""
-        return f"the columns are {', '.join(self.columns)}{read}"
+        return f"{the_columns(self.columns)}{read}"
 
     def where(self, row: int) -> str:
         """How a row (from 0) is named in messages: by its line in the file, or by its id."""
@@ -147,7 +147,7 @@ class Table:
         UsageError
             When there is no such column.
         InputError
-            When it is a matrix or holds anything else; with the first five lines.
+            When it is a matrix or holds anything else, or numbers beyond 1e70; with five lines.
         """
         self.require(name, meaning)
         if name in self.matrices:
@@ -158,12 +158,8 @@ class Table:
         if column.dtype == pl.String:
             stripped = column.str.strip_chars()
             parsed = stripped.cast(pl.Float64, strict=False)
-            bad = (
-                parsed.is_null()
-                & stripped.is_not_null()
-                & (stripped != "")
-                & ~stripped.str.to_lowercase().is_in(list(NO_NUMBER))
-            )
+            none = stripped.fill_null("").str.to_lowercase().is_in(["", *NO_NUMBER])
+            bad = parsed.is_null() & ~none
             fault = f"of the {meaning} (column {name!r}) where numbers were expected"
             commas = column.filter(bad).head(5).str.contains(r"^\s*-?\d+,\d+\s*$").all()
             hint = " (a decimal comma? write a point)" if commas else ""
@@ -174,7 +170,11 @@ class Table:
                 f"{self.source}: the {meaning} (column {name!r}) is of type "
                 f"{column.dtype}; numbers were expected"
             )
-        return column.cast(pl.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
+        found = column.cast(pl.Float64).fill_null(float("nan")).to_numpy().astype(np.float64)
+        large = np.isfinite(found) & (np.abs(found) > LARGEST)
+        fault = f"of the {meaning} (column {name!r}) beyond {LARGEST:g}, the largest that is read"
+        refuse_values(self, large, "value", fault, lambda r: f"{found[r]:g}")
+        return found
 
     def texts(self, name: str, meaning: str) -> pl.Series:
         """A column as text; whole numbers are written without a point, truth values as 1 and 0.

@@ -19,6 +19,7 @@ from xml.parsers import expat
 from truecost.errors import InputError
 from truecost.formats.opening import pieces
 from truecost.formats.text import cut
+from truecost.names import LARGEST
 
 LONGEST = 1 << 20  # bytes of a tag, of a comment, letters of a text
 FEW = 12  # lines: so many are read as fast by the parser
@@ -316,9 +317,9 @@ def mapping(attributes: Sequence[str]) -> dict[str, str]:
 
 
 def number(text: str) -> float | None:
-    """A text as a finite number; None where it is none."""
+    """A text as a number up to 1e70 in size; None where it is none."""
     found = float(text) if NUMBER.fullmatch(text.strip()) else math.inf
-    return found if math.isfinite(found) else None
+    return found if abs(found) <= LARGEST else None
 
 
 def looks_like_xml(data: bytes) -> bool:

@@ -68,7 +68,7 @@ def run_of(path: str) -> str:
 def _is_log(path: Path) -> bool:
     """Whether this is a file that is named as event logs are."""
     named_so = not path.name.startswith(".") and path.name.removesuffix(".gz").endswith(ENDINGS)
-    return named_so and path.is_file()
+    return named_so and not path.is_dir()
 
 
 def read_logs(source: Source, reader: Reader, study: "Study") -> tuple[list[EventLog], list[str]]:

@@ -23,6 +23,7 @@ from truecost.errors import InputError, named
 from truecost.formats.opening import opened, why_undecoded
 
 SCHEMA_VERSION = 1
+BEGIN = b'{"schema_version":'  # of every line, so that no other file is taken for a torn one
 Purpose = Literal["evaluation", "development"]
 Seen = tuple[str, str]  # a figure, and the hash of the system that has it
 
@@ -153,6 +154,8 @@ def parsed(content: bytes, name: str) -> Ledger:
             faults.append(broken(name, place, line))
         lines.append(line)
         last = hashlib.sha256(text).hexdigest()
+    if not torn.startswith(BEGIN[: len(torn)]):
+        line_of(torn, f"{name}, line {len(whole) + 1}")
     return Ledger(name, tuple(lines), tuple(faults), torn, last)
 
 

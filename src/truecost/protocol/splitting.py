@@ -22,6 +22,7 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError
 from truecost.formats import sha256
+from truecost.formats.opening import json_text
 from truecost.formats.publishing import publish
 from truecost.formats.table import Table
 from truecost.formats.writers import check_target, content_of, format_of
@@ -193,7 +194,7 @@ def split(
     ... )
     >>> found = tc.protocol.split(samples, folds=3)
     >>> found.signature
-    'split|folds:3|group:speaker|strata:label|seed:0|truecost:0.1.0'
+    'split|folds:3|group:speaker|strata:label|seed:0|truecost:0.2.0'
     >>> [(part.samples, part.units) for part in found.balances["fold"].parts]
     [(4, 2), (4, 2), (4, 2)]
     """
@@ -313,7 +314,7 @@ def plan_text(split: Split, written: tuple[str, bytes] | None = None) -> str:
         said["input"] = {"file": source.name, "sha256": sha256(str(source))}
     if written is not None:
         said["output"] = {"file": written[0], "sha256": hashlib.sha256(written[1]).hexdigest()}
-    return msgspec.json.format(msgspec.json.encode(said), indent=2).decode() + "\n"
+    return json_text(said)
 
 
 def changed(path: str) -> tuple[Finding | None, str]:

@@ -18,6 +18,8 @@ import msgspec
 
 from truecost.core.digits import counted
 from truecost.core.results import Row, shown_value
+from truecost.errors import HIDDEN, InputError, visible
+from truecost.formats.opening import why_undecoded
 from truecost.pictures.frame import Frame
 from truecost.pictures.lettering import cut
 from truecost.pictures.look import SYSTEMS, sheet
@@ -61,6 +63,7 @@ EXPLAINED = {  # words of signatures that say too little alone
 }
 WIDE, CURVES, HALF, SMALL = 960.0, 800.0, 560.0, 344.0  # pixels: alone, one of two, on a phone
 SHOWN_ROWS, MOST_ROWS_OPEN = 12, 16  # of a picture; more are folded
+KEPT = "\n\t\N{FIRST STRONG ISOLATE}\N{POP DIRECTIONAL ISOLATE}"  # of what is hidden: our own
 MOST = 12  # pictures of a section in all
 
 
@@ -134,7 +137,7 @@ def _html(sections: Sequence[Section], systems: Sequence[str] = (), **fields: An
         sections=[(f"s{k}", s, _shown(s, f"p{k}", systems)) for k, s in enumerate(sections)],
         **fields,
     )
-    return str(page)
+    return visible(str(page), keep=KEPT)
 
 
 @cache
@@ -156,9 +159,9 @@ def _policy(style: str, script: str) -> str:
 
 
 def _json(value: object) -> str:
-    """JSON that no name can end: `<`, `>` and `&` as escapes."""
+    """JSON that no name can end: `<`, `>`, `&` and what is hidden as escapes."""
     text = msgspec.json.encode(value).decode()
-    return re.sub(r"[<>&\u2028\u2029]", lambda m: f"\\u{ord(m[0]):04x}", text)
+    return re.sub(rf"[<>&]|{HIDDEN.pattern}", lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
 def _problems(story: Story) -> list["Problem"]:
@@ -319,7 +322,13 @@ def _inputs(result: "ResultFile") -> Table | None:
     import tomllib
 
     uses = dict[str, str]()
-    _named_files(tomllib.loads(result.configuration), "", uses)
+    try:
+        _named_files(tomllib.loads(result.configuration), "", uses)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise InputError(
+            f"result.json: the configuration in it is no valid TOML ({why_undecoded(error)}): it "
+            f"was changed; score again"
+        ) from error
     cells = [
         (i.file, i.system, "" if i.system else uses.get(i.file, "input"), i.collection, i.sha256)
         for i in result.inputs

@@ -11,7 +11,7 @@ from truecost.core.digits import amount, counted, uncertain, units_shown
 from truecost.core.flags import FLAGS, telling
 from truecost.core.measure import Measure
 from truecost.core.results import Row, figures, shown_value
-from truecost.errors import UsageError
+from truecost.errors import UsageError, visible
 from truecost.report.sums import clock, error_words
 from truecost.tasks.measures import find_of_any_task
 
@@ -53,6 +53,7 @@ def system_of(row: Row) -> str:
 
 def isolated(name: str) -> str:
     """A name among other text: one that is written from right to left turns nothing around it."""
+    name = visible(name)
     return f"\N{FIRST STRONG ISOLATE}{name}\N{POP DIRECTIONAL ISOLATE}" if turns(name) else name
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import read_bytes
-from truecost.formats.opening import decoded
+from truecost.formats.opening import decoded, json_text
 from truecost.formats.opening import source_name as shown_path
 from truecost.version import __version__
 
@@ -118,7 +118,7 @@ class Resources(
         """The file as text, indented, with a line break at its end."""
         found = msgspec.to_builtins(self)
         shown = {"schema_version": self.schema_version, "truecost": self.truecost, **found}
-        return msgspec.json.format(msgspec.json.encode(shown), indent=2).decode() + "\n"
+        return json_text(shown)
 
 
 def ending(status: int) -> str:

@@ -171,6 +171,12 @@ def refuse_idle(tables: "Iterable[tuple[PartialTable, Facts]]") -> None:
             raise UsageError(f"{said} goes with {needed}: leave it out")
 
 
+def _named_else(study: "Study", name: str) -> str:
+    """How a system whose file has a name that cannot be shown gets another one."""
+    file = study.systems[name].file
+    return "" if file is None else f"; its file is {file!r}: name the system, NAME=FILE"
+
+
 def check_names(study: "Study") -> None:
     """Refuse names that cannot be shown or told apart, and systems that have no file."""
     named = {n: getattr(study, n) for n in ("systems", "collections", "applications", "subsets")}
@@ -179,6 +185,7 @@ def check_names(study: "Study") -> None:
         if not name.strip() or not name.isprintable():
             raise UsageError(
                 f"a name under [{what}] is {name!r}: it needs letters that can be printed"
+                f"{_named_else(study, name) if what == 'systems' else ''}"
             )
         if what == "subsets" and name == "all":
             raise UsageError(
@@ -269,12 +276,11 @@ def check_task(study: "Study") -> None:
         raise UsageError(
             f"{first_five(lost)} under [engine] does not go with {face.name}, which takes {takes}"
         )
-    if not face.worst and study.worst is not None:
-        *others, last = (name for name in names() if find(name).worst)
-        raise UsageError(f"worst goes with {', '.join(others)} and {last}")
-    if study.also and not face.also:
-        *others, last = (name for name in names() if find(name).also)
-        raise UsageError(f"also goes with {', '.join([*others, last])}")
+    for key, given in {"worst": study.worst is not None, "also": bool(study.also)}.items():
+        if given and key not in face.beside:
+            *others, last = (name for name in names() if key in find(name).beside)
+            also = f"{', '.join(others)} and " if others else ""
+            raise UsageError(f"{key} goes with {also}{last}")
     if not face.application and (study.application.given() or study.applications):
         raise UsageError(f"an application has costs and priors of trials; {face.name} has none")
     if sum(file in STANDARD_INPUT for file in files_of_study(study)) > 1:

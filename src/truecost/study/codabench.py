@@ -16,10 +16,11 @@ import msgspec
 
 from truecost.core.results import Row
 from truecost.errors import InputError
+from truecost.formats.opening import json_text
 from truecost.formats.publishing import publish
 from truecost.study.config import Study
 from truecost.study.directory import page_of
-from truecost.study.outcome import Outcome, json_text
+from truecost.study.outcome import Outcome
 from truecost.study.running import run
 from truecost.study.tables import SystemTable
 from truecost.tasks import find as find_task
@@ -63,7 +64,7 @@ def codabench(
         key = str(_only(reference, "key (or data.key or data.reference in study.toml)"))
         study = key_named(study, key)
     file = _only(handed_in, "submission")
-    if find_task(study.task).worst and study.worst is None:
+    if "worst" in find_task(study.task).beside and study.worst is None:
         study = msgspec.structs.replace(study, worst=0)
     systems = {"submission": SystemTable(file=str(file))}
     outcome = run(msgspec.structs.replace(study, systems=systems, baseline=None), progress)

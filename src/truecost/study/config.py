@@ -38,6 +38,7 @@ from typing import Annotated, Any, Self, TypeVar
 import msgspec
 
 from truecost.errors import UsageError
+from truecost.formats.opening import encodable
 from truecost.gates import Gate
 from truecost.learning import options as learning
 from truecost.options import Option, PartialTable
@@ -321,7 +322,7 @@ class Study(
         for name, table in msgspec.to_builtins(self).items():
             tables |= table if name == "own" else {name: table}
         # An empty collection says something; an empty [interval] says nothing.
-        return tomli_w.dumps({k: v for k, v in tables.items() if v != {}})
+        return tomli_w.dumps(encodable({k: v for k, v in tables.items() if v != {}}))
 
 
 def _by_prior(table: ApplicationTable, name: str) -> dict[str, ApplicationTable]:

@@ -231,7 +231,8 @@ def _row_fault(row: Row) -> str:
         isinstance(costs.get(name), int | float) for name in ("miss", "fa")
     ):
         return "has costs that are no numbers"
-    if not isinstance(row.parameters.get("prior", "empirical"), int | float | str):
+    prior = row.parameters.get("prior", "empirical")
+    if not (isinstance(prior, int | float) or prior == "empirical"):
         return "has a prior that is no number"
     pairs = ({"misses", "false_alarms"}, {"targets", "nontargets"})
     counted = [names & set(row.counts) for names in pairs]

@@ -17,6 +17,7 @@ from truecost.core.results import Comparison, Estimate, Row, Standing
 from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, message
 from truecost.face import at
+from truecost.formats.opening import json_text
 from truecost.gates import Gate, Verdict
 from truecost.study.printing import Shown, verdict_of
 from truecost.task import Record
@@ -369,8 +370,3 @@ def _versions(task: str) -> dict[str, str]:
     python = ".".join(platform.python_version_tuple()[:2])
     libraries = ["numpy", "scipy", "polars", "numba", *find(task).libraries]
     return {"python": python, **{name: version(name) for name in libraries}}
-
-
-def json_text(content: Mapping[str, Any] | Sequence[Any]) -> str:
-    """JSON as it is stored and printed: indented, with a line break at its end."""
-    return msgspec.json.format(msgspec.json.encode(content), indent=2).decode() + "\n"

@@ -120,7 +120,7 @@ def files_of(path: str) -> list[str]:
         raise InputError(f"{path}: there is no such file or folder")
     if not folder.is_dir():
         return [path]
-    inside = (p.relative_to(folder) for p in folder.rglob("*") if p.is_file())
+    inside = (p.relative_to(folder) for p in folder.rglob("*") if not p.is_dir())
     found = sorted(p for p in inside if not any(part.startswith(".") for part in p.parts))
     if not found:
         raise InputError(f"{path}: there are no files in this folder")
@@ -159,7 +159,7 @@ def parts_of_system(path: str) -> list[str]:
     folder = Path(path)
     if not folder.is_dir():
         return [path]
-    inside = sorted(p for p in folder.iterdir() if p.is_file() and p.name[0] not in "._")
+    inside = sorted(p for p in folder.iterdir() if not p.is_dir() and p.name[0] not in "._")
     tables = [p for p in inside if p.suffix.lower() in TABLES]
     others = [p.name for p in inside if p not in tables]
     if tables and others:

@@ -9,7 +9,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from truecost.errors import MissingExtraError
+from truecost.errors import MissingExtraError, visible
 from truecost.face import at
 
 if TYPE_CHECKING:
@@ -177,9 +177,10 @@ def verdict_of(outcome: "Outcome") -> list[str]:
 
 
 def _html(table: Cells) -> str:
-    """A table in HTML."""
-    heads = "".join(f"<th>{escape(name)}</th>" for name in table.names)
+    """A table in HTML, what is hidden in its text as escapes."""
+    heads = "".join(f"<th>{escape(visible(name))}</th>" for name in table.names)
     rows = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in table.rows
+        f"<tr>{''.join(f'<td>{escape(visible(cell))}</td>' for cell in row)}</tr>"
+        for row in table.rows
     )
     return f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table>"

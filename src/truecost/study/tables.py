@@ -155,7 +155,8 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     background: Annotated[
         str | None,
         Option(
-            "The same as a list of recordings, a table with a column duration (seconds).",
+            "The same as a list of recordings, a table with a column duration (seconds); by unit "
+            "where it has the column of the unit.",
             file=True,
             needs=_OF_DETECTION,
             verbs=names.COUNTED,

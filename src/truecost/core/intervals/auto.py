@@ -286,4 +286,5 @@ def _rare(measure: Measure, fewest: float, run: "Setting") -> bool:
 
 def _clustered(kind: binomial.Errors) -> bool:
     """Whether few units hold several trials each."""
-    return kind.kish < FEW_UNITS and kind.effective > 1.5 * kind.kish
+    held = kind.errors if kind.events else kind.effective
+    return kind.kish < FEW_UNITS and held > 1.5 * kind.kish

@@ -12,10 +12,12 @@ A rate p = errors / trials of one class has the binomial limits of an effective 
   Beta_a/2(k + 1/4, n_e - k + 3/4) and Beta_1-a/2(k + 3/4, n_e - k + 1/4), halfway between those of
   Clopper and Pearson (1934) and of Jeffreys, and never beyond p.
 
-Events in time, such as false alarms in hours of audio, are E events in H hours with N trials that
-might have been one. The same with p = E / N, but without an end to what N might have been: the
-variance is p / N, and the quantiles are the Gamma limits of the Beta ones, G_a/2(k + 1/4) / n_e and
-G_1-a/2(k + 3/4) / n_e, times N / H (Garwood 1936; Jeffreys).
+Events in time, such as false alarms in hours of audio, are E events in H hours, and any number of
+them may come. They have the exact limits of a Poisson count (Garwood 1936), G_a/2(k) and
+G_1-a/2(k + 1), of k = E / D (z / t_nu)^2 events; D^ = SE^2 H^2 / E, and D0 = 1 + icc (E + 1) / n_w,
+as if hourly rates of units varied by a squared coefficient of variation of `icc`. Rates of units
+are skewed (a television that says the word all day), so the upper end moves out by min(1, 20 / nu)
+times what one more unit like the worst would add.
 
 Sums of rates take MOVER (Zou and Donner 2008), ratios and differences MOVER-R (Donner and Zou
 2012).
@@ -57,8 +59,8 @@ class Errors:
         Trials that leaving out all units of a factor, one after another, would take away, over all
         trials: 1, or more where a trial has units of one factor on several sides.
     events : bool
-        Whether they are events in time: `trials` are hours, and `effective` counts what might have
-        been an event.
+        Whether they are events in time: `trials` are hours, and `effective` those over the mean
+        weight of an event.
     every : tuple of LeftOut
         As `left`, but of all units: those without such trials leave the rate as it is. Rates of
         several classes correlate by these.
@@ -106,27 +108,26 @@ def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
     """
     from scipy.special import ndtri, stdtrit
 
-    size = found.effective
+    size, p, n_w = found.effective, found.rate, found.kish
     if not found.trials > 0 or not found.left or not size > 0:
         return None
-    each = found.trials / size if found.events else 1.0  # hours that a trial stands for
-    p = found.rate * each
-    n_w = found.kish
+    held, one_by_one = (p * size + 1, 0) if found.events else (size, 1)
     sides = found.sides or (1.0,) * len(found.left)
     assumed = 1 + icc * sum(
-        max(0.0, s * size / one.kish - 1) for s, one in zip(sides, found.left, strict=True)
+        max(0.0, s * held / one.kish - one_by_one) for s, one in zip(sides, found.left, strict=True)
     )
-    design, carrying = assumed, 0.0
+    design, carrying, worst = assumed, 0.0, 0.0
     nu = n_w - 1
-    spreads = [of_factor(one, found.rate) for one in found.left]
+    spreads = [of_factor(one, p) for one in found.left]
     known = [one for one in spreads if one is not None]
     ordered = any(one.ordered for one in found.left)
     if p > 0 and (p < 1 or found.events) and len(known) == len(spreads):
-        carrying = min(_carrying_units(one, found.rate) for one in found.left)
+        carrying = min(_carrying_units(one, p) for one in found.left)
         alone = p / size if found.events else p * (1 - p) / size
-        seen = sum((one.se * each) ** 2 for one in known) / alone
+        seen = sum(one.se**2 for one in known) / alone
         few = min(carrying, 1e9)
         design = (few * seen + CARRY * assumed) / (few + CARRY)
+        worst = max(one.rise for one in known)
         nu = min(nu, carrying + 1)
         if ordered or any(one.strata is not None for one in found.left):
             nu = min(nu, *(one.nu for one in known))
@@ -134,11 +135,14 @@ def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
     tail = (1 - level) / 2
     shrunk = (ndtri(tail) / stdtrit(nu, tail)) ** 2
     effective = size / max(1.0, design) * shrunk
-    if not ordered:  # units tell at least one trial each, but for those that hang together
-        effective = max(effective, min(n_w, size))
-    ends = _event_ends if found.events else _share_ends
-    lower, upper = ends(p, effective, tail)
-    return Limits(found.rate, float(lower / each), float(upper / each), effective, nu, carrying)
+    if found.events:
+        lower, upper = _event_ends(p, effective, tail)
+        upper += min(1.0, 20 / nu) * worst
+    else:
+        if not ordered:  # units tell at least one trial each, but for those that hang together
+            effective = max(effective, min(n_w, size))
+        lower, upper = _share_ends(p, effective, tail)
+    return Limits(p, float(lower), float(upper), effective, nu, carrying)
 
 
 def _share_ends(p: float, effective: float, tail: float) -> tuple[float, float]:
@@ -152,13 +156,13 @@ def _share_ends(p: float, effective: float, tail: float) -> tuple[float, float]:
     return lower, max(p, float(betaincinv(k + 0.75, effective - k + 0.25, 1 - tail)))
 
 
-def _event_ends(p: float, effective: float, tail: float) -> tuple[float, float]:
-    """Ends of events per trial, of which any number may come: as of a share of endless trials."""
+def _event_ends(rate: float, effective: float, tail: float) -> tuple[float, float]:
+    """Ends of a rate of events in effective hours, as of a Poisson count (Garwood 1936)."""
     from scipy.special import gammaincinv
 
-    k = p * effective
-    lower = 0.0 if k <= 0 else min(p, float(gammaincinv(k + 0.25, tail)) / effective)
-    return lower, max(p, float(gammaincinv(k + 0.75, 1 - tail)) / effective)
+    k = rate * effective
+    lower = 0.0 if k <= 0 else float(gammaincinv(k, tail)) / effective
+    return lower, float(gammaincinv(k + 1, 1 - tail)) / effective
 
 
 def _carrying_units(left: LeftOut, p: float) -> float:

@@ -27,6 +27,7 @@ from truecost.names import Ends, Method
 ONE_UNIT = "no interval: there is one unit, so nothing can be resampled"
 Scale = Callable[[Floats], Floats]
 ROUNDING = 1e-12  # of 1 less a figure (sums of shares that make 1), and of places on a scale
+LARGEST = 1e70  # size of a figure whose fourth power is a number
 AMPLE = 100  # degrees of freedom from which replicates have a say
 
 # The best of several that are equal in truth: its replicates, which vary twice as much as the data
@@ -151,7 +152,7 @@ def spread(
     left: Sequence[LeftOut], point: float, scale: Scale | None = None, about_mean: bool = False
 ) -> Spread | None:
     """The spread of a figure v (`point`) from its values without single units of each resampled
-    factor, on the scale g; None when one of them is not finite on it.
+    factor, on the scale g; None when one of them is not finite on it, or above 1e70 in size.
 
     With `about_mean` squares are taken about the mean of g(lo), not about g(v): for sums.
     """
@@ -183,7 +184,7 @@ def of_factor(
     values = np.append(left.values, point)
     with np.errstate(divide="ignore", invalid="ignore"):
         found = values if scale is None else scale(values)
-    if not np.isfinite(found).all() or left.units < 2:
+    if not (np.abs(found) <= LARGEST).all() or left.units < 2:
         return None
     without, at = found[:-1], found[-1]
     copies = np.ones(len(without)) if left.copies is None else left.copies

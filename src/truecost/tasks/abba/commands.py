@@ -65,7 +65,7 @@ def simulate(
         Print nothing but the result.
     """
     from truecost.cli.terminal import Screen
-    from truecost.study.outcome import json_text
+    from truecost.formats.opening import json_text
     from truecost.tasks.abba import simulating
 
     screen = Screen(Output(quiet=quiet))
@@ -269,7 +269,7 @@ def _report(
     say what a reader should know, and which columns had no place in the file.
     """
     from truecost.cli.terminal import Screen
-    from truecost.study.outcome import json_text
+    from truecost.formats.opening import json_text
 
     screen, note = Screen(output), ""
     if output.output is not None and kind is not None:

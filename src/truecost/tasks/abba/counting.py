@@ -29,7 +29,7 @@ from truecost.core.evidence import Evidence, totals
 from truecost.core.factors import Factor, encode
 from truecost.core.tally import Tally
 from truecost.core.weights import Plan, Weights
-from truecost.errors import UsageError
+from truecost.errors import UsageError, the_columns
 from truecost.tasks.abba.measures import Lean, Sums
 from truecost.tasks.abba.records import ARMS, Array, Deployment, Ints, Mask
 
@@ -122,8 +122,7 @@ def _numbers(deployment: Deployment, name: str) -> Array:
     columns = deployment.frame.columns
     if name not in columns:
         raise UsageError(
-            f"{deployment.name}: there is no column {name!r} for rmean; the columns are "
-            f"{', '.join(columns)}"
+            f"{deployment.name}: there is no column {name!r} for rmean; {the_columns(columns)}"
         )
     values = Table(deployment.name, deployment.frame).numbers(name, "rmean")
     if not np.isfinite(values).all():

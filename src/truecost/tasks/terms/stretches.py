@@ -32,7 +32,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import UsageError, first_five, near
+from truecost.errors import UsageError, first_five, near, the_columns
 from truecost.formats.table import refuse_values
 from truecost.formats.terms import Listing
 from truecost.tasks.terms.records import Codes, Ints
@@ -43,8 +43,8 @@ def require(listing: Listing, names: Sequence[str], row: str) -> None:
     for name in names:
         if name not in listing.frame.columns:
             raise UsageError(
-                f"{listing.source}: {row} needs a column {name!r}; the columns are "
-                f"{', '.join(listing.frame.columns)}"
+                f"{listing.source}: {row} needs a column {name!r}; "
+                f"{the_columns(listing.frame.columns)}"
             )
 
 

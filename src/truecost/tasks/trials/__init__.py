@@ -72,7 +72,7 @@ FACE = Face(
     engine=("engine", "cache"),
     shown={"engine": "in memory; large data in parts, serial"},
     wanted="trials",
-    also=True,
+    beside=("also",),
     commands=(
         (
             "calibrate",

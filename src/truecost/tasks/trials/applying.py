@@ -17,7 +17,7 @@ from truecost.core.application import Application, log_normalise
 from truecost.core.factors import encode, encode_sides, sizes_of
 from truecost.core.scoring import Scoring
 from truecost.core.subsets import folds as deal
-from truecost.errors import InputError, UsageError, counted, first_five, near
+from truecost.errors import InputError, UsageError, counted, first_five, near, the_columns
 from truecost.formats import Table
 from truecost.formats.table import refuse_rows
 from truecost.names import POSTERIORS, ScoreType
@@ -225,8 +225,7 @@ def _column(trials: Trials, name: str) -> Array:
     if name not in trials.frame.columns:
         raise UsageError(
             f"{trials.name}: there is no column {name!r} for the folds"
-            f"{near(name, trials.frame.columns)}; the columns are "
-            f"{', '.join(trials.frame.columns) or 'none'}"
+            f"{near(name, trials.frame.columns)}; {the_columns(trials.frame.columns)}"
         )
     column = trials.frame[name].cast(pl.String)
     empty = int(column.is_null().sum())

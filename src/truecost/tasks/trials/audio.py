@@ -1,9 +1,10 @@
 """Hours of audio: what false alarms are counted against where they are counted by the hour.
 
 Hours belong to the data and are said once: their sum (`--hours`, which holds the audio that the
-nontargets stand for, or `--background`, a list of recordings with their seconds), or a column of
+nontargets stand for), a list of recordings with their seconds (`--background`), or a column of
 seconds, `duration`. That is of each trial, of which the nontargets are heard; or of each
-`recording`, which counts once however many trials it has.
+`recording`, which counts once however many trials it has. A list with the column of the unit has
+the hours of each unit, those too in which nothing was detected; else it is a sum.
 """
 
 from dataclasses import dataclass, replace
@@ -16,11 +17,13 @@ import numpy.typing as npt
 from truecost.core.factors import encode
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import Table
-from truecost.formats.table import refuse_rows
+from truecost.formats.table import filled, refuse_rows
 
 if TYPE_CHECKING:
+    from truecost.core.factors import Factor
     from truecost.core.scoring import Scoring
     from truecost.core.tally import Tally
+    from truecost.core.unit_index import Sides
     from truecost.study.columns import Options
     from truecost.study.settings import Reader
     from truecost.study.tables import DataTable
@@ -39,6 +42,32 @@ NO_SUBSET = (
 
 
 @dataclass(frozen=True, eq=False)
+class Listed:
+    """Units of a list of background audio, sorted, with the hours of each."""
+
+    labels: npt.NDArray[Any]
+    hours: Floats
+
+    def joined(self, sides: "Sides") -> "list[tuple[Factor, npt.NDArray[np.int32]]]":
+        """The one factor of trials with the units that no trial has, and its codes."""
+        [(factor, codes)] = sides
+        labels, places = encode(np.concatenate([factor.labels, self.labels]))
+        return [(replace(factor, labels=labels), places[: len(factor.labels)][codes])]
+
+    def tally(self, tally: "Tally", factor: "Factor") -> "Tally":
+        """A tally of trials with the hours of each unit, as rejected nontargets of which there are
+        none.
+        """
+        from truecost.core.tally import Tally
+
+        codes = np.searchsorted(factor.labels, self.labels).astype(np.int32)
+        none = np.zeros(len(codes), np.int64)
+        axes = {name: (labels, none) for name, labels in tally.axes.items()}
+        found = Tally.count([(factor, codes)], {"n": none, "hours": self.hours}, axes)
+        return replace(found + tally, squares=tally.squares)
+
+
+@dataclass(frozen=True, eq=False)
 class Audio:
     """What is known of the audio that trials stand for.
 
@@ -52,12 +81,15 @@ class Audio:
         Of each trial, or of the recording of each.
     recordings : ndarray of int, shape (N,), optional
         Code of the recording of each trial.
+    listed : Listed, optional
+        Hours of each unit of the whole.
     """
 
     said: str
     total: float = float("nan")
     seconds: Floats | None = None
     recordings: npt.NDArray[np.int32] | None = None
+    listed: Listed | None = None
 
     @property
     def summed(self) -> bool:
@@ -67,7 +99,7 @@ class Audio:
     def take(self, rows: npt.NDArray[Any]) -> "Audio":
         """That of the trials at these rows; a sum stays that of the whole."""
         if self.seconds is None:
-            return self
+            return replace(self, listed=None)
         own = None if self.recordings is None else self.recordings[rows]
         return replace(self, seconds=self.seconds[rows], recordings=own)
 
@@ -78,6 +110,8 @@ class Audio:
         """
         from truecost.kernels.exact import exact_sums
 
+        if self.listed is not None:
+            return np.zeros(len(labels))
         own = np.ones(len(labels)) if weights is None else weights
         heard = np.asarray(labels == 0, np.float64)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -107,7 +141,9 @@ def audio_tally(trials: "Trials", scoring: "Scoring", sides: Any) -> "Tally":
     hours = trials.audio.hours(trials.labels, trials.weights)
     decided = "decisions" in parts_of(trials, scoring)
     decision = choices_of(trials, scoring)[::-1] if decided else None
-    return tally_of(trials, sides, decision, n=np.ones(len(hours)), hours=hours)
+    found = tally_of(trials, sides, decision, n=np.ones(len(hours)), hours=hours)
+    listed = trials.audio.listed
+    return found if listed is None else listed.tally(found, sides[0][0])
 
 
 def audio_of(table: Table, options: "Options", ids: Any) -> Audio | None:
@@ -161,13 +197,15 @@ def with_hours(trials: "Trials", data: "DataTable", reader: "Reader") -> "Trials
         return replace(trials, audio=Audio(f"hours:{data.hours:g}", data.hours))
     if data.background is None:
         return trials
-    total = _listed_hours(reader.table(data.background))
+    table = reader.table(data.background)
     reader.note(data.background)
-    return replace(trials, audio=Audio(f"hours:{total:.6g}:background", total))
+    return _with_list(trials, table)
 
 
-def _listed_hours(table: Table) -> float:
-    """Hours of a list of recordings with a column `duration` of seconds."""
+def _with_list(trials: "Trials", table: Table) -> "Trials":
+    """Trials with the hours of a list of recordings with a column `duration` of seconds: of each
+    unit, where the list has the column of the one unit that trials have.
+    """
     if "duration" not in table.columns:
         raise InputError(
             f"{table.source}: a list of background audio needs a column duration (seconds); the "
@@ -178,4 +216,35 @@ def _listed_hours(table: Table) -> float:
     refuse_rows(table, ~(np.isfinite(seconds) & (seconds >= 0)), wrong, None)
     if seconds.sum() == 0:
         raise InputError(f"{table.source}: all durations are 0 seconds: there is no audio")
-    return float(seconds.sum() / HOUR)
+    total = float(seconds.sum() / HOUR)
+    said = f"hours:{total:.6g}:background"
+    name = next(iter(trials.units), "")
+    if not name or trials.ascending:
+        return replace(trials, audio=Audio(said, total))
+    if len(trials.units) > 1 or len(trials.units[name]) > 1 or trials.strata is not None:
+        return _summed(trials, Audio(said, total), "goes by one unit, without strata")
+    if name not in table.columns:
+        return _summed(trials, Audio(said, total), f"has no column {name}, which is the unit")
+    labels, codes = encode(filled(table, name, "unit").to_numpy())
+    own = np.asarray(trials.units[name][0])
+    if own.dtype.kind in "iu":
+        own = own.astype(str).astype(object)
+    unheard = (trials.labels == 0) & ~np.isin(own.astype(str), labels.astype(str))
+    if unheard.any():
+        raise InputError(
+            f"{table.source}: nontargets of {trials.name} stand in units that the list of "
+            f"background audio lacks: {first_five(np.unique(own[unheard]))}; list every {name} "
+            f"in which false alarms are counted, or leave out the column {name} (a sum of hours)"
+        )
+    hours = np.bincount(codes, seconds) / HOUR
+    audio = Audio(f"{said}:by-{name}", total, listed=Listed(labels, hours))
+    return replace(trials, audio=audio, units={name: (own,)})
+
+
+def _summed(trials: "Trials", audio: Audio, why: str) -> "Trials":
+    """Trials with the sum of a list of background audio alone, and a word on what is lost."""
+    said = (
+        f"{trials.name}: the list of background audio {why}: only its sum is used, so that "
+        f"recordings in which nothing was detected say nothing of how much recordings differ"
+    )
+    return replace(trials, audio=audio, problems=(*trials.problems, said))

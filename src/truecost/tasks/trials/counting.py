@@ -67,11 +67,13 @@ def sides_of(trials: Trials, scoring: Scoring) -> Sides:
     """
     key = "sides", scoring.plan.scheme
     if key not in trials.made:
-        trials.made[key] = (
+        sides = (
             sides_of_units(trials.units, trials.strata, scoring.plan)
             if trials.units
             else [_trials_as_units(trials, scoring)]
         )
+        listed = trials.audio.listed if trials.audio is not None else None
+        trials.made[key] = sides if listed is None else listed.joined(sides)
     found: Sides = trials.made[key]
     return found
 

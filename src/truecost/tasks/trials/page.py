@@ -138,7 +138,7 @@ def bars(story: Story) -> Section | None:
     # Costs of one kind together, and the collections of an application side by side.
     rows.sort(key=lambda r: story.systems.index(r.dims["system"]))
     rows.sort(key=lambda r: (story.costs.index(r.label), story.parts.index(part_of(r))))
-    rows = list({(r.label, *r.dims.items()): r for r in map(_bound, rows)}.values())
+    rows = list({(r.label, *r.dims.items()): r for r in _bound(rows)}.values())
     pairs = [pair for own in pictures.pairs_of(rows).values() for pair in own]
     groups = {"": rows}
     if len(pairs) > MOST_BARS and any("application" in r.dims for r in rows):
@@ -155,11 +155,24 @@ def bars(story: Story) -> Section | None:
     return Section("Normalised costs", text.strip(), of_each(pictures.cost_bars, groups))
 
 
-def _bound(row: Row) -> Row:
-    """A row without its estimator, and its application where that does not enter the value."""
-    measure = measure_of(row.label, row.task)
-    alike = measure is not None and not measure.uses
-    return without_dims(row, ("estimator", *["application"] * alike))
+def _bound(rows: Sequence[Row]) -> list[Row]:
+    """Rows without their estimator, and their application where that does not enter the value:
+    neither by the measure, nor by a calibration of its own.
+    """
+
+    def free(row: Row) -> Row:
+        return without_dims(row, ("estimator", "application"))
+
+    values: dict[tuple[object, ...], set[float | None]] = {}
+    for row in rows:
+        values.setdefault((row.label, *free(row).dims.items()), set()).add(row.value)
+    found = []
+    for row in rows:
+        measure = measure_of(row.label, row.task)
+        alike = len(values[row.label, *free(row).dims.items()]) == 1
+        alike = alike and measure is not None and not measure.uses
+        found.append(free(row) if alike else without_dims(row, ("estimator",)))
+    return found
 
 
 def chosen(story: Story) -> Section | None:
