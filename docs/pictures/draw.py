@@ -320,7 +320,7 @@ recognised = of_page("transcripts", "compare", "ref.trn", "old.trn", "new.trn", 
 translated = of_page("translation", "compare", *LINES)
 diarized = of_page("diarization", "compare", "ref.rttm", "old.rttm", "new.rttm")
 collected = of_page("abba", "score", *LOG)
-tried = of_page("abba", "thresholds", *LOG, "--max-rfpr", "1")
+tried = of_page("abba", "threshold", *LOG, "--max-rfpr", "1")
 helped = of_page("lifelong", "curve", "asks-well.csv", "asks-blindly.csv")
 
 TABLE: dict[str, Callable[[], Picture]] = {
