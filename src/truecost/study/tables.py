@@ -155,8 +155,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     background: Annotated[
         str | None,
         Option(
-            "The same as a list of recordings, a table with a column duration (seconds); by unit "
-            "where it has the column of the unit.",
+            "The same as a list of recordings, a table with a column duration (seconds).",
             file=True,
             needs=_OF_DETECTION,
             verbs=names.COUNTED,
