@@ -198,6 +198,8 @@ SCORED = {  # rule: what asks for it
     "fpr-at-fnr": f"{SCORE} score --measure fa_at_miss:0.1",
     "accuracy-without-reference": f"{SCORE} decision --measure accuracy",
     "too-few-units": f"{SCORE} decision --measure nte",
+    "f-score": f"{SCORE} decision --also f1",
+    "ece-is-no-quality": f"{SCORE} posterior --also ece",
     "ignore-correlation": "score s.csv --map id=id --replicates 50 --type decision",
 }
 

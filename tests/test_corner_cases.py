@@ -53,6 +53,7 @@ def test_errors_of_a_partition_add_up_to_the_whole():
     assert nontargets[0].value == nontargets[1].value  # decided as the whole is
 
 
+OF_CLASSES = ("class_precision", "class_recall", "top_k")  # of a class, or of several
 OF_TRIALS = {part for parts in PARTS_OF.values() for part in parts}
 
 
@@ -61,7 +62,7 @@ OF_TRIALS = {part for parts in PARTS_OF.values() for part in parts}
     sorted(
         n
         for n, m in registry().items()
-        if m.parts and {*m.parts} <= OF_TRIALS and m.name not in COSTS
+        if m.parts and {*m.parts} <= OF_TRIALS and m.name not in {*COSTS, *OF_CLASSES}
     ),
 )
 def test_a_replicate_without_a_class_is_undefined_for_every_measure(name):
@@ -77,7 +78,7 @@ def test_a_replicate_without_a_class_is_undefined_for_every_measure(name):
     (row,) = tc.score_system(trials, scoring)
     weights = scoring.plan.weights({"unit": tc.Factor.of("unit", unit)[0]}).block()["unit"]
     one_class = weights[:, 0] == 0
-    if name not in ("precision", "fdr"):  # undefined too where nothing is accepted
+    if name not in ("precision", "fdr", "mcc"):  # undefined too where nothing is accepted
         assert np.isfinite(row.replicates[~one_class]).all()
     if name not in DEFINED_WITHOUT_TARGETS:
         assert np.isnan(row.replicates[one_class]).all()
@@ -88,6 +89,7 @@ def test_a_replicate_without_a_class_is_undefined_for_every_measure(name):
 DEFINED_WITHOUT_TARGETS = {
     *("p_fa", "fpr", "abstained", "mae", "mse", "brier", "ce", "total_error", "accuracy"),
     *("expected_cost", "detection_cost", "min_detection_cost", "precision", "fdr"),
+    *("ece", "macro_f1"),
 }
 
 
