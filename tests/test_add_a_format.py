@@ -6,6 +6,7 @@ from truecost.cli import run
 from truecost.formats import read, trial_lists
 from truecost.formats.trial_lists import LAYOUTS, WORDS, Layout
 from truecost.names import FORMATS
+from truecost.tasks import find
 
 LINES = "target a-1 b-1 2.5\nnontarget a-1 c-1 -1.25\n"
 
@@ -14,7 +15,8 @@ LINES = "target a-1 b-1 2.5\nnontarget a-1 c-1 -1.25\n"
 def added(monkeypatch):
     """The two lines, taken away after the test."""
     monkeypatch.setitem(LAYOUTS, "mine", Layout(("label", "enroll", "test", "score"), WORDS))
-    monkeypatch.setitem(FORMATS, "mine", "label enroll test score (label target or nontarget)")
+    for known in (FORMATS, find("trials").formats.texts):
+        monkeypatch.setitem(known, "mine", "label enroll test score (label target or nontarget)")
 
 
 @pytest.mark.usefixtures("added")

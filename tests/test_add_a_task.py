@@ -310,7 +310,7 @@ def test_help_lists_and_schemas(truecost_of):
     assert "--collar FLOAT Seconds by which an onset may be off. Default: 0.2." in shown
     listed = json.loads(truecost_of("list", "measures", "--json").stdout)
     own = {one["name"] for one in listed if one["tasks"] == ["sounds"]}
-    assert own == {"event_error", "event_f1"}
+    assert own == {"event_error", "event_f1", "mean"}
     assert "onset " in truecost_of("list", "map").stdout
     assert "sounds" in truecost_of("list", "formats").stdout
     found = json.loads(truecost_of("schema", "study").stdout)

@@ -363,7 +363,8 @@ def test_every_option_has_a_place_in_the_study(run, folder):
     """What the command line says can be said by a study, and comes back."""
     code, out, err = run(
         f"terms score {REFERENCE} s.kwslist.xml --cost-miss 10 --cost-fa 1 --prior 0.001 "
-        f"--type llr --floor -5 --count-all-queries --pooled --factors query,document "
+        f"--type llr --threshold 0.5 --floor -5 --count-all-queries --pooled "
+        f"--factors query,document "
         f"--trial document --trials-per-second 2 --tolerance 0.25 --max-gap 0.4 --normalise none "
         f"--split-characters --compat f4de --query-seconds 9 --indexing i.json --searching q.json "
         f"--level 0.9 --replicates 100 --seed 3 --jobs 1 --method auto --icc 0.2 --price miss=2 "

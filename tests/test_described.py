@@ -15,7 +15,8 @@ from truecost.study import Outcome, Part, ResultFile
 from truecost.study.directory import read_result
 from truecost.study.outcome import types_of
 from truecost.tasks import TABLE, find
-from truecost.tasks.trials.work import Claim, Fitted
+from truecost.tasks.trials.methods import Claim
+from truecost.tasks.trials.work import Fitted
 
 CLAIM = Claim(system="a", against="b", measure="eer", verdict="better", text="a is better")
 FITTED = Fitted(summary={"method": "affine"})

@@ -366,9 +366,11 @@ def test_measures_are_listed_with_their_task(capsys):
     code, out, _ = run("list measures", capsys)
     tasks = [line.rpartition("; for ")[2] for line in out.splitlines()]
     assert code == 0
+    alone = [of for of in dict.fromkeys(tasks) if "," not in of]
     every = ["trials", "transcripts", "translation", "diarization", "abba", "terms", "streams"]
-    assert list(dict.fromkeys(tasks)) == [*every, "lifelong"]
-    assert tasks == sorted(tasks, key=list(dict.fromkeys(tasks)).index)  # those of a task together
+    assert alone == [*every, "lifelong"]
+    own = [of for of in tasks if of in alone]
+    assert own == sorted(own, key=alone.index)  # those of a task together
     found = json.loads(run("list measures --json", capsys)[1])
     assert {e["name"]: e["tasks"] for e in found}["wer"] == ["transcripts"]
     assert (
@@ -416,7 +418,7 @@ def test_validate_takes_the_options_of_every_measure(there, capsys):
 
 def test_times_that_are_no_seconds_are_refused(there, capsys):
     (there / "ref.stm").write_text("r 1 ann 0.0 5.0 a cat\n")
-    (there / "hyp.ctm").write_text("r 1 1e300 0.5 a\n")
+    (there / "hyp.ctm").write_text("r 1 1e60 0.5 a\n")
     code, _, err = run("transcripts score ref.stm hyp.ctm", capsys)
     assert code == 3
     assert "beyond 10,000,000 s" in err

@@ -363,7 +363,7 @@ def test_reversed_scores_are_one_more_fault(run, folder):
     code, _, err = run("leaderboard", *files, "--key", "key.csv", *OPTIONS)
     assert code == 3
     assert "1 of 6 submissions cannot be scored" in err
-    assert "\n  flipped: the scores look reversed" in err  # named once
+    assert "\n  flipped.csv with key.csv: the scores look reversed" in err  # named once
     code, out, _ = run(
         "leaderboard", *files, "--key", "key.csv", *OPTIONS, "--keep-going", "--json"
     )

@@ -415,7 +415,7 @@ def test_an_interruption_ends_children_and_their_children(place, capsys, number)
     process, pids = started(place, place / "pids.txt")
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 128 + number
     assert "finished runs stay in out/trained: --resume goes on" in said
     assert gone(pids)
     assert Path("out/trained/old/seed-1/run.json").exists()

@@ -416,7 +416,7 @@ def assert_named(draw, *demos):
     """That the gallery names every picture of the pages of demos."""
     text = (DOCS / "gallery.md").read_text(encoding="utf-8")
     for demo in demos:
-        _, _, section = text.partition(f"`truecost demo {demo} -o out`".replace(" detection", ""))
+        _, _, section = text.partition(f"`truecost demo {demo} -o out`".replace(" trials", ""))
         for name in {picture.name for _, picture in drawn(draw.page("demo", demo))} - {
             "differences"
         }:
@@ -428,7 +428,7 @@ def test_the_pictures_of_the_documentation_show_what_is_drawn_now(draw):
 
 
 def test_the_gallery_has_every_picture_of_the_demos(draw):
-    assert_named(draw, "detection", "terms")
+    assert_named(draw, "trials", "terms")
 
 
 @pytest.mark.long

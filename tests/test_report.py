@@ -123,7 +123,7 @@ def test_every_picture_has_its_words_its_numbers_and_its_downloads(report):
     assert len(svgs) == 2 * 7  # for wide and for narrow screens
     assert all(s["role"] == "img" and len(s["aria-label"]) > 20 for s in svgs)
     assert [s["class"] for s in svgs] == ["full", "small"] * 7
-    assert len(parsed.tables) == len(parsed.all("caption")) == 7 + 5
+    assert len(parsed.tables) == len(parsed.all("caption")) == 7 + 6
     buttons = [b["data-do"] for b in parsed.all("button")]
     assert buttons.count("svg") == buttons.count("tex") == 7
     assert buttons.count("whole") == 3  # curves

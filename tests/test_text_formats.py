@@ -534,7 +534,7 @@ def test_what_fits_several_layouts_is_refused(put, text, said):
         ("translation", "a.trn", ".trn stands for trn, which is no format of translation"),
         ("translation", "a.json.gz", ".json stands for seglst, which is no format of translation"),
         ("transcripts", "a.rttm", ".rttm stands for rttm, which is no format of transcripts"),
-        ("transcripts", "a.npz", "input_format kaldi-text|trn|stm|ctm|seglst|lines|csv"),
+        ("transcripts", "a.npz", "input_format kaldi-text|trn|stm|ctm|seglst|manifest|lines|csv"),
     ],
 )
 def test_an_ending_of_another_task_is_refused(put, task, name, said):
@@ -572,7 +572,7 @@ def test_formats_are_listed_with_their_tasks(capsys):
 
     show("formats", json=True)
     listed = {e["name"]: e for e in json.loads(capsys.readouterr().out)}
-    assert set(listed) == {*FORMATS, *(k for formats in TASK_FORMATS.values() for k in formats)}
+    assert set(listed) == {k for task in names() for k in find(task).formats.texts} | {*FORMATS}
     assert listed["seglst"]["tasks"] == ["transcripts", "diarization"]
     assert listed["npz"]["tasks"] == ["trials"]
     assert listed["csv"]["tasks"] == ["trials", *TASK_FORMATS]

@@ -191,11 +191,12 @@ def threshold(data: Any = None, /, **options: Any) -> "Outcome":
     --------
     >>> from importlib.resources import files
     >>> import truecost as tc
+    >>> from truecost.tasks.trials.rules import Chosen
     >>> scores = files("truecost") / "data" / "demo" / "network.csv"
     >>> found = tc.threshold(scores, type="llr", unit="speaker", max_p_fa=0.01)
-    >>> [chosen] = found.described
+    >>> [chosen] = found.described_as(Chosen)
     >>> print(f"{chosen.threshold:.2f} [{chosen.lower:.2f}, {chosen.upper:.2f}]")
-    2.12 [1.11, 3.06]
+    2.40 [1.85, 3.20]
     """
     return _run_with("threshold", data, options, _scored)
 

@@ -47,6 +47,8 @@ class Counting:
         Of each part the statistics whose sum makes an item one of the worst.
     events : frozenset of str
         Parts whose errors are events that can be few; those of others are spans of time.
+    alone : frozenset of str
+        Parts of other items, recordings in place of utterances, which nothing is counted beside.
     hangs_together : bool
         Whether items that share a unit (a speaker, a document) are to be expected.
     key, rows : str
@@ -60,6 +62,7 @@ class Counting:
     measures: tuple[str, ...]
     worst: Mapping[str, tuple[str, ...]]
     events: frozenset[str] = frozenset()
+    alone: frozenset[str] = frozenset()
     hangs_together: bool = True
     key: str = "id"
     rows: str = ""
@@ -176,7 +179,8 @@ def measures_of(asked: Sequence[str], counting: Counting) -> list[Measure]:
     """The measures asked for, `NAME` or `NAME:PARAMETER`, or those of the task."""
     names, parts = asked or counting.measures, {*counting.parts}
     suits = lambda m: {*m.parts} <= parts or m.name == MEAN  # noqa: E731
-    return suiting(names, counting.task, plural(counting.item), suits)
+    beside = lambda m: not {*m.parts} & counting.alone  # noqa: E731
+    return suiting(names, counting.task, plural(counting.item), suits, beside)
 
 
 def measures_for(items: "Items", scoring: Scoring) -> list[Measure]:
@@ -185,9 +189,13 @@ def measures_for(items: "Items", scoring: Scoring) -> list[Measure]:
     UsageError where nothing says which values of a column are better, or nothing was read of it.
     """
     found = measures_of(scoring.measures, items.counting)
-    return [
-        _finished(measure, items, scoring) if measure.name == MEAN else measure for measure in found
-    ]
+    measures = [_finished(m, items, scoring) if m.name == MEAN else m for m in found]
+    if lacking := [m.label for m in measures if not {*m.parts} <= {*items.parts}]:
+        raise UsageError(
+            f"{items.name}: {first_five(lacking)} cannot be computed from what was counted "
+            f"({', '.join(items.parts)}): name it when counting, measures=({lacking[0]!r},)"
+        )
+    return measures
 
 
 def _finished(measure: Measure, items: "Items", scoring: Scoring) -> Measure:
@@ -223,11 +231,6 @@ def evidence_of_items(items: Items, measures: Sequence[Measure], scoring: Scorin
             f"moving blocks need one factor in time order; mapped are {', '.join(items.units)}"
         )
     wanted = dict.fromkeys(part for measure in measures for part in measure.parts)
-    if lacking := [m.label for m in measures if not {*m.parts} <= {*items.parts}]:
-        raise UsageError(
-            f"{items.name}: {first_five(lacking)} cannot be computed from what was counted "
-            f"({', '.join(items.parts)}): name it when counting, measures=({lacking[0]!r},)"
-        )
     units = items.units or {items.counting.item: (_in_order(items.ids),)}
     sides = sides_of_units(units, items.strata, scoring.plan)
     return Evidence(

@@ -160,6 +160,7 @@ COUNTING = Counting(
     measures=("wer", "cer", "unit_accuracy"),
     worst=dict.fromkeys((*PARTS, sessions.PART), ("substitutions", "deletions", "insertions")),
     events=frozenset((*PARTS, sessions.PART)),
+    alone=frozenset({sessions.PART}),
 )
 
 

@@ -17,7 +17,7 @@ from truecost.pictures import boards, costs, rows
 from truecost.pictures.boards import is_difference
 from truecost.pictures.picture import Picture
 from truecost.pictures.rows import WEAK
-from truecost.pictures.tables import by_measure, of_pairs, slot_of, without_empty_columns
+from truecost.pictures.tables import Table, by_measure, of_pairs, slot_of, without_empty_columns
 from truecost.prices import COSTS
 from truecost.report.items import worst_of
 from truecost.report.section import MOST_LINES, Section, joined
@@ -25,6 +25,7 @@ from truecost.report.story import Page, Part, Story, goodness, mean_rows, part_o
 from truecost.report.sums import size_words
 from truecost.report.words import listed, measure_of
 
+MEASURES_BESIDE = 5  # each other, with intervals, in a table that is printed
 ABOUT_PARTS = (*PARTS, "strategy", "budget", "phase")  # what pictures of subsets leave out
 
 
@@ -66,8 +67,18 @@ def subsets(story: Story) -> Section | None:
     if any("estimator" in r.dims for r in story.values):
         text += " Means over runs; what one run gives stands under All values."
     every = [without_dims(r, ("estimator",)) for r in mean_rows(story.values) if story.in_phase(r)]
-    tables = (by_measure("Every measure by subset", every),) if len(labels) > 1 else ()
+    tables = tuple(_every_measure(every)) if len(labels) > 1 else ()
     return Section("Subsets", text, tuple(pictures), tables)
+
+
+def _every_measure(found: Sequence[Row]) -> Iterator[Table]:
+    """Tables that fit a printed page: every measure by subset."""
+    labels = [*dict.fromkeys(row.label for row in found)]
+    parts = [labels[k : k + MEASURES_BESIDE] for k in range(0, len(labels), MEASURES_BESIDE)]
+    for number, part in enumerate(parts, 1):
+        place = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
+        caption = f"Every measure by subset{place}"
+        yield by_measure(caption, [row for row in found if row.label in part])
 
 
 def _by_part(story: Story, rows: Sequence[Row]) -> Iterator[tuple[str, list[Row]]]:

@@ -41,7 +41,7 @@ RESERVED = frozenset(
         *("score", "compare", "plan", "validate", "leaderboard"),
         *("task", "measures", "baseline", "data", "systems", "collections", "application"),
         *("applications", "interval", "engine", "subsets", "own", "source", "loop", "learner"),
-        *("strategy", "expert", "sweep", "help", "training", "ledger", "worst", "prices"),
+        *("strategy", "expert", "sweep", "help", "training", "ledger", "worst", "also", "prices"),
     )
 )
 

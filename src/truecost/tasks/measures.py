@@ -211,7 +211,11 @@ def named(asked: Iterable[str], task: str) -> list[Measure]:
 
 
 def suiting(
-    asked: Iterable[str], task: str, what: str, suits: Callable[[Measure], bool] | None = None
+    asked: Iterable[str],
+    task: str,
+    what: str,
+    suits: Callable[[Measure], bool] | None = None,
+    beside: Callable[[Measure], bool] | None = None,
 ) -> list[Measure]:
     """The measures that are asked for, each once: UsageError where one is not for a task.
 
@@ -221,10 +225,13 @@ def suiting(
         What the measures of the task are for, in messages.
     suits : callable, optional
         Whether one is for it; those that carry the name of the task when left out.
+    beside : callable, optional
+        Whether one can be counted beside others, for `all`; every one when left out.
     """
     known = registry(task).values()
     own = {m.key: m.name for m in known if (suits(m) if suits else m.task == task)}
-    every = [m.label for m in known if m.key in own and not (m.open or m.beside)]
+    whole = [m for m in known if m.key in own and not (m.open or m.beside)]
+    every = [m.label for m in whole if beside is None or beside(m)]
     names = [n for name in asked for n in (every if name == ALL else [name])]
     found = {name: find(name, task) for name in names}
     for name, measure in found.items():
