@@ -72,8 +72,8 @@ def subsets(story: Story) -> Section | None:
 
 
 def _every_measure(found: Sequence[Row]) -> Iterator[Table]:
-    """Tables that fit a printed page: every measure by subset."""
-    labels = [*dict.fromkeys(row.label for row in found)]
+    """Tables that fit a printed page: every measure that has a value, by subset."""
+    labels = [*dict.fromkeys(row.label for row in found if row.value is not None)]
     parts = [labels[k : k + MEASURES_BESIDE] for k in range(0, len(labels), MEASURES_BESIDE)]
     for number, part in enumerate(parts, 1):
         place = f" ({number} of {len(parts)})" if len(parts) > 1 else ""
