@@ -454,7 +454,7 @@ def test_rows_that_are_refused():
         with pytest.raises(InputError, match="1 segment whose end is no number of seconds from 0"):
             told(turns(("a", "A", 0, 1), ("a", "A", 1, time)), A)
     with pytest.raises(InputError, match="1 segment has a time that is missing, no number"):
-        told(turns(("a", "A", 0, 1), ("a", "A", 1, 1e300)), A)
+        told(turns(("a", "A", 0, 1), ("a", "A", 1, 1e60)), A)
     with pytest.raises(InputError, match="1 region has a time that is missing"):
         told(A, A, uem=regions(("a", None, 1)))
     with pytest.raises(InputError, match="1 segment without a speaker: empty at row 0"):
