@@ -33,6 +33,7 @@ CASES = {
     "rounded replicates": ([*SCORE[:-1], "1.5"], 2, "--replicates is '1.5': give a whole number"),
     "rounded seed": ([*SCORE, "--seed", "1.7"], 2, "--seed is '1.7': give a whole number"),
     "half a number": ([*SCORE, "--prior", "x"], 2, "--prior 'x' is not understood: write numbers"),
+    "options without a file": (["lifelong", "score", "--higher"], 2, "no system is named: give at"),
     "nothing behind a flag": ([*SCORE, "--measure"], 2, "--measure needs a value"),
     "no half-width": (["plan", *SCORE[1:], "--half-width", "0"], 2, "--half-width is 0: it must"),
     "replicates without end": ([*SCORE[:-1], "9223372036854775808"], 2, "must lie between 1 and"),

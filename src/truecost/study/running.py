@@ -199,6 +199,10 @@ def _parts(
     for collection in study.collections or ("",):
         sources = sources_of(study, collection)
         systems = [read(source) for source in sources]
+        if not systems:
+            raise UsageError(
+                "no system is named: give at least one file, or a study with [systems.NAME]"
+            )
         if study.baseline is not None and len(systems) > 1:
             systems = pair(sorted(systems, key=lambda t: t.name != study.baseline))
         kept, lacking = subsets_of(study, systems[0], collection)
