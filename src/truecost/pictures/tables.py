@@ -115,7 +115,7 @@ class Table:
             return "".join(f"| {' | '.join(cells)} |\n" for cells in (plain, under, *shown))
         sides = "".join("r" if n else "l" for n in self.numeric)
         cells = [[*map(_tex, self.header)], *self._bold(_tex, r"\textbf{{{}}}")]
-        head, *rows = (" & ".join(row) + r" \\" for row in cells)
+        head, *rows = (_tex_row(" & ".join(row)) for row in cells)
         body = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *rows]
         return "\n".join([*body, r"\bottomrule", r"\end{tabular}", ""])
 
@@ -154,7 +154,8 @@ def _number(cell: str, k: int) -> str:
 
 _TEX = {c: f"\\{c}" for c in "&%$#_{}"}
 _TEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-_TEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "\N{MINUS SIGN}": "$-$"}
+_TEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "\N{MINUS SIGN}": "$-$"}
+_TEX |= {"\N{LESS-THAN OR EQUAL TO}": r"$\leq$", "\N{GREATER-THAN OR EQUAL TO}": r"$\geq$"}
 
 
 def _tex(cell: str) -> str:
@@ -162,6 +163,11 @@ def _tex(cell: str) -> str:
     number = bool(cell) and NUMBER.fullmatch(cell) is not None
     text = "".join(_TEX.get(c, c) for c in cell)
     return re.sub(r"-(?=\d)", "$-$", text) if number else text
+
+
+def _tex_row(cells: str) -> str:
+    """A row for LaTeX, whose begin is no option of the line break or rule before it."""
+    return ("{}" if cells[:1] in ("[", "*", "(") else "") + cells + r" \\"
 
 
 def without_empty_columns(

@@ -21,6 +21,7 @@ from truecost.errors import InputError, UsageError, checked, counted
 from truecost.formats import Table
 from truecost.options import PartialTable
 from truecost.running import compare_systems, pair, score, with_every, work_of
+from truecost.study.challenge import ChallengeTable
 from truecost.study.checking import check_task, refuse_idle
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
@@ -363,7 +364,8 @@ def configuration(study: Study) -> str:
     ledger = msgspec.structs.replace(shown.ledger, file=None, kept=None)
     training = msgspec.structs.replace(shown.training, folder=None, workers=None, timeout=None)
     kept = {"interval": interval, "loop": loop, "ledger": ledger, "training": training}
-    return msgspec.structs.replace(shown, **kept, engine=EngineTable()).to_toml()
+    bare = msgspec.structs.replace(shown, engine=EngineTable(), challenge=ChallengeTable())
+    return msgspec.structs.replace(bare, **kept).to_toml()
 
 
 def score_part(
