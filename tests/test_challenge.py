@@ -163,7 +163,9 @@ def test_a_task_with_a_reference(tmp_path, monkeypatch):
 
 
 def test_wishes_stand_in_the_study_too(folder, capsys):
-    table = '[challenge]\nkey = "key.csv"\npublic = ["trials.csv"]\nper_day = 3\nend = "2027-02-01"\n'
+    table = (
+        '[challenge]\nkey = "key.csv"\npublic = ["trials.csv"]\nper_day = 3\nend = "2027-02-01"\n'
+    )
     (folder / "study.toml").write_text(RULES + table)
     flags = "--key key.csv --public trials.csv --end 2027-02-01 --title Mine --per-day"
     assert cli.run(["leaderboard", "bundle", "study.toml", "--title=Mine", "-oa.zip", "-q"]) == 0

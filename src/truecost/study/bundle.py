@@ -138,7 +138,9 @@ def _told(
         found = {said[key]: made[key]} if file is None else _one(file, names[key], endings[key])
         [name] = found
         if name in (*files, "competition.yaml"):
-            raise UsageError(f"{names[key]} {file}: the bundle has a {name} already: rename the file")
+            raise UsageError(
+                f"{names[key]} {file}: the bundle has a {name} already: rename the file"
+            )
         said[key], files = name, files | found
     said.pop("page", None)
     return {**said, "pages": [*pages, *(Path(page).name for page in wishes.page)]}, files

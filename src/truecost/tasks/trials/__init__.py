@@ -42,7 +42,7 @@ FACE = Face(
             "inspect": "truecost.formats.inspecting:read_inspect",
         },
         endings={".eval": "inspect"},
-        marks={"lm-eval": ("doc_id", "filtered_resps"), "inspect": ("eval", "eval_id", "status")},
+        marks={"lm-eval": ("doc_id", "filtered_resps"), "inspect": ("version", "status", "eval")},
         recognise="truecost.formats.declared:by_content",
         any_ending=True,
     ),

@@ -55,6 +55,21 @@ def numbered(table: Table, options: Options) -> Table:
     return replace(table, frame=table.frame.with_columns(made))
 
 
+def valued(table: Table, options: Options) -> Table:
+    """The rows of a table that have every value, where others are left out: rows that say something
+    else, as logs of events have them, need no id then.
+    """
+    if options.missing != "drop" or options.machine is not None:
+        return table
+    kept = ~np.isnan(np.stack([table.frame[n].to_numpy() for n in options.values])).any(axis=0)
+    if kept.all() or not kept.any():
+        return table
+    noun, places = table.places
+    matrices = {name: matrix[kept] for name, matrix in table.matrices.items()}
+    found = replace(table, frame=table.frame.filter(kept), matrices=matrices)
+    return replace(found, noun=noun, lines=places[kept])
+
+
 def scores_of(table: Table, options: Options) -> Floats:
     """What stands for scores where there are none: the columns, of the machine where it judged."""
     columns = [table.frame[name].to_numpy() for name in options.values]
