@@ -152,8 +152,8 @@ def test_a_gate_holds_for_the_mean_of_items(here, capsys):
         f"min_lower = {new.lower + 0.01}": 4,  # the value passes, its interval does not
         f"min_lower = {new.upper + 0.01}": 1,
         f"max_upper = {new.upper + 0.01}": 2,  # higher is better
-        "min_lower_delta = -9": 0,
-        "min_lower_delta = 9": 1,
+        "baseline = 'old'\nmin_lower_delta = -9": 0,
+        "baseline = 'old'\nmin_lower_delta = 9": 1,
     }
     for gate, code in gates.items():
         (here / "study.toml").write_text(f"{study}{gate}\n")

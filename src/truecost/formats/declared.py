@@ -119,8 +119,8 @@ def known_by(path: str, data: bytes, formats: Formats) -> str | None:
 
 
 def _keys_of(data: bytes) -> frozenset[str]:
-    """The keys of the first JSON object of a file, in whatever order they stand; where it is damaged,
-    those that stand at its head.
+    """The keys of the first JSON object of a file, in any order; where it is damaged, those that
+    stand at its head.
     """
     import msgspec
 

@@ -176,6 +176,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     higher: Annotated[bool | None, judging.HIGHER] = None
     direction: Annotated[str | dict[str, str] | None, judging.DIRECTION] = None
     asv: Annotated[str | None, judging.ASV] = None
+    asv_key: Annotated[str | None, judging.ASV_KEY] = None
     asv_threshold: Annotated[float | None, judging.ASV_THRESHOLD] = None
     machine: Annotated[str | None, judging.MACHINE] = None
     input_format: Annotated[

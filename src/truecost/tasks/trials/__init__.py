@@ -50,7 +50,7 @@ FACE = Face(
         *("type", "map", "key", "metadata", "target", "classes", "annotators", "accept"),
         *("missing", "llr_base", "training_prior", "threshold", "threshold_by", "clip"),
         *("allow_reversed", "hours", "background"),
-        *("higher", "direction", "machine", "asv", "asv_threshold"),
+        *("higher", "direction", "machine", "asv", "asv_key", "asv_threshold"),
         *("input_format", "filter", "key_format"),
     ),
     systems=("resources",),

@@ -14,6 +14,7 @@ import polars as pl
 from truecost.core.tally import Tally
 from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.formats import Table
+from truecost.study.columns import Options, join
 from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, KINDS, SIDES, SPOOFED
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ TARGET, NONTARGET, SPOOF = range(3)
 WORDS = {"spoof": SPOOF, "target": TARGET, "bonafide": TARGET, "nontarget": NONTARGET}
 NEEDED = (
     "t_dcf needs the scores of the speaker verification that the countermeasure stands before: "
-    "--asv COLUMN of the same trials, or --asv FILE with labels target, nontarget, spoof and scores"
+    "--asv COLUMN of the same trials, or --asv FILE with labels target, nontarget, spoof and scores "
+    "(labels in a file of their own: --asv-key FILE)"
 )
 
 
@@ -83,8 +85,11 @@ def with_scores(
     return replace(found, accepted=(scores >= at).astype(np.int64)), at
 
 
-def read_verification(path: str, read: Callable[..., Table], columns: Sequence[str]) -> Table:
-    """The trials of a verification: a list of ASVspoof, or any file with label and score.
+def read_verification(
+    path: str, key: str | None, read: Callable[..., Table], columns: Sequence[str]
+) -> Table:
+    """The trials of a verification: a list of ASVspoof, or any file with label and score; with a
+    key, any file with ids and scores.
 
     UsageError where there is neither such a file nor such a column.
     """
@@ -93,6 +98,8 @@ def read_verification(path: str, read: Callable[..., Table], columns: Sequence[s
             f"--asv {path}: there is no such file, and no such column{near(path, columns)}; the "
             f"columns are {first_five(columns)}"
         )
+    if key is not None:
+        return join(read(path), read(key), Options(kind="score"), "the key of --asv")
     try:
         return read(path, "asvspoof-asv")
     except InputError:
@@ -149,12 +156,18 @@ def with_verification(
     if found.spoofing is None:
         raise UsageError(f"--asv {data.asv}: no label of {found.name} is spoof")
     if data.asv in found.frame.columns:
+        if data.asv_key is not None:
+            raise UsageError(
+                f"--asv {data.asv} is a column of {found.name}, whose labels it shares: leave out "
+                f"--asv-key"
+            )
         scores = Table(found.name, found.frame).numbers(data.asv, "asv")
         how = scores, data.asv_threshold, found.name
         known, at = with_scores(found.spoofing, *how)
     else:
-        table = read_verification(data.asv, reader.table, found.frame.columns)
-        reader.note(data.asv, source.name, source.collection)
+        table = read_verification(data.asv, data.asv_key, reader.table, found.frame.columns)
+        for path in filter(None, (data.asv, data.asv_key)):
+            reader.note(path, source.name, source.collection)
         known, at = with_file(found.spoofing, table, data.asv_threshold)
     said = f"asv:{Path(data.asv).name}|asv-threshold:{at:g}"
     return replace(found, spoofing=known, signature=f"{found.signature}|{said}")
