@@ -292,8 +292,8 @@ def test_scores_and_labels_of_the_verification_in_two_files(here, capsys):
 def test_the_key_of_the_deepfakes_of_asvspoof_2021(here, capsys):
     words = ["bonafide", "spoof", "spoof", "bonafide"]
     key = [
-        f"LA_{k % 2:04d} DF_E_{k} mp3m4a asvspoof {'-' if w == 'bonafide' else 'A09'} {w} notrim eval "
-        f"{'bonafide' if w == 'bonafide' else 'traditional_vocoder'} - - - -"
+        f"LA_{k % 2:04d} DF_E_{k} mp3m4a asvspoof {'A09' if w == 'spoof' else '-'} {w} notrim eval "
+        f"{'traditional_vocoder' if w == 'spoof' else 'bonafide'} - - - -"
         for k, w in enumerate(words)
     ]
     Path("df.txt").write_text("\n".join(key) + "\n")

@@ -35,7 +35,7 @@ app = App(
     suppress_keyboard_interrupt=False,  # `run` says it
     default_parameter=Parameter(show_default=False),
     help="What a detection or classification system really costs: its errors as a cost, "
-    "with an interval, a naive reference and a signature. Start with: truecost demo",
+    "with an interval, a naive baseline and a signature. Start with: truecost demo",
 )
 METHODS = (
     ("score", "running:score", "Score methods: sets of runs over seeds and training sets."),

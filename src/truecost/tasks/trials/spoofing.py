@@ -29,8 +29,8 @@ TARGET, NONTARGET, SPOOF = range(3)
 WORDS = {"spoof": SPOOF, "target": TARGET, "bonafide": TARGET, "nontarget": NONTARGET}
 NEEDED = (
     "t_dcf needs the scores of the speaker verification that the countermeasure stands before: "
-    "--asv COLUMN of the same trials, or --asv FILE with labels target, nontarget, spoof and scores "
-    "(labels in a file of their own: --asv-key FILE)"
+    "--asv COLUMN of the same trials, or --asv FILE with labels target, nontarget, spoof and scores"
+    " (labels in a file of their own: --asv-key FILE)"
 )
 
 
