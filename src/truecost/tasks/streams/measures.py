@@ -115,7 +115,7 @@ def spending(totals: Totals, _: Application, how: Effort = PLAIN) -> Spent:
 def p_miss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Share of the targets that are missed: N_fn / N_target.
 
-    Range [0, 1], lower is better; there is no reference. Undefined without targets. Paper 000,
+    Range [0, 1], lower is better; there is no naive baseline. Undefined without targets. Paper 000,
     section I.
     """
     return joined_value(totals, how, lambda s: rates_of(s)[0]), NONE
@@ -124,8 +124,8 @@ def p_miss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
 def p_fa(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Share of the nontargets that are accepted: N_fp / N_nontarget.
 
-    Range [0, 1], lower is better; there is no reference. Undefined without nontargets. Paper 000,
-    section I.
+    Range [0, 1], lower is better; there is no naive baseline. Undefined without nontargets. Paper
+    000, section I.
     """
     return joined_value(totals, how, lambda s: rates_of(s)[1]), NONE
 
@@ -133,9 +133,9 @@ def p_fa(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
 def act_dcf(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
     """Detection cost of the decisions: w Pmiss + (1 - w) Pfa, 0.75 Pmiss + 0.25 Pfa unless asked.
 
-    w = Cm P / (Cm P + Cf (1 - P)). Range [0, 1], lower is better; the reference rejects or accepts
-    everything, min(w, 1 - w). Undefined without targets, or without nontargets. Paper 000, section
-    IV.C (OpenSAD 2015).
+    w = Cm P / (Cm P + Cf (1 - P)). Range [0, 1], lower is better; the naive baseline rejects or
+    accepts everything, min(w, 1 - w). Undefined without targets, or without nontargets. Paper 000,
+    section IV.C (OpenSAD 2015).
     """
     miss, fa = weights_of(application)
     return joined_value(totals, how, dcf_value(how, application)), min(miss, fa)
@@ -144,7 +144,7 @@ def act_dcf(totals: Totals, application: Application, how: Effort = PLAIN) -> Re
 def error_rate(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Share of the outputs that are wrong.
 
-    Range [0, 1], lower is better; there is no reference. Paper 000, section V.
+    Range [0, 1], lower is better; there is no naive baseline. Paper 000, section V.
     """
     return joined_value(totals, how, lambda s: share(s["wrong"], s["n"])), NONE
 
@@ -152,7 +152,7 @@ def error_rate(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
 def mean_loss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Mean loss of an item in annotations: of a cost matrix, or absolute error over the tolerance.
 
-    Range [0, inf), lower is better; there is no reference. Paper 000, section V.
+    Range [0, inf), lower is better; there is no naive baseline. Paper 000, section V.
     """
     return joined_value(totals, how, lambda s: share(s["loss"], s["n"])), NONE
 

@@ -6,7 +6,7 @@ statistics: `n` counts the trials that are decided d, `cost` and `error` what th
 under the costs given and under 0/1 costs; `constant_cost` and `constant_error` what all trials
 would cost if every one were decided d.
 Sources: paper 003, section 3.7 (an error is what the user takes for one), and 3.1 and 3.5 for the
-expected cost and its reference.
+expected cost and its naive baseline.
 """
 
 from functools import partial
@@ -31,15 +31,16 @@ def accepted_cost(totals: Totals, _: Application) -> Result:
     """Expected cost when any accepted label is right: mean over trials of min_{k in A} c[k, d].
 
     A is the set of accepted labels of a trial and d its decision. Range [0, max c] in the unit of
-    the costs, lower is better; the reference is the best constant decision under the same rule,
-    min_d mean min_{k in A} c[k, d], chosen anew in each replicate. Equal to `expected_cost` at the
-    shares of the data when each trial has one label. Paper 003, sections 3.1 and 3.7.
+    the costs, lower is better; the naive baseline is the best constant decision under the same
+    rule, min_d mean min_{k in A} c[k, d], chosen anew in each replicate. Equal to `expected_cost`
+    at the shares of the data when each trial has one label. Paper 003, sections 3.1 and 3.7.
     """
     return _paid(totals, "cost")
 
 
 def accepted_nec(totals: Totals, _: Application) -> Result:
-    """Normalised expected cost when any accepted label is right: `accepted_cost` / its reference.
+    """Normalised expected cost when any accepted label is right: `accepted_cost` over that of its
+    naive baseline.
 
     Range [0, inf), lower is better; 1.0 is the best constant decision under the same rule.
     Undefined where that costs nothing (one label is accepted everywhere). Equal to `nec` at the
@@ -52,9 +53,9 @@ def accepted_nec(totals: Totals, _: Application) -> Result:
 def accepted_error(totals: Totals, _: Application) -> Result:
     """Share of decisions that no accepted label makes right.
 
-    Range [0, 1], lower is better; the reference always decides the label that most trials accept.
-    Abstaining counts as an error. Equal to `total_error` at the shares of the data when each trial
-    has one label. Paper 003, section 3.7.
+    Range [0, 1], lower is better; the naive baseline always decides the label that most trials
+    accept. Abstaining counts as an error. Equal to `total_error` at the shares of the data when
+    each trial has one label. Paper 003, section 3.7.
     """
     return _paid(totals, "error")
 

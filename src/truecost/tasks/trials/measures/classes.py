@@ -21,8 +21,8 @@ from truecost.tasks.trials.measures.decisions import class_rates, measure, state
 def class_recall(totals: Totals, _: Application, name: str) -> Result:
     """Recall of one class: R[k, k], the share of its trials that are decided so.
 
-    Range [0, 1], higher is better; no reference (a constant has 0 or 1). Abstaining is no right
-    decision. Undefined without trials of the class. Paper 003, section 3.1, for R.
+    Range [0, 1], higher is better; no naive baseline (a constant has 0 or 1). Abstaining is no
+    right decision. Undefined without trials of the class. Paper 003, section 3.1, for R.
     """
     k = place_of(totals, name)
     return class_rates(totals)[1][:, k, k], NONE
@@ -32,7 +32,7 @@ def class_precision(totals: Totals, application: Application, name: str) -> Resu
     """Precision of one class: P_k R[k, k] / sum_j P_j R[j, k], the share that is right of what is
     decided so.
 
-    Range [0, 1], higher is better; the reference decides everything so and gets P_k. Undefined
+    Range [0, 1], higher is better; the naive baseline decides everything so and gets P_k. Undefined
     where nothing is decided so. Paper 001, A.1.1 (Eq. 10), with a class in place of the target.
     """
     k = place_of(totals, name)

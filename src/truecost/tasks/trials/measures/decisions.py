@@ -203,8 +203,8 @@ def expected_cost(totals: Totals, application: Application) -> Result:
     """Expected cost: sum_k P_k sum_d c[k, d] R[k, d].
 
     R[k, d] is the share of class k that is decided d. Range [0, max c] in the unit of the costs,
-    lower is better; the reference is the best constant decision, min_d sum_k P_k c[k, d]. Undefined
-    when a class that has a prior has no trials. Paper 003, section 3.1.
+    lower is better; the naive baseline is the best constant decision, min_d sum_k P_k c[k, d].
+    Undefined when a class that has a prior has no trials. Paper 003, section 3.1.
     """
     return _costs(totals, application)
 
@@ -233,7 +233,7 @@ def act_dcf(totals: Totals, application: Application) -> Result:
 def detection_cost(totals: Totals, application: Application) -> Result:
     """Actual detection cost, not normalised: Cm P Pmiss + Cf (1-P) Pfa.
 
-    Range [0, Cm P + Cf (1-P)] in the unit of the costs, lower is better; the reference always
+    Range [0, Cm P + Cf (1-P)] in the unit of the costs, lower is better; the naive baseline always
     rejects or always accepts, min(Cm P, Cf (1-P)). Paper 002, Eq. 8 and 9.
     """
     application.require_detection()
@@ -254,8 +254,8 @@ def nte(totals: Totals, application: Application) -> Result:
 def total_error(totals: Totals, application: Application) -> Result:
     """Total error rate: sum_k P_k (1 - R[k, k]).
 
-    Range [0, 1], lower is better; the reference always decides the class of highest prior and gets
-    1 - max_k P_k. Abstaining counts as an error. Paper 003, section 3.1.
+    Range [0, 1], lower is better; the naive baseline always decides the class of highest prior and
+    gets 1 - max_k P_k. Abstaining counts as an error. Paper 003, section 3.1.
     """
     counts, rates = class_rates(totals)
     priors = application.class_priors(counts)
@@ -266,8 +266,8 @@ def total_error(totals: Totals, application: Application) -> Result:
 def accuracy(totals: Totals, application: Application) -> Result:
     """Accuracy: sum_k P_k R[k, k].
 
-    Range [0, 1], higher is better; the reference always decides the class of highest prior and gets
-    max_k P_k. Abstaining counts as an error. Paper 003, section 3.5.
+    Range [0, 1], higher is better; the naive baseline always decides the class of highest prior and
+    gets max_k P_k. Abstaining counts as an error. Paper 003, section 3.5.
     """
     error, naive = total_error(totals, application)
     return 1 - np.asarray(error), 1 - np.asarray(naive)
@@ -276,8 +276,8 @@ def accuracy(totals: Totals, application: Application) -> Result:
 def balanced_error(totals: Totals, _: Application) -> Result:
     """Balanced error rate: 1 - mean_k R[k, k] (1 - unweighted average recall).
 
-    Range [0, 1], lower is better; the reference is any constant decision, 1 - 1/K. Undefined when
-    any class has no trials. Paper 003, section 3.1.
+    Range [0, 1], lower is better; the naive baseline is any constant decision, 1 - 1/K. Undefined
+    when any class has no trials. Paper 003, section 3.1.
     """
     rates = class_rates(totals)[1]
     right = np.diagonal(rates, axis1=-2, axis2=-1)
@@ -287,7 +287,7 @@ def balanced_error(totals: Totals, _: Application) -> Result:
 def p_miss(totals: Totals, _: Application) -> Result:
     """Miss rate: rejected targets / targets.
 
-    Range [0, 1], lower is better; no reference (a naive baseline can have any rate). Undefined
+    Range [0, 1], lower is better; no naive baseline (a naive baseline can have any rate). Undefined
     without targets. Paper 002, Eq. 1.
     """
     return class_rates(totals)[1][:, 1, 0], NONE
@@ -296,7 +296,7 @@ def p_miss(totals: Totals, _: Application) -> Result:
 def p_fa(totals: Totals, _: Application) -> Result:
     """False-alarm rate: accepted nontargets / nontargets (also called false-positive rate).
 
-    Range [0, 1], lower is better; no reference (a naive baseline can have any rate). Undefined
+    Range [0, 1], lower is better; no naive baseline (a naive baseline can have any rate). Undefined
     without nontargets. Paper 002, Eq. 3; paper 001, A.1.2 (Eq. 12).
     """
     return class_rates(totals)[1][:, 0, 1], NONE
@@ -305,8 +305,8 @@ def p_fa(totals: Totals, _: Application) -> Result:
 def recall(totals: Totals, _: Application) -> Result:
     """Recall: accepted targets / targets.
 
-    Range [0, 1], higher is better; no reference (a naive baseline can have any rate). Undefined
-    without targets. Paper 001, A.1.1 (Eq. 11).
+    Range [0, 1], higher is better; no naive baseline (a naive baseline can have any rate).
+    Undefined without targets. Paper 001, A.1.1 (Eq. 11).
     """
     return class_rates(totals)[1][:, 1, 1], NONE
 
@@ -314,8 +314,8 @@ def recall(totals: Totals, _: Application) -> Result:
 def precision(totals: Totals, application: Application) -> Result:
     """Precision: share of targets among what is accepted, at the application's prior.
 
-    P (1-Pmiss) / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], higher is better; the reference accepts
-    everything and gets P. Undefined when nothing is accepted. Paper 001, A.1.1 (Eq. 10).
+    P (1-Pmiss) / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], higher is better; the naive baseline
+    accepts everything and gets P. Undefined when nothing is accepted. Paper 001, A.1.1 (Eq. 10).
     """
     counts, rates = class_rates(totals)
     accepted = application.class_priors(counts) * rates[:, :, 1]
@@ -325,7 +325,7 @@ def precision(totals: Totals, application: Application) -> Result:
 def fdr(totals: Totals, application: Application) -> Result:
     """False-discovery rate: share of nontargets among what is accepted, 1 - precision.
 
-    (1-P) Pfa / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], lower is better; the reference accepts
+    (1-P) Pfa / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], lower is better; the naive baseline accepts
     everything and gets 1-P. Undefined when nothing is accepted. Paper 001, A.1.2 (Eq. 13).
     """
     value, reference = precision(totals, application)
@@ -336,8 +336,8 @@ def abstained(totals: Totals, application: Application) -> Result:
     """Share of trials on which the system abstains: sum_k P_k R[k, abstain].
 
     Range [0, 1], lower is better: what is left to someone else; 0 when the cost matrix has no
-    column for it. No reference. Read it beside the expected cost, which prices abstaining as one
-    more decision (paper 003, section 3.1).
+    column for it. No naive baseline. Read it beside the expected cost, which prices abstaining as
+    one more decision (paper 003, section 3.1).
     """
     counts, rates = class_rates(totals)
     classes = counts.shape[-1]
@@ -347,7 +347,7 @@ def abstained(totals: Totals, application: Application) -> Result:
 
 
 _ACCURACY = (
-    "accuracy means little without its reference, the share of the largest class; prefer nte"
+    "accuracy means little without its naive baseline, the share of the largest class; prefer nte"
 )
 _of = partial(measure, ("decisions",))
 _detection = partial(_of, detection=True)
