@@ -10,8 +10,8 @@
 | `{"Top1_Acc_Exp/.../Exp000": [[steps], [values]], ...}` | Avalanche: `get_all_metrics()` |
 
 Source: github.com/ContinualAI/avalanche, `avalanche/evaluation/metric_utils.py`
-(`default_metric_name_template`: `METRIC/PHASE_phase/STREAM_stream/TaskNNN/ExpNNN`, of which task and
-experience may lack) and `avalanche/logging/csv_logger.py` (`eval_results.csv`, which is mapped).
+(`default_metric_name_template`: `METRIC/PHASE_phase/STREAM_stream/TaskNNN/ExpNNN`, or without task
+and experience) and `avalanche/logging/csv_logger.py` (`eval_results.csv`, which has to be mapped).
 
 A matrix becomes a table with a row for each version and a column for each time; results of
 Avalanche one with a row for each version and experience, and a column for each metric. Versions and

@@ -147,7 +147,8 @@ def confusions(found: ByClass, *, title: str = "") -> Picture:
         marks.append(Mark(kind="cell", x=j, y=k, tone=tone, text=text, label=said))
     caption = "A row is a class, a column what is decided; shades are shares of the class."
     if others:
-        caption += f" Shown are the {len(kept)} classes of the costliest confusions."
+        caption += f" Shown are the {len(kept)} classes of the costliest confusions; the {others} "
+        caption += "share the last row and column, right and wrong decisions together."
     x, y = _axes(rows, columns)
     return Picture(
         name="confusions",
