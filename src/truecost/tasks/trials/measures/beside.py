@@ -139,6 +139,21 @@ def ece(totals: Totals, application: Application) -> Result:
     return np.abs((weight[..., None] * gaps).sum(axis=-2)).sum(axis=-1), 0.0
 
 
+def _of_chance(totals: Totals, application: Application) -> float:
+    """The calibration error that trials whose confidence is right show by chance: of each bin the
+    mean absolute deviation of what is right, of one trial 2 p (1 - p).
+    """
+    n, confidence = (totals.sums("bins", name)[0] for name in ("n", "confidence"))
+    sizes = n.sum(axis=-1)
+    priors = application.class_priors(sizes[None])[0]
+    weight = np.where(priors == 0, 0.0, share(priors, sizes))[:, None]
+    held = n.sum(axis=0)
+    p = np.clip(share(confidence.sum(axis=0), held), 0, 1)
+    many = np.sqrt(2 / np.pi * (weight**2 * n).sum(axis=0) * p * (1 - p))
+    one = (weight * n).sum(axis=0) * 2 * p * (1 - p)
+    return float(np.nansum(np.where(held <= 1, one, many)))
+
+
 def _of_f1(totals: Totals, _: Application) -> list[Rate]:
     """1 - F1 as a share, taken away: half of the errors over the right targets and that half."""
     shape = totals.sums("decisions", "n").shape[1:]
@@ -247,7 +262,7 @@ MEASURES: tuple[Measure, ...] = (
         ece,
         "Expected calibration error (15 bins)",
         "paper 003, 3.6",
-        Rule("identity", excess=True, bounds=_UNIT),
+        Rule("identity", excess=True, chance=_of_chance, bounds=_UNIT),
         beside=True,
         uses=("prior",),
         advice="is no quality (the priors alone get 0), depends on the bins and is too large on "
