@@ -130,6 +130,20 @@ def p_fa(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     return joined_value(totals, how, lambda s: rates_of(s)[1]), NONE
 
 
+def fa_per_hour(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
+    """False alarms an hour: 3600 N_fp / (N d), with d the seconds of audio of an item.
+
+    Range [0, inf), lower is better; there is no naive baseline. Paper 000, section I, for N_fp.
+    """
+    hours = (how.scoring.item_duration or np.nan) / HOUR
+    return joined_value(totals, how, lambda s: share(s["fp"], s["n"] * hours)), NONE
+
+
+def hourly(seconds: float) -> Rule:
+    """The rule of false alarms an hour of items of so many seconds."""
+    return _at_zero(lambda totals, _: [_rate(totals, "fp", weight=HOUR / seconds)], np.inf)
+
+
 def act_dcf(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
     """Detection cost of the decisions: w Pmiss + (1 - w) Pfa, 0.75 Pmiss + 0.25 Pfa unless asked.
 
@@ -349,6 +363,7 @@ MEASURES = (
             (error_rate, "Wrong outputs", SECTION_V, partial(_rate, errors="wrong")),
         )
     ),
+    _measure(fa_per_hour, "False alarms an hour", "paper 000, section I"),
     _measure(mean_loss, "Mean loss in annotations", SECTION_V),
     # That exactly as many questions are asked of every batch is nothing odd.
     _measure(n_annotations, "Annotations", "paper 000, Eq. 2", total=True, steady=True),
