@@ -131,6 +131,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             shown="the Bayes threshold",
             read=names.number_or_bayes,
             needs=DETECTION,
+            verbs=("validate", *names.SCORED),
         ),
     ] = None
     threshold_by: Annotated[

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from truecost.core.results import Row
 
 _option = partial(Option, verbs=("threshold",))
+_TESTED: Mapping[str, tuple[str, ...]] = {"test": ()}
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,28 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
         _option(help="File with other labelled trials: what the threshold does there.", file=True),
     ] = None
     test_key: Annotated[
-        str | None, _option(help="Key of TEST, where it is not that of the others.", file=True)
+        str | None,
+        _option(help="Key of TEST, where it is not that of the others.", file=True, needs=_TESTED),
     ] = None
+    test_metadata: Annotated[
+        tuple[str, ...],
+        _option(
+            help="Metadata of TEST, where they are not those of the others.",
+            file=True,
+            sided=True,
+            needs=_TESTED,
+        ),
+    ] = ()
     test_hours: Annotated[
-        float | None, _option(help="Hours of audio of TEST.", gt=0, needs={"test": ()})
+        float | None, _option(help="Hours of audio of TEST.", gt=0, needs=_TESTED)
+    ] = None
+    test_background: Annotated[
+        str | None,
+        _option(
+            help="The same as a list of recordings with a column duration (seconds).",
+            file=True,
+            needs=_TESTED,
+        ),
     ] = None
 
     @property
