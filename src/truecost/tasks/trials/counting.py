@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from truecost.core.application import bayes_decisions, log_normalise, move_posteriors
-from truecost.core.columns import MEAN
 from truecost.core.costs import TOOK
 from truecost.core.evidence import Evidence, Part, Totals, totals
 from truecost.core.factors import Factor
@@ -25,9 +24,9 @@ from truecost.core.unit_index import Computed
 from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.face import at
+from truecost.names import MEAN
 from truecost.prices import COSTS
-from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, SPOOFED
-from truecost.tasks.trials.options import PARTS_OF, TrialsScoring
+from truecost.tasks.trials.options import ASV, BONAFIDE, PARTS_OF, SPOOFED, TrialsScoring
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Trials
 
 Sides = list[tuple[Factor, Codes]]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from truecost.tasks.trials.records import Trials
 
 
+SPOOFED, BONAFIDE, ASV = "spoofed", "bonafide", "asv"  # parts of systems under attack
 PARTS_OF: dict[str, tuple[str, ...]] = {
     "score": ("ranking",),
     "decision": ("decisions",),
