@@ -6,6 +6,8 @@ import io
 import json
 import random
 import re
+import sqlite3
+import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +34,8 @@ NUMBER = re.compile(rb"(?<![\w.+-])-?\d+\.\d+(?![\w.])")
 TABLES = (".csv", ".tsv")
 SPACED = (".rttm", ".uem", ".ctm", ".stm", ".trn")  # fields apart by blanks, lines in any order
 LINED = (*TABLES, *SPACED, ".jsonl", ".ndjson", ".txt")
+SCORES = ("score", "llr")  # columns of numbers that figures are made of
+STORED = b"SQLite format 3"
 
 
 @dataclass(frozen=True)
@@ -58,13 +62,16 @@ def mutated(rng: random.Random, name: str, data: bytes) -> Mutation:
     ending = name[name.rfind(".") :]
     if ending in LINED and data.count(b"\n") > 2:
         ways |= SAME
-        ways |= OTHER if ending in TABLES else {}
+        ways |= OTHER
     if ending in TABLES:
         ways |= OF_TABLES
+        ways |= OTHER_OF_TABLES if data.count(b"\n") > 2 else {}
     if ending in SPACED:
         ways |= OF_SPACED
     if ending == ".json":
         ways |= OF_JSON
+    if data.startswith(STORED):
+        ways |= OF_STORES
     if rng.random() < 0.02:
         return Mutation(rng.choice(sorted(PLACES)), "place", b"")
     kind = rng.choice(sorted({kind for kind, _ in ways.values()}))
@@ -252,22 +259,42 @@ def _turned(value: Any) -> Any:
     return [*map(_turned, value)] if isinstance(value, list) else value
 
 
-def _label_changed(rng: random.Random, name: str, data: bytes) -> bytes:
-    """One row has the label or decision of another one."""
+def _changed(
+    rng: random.Random, name: str, data: bytes, columns: tuple[str, ...], other: Callable[..., str]
+) -> bytes:
+    """One row has another value in the first of some columns; a row less where there is none."""
     rows = _table(name, data)
-    wanted = [k for k, column in enumerate(rows[0]) if column in ("label", "decision")]
-    column = rng.choice(wanted) if wanted else -1
+    column = next((k for k, title in enumerate(rows[0]) if title in columns), -1)
     texts = sorted({row[column] for row in rows[1:]})
-    if not wanted or len(texts) < 2:
+    if column < 0 or len(texts) < 2:
         return _line_dropped(rng, name, data)
     row = rng.choice(rows[1:])
-    row[column] = rng.choice([text for text in texts if text != row[column]])
+    row[column] = other(rng, row[column], texts)
     return _written(name, rows)
 
 
-def _line_dropped(rng: random.Random, _: str, data: bytes) -> bytes:
+def _other_label(rng: random.Random, label: str, texts: list[str]) -> str:
+    return rng.choice([text for text in texts if text != label])
+
+
+def _other_score(_: random.Random, score: str, texts: list[str]) -> str:
+    """What was low is the highest, and what was high the lowest: thresholds are crossed."""
+    try:
+        numbers = [float(text) for text in texts]
+        low = float(score) < statistics.median(numbers)
+    except ValueError:
+        return "0.123"
+    far = max(numbers) + 1 if low else min(numbers) - 1
+    inside = min(numbers) >= 0 and max(numbers) <= 1  # probabilities stay such
+    return str(min(max(far, 0.0), 1.0) if inside else far)
+
+
+def _line_dropped(rng: random.Random, name: str, data: bytes) -> bytes:
+    """A line less: no header, no comment and nothing empty."""
     lines = data.splitlines(keepends=True)
-    del lines[rng.randrange(1, len(lines))]
+    first = int(name.endswith(TABLES))
+    counting = [k for k in range(first, len(lines)) if lines[k].strip(b" ;#\r\n")]
+    del lines[rng.choice(counting)]
     return b"".join(lines)
 
 
@@ -277,8 +304,42 @@ def _line_twice(rng: random.Random, _: str, data: bytes) -> bytes:
     return b"".join([*lines[: at + 1], lines[at].rstrip(b"\r\n") + b"\n", *lines[at + 1 :]])
 
 
-OTHER = {
-    "line dropped": ("other", _line_dropped),
+OTHER = {"line dropped": ("other", _line_dropped)}
+OTHER_OF_TABLES = {
     "line twice": ("other", _line_twice),
-    "label changed": ("other", _label_changed),
+    "label changed": (
+        "other",
+        lambda r, n, d: _changed(r, n, d, ("label", "decision"), _other_label),
+    ),
+    "score changed": ("other", lambda r, n, d: _changed(r, n, d, SCORES, _other_score)),
+}
+
+
+def _cell(rng: random.Random, _: str, data: bytes) -> bytes:
+    """A value of a database is another one, which SQLite keeps whatever the column is for."""
+    db = sqlite3.connect(":memory:")
+    db.deserialize(_unlogged(data))
+    names = [n for (n,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    table = rng.choice(names)
+    column = rng.choice([row[1] for row in db.execute(f"PRAGMA table_info({table})")])
+    token = rng.choice(TOKENS).encode("utf-8", "surrogatepass")
+    other = rng.choice([token, token.decode("utf-8", "replace"), -1, 1e308, 1 << 62, "", b""])
+    some = f"WHERE {column} IN (SELECT {column} FROM {table} ORDER BY RANDOM() LIMIT 1)"
+    try:
+        db.execute(f"UPDATE OR IGNORE {table} SET {column} = ? {some}", (other,))
+    except sqlite3.DatabaseError:  # what the tables themselves refuse
+        db.rollback()
+    db.commit()
+    return db.serialize()
+
+
+def _unlogged(data: bytes) -> bytes:
+    """A database in memory has no log beside it."""
+    return data[:18] + b"\1\1" + data[20:]
+
+
+OF_STORES = {
+    "cell": ("damage", _cell),
+    "other cell": ("damage", _cell),
+    "yet another cell": ("damage", _cell),
 }
