@@ -190,20 +190,29 @@ def test_no_part_is_passed_over_in_silence(said, part, expected):
     assert (code == 0) is not bool(expected)
 
 
-def test_a_cache_whose_codes_stand_for_nothing(said):
+def test_a_cache_in_which_a_byte_is_another_one(said):
     Path("units.csv").write_text("unit,label,score\n" + ROWS)
     command = (
         "score units.csv --type llr --map unit=unit --replicates 20 --cache kept --engine serial"
     )
-    assert said(command)[0] == 0
-    for name, data in (("sorted.codes", b"\xff"), ("sorted.text unit*", b"\xff\xff\xff\x7f")):
-        [place] = Path("kept").rglob(name)
+    first = said(command)
+    assert first[0] == 0
+    columns = {p.name: p for p in Path("kept").rglob("sorted.*")}
+    assert len(columns) == 4  # scores, codes, units, and what tells of them
+    for name, place in columns.items():
         whole = place.read_bytes()
-        place.write_bytes(data + whole[len(data) :])
-        code, text = said(command)
-        assert code == 3
-        assert "does not hold sorted data as truecost wrote it (a code stands for no class" in text
+        for at in (0, len(whole) // 2, len(whole) - 1):
+            place.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+            code, text = said(command)
+            assert code == 3, (name, at)
+            assert "does not hold sorted data as truecost wrote it (the checksum of" in text
+        for other in (whole[:-1], whole + b"\0", b""):
+            place.write_bytes(other)
+            assert said(command)[0] == 3, (name, len(other))
+        place.unlink()
+        assert said(command)[0] == 3, name
         place.write_bytes(whole)
+    assert said(command) == first
 
 
 @pytest.mark.parametrize(
