@@ -220,8 +220,10 @@ def test_a_cache_in_which_a_byte_is_another_one(said):
     [
         (lambda result: result.update(configuration="a = "), "the configuration in it is no valid"),
         (lambda result: result["rows"][0]["parameters"].update(prior="x"), "a prior that is no nu"),
+        (lambda result: result["rows"][0].update(n_undefined=10**400), "has more than 64 bits"),
+        (lambda result: result["rows"][0]["parameters"].update(x=10**400), "more than 64 bits"),
     ],
-    ids=["configuration", "prior"],
+    ids=["configuration", "prior", "number", "parameter"],
 )
 def test_a_result_that_was_changed_by_hand(said, change, expected):
     assert said("score a.csv --type llr --replicates 20 -o out")[0] == 0

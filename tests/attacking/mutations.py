@@ -7,7 +7,6 @@ import json
 import random
 import re
 import sqlite3
-import statistics
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,7 +61,7 @@ def mutated(rng: random.Random, name: str, data: bytes) -> Mutation:
     ending = name[name.rfind(".") :]
     if ending in LINED and data.count(b"\n") > 2:
         ways |= SAME
-        ways |= OTHER
+        ways |= OTHER if any(map(_counts(name).match, data.splitlines())) else {}
     if ending in TABLES:
         ways |= OF_TABLES
         ways |= OTHER_OF_TABLES if data.count(b"\n") > 2 else {}
@@ -259,41 +258,47 @@ def _turned(value: Any) -> Any:
     return [*map(_turned, value)] if isinstance(value, list) else value
 
 
-def _changed(
-    rng: random.Random, name: str, data: bytes, columns: tuple[str, ...], other: Callable[..., str]
-) -> bytes:
-    """One row has another value in the first of some columns; a row less where there is none."""
+def _label_changed(rng: random.Random, name: str, data: bytes) -> bytes:
+    """One row has the label or decision of another one."""
     rows = _table(name, data)
-    column = next((k for k, title in enumerate(rows[0]) if title in columns), -1)
+    column = _column(rows, ("label", "decision"))
     texts = sorted({row[column] for row in rows[1:]})
     if column < 0 or len(texts) < 2:
         return _line_dropped(rng, name, data)
     row = rng.choice(rows[1:])
-    row[column] = other(rng, row[column], texts)
+    row[column] = rng.choice([text for text in texts if text != row[column]])
     return _written(name, rows)
 
 
-def _other_label(rng: random.Random, label: str, texts: list[str]) -> str:
-    return rng.choice([text for text in texts if text != label])
-
-
-def _other_score(_: random.Random, score: str, texts: list[str]) -> str:
-    """What was low is the highest, and what was high the lowest: thresholds are crossed."""
+def _score_changed(rng: random.Random, name: str, data: bytes) -> bytes:
+    """The highest score is the lowest, or the other way round: thresholds are crossed."""
+    rows = _table(name, data)
+    column = _column(rows, SCORES)
     try:
-        numbers = [float(text) for text in texts]
-        low = float(score) < statistics.median(numbers)
+        ordered = sorted(rows[1:], key=lambda row: float(row[column]))
     except ValueError:
-        return "0.123"
-    far = max(numbers) + 1 if low else min(numbers) - 1
-    inside = min(numbers) >= 0 and max(numbers) <= 1  # probabilities stay such
-    return str(min(max(far, 0.0), 1.0) if inside else far)
+        column = -1
+    if column < 0:
+        return _line_dropped(rng, name, data)
+    low, high = (float(ordered[k][column]) for k in (0, -1))
+    inside = low >= 0 and high <= 1  # probabilities stay such
+    if rng.random() < 0.5:
+        ordered[0][column] = "1.0" if inside else str(high + 1)
+    else:
+        ordered[-1][column] = "0.0" if inside else str(low - 1)
+    return _written(name, rows)
+
+
+def _column(rows: list[list[str]], names: tuple[str, ...]) -> int:
+    """The first column with one of some names; -1 where there is none."""
+    return next((k for k, title in enumerate(rows[0]) if title in names), -1)
 
 
 def _line_dropped(rng: random.Random, name: str, data: bytes) -> bytes:
-    """A line less: no header, no comment and nothing empty."""
+    """A line less: no header, no comment and nothing empty; of RTTM one that says who speaks."""
     lines = data.splitlines(keepends=True)
-    first = int(name.endswith(TABLES))
-    counting = [k for k in range(first, len(lines)) if lines[k].strip(b" ;#\r\n")]
+    first, begun = int(name.endswith(TABLES)), _counts(name)
+    counting = [k for k in range(first, len(lines)) if begun.match(lines[k])]
     del lines[rng.choice(counting)]
     return b"".join(lines)
 
@@ -304,14 +309,16 @@ def _line_twice(rng: random.Random, _: str, data: bytes) -> bytes:
     return b"".join([*lines[: at + 1], lines[at].rstrip(b"\r\n") + b"\n", *lines[at + 1 :]])
 
 
+def _counts(name: str) -> re.Pattern[bytes]:
+    """How a line begins that means something."""
+    return re.compile(rb"SPEAKER" if name.endswith(".rttm") else rb"(?!;;|#)\s*\S")
+
+
 OTHER = {"line dropped": ("other", _line_dropped)}
 OTHER_OF_TABLES = {
     "line twice": ("other", _line_twice),
-    "label changed": (
-        "other",
-        lambda r, n, d: _changed(r, n, d, ("label", "decision"), _other_label),
-    ),
-    "score changed": ("other", lambda r, n, d: _changed(r, n, d, SCORES, _other_score)),
+    "label changed": ("other", _label_changed),
+    "score changed": ("other", _score_changed),
 }
 
 
