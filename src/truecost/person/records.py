@@ -178,6 +178,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     t: float
     asked: float
 
+    def __post_init__(self) -> None:
+        """ValueError where a number is none, in a damaged store."""
+        if self.kind == "number" and self.label is not None:
+            float(self.label)
+
 
 class Progress(NamedTuple):
     """Questions; those with an answer; those with all answers that they want."""
@@ -205,7 +210,9 @@ EventKind = Literal[
     "gone",
     "beat",
 ]
-Finite = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
+LARGEST = 1e12  # seconds
+MOST = 1 << 53  # of whole numbers
+Finite = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
@@ -216,7 +223,7 @@ class PageEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     set, both in seconds. `at`: where in a sound, in seconds.
     """
 
-    seq: Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
+    seq: Annotated[int, msgspec.Meta(ge=0, le=MOST)]
     kind: EventKind
     mono: Finite
     wall: Finite
