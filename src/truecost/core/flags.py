@@ -63,10 +63,10 @@ def marks(names: Sequence[str]) -> list[str]:
 
 def notes(names: Sequence[str]) -> list[str]:
     """The same where no advice stands near, so that no flag is left out."""
-    return [mark for name in telling(names) for mark in (marks([name]) or [beware(name)])]
+    return [mark for name in telling(names) for mark in (marks([name]) or [caution(name)])]
 
 
-def beware(name: str) -> str:
+def caution(name: str) -> str:
     """What the verdict of a gate says of a flag; its name in words for one of another version."""
     flag = FLAGS.get(name)
     return name.replace("_", " ") if flag is None else flag.beware or flag.mark

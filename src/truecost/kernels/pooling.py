@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from truecost.kernels import kernel
 from truecost.kernels.sums import Columns
-from truecost.kernels.sweeps import Codes, Cuts, Floats, Ints, Slots
+from truecost.kernels.sweeps import Codes, Cuts, Floats, Ints, UnitIndex
 
 Bytes = npt.NDArray[np.uint8]  # (slots x replicates)
 LANES = 16  # replicates pooled side by side: one cache line of float32 weights serves them all
@@ -83,7 +83,7 @@ def entropy_of_blocks(prior: float, targets: Floats, nontargets: Floats) -> floa
 def pooled_entropies(
     priors: Floats,
     columns: Columns,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     extra: Floats,
     knots: Ints,
@@ -132,7 +132,7 @@ def pooled_counts(
     priors: Floats,
     columns: Bytes,
     most: int,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     knots: Ints,
     out: Floats,
@@ -204,7 +204,7 @@ def wider(blocks: Floats, size: int) -> Floats:
 def bucket_sums(
     columns: Bytes,
     most: int,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     knots: Ints,
     edges: Ints,
@@ -330,7 +330,7 @@ def open_buckets(
     states: Ints,
     sources: Ints,
     columns: Bytes,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     knots: Ints,
     edges: Ints,

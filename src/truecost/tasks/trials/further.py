@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from truecost.study.tables import DataTable
 
 
-Sides = list[tuple[Factor, Codes]]
+UnitColumns = list[tuple[Factor, Codes]]
 
 
 def least_costs(accepted: Mask, costs: Floats) -> Floats:
@@ -53,7 +53,7 @@ def accepted_tally(
     choices: Ints,
     costs: Floats,
     labels: Sequence[str],
-    sides: Sides,
+    sides: UnitColumns,
     weights: Floats | None,
 ) -> Tally:
     """Count what decisions and constants cost when any accepted label is right.

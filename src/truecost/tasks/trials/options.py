@@ -235,7 +235,7 @@ def ends_of(found: Chosen) -> str:
 KEPT = {True: "keeps the limit", False: "breaks the limit", None: "limit undecided"}
 
 
-def kept(found: Chosen, rows: "Mapping[str, Row]") -> str:
+def limit_state(found: Chosen, rows: "Mapping[str, Row]") -> str:
     """Whether the threshold keeps its limit on a test set, by the interval of what it limits; empty
     on the trials that chose it, and without a limit.
     """
