@@ -137,7 +137,7 @@ def judge(gate: Gate, row: Row) -> Verdict:
     elif not (message := _unknown(row)):
         units = needed(gate, row)
         message = _too_few(gate, row, units)
-    said = ", ".join(filter(None, map(beware, telling(row.flags))))
+    said = ", ".join(filter(None, map(caution, telling(row.flags))))
     return Verdict(
         gate=gate,
         state=state,
