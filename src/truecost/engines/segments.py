@@ -27,9 +27,8 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.factors import Coded
-from truecost.engines.labels import Sets, merged_labels
 from truecost.engines.mapping import Done, Engine
-from truecost.engines.partitions import Partition
+from truecost.engines.partitions import Partition, Sets, merged_labels
 from truecost.errors import InputError, first_five
 
 Array = npt.NDArray[Any]

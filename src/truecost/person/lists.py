@@ -20,9 +20,9 @@ import polars as pl
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import Table, read
 from truecost.formats.table import filled
-from truecost.person.deciding import answer_of, decided
 from truecost.person.measured import Answered
-from truecost.person.places import LIST
+from truecost.person.options import LIST
+from truecost.person.records import answer_of, decided
 from truecost.person.seconds import Seconds
 from truecost.person.store import Asked, Row, Store
 from truecost.person.tables import faults

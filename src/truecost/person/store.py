@@ -20,7 +20,6 @@ from typing import Any, Self
 
 import msgspec
 
-from truecost.person.deciding import settle_all
 from truecost.person.records import (
     Asked,
     Given,
@@ -32,6 +31,7 @@ from truecost.person.records import (
     Progress,
     Row,
     Seen,
+    settle_all,
 )
 from truecost.person.tables import (
     ANSWERS,

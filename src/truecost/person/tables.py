@@ -2,7 +2,7 @@
 InputError.
 
 `shown` leases a question to a person until a time; `given` counts the current answers of a
-question, `wanted` says how many it shall have (`truecost.person.deciding`). Who is next is found
+question, `wanted` says how many it shall have (`truecost.person.records`). Who is next is found
 with the partial index `question_open`: sorting all questions under the lock of the writer was forty
 times slower. Before the place that somebody has `reached` no open question waits for them, so that
 who is far ahead does not pass all of their answers again. Rows of `tally` count what would else be
@@ -22,8 +22,7 @@ from typing import Any, get_args
 import msgspec
 
 from truecost.errors import InputError
-from truecost.person.deciding import settle
-from truecost.person.records import LARGEST, MOST, Asked, Kind, PageEvent, Presented, Seen
+from truecost.person.records import LARGEST, MOST, Asked, Kind, PageEvent, Presented, Seen, settle
 
 APPLICATION, VERSION = 0x74727563, 3  # "truc", and the format of the tables
 BUSY = 10.0  # seconds that a writer waits for another
