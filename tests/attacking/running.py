@@ -70,13 +70,13 @@ class Worker:
 
     @staticmethod
     def _started() -> subprocess.Popen[str]:
-        tests = str(WORKER.parents[1])
+        paths = os.pathsep.join([str(WORKER.parents[1]), os.environ.get("PYTHONPATH", "")])
         return subprocess.Popen(
             [sys.executable, str(WORKER)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            env={**os.environ, **LIMITS, "PYTHONPATH": tests, "OMP_NUM_THREADS": "1"},
+            env={**os.environ, **LIMITS, "PYTHONPATH": paths, "OMP_NUM_THREADS": "1"},
             text=True,
         )
 
