@@ -329,7 +329,7 @@ def _draw_units(
     rows: Counts, first: int, factor: Factor, plan: "Plan", k0: np.uint64, k1: np.uint64
 ) -> None:
     """Fill `rows` where each label is one unit."""
-    from truecost.kernels import draws
+    from truecost.kernels import FEW, draws
 
     scheme = plan.scheme_of(factor.name)
     if scheme == "poisson":
@@ -337,7 +337,8 @@ def _draw_units(
         return
     members, start = _strata(factor)
     if scheme == "multinomial":
-        draws.multinomial_rows(rows, first, members, start, k0, k1)
+        draw = draws.multinomial_few if rows.size <= FEW else draws.multinomial_rows
+        draw(rows, first, members, start, k0, k1)
         return
     sizes = np.diff(start)
     if plan.block_length is not None and plan.block_length >= sizes.max(initial=0):

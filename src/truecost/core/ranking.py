@@ -295,8 +295,11 @@ class Ranking:
 
     @cached_property
     def _knots(self) -> npt.NDArray[np.int64]:
-        from truecost.kernels.pooling import pooling_knots
+        from truecost.kernels import FEW
+        from truecost.kernels.pooling import knots_of_few, pooling_knots
 
+        if len(self.codes) <= FEW:
+            return knots_of_few(self.codes, self.cut)
         knots = np.empty(len(self.codes) + 1, np.int64)
         return knots[: pooling_knots(self.codes, self.cut, knots)].copy()
 
