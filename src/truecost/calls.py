@@ -185,7 +185,7 @@ def threshold(data: Any = None, /, **options: Any) -> "Outcome":
     Raises
     ------
     UsageError, InputError
-        As `score` does, when no rule is given, and when no threshold keeps the limit.
+        As `score` does, when no rule is given, and when no threshold is within the limit.
 
     Examples
     --------

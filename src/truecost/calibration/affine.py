@@ -30,7 +30,7 @@ from truecost.errors import InputError
 from truecost.options import check
 
 MANY_CLASSES = 128  # above this a matrix of second derivatives costs more than it saves
-EQUAL = "all scores are equal: nothing can be calibrated on them"
+EQUAL = "all scores are equal: a calibration cannot be fitted"
 
 
 @dataclass(frozen=True)

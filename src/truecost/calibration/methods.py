@@ -271,7 +271,10 @@ class Pav(Fitted):
         """Whether nothing could be told apart."""
         if len(self.llrs) > 1:
             return ()
-        return ("one block: no monotone map makes the scores tell anything (reversed?)",)
+        return (
+            "the monotone fit is a single step: the scores do not distinguish the classes (are "
+            "they reversed?)",
+        )
 
 
 def _groups(data: Sample) -> tuple[Floats, Floats, Floats]:

@@ -1,5 +1,5 @@
-"""What the user cares about: the cost of each decision and the prior of each class; from posteriors
-to the decisions that cost least.
+"""Applications: the cost of each decision and the prior of each class, and the decisions of least
+expected cost.
 
 Conventions: rows of a cost matrix are true classes, columns are decisions; a column more than
 there are classes is "abstain". A detection application has the classes (nontarget, target) and the
@@ -232,7 +232,7 @@ class Application:
         return self.costs is None and self.priors is None
 
     def describe(self) -> dict[str, Any]:
-        """What a result row says of the application.
+        """The application as a result row shows it.
 
         `preset`: its name, if it has one. `costs`: "0/1", {"miss": Cm, "fa": Cf}, or the rows of
         the matrix. `prior`: that of the target, or "empirical" when left to the data; `priors` in

@@ -31,7 +31,7 @@ from truecost.version import __version__
 
 @dataclass(frozen=True)
 class Context:
-    """What a task knows of its evidence and a row should say.
+    """The facts about the evidence that a row should show.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Context:
     signature : str
         Choices made while reading and scoring, separated by bars.
     flags : tuple of str
-        What a reader should beware of; `estimate` adds those of the resampling (see `Row`).
+        Warnings; `estimate` adds those of the resampling (see `Row`).
     thresholds : dict of str to float
         Decision threshold by name of the measure.
     errors : mapping of str to float
@@ -153,7 +153,7 @@ def estimate(
 
 @dataclass(frozen=True)
 class Setting:
-    """What the rows of one run share."""
+    """The facts that the rows of one run share."""
 
     plan: Plan
     level: float
@@ -170,7 +170,7 @@ class Setting:
 
     @cached_property
     def auto(self) -> Auto:
-        """What makes the intervals of `auto`."""
+        """The maker of `auto` intervals."""
         seen = totals(self.evidence, Weights.ones(self.factors).block())
         return Auto(seen, self.application, self.plan, self.level, self.icc)
 
@@ -258,7 +258,7 @@ class Setting:
         if max(units.values()) < 2:
             return ONE_UNIT
         one = replicates < 2 and self.method != "auto"
-        return "no interval: one replicate tells no spread" if one else ""
+        return "no interval: one replicate shows no spread" if one else ""
 
     def _counts(self, measure: Measure) -> dict[str, float]:
         """What the row rests on: the counts of the task, and those of the parts it reads."""

@@ -1,6 +1,4 @@
-"""Flags: what a reader of a row should beware of, and every wording of it, in one place: the texts
-stand in `data/flags.toml`.
-"""
+"""Flags: the warnings of a row, with every wording of them in one place, `data/flags.toml`."""
 
 import tomllib
 from collections.abc import Sequence
@@ -56,7 +54,9 @@ def telling(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def marks(names: Sequence[str]) -> list[str]:
-    """What a table says of the flags of a row; of one of another version its name in words."""
+    """The marks of a row's flags in tables; a flag of another version is shown by its name in
+    words.
+    """
     found = (FLAGS[n].mark if n in FLAGS else n.replace("_", " ") for n in telling(names))
     return [mark for mark in found if mark]
 
@@ -67,6 +67,8 @@ def notes(names: Sequence[str]) -> list[str]:
 
 
 def beware(name: str) -> str:
-    """What the verdict of a gate says of a flag; its name in words for one of another version."""
+    """The warning of a flag beside the verdict of a gate; a flag of another version is shown by its
+    name in words.
+    """
     flag = FLAGS.get(name)
     return name.replace("_", " ") if flag is None else flag.beware or flag.mark

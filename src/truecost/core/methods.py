@@ -39,7 +39,7 @@ FEW_RUNS = FEW_UNITS  # runs are resampled as units are: too few make as narrow 
 
 @dataclass(frozen=True)
 class MethodEstimate:
-    """What the runs of a method tell, for one measure.
+    """The runs of a method and their values, for one measure.
 
     Attributes
     ----------

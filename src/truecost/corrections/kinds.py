@@ -122,7 +122,7 @@ class Regions:
         return text_of(turns)
 
     def answer(self, output: str, reference: References, part: str) -> str:
-        """Who speaks in the region, under the names that the output has for them.
+        """The speakers in the region, under the names that the output has for them.
 
         A person who sees the output says "here it is speaker 2, not 6". With an empty output these
         are the names of the reference.

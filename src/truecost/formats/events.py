@@ -61,7 +61,7 @@ def files_of(path: str) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What is right: a table with `id`, `label`, perhaps `stream`, `run` and further columns."""
+    """The reference: a table with `id`, `label`, perhaps `stream`, `run` and further columns."""
 
     source: str
     frame: pl.DataFrame
@@ -140,7 +140,7 @@ KINDS = ("ndjson", "parquet", "csv", "tsv")
 
 @dataclass(frozen=True, eq=False)
 class EventLog:
-    """What happened, in order.
+    """The events of a log, in order.
 
     Attributes
     ----------

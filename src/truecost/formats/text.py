@@ -277,7 +277,7 @@ def refuse(
 ) -> None:
     """InputError for the first row that is wrong, with its line.
 
-    What is wrong is a text for its columns, `cut` being its `text` cut short, or made of that.
+    The fault is a text for its columns, `cut` being its `text` cut short, or made of that.
     """
     if wrong.any():
         row = rows.row(int(wrong.arg_true()[0]), named=True)

@@ -266,7 +266,7 @@ def lacking_warning(
     examples = first_five(sorted(lacking))
     if missing == "error":
         raise InputError(
-            f"{output.source}: {said}: {examples}; add them, or say --missing drop (leave them "
+            f"{output.source}: {said}: {examples}; add them, or use --missing drop (leave them "
             f"out) or --missing worst (take their output as empty)"
         )
     done = "left out" if missing == "drop" else "taken as empty output"

@@ -270,7 +270,7 @@ def _with_lines(said: str, source: Source, reader: Reader) -> str:
     for given in source.data.metadata:
         path = given.rpartition("=")[2]
         if Path(path).is_file() and one_a_line(read_bytes(path)):
-            return f"{path}: has one value a line and no ids: say --lines COLUMN={path}"
+            return f"{path}: has one value a line and no ids: use --lines COLUMN={path}"
     reference = reader.table(source.data.reference[0], source.data.reference_format)
     if reference.format != "lines":
         return said

@@ -148,7 +148,7 @@ def _lost(
     return (
         f"{hypothesis.source}: {counted(int(lost.sum()), 'word', 'lie')} in no segment of "
         f"{reference.source}{of_these}: {_first_words(hypothesis, lost)}; the midpoint of a word "
-        "says where it belongs: mend the times or names, or say --outside drop"
+        "says where it belongs: mend the times or names, or use --outside drop"
     )
 
 
@@ -327,7 +327,7 @@ def _problems(reference: pl.Series, hypothesis: pl.Series, steps: Sequence[str])
         if here != there and bool(((hypothesis if here else reference) != "").any()):
             one, other = ("reference", "output") if here else ("output", "reference")
             problems.append(
-                f"the {one} has {what}, the {other} has none: this counts as errors unless you say "
+                f"the {one} has {what}, the {other} has none: this counts as errors unless you use "
                 f"--normalise {step}"
             )
     return problems
@@ -339,5 +339,5 @@ def _unspaced(reference: pl.Series, steps: Sequence[str], parts: frozenset[str])
         return []
     return [
         "the script of the reference has no blanks between words, and few stand there: whole "
-        "sentences count as one word; say --normalise characters, or read cer alone"
+        "sentences count as one word; use --normalise characters, or read cer alone"
     ]

@@ -203,14 +203,14 @@ def _problems(texts: aligning.Texts, counts: Mapping[str, aligning.Statistics]) 
             said.append(
                 f"{name}: {counted(ends, 'sentence', 'end')} in a blank and a full stop, as "
                 f"tokenised text does; BLEU is meant for text as people read it (where all sides "
-                f"are tokenised alike, say --tokenizer none)"
+                f"are tokenised alike, use --tokenizer none)"
             )
     ngrams = counts.get("ngrams")
     cut_at_blanks = ngrams is not None and texts.tokenizer in BLANKS
     if cut_at_blanks and unspaced(pl.Series(texts.references[0])):
         said.append(
             f"the script of the reference has no blanks between words, and tokenizer "
-            f"{texts.tokenizer} cuts at blanks: whole sentences count as one word; say --tokenizer "
+            f"{texts.tokenizer} cuts at blanks: whole sentences count as one word; use --tokenizer "
             f"zh (Chinese), ja-mecab (Japanese) or char"
         )
     if ngrams is not None and ngrams["hypothesis"].any() and not ngrams["totals4"].any():

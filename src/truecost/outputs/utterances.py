@@ -136,7 +136,7 @@ def _names(table: Table, by: str, options: TextOptions) -> pl.Series:
         if table.format == "ctm":
             raise UsageError(
                 f"{table.source}: the words of a CTM file have times and no ids: the reference has "
-                f"to be an STM file; or say --by recording, when the other file has recordings too"
+                f"to be an STM file; or use --by recording, when the other file has recordings too"
             )
         return filled(table, mapped_column(options.columns, "id", table) or "id", "id")
     columns = by.split(SEPARATOR)
@@ -163,7 +163,7 @@ def _refuse_several_speakers(table: Table) -> None:
     if len(mixed):
         raise InputError(
             f"{table.source}: {counted(len(mixed), 'recording', 'have')} several speakers "
-            f"({first_five(mixed)}): say --by recording+speaker where both files name speakers "
+            f"({first_five(mixed)}): use --by recording+speaker where both files name speakers "
             f"alike, or --by id where both have the same segments"
         )
 
@@ -252,7 +252,7 @@ def _mismatch(
         are = counted(len(extra), "utterance", "are")
         first = there.where(hypothesis.frame.filter(pl.col("id").is_in(extra.implode()))["row"][0])
         said.append(f"{are} only in {there.source} ({first_five(extra)}; the first at {first})")
-    advice = "both need the same ids" if len(extra) else "add them, or say --missing drop|worst"
+    advice = "both need the same ids" if len(extra) else "add them, or use --missing drop|worst"
     if there.format == "ctm":
         advice += " (a recording and channel without any word is missing, not silent)"
     if len(extra) and not options.by and "recording" in set(here.columns) & set(there.columns):

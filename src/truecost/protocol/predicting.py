@@ -292,7 +292,7 @@ def _refuse_few(units: Ints, how: Predicting) -> None:
         advice = "take a finer group (sessions instead of speakers), or collect more"
     raise InputError(
         f"{counted(there, 'group')} for {how.folds} folds: at least {needed} are needed, so that "
-        f"each is predicted by what others say: {advice}"
+        f"each is predicted from others: {advice}"
     )
 
 
@@ -300,7 +300,7 @@ def _lacking_classes(lacking: dict[int, list[int]], classes: Sequence[str]) -> l
     """Which classes were not there to be trained on."""
     return [
         f"class {classes[k]} is in no group but those of fold {first_five(numbers)}: there it is "
-        f"predicted with the least probability; it has too few groups to be told by anything"
+        f"predicted with the least probability; it has too few groups for a prediction"
         for k, numbers in lacking.items()
     ]
 

@@ -150,7 +150,7 @@ def samples_of(
     for key in ("id", *need):
         if key not in found:
             raise UsageError(
-                f"{table.source}: nothing is mapped to {key} ({PROTOCOL_MAP_KEYS[key]}): say --map "
+                f"{table.source}: nothing is mapped to {key} ({PROTOCOL_MAP_KEYS[key]}): use --map "
                 f"{key}=COLUMN; {table.listed}"
             )
     if not len(table):

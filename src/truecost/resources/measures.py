@@ -2,7 +2,7 @@
 
 The measures read the tally `resources`, whose statistics are `cpu_indexing` and `cpu_searching`
 (seconds of CPU of all processes on all nodes), `peak_indexing` and `peak_searching` (bytes of the
-largest single process), `audio` and `query` (seconds). What was not measured is NaN.
+largest single process), `audio` and `query` (seconds). Amounts that were not measured are NaN.
 
 Times are turned into hours, as paper 002 does: of ratios of two times it makes no difference, but
 the searching speed factor divides by two of them. A GB is 1e9 bytes.
@@ -213,7 +213,7 @@ UNITS = {  # of the figures, in the order of the rows, for signatures; `unit` is
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="load"):
-    """What a search takes (paper 002, section 4.3); what was not measured is None.
+    """The resources of a search (paper 002, section 4.3); amounts that were not measured are None.
 
     Attributes
     ----------
@@ -256,7 +256,7 @@ def load_of(
     query_s: float | None = None,
     weight: float = WEIGHT,
 ) -> Load:
-    """What a search takes, from records of its two phases.
+    """The resources of a search, from records of its two phases.
 
     Parameters
     ----------

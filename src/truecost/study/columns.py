@@ -42,7 +42,7 @@ class Options:
         labels of several annotators, in place of a label; `a+b+c` for one column each, empty where
         one did not answer, or one column with labels separated by `|`. `unit`: what trials share
         and are resampled by; `a+b` for a unit of one population on each side.
-        `unit2`: a second factor, crossed with the first. `stratum`: stratum of the unit, or stream.
+        `unit2`: second unit, crossed with the first. `stratum`: stratum of the unit, or stream.
         `weight`: weight of the trial, at least 0. Columns named `score`, `label`, `id` and `unit`
         need no mapping.
     target : str, optional
@@ -98,7 +98,7 @@ class Options:
         rule, accept, mapped = self.annotators, self.accept, "annotators" in self.columns
         if mapped and rule is None:
             raise UsageError(
-                "several annotators are mapped: say --annotators any (a label that any of them "
+                "several annotators are mapped: use --annotators any (a label that any of them "
                 "gave is right) or --annotators votes (each label counts with its share of them)"
             )
         if rule is not None and not mapped:
@@ -218,7 +218,7 @@ def check_scores(table: Table, options: Options, scores: Floats) -> None:
         sums = (np.exp(scores) if options.kind == "log-posterior" else scores).sum(axis=1)
         with np.errstate(invalid="ignore"):
             off = np.abs(sums - 1) > 1e-3
-        said = "posteriors that do not sum to 1 (say --type log-score if they are not normalised)"
+        said = "posteriors that do not sum to 1 (use --type log-score if they are not normalised)"
         refuse_rows(table, off, ("trial", "have", said), None, values=sums)
 
 
@@ -273,7 +273,7 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
             f"{first_five(extra)}"
         )
     if len(absent) and options.missing == "error":
-        advice = ", or say --missing drop|worst" if role == "the key" else ""
+        advice = ", or use --missing drop|worst" if role == "the key" else ""
         raise InputError(
             f"{scores.source}: {counted(len(absent), 'trial')} of {role} {key.source} without a "
             f"score: {first_five(absent)}; score them{advice}"
@@ -357,7 +357,7 @@ def join_metadata(
     if len(absent):
         values = absent.fill_null("(empty)").unique(maintain_order=True)
         file = metadata.source
-        hint = f"; to look up a side of a trial say --metadata enroll={file} or test={file}"
+        hint = f"; to look up a side of a trial use --metadata enroll={file} or test={file}"
         raise InputError(
             f"{table.source}: {counted(len(values), 'value')} of the column {column!r} without a "
             f"row in the column {by!r} of {metadata.source}: {first_five(values)}"
@@ -368,7 +368,7 @@ def join_metadata(
         if found.width != 1:
             raise UsageError(
                 f"{metadata.source}: --metadata {column}.{name}= names one column, and the file "
-                f"has {', '.join(found.columns)} beside {by}: say --metadata "
+                f"has {', '.join(found.columns)} beside {by}: use --metadata "
                 f"{column}={metadata.source}, and the columns are {column}.NAME"
             )
         found.columns = [name]

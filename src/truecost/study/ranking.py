@@ -68,7 +68,7 @@ def rank(
     if study.data.missing == "drop":
         raise UsageError(
             "a leaderboard ranks on the same trials, and --missing drop would leave out others for "
-            "each submission: say --missing worst, or --keep-going to leave out whole submissions"
+            "each submission: use --missing worst, or --keep-going to leave out whole submissions"
         )
     check_study(study)
     _check_first(study)

@@ -347,7 +347,7 @@ def check_study(study: Study) -> None:
         if not find(name, task).beside:
             raise UsageError(
                 f"{name} is a measure of its own, and --also is for metrics that only stand beside "
-                f"such: say --measure {name}"
+                f"such: use --measure {name}"
             )
     work = find_task(task).load()
     for gate in study.gate:

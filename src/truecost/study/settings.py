@@ -210,7 +210,7 @@ def plan_of(table: IntervalTable, *, always: bool = False) -> Plan:
     """The resampling plan of `[interval]`; `always` where moving blocks are drawn in any case."""
     blocks = always or table.resample == "blocks"
     if table.block_length is not None and not blocks:
-        raise UsageError("a block length goes with moving blocks: say --resample blocks")
+        raise UsageError("a block length goes with moving blocks: use --resample blocks")
     return Plan(
         table.settled("replicates"),
         table.settled("seed"),

@@ -4,8 +4,8 @@ smooth, from what leave-one-out values tell of their standard error (`smooth_lim
 With g the scale on which a figure is judged, v the figure and lo the n values without one unit:
 d = g(lo) - mean, U = -(n - 1) d, SE^2 = (n - 1) / n sum (g(lo) - g(v))^2, and the units that carry
 the spread are counted by nu_k = 2 (sum d^2)^2 / (sum d^4 - (sum d^2)^2 / n). Crossed factors add
-their SE^2; in strata each d is that from the mean of its stratum; units in order of time may hang
-together, which the low frequencies of U show (equal-weighted cosines: Lazarus, Lewis, Stock and
+their SE^2; in strata each d is that from the mean of its stratum; units in order of time may be
+correlated, which the low frequencies of U show (equal-weighted cosines: Lazarus, Lewis, Stock and
 Watson 2018).
 
 On the scale g, which rises as the figure gets worse, the ends are g(v) -+ t_nu SE (`spread`); the
@@ -115,7 +115,7 @@ def ends(
     way: Method = "bca" if method == "bca" else "percentile"
     lower, upper = interval(replicates, level, way, point, left_out)
     if np.isinf(point):
-        reason = "infinite: a truth was given probability 0"
+        reason = "infinite: a true class was given probability 0"
     elif np.isnan(upper) and np.isnan(replicates).all():
         reason = "no replicate defines the measure"
     elif np.isnan(upper):

@@ -360,7 +360,7 @@ class Log:
                 yield (
                     f"the deployed threshold of {ARMS[k]} was not given: taken as the least score "
                     f"that it collected, {model.threshold:.10g}, so it cannot be checked that "
-                    f"{ARMS[k]} accepts offline what it collected; say "
+                    f"{ARMS[k]} accepts offline what it collected; use "
                     f"--threshold-{ARMS[k].lower()}"
                 )
         for k, bad in enumerate((self.rejected_a, self.rejected_b)):

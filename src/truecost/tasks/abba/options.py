@@ -65,7 +65,8 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     by: Annotated[
         ChosenBy | None,
         of_thresholds(
-            help="Whether the value keeps the limit, or the end of its interval.", default="point"
+            help="Whether the value is within the limit, or the end of its interval.",
+            default="point",
         ),
     ] = None
     grid: Annotated[

@@ -17,7 +17,7 @@ from truecost.tasks.abba.describing import Chosen, Plane
 from truecost.tasks.abba.options import RATIOS
 
 BOTH_RATIOS = ("rrecall", "interval of rrecall", "rfpr", "interval of rfpr")
-BY_THRESHOLD = ("threshold of B", *BOTH_RATIOS, "what it is")
+BY_THRESHOLD = ("threshold of B", *BOTH_RATIOS, "use")
 ONE = "no change"
 MARKED: dict[Kind, str] = {"dot": "deployed", "hollow": "chosen"}
 CROSSES = 8  # thresholds that have a cross

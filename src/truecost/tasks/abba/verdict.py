@@ -252,7 +252,8 @@ def _threshold(story: Story, plane: Plane, chosen: Chosen, name: str) -> Line:
     )
     if plane.by == "upper":
         more += (
-            ", which was chosen on these data so that the interval keeps the limit: it does not "
+            ", which was chosen on these data so that the interval is within the limit: it does "
+            "not "
             "account for the choice, so check the threshold on other data"
         )
     if chosen.feasible < 1:

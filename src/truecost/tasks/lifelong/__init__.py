@@ -32,7 +32,7 @@ MAP_KEYS: dict[str, str] = {
     "impaired": "score without the parts that were corrected",
     "corrected": "score with the corrections in place",
     "seed": "run, where there are several",
-    "unit": "what items share (speaker, document): resampled together",
+    "unit": "unit (speaker, document): its items are resampled together",
     "weight": "weight of the item (inverse inclusion probability)",
 }
 

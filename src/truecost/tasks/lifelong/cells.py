@@ -302,7 +302,7 @@ def interleaved(begun: Axis, times: Axis) -> list[str]:
 
 LEAST = 2  # test times that have to agree
 UNSAID = (
-    "nothing says whether higher or lower scores are better: say --higher (of accuracies) or "
+    "nothing says whether higher or lower scores are better: use --higher (of accuracies) or "
     "--lower (of errors)"
 )
 CLEAR = 0.25  # share of the range of all scores that they have to change by, on average
@@ -338,7 +338,7 @@ def odd_direction(lifelong: Lifelong) -> tuple[str, ...]:
     return (
         f"at all {len(pairs)} times that were scored both just before and after they were learnt "
         f"scores are {way} after it ({before.mean():.3g}, then {after.mean():.3g}), which here "
-        f"counts as worse: if {way} is better, say --{way} (higher = {say} under [lifelong])",
+        f"counts as worse: if {way} is better, use --{way} (higher = {say} under [lifelong])",
     )
 
 

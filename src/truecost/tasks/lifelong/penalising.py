@@ -97,7 +97,7 @@ def life_of_files(files: Files) -> Lifelong:
     if getattr(files.options, "missing", "error") == "drop":
         raise UsageError(
             "--missing drop would leave items out of one output and not of the other: add them, or "
-            "say --missing worst"
+            "use --missing worst"
         )
     if files.uem is not None and kind != "diarization":
         raise UsageError(f"--uem is for diarization, not for {kind}")

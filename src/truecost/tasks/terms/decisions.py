@@ -46,7 +46,7 @@ def _bayes(data: "DataTable", reference: Reference, study: "Study") -> float:
     """The Bayes threshold of the application of a study, -logit(Ptar) (paper 002, Eq. 30)."""
     if data.type != "llr":
         raise UsageError(
-            "--threshold bayes takes scores as natural-log likelihood ratios: say --type llr if "
+            "--threshold bayes takes scores as natural-log likelihood ratios: use --type llr if "
             "they are, or give the threshold as a number"
         )
     if study.applications:

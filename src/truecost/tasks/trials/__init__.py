@@ -16,7 +16,7 @@ MAP_KEYS: dict[str, str] = {
     "answer, or one column with labels separated by |",
     "unit": "what trials share (speaker, session): resampled together; a+b for a trial with "
     "two units of one population, one on each side",
-    "unit2": "a second factor, crossed with the first",
+    "unit2": "second unit, crossed with the first",
     "stratum": "stratum of the unit (or stream, for moving blocks)",
     "weight": "weight of the trial (inverse inclusion probability)",
     "duration": "seconds of audio of the trial, or of its recording: false alarms by the hour",

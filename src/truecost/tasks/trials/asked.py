@@ -105,7 +105,7 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     if "accepted" in measure.parts and not available:
         raise UsageError(
             f"measure {measure.label!r} needs decisions, which type {trials.kind} does not give: "
-            f"say --threshold"
+            f"use --threshold"
         )
     if measure.detection and not trials.detection:
         if not trials.classes:

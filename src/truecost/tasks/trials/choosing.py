@@ -114,8 +114,8 @@ class Choosing:
             least = self._end(rule, int(places[-1]))
             raise InputError(
                 f"{self.trials.name}: no threshold keeps {rule} by its upper end: even without "
-                f"such an error the interval ends at {least:.3g}; collect more trials, or say "
-                f"--by point"
+                f"such an error the interval ends at {least:.3g}; collect more trials, or use --by "
+                f"point"
             )
         return float(self.sweep.thresholds(places[low : low + 1])[0])
 

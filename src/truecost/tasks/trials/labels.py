@@ -396,5 +396,5 @@ def refuse_priors(application: Application) -> None:
         raise UsageError(
             "priors cannot be given with --annotators any: a trial of which several labels are "
             "right has no one class that a prior could weigh; leave out --prior, --priors or the "
-            "preset (--threshold sets the operating point of a detector), or say --annotators votes"
+            "preset (--threshold sets the operating point of a detector), or use --annotators votes"
         )

@@ -161,7 +161,7 @@ class PartReader:
             names = [table.where(int(r)) for r in np.flatnonzero(absent)[:6]]
             raise InputError(
                 f"{table.source}: {counted(lost, 'score', 'are')} missing or NaN: "
-                f"{first_five(names)}; score them, or say --missing drop"
+                f"{first_five(names)}; score them, or use --missing drop"
             )
         there = ~absent if lost else slice(None)
         numbers = {name: column[there] for name, column in held.numbers.items()}
@@ -295,7 +295,7 @@ def _refuse(source: Source, study: Study, options: Options, table: Table) -> Non
         "several annotators, or soft labels": kind != "label",
         "--key, which is joined in memory (put the labels into the file)": data.key is not None,
         "--metadata, which is joined in memory (put its columns into the file)": data.metadata,
-        "--map duration=..., which is read in memory (say --hours)": "duration" in options.columns,
+        "--map duration=..., which is read in memory (use --hours)": "duration" in options.columns,
         "--missing worst": options.missing == "worst",
         "--resample blocks of trials (name a unit)": study.interval.resample == "blocks"
         and options.column("unit", table) is None,

@@ -270,7 +270,7 @@ def _missing(trials: Trials, table: Table, options: Options) -> Trials:
         names = [table.where(int(r)) if ids is None else str(ids[r]) for r in rows[:6]]
         raise InputError(
             f"{table.source}: {counted(len(rows), 'score', 'are')} missing or NaN: "
-            f"{first_five(names)}; score them, or say --missing drop|worst"
+            f"{first_five(names)}; score them, or use --missing drop|worst"
         )
     said = f"{len(rows)} of {counted(len(trials), 'trial')} had no score"
     if options.missing == "drop":

@@ -45,7 +45,7 @@ def numbered(table: Table, options: Options) -> Table:
             try:
                 refuse_rows(table, np.isnan(numbers), said, None)
             except InputError as error:
-                raise InputError(f"{error}; fill them in, or say --missing drop") from error
+                raise InputError(f"{error}; fill them in, or use --missing drop") from error
         elif open_ and np.isnan(numbers).all():
             raise InputError(
                 f"{table.source}: no trial has a human judgement in the column {column!r}: without "

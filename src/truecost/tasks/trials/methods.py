@@ -117,7 +117,7 @@ def load_methods(
     named = [bool(method) for method, _, _ in tables]
     if any(named) and (columns.method is not None or not all(named)):
         raise UsageError(
-            "name the method of every file with NAME=PATTERN, or none and say --methods COLUMN"
+            "name the method of every file with NAME=PATTERN, or none and use --methods COLUMN"
         )
     found: Found = {}
     for method, file, table in tables:
@@ -162,7 +162,7 @@ def _require(table: Table, column: str) -> None:
         return
     raise UsageError(
         f"{table.source}: there is no column {column!r} that tells runs or methods apart"
-        f"{near(column, table.frame.columns)}; {table.listed}: name one with --runs COLUMN, or say "
+        f"{near(column, table.frame.columns)}; {table.listed}: name one with --runs COLUMN, or use "
         f"--runs {FILE} when each file is a run"
     )
 
@@ -240,7 +240,7 @@ def against_first(
         only = found[0][0].runs.method if found else "none"
         raise UsageError(
             f"a comparison needs at least two methods, and there is only {only!r}: give files as "
-            f"NAME=PATTERN, or say --methods COLUMN"
+            f"NAME=PATTERN, or use --methods COLUMN"
         )
     return [
         [

@@ -229,7 +229,7 @@ def _chosen_line(story: Story, one: Chosen) -> Line:
     tested = _rows_of(story, one, "test")
     own = [*_rows_of(story, one, "dev").values(), *tested.values()]
     chip = kept(one, tested) or ("shown on test" if tested else "not tested")
-    look = {"keeps the limit": "good", "breaks the limit": "bad"}.get(chip, "open")
+    look = {"is within the limit": "good", "breaks the limit": "bad"}.get(chip, "open")
     name = joined(*one.dims.values(), f"{one.system}, {one.rule}")
     if one.by == "upper":
         name += " by the upper end"

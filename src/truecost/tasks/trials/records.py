@@ -182,7 +182,7 @@ class Trials(Rows):
         name : str
             Name of the system.
         unit, unit2 : array_like, shape (N,), optional
-            What is resampled together; a second factor, crossed with the first.
+            What is resampled together; second unit, crossed with the first.
         stratum, ids, weight : array_like, shape (N,), optional
             Stratum of the unit (or stream, for moving blocks), trial ids, trial weights.
         target : str, optional

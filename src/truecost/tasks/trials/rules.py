@@ -62,7 +62,7 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
     by: Annotated[
         ChosenBy | None,
         _option(
-            help="Whether the value keeps the limit, or the upper end of its interval.",
+            help="Whether the value is within the limit, or the upper end of its interval.",
             default="point",
         ),
     ] = None
@@ -114,7 +114,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     limit : float or None
         Most that the measure may have; None for the least cost.
     by : {"point", "upper"}
-        Whether the value keeps the limit, or the upper end of its interval.
+        Whether the value is within the limit, or the upper end of its interval.
     threshold, lower, upper : float or None
         The threshold with its interval; None for an end that is infinite.
     shared : str
@@ -139,7 +139,7 @@ def ends_of(found: Chosen) -> str:
     return f"[{', '.join(ends)}]"
 
 
-KEPT = {True: "keeps the limit", False: "breaks the limit", None: "limit undecided"}
+KEPT = {True: "is within the limit", False: "breaks the limit", None: "limit undecided"}
 
 
 def kept(found: Chosen, rows: "Mapping[str, Row]") -> str:

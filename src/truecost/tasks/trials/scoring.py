@@ -256,5 +256,5 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
         raise InputError(
             f"{trials.place}: the scores look reversed: a target outscores a nontarget "
             f"in {area:.1%} of the pairs (AUC below 0.5, and its {LEVEL:.1%} interval too); higher "
-            f"must mean target. Turn the sign or the labels, or say --allow-reversed if it is so"
+            f"must mean target. Turn the sign or the labels, or use --allow-reversed if it is so"
         )

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from truecost.study.validation import Check
 
 HINT = (
-    f"{NONE_BELOW}, which is odd: if the scores are posteriors say --type posterior, if they are "
+    f"{NONE_BELOW}, which is odd: if the scores are posteriors use --type posterior, if they are "
     f"only scores --type score"
 )
 SMALL = 1 << 24  # bytes that cannot hold more trials than memory
@@ -60,7 +60,7 @@ def problems_of(part: "Part", trials: Trials) -> list[str]:
         found += remarks_on(own, len(trials))
     impossible = max((e.counts.get("impossible", 0) for e in own), default=0)
     if impossible:
-        mend = "calibrate with --laplace" if trials.kind == "llr" else "mend it, or say --clip P"
+        mend = "calibrate with --laplace" if trials.kind == "llr" else "mend it, or use --clip P"
         give = f"{counted(impossible, 'trial', 'give')} {'its' if impossible == 1 else 'their'}"
         found.append(f"{give} true class probability 0, which costs infinity: {mend}")
     return found
@@ -77,7 +77,7 @@ def _score_problems(trials: Trials, scoring: Scoring) -> list[str]:
             what = "no score reaches" if high < at else "every score reaches"
             found.append(
                 f"{what} the threshold {at:.3g} (they go from {low:.3g} to {high:.3g}): if they "
-                f"are no likelihood ratios, calibrate them or say --type score"
+                f"are no likelihood ratios, calibrate them or use --type score"
             )
     if (
         trials.kind in POSTERIORS
