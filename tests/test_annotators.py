@@ -456,7 +456,7 @@ def test_a_higher_share_never_lowers_the_cost(trials, low, high):
 
 def test_a_tally_of_accepted_labels_merges():
     """Counting the halves and adding is counting the whole."""
-    from truecost.tasks.trials.accepting import accepted_tally
+    from truecost.tasks.trials.further import accepted_tally
     from truecost.tasks.trials.labels import Annotation
 
     rng = np.random.default_rng(11)

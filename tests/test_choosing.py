@@ -6,7 +6,7 @@ import pytest
 
 import truecost as tc
 from truecost.errors import InputError, UsageError
-from truecost.tasks.trials.rules import Chosen
+from truecost.tasks.trials.options import Chosen
 
 
 def frame_of(seed, n=400):

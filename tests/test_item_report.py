@@ -37,8 +37,7 @@ from truecost.report import items as units
 from truecost.report import page, sections, sums, verdict, words
 from truecost.report.story import Story
 from truecost.study.directory import render_again
-from truecost.study.planning import plan_rows
-from truecost.study.ranking import rank
+from truecost.study.ranking import plan_rows, rank
 
 RATES = {"old": 0.12, "new": 0.06}
 TASKS = {

@@ -13,7 +13,7 @@ import pytest
 import truecost as tc
 from partitioned import Killing, Narrow, Read
 from truecost import cli
-from truecost.engines import labels, mapping, partitions, segments
+from truecost.engines import mapping, partitions, segments
 from truecost.errors import InputError, UsageError
 from truecost.kernels import order
 from truecost.study.config import Study
@@ -184,7 +184,7 @@ def digest(folder, paths, reader, engine):
     """Hashes of the sorted columns."""
     Path(folder).mkdir()
     found = partitions.partitions_of(paths)
-    segments.sort_partitions(found, reader, labels.Sets(), str(folder), engine)
+    segments.sort_partitions(found, reader, partitions.Sets(), str(folder), engine)
     files = sorted(Path(folder).iterdir())
     assert [p.name for p in files if ".part" in p.name or p.name[0].isdigit()] == []
     files = [p for p in files if p.name != segments.MANIFEST]  # it tells of each partition
@@ -214,7 +214,7 @@ def test_the_number_of_ranges_changes_nothing_and_what_is_done_is_told(parts, mo
     assert digest("ranges", ["whole.parquet"], Read(), mapping.Serial(2)) == wanted
     told, found = [], partitions.partitions_of(["whole.parquet"])
     Path("told").mkdir()
-    segments.sort_partitions(found, Read(), labels.Sets(), "told", mapping.Serial(1),
+    segments.sort_partitions(found, Read(), partitions.Sets(), "told", mapping.Serial(1),
                              lambda *step: told.append(step))  # fmt: skip
     steps = {step: [done for s, done, _ in told if s == step] for step, *_ in told}
     total = pl.read_parquet("whole.parquet").height
@@ -232,7 +232,11 @@ def test_processes_give_the_same_results(parts, capsys):
 
 def test_segments_hold_what_the_files_hold(parts):
     found = segments.sort_partitions(
-        partitions.partitions_of(["whole.parquet"]), Read(), labels.Sets(), ".", mapping.Serial(2)
+        partitions.partitions_of(["whole.parquet"]),
+        Read(),
+        partitions.Sets(),
+        ".",
+        mapping.Serial(2),
     )
     whole = pl.read_parquet("whole.parquet")
     assert (np.diff(found.scores) >= 0).all()

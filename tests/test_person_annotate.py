@@ -17,8 +17,8 @@ import pytest
 import accepted
 from robots import Robot, Running, questions, write_sound
 from truecost import cli
+from truecost.person.measured import shown_standing, standing_of
 from truecost.person.seconds import Timing
-from truecost.person.standing import shown_standing, standing_of
 from truecost.person.store import Given, PageEvent, Store
 
 

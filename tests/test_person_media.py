@@ -4,8 +4,7 @@ import pytest
 
 from robots import clip
 from truecost.errors import InputError
-from truecost.person.media import check
-from truecost.person.views import Views, viewed
+from truecost.person.views import Views, check, viewed
 
 GOOD = {
     "audio": [

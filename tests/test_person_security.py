@@ -24,7 +24,7 @@ from truecost.learning.system import Batch, Question
 from truecost.person import web
 from truecost.person.app import FILES
 from truecost.person.expert import LiveExpert, LivePerson
-from truecost.person.guard import MOST
+from truecost.person.requests import MOST
 from truecost.person.store import Asked, Given, Store
 from truecost.person.views import View
 from truecost.person.web import Settings, _origin, serve
@@ -631,7 +631,7 @@ def test_a_server_that_cannot_be_made_ends_the_command(tmp_path, monkeypatch, ca
 
 def test_the_page_is_known_without_the_packages_that_serve_it():
     heavy = {"starlette", "uvicorn", "polars", "numpy"}
-    page = "truecost.cli.annotate, truecost.person.places, truecost.person.web"
+    page = "truecost.cli.annotate, truecost.person.options, truecost.person.web"
     code = f"import sys, {page}; print(*{heavy} & {{*sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

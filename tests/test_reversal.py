@@ -5,7 +5,7 @@ import pytest
 
 import truecost as tc
 from truecost.core.factors import Factor
-from truecost.tasks.trials.reversal import beyond_chance
+from truecost.tasks.trials.validation import beyond_chance
 
 PLAN = tc.Plan(10, seed=0)
 

@@ -163,7 +163,7 @@ def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any
     >>> planned.planned[0]["n_units"], planned.planned[0]["more_units"]
     (120, 456)
     """
-    from truecost.study.planning import check_half_width, plan_rows
+    from truecost.study.ranking import check_half_width, plan_rows
 
     if not (half_width is None or isinstance(half_width, int | float)):
         raise UsageError(f"half_width is {shown_as(half_width)}: give a number")
@@ -191,7 +191,7 @@ def threshold(data: Any = None, /, **options: Any) -> "Outcome":
     --------
     >>> from importlib.resources import files
     >>> import truecost as tc
-    >>> from truecost.tasks.trials.rules import Chosen
+    >>> from truecost.tasks.trials.options import Chosen
     >>> scores = files("truecost") / "data" / "demo" / "network.csv"
     >>> found = tc.threshold(scores, type="llr", unit="speaker", max_p_fa=0.01)
     >>> [chosen] = found.described_as(Chosen)

@@ -101,7 +101,8 @@ class Attack:
             mutation.put(target)
             said = self.worker.run(folder, scene.words)
             faults = [*_faults(scene, folder, said, name)]
-            if mutation.kind != "damage" and not faults:
+            unseen = mutation.name == "score changed" and "validate" in scene.words
+            if mutation.kind != "damage" and not faults and not unseen:
                 faults += self._differing(scene, folder, said, mutation.kind)
             for fault in faults:
                 self._keep(f"{fault}: {mutation.name} of {name}", scene, folder, said)

@@ -78,7 +78,7 @@ def annotate(items: str, /, *, given: Given, kept: Kept = KEPT) -> int:
 
 def _of_list(items: str, given: Given, kept: Kept) -> int:
     """Ask about a list; the exit code."""
-    from truecost.person.places import folder_of, settled
+    from truecost.person.options import folder_of, settled
     from truecost.person.web import check_packages
 
     other = [f"--{name}" for name in ("link", "forget") if getattr(kept, name)]
@@ -127,9 +127,9 @@ def _serve(place: Path, items: str, how: dict[str, Any], kept: Kept) -> bool:
         page.announce()
         screen = _screen(kept)
         from truecost.person.lists import begin, items_of  # which imports much
+        from truecost.person.measured import shown_standing
         from truecost.person.records import FAILED
         from truecost.person.seconds import Timing
-        from truecost.person.standing import shown_standing
 
         begin(listed or items_of(items, how), place)
         timing = Timing(how["idle"], how["tail"])
@@ -263,10 +263,9 @@ def _check_export(path: str, items: str, *, again: bool) -> None:
 def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
     """What was answered: on the terminal, as a table in a file, as a page."""
     from truecost.cli.tables import Columns
-    from truecost.person.agreement import agreement_of
     from truecost.person.lists import answers_given, labels
     from truecost.person.measured import Answered
-    from truecost.person.summary import TITLES, by_person, shown, table_of
+    from truecost.person.summary import TITLES, agreement_of, by_person, shown, table_of
 
     answered, progress = Answered.read(store, timing), store.progress()
     for path, table in ((kept.export, labels), (kept.export_answers, answers_given)):

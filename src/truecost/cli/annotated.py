@@ -7,10 +7,17 @@ import numpy as np
 
 from truecost.core.results import Estimate
 from truecost.errors import counted
-from truecost.person.agreement import agreement_of
 from truecost.person.measured import Answered
 from truecost.person.records import Progress
-from truecost.person.summary import SECONDS, TITLES, by_label, by_person, shown, table_of
+from truecost.person.summary import (
+    SECONDS,
+    TITLES,
+    agreement_of,
+    by_label,
+    by_person,
+    shown,
+    table_of,
+)
 from truecost.pictures import Axis, Mark, Picture
 from truecost.pictures.rows import forest
 from truecost.pictures.tables import Table

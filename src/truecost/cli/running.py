@@ -89,7 +89,7 @@ def planned(chosen: "Study", half_width: float | None, output: Output) -> None:
     from truecost import study
     from truecost.cli.terminal import Screen, plan_table
     from truecost.formats.opening import json_text
-    from truecost.study.planning import check_half_width, plan_rows
+    from truecost.study.ranking import check_half_width, plan_rows
 
     if output.output is not None:
         study.check_target(output.output)

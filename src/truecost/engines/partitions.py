@@ -2,16 +2,20 @@
 
 They come from the data: so many rows of a Parquet file, so many bytes of whole lines of a text
 file. No partition depends on the number of workers, and no result on the partitions.
+
+Labels of columns read in parts have codes of their own in each part, until they are merged.
 """
 
 import gzip
 import io
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, UsageError, first_five
@@ -21,6 +25,66 @@ from truecost.formats.reading import formats_of, table_of_bytes
 from truecost.formats.table import Table
 from truecost.formats.tables import FAULTS
 from truecost.names import in_store
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Which columns of labels have their labels in common.
+
+    `shared`: the set of a column, where it is not its own; `numbers`: sets whose labels are whole
+    numbers where all of them can be; `units`: the columns by which rows of one score and class
+    are ordered first, as rankings in memory are.
+    """
+
+    shared: Mapping[str, str] = field(default_factory=dict)
+    numbers: frozenset[str] = frozenset()
+    units: tuple[str, ...] = ()
+
+    def of(self, column: str) -> str:
+        """The set of a column."""
+        return self.shared.get(column, column)
+
+
+def merged_labels(
+    parts: Sequence[Mapping[str, Array]], sets: Sets
+) -> tuple[dict[str, Array], list[dict[str, Array]]]:
+    """All labels of each set, sorted, and for each part the new code of each old one by column.
+
+    `parts`: the labels of each part by column.
+    """
+    found: dict[str, set[str]] = {}
+    for part in parts:
+        for column, labels in part.items():
+            found.setdefault(sets.of(column), set()).update(labels.tolist())
+    every = {name: _sorted(labels, numbers=name in sets.numbers) for name, labels in found.items()}
+    codes = {name: {str(label): k for k, label in enumerate(of)} for name, of in every.items()}
+    tables = [
+        {
+            column: np.array([codes[sets.of(column)][label] for label in labels], np.int32)
+            for column, labels in part.items()
+        }
+        for part in parts
+    ]
+    return every, tables
+
+
+def _sorted(labels: Collection[str], *, numbers: bool) -> Array:
+    """Labels in order; as whole numbers where they may be, and all of them are."""
+    if numbers and all(map(_is_whole, labels)):
+        return np.array(sorted(map(int, labels)), np.int64)
+    return np.array(sorted(labels), object)
+
+
+def _is_whole(label: str) -> bool:
+    """Whether a label is a whole number, written as numbers are."""
+    return (
+        label.removeprefix("-").isdecimal()
+        and str(int(label)) == label
+        and -(2**63) <= int(label) < 2**63
+    )
+
 
 LARGE = 20_000_000  # rows from which files are read in parts without being asked
 ROWS = 1 << 20  # of a partition of Parquet

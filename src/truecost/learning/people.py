@@ -11,8 +11,7 @@ from truecost.learning.lifelong.course import Course
 from truecost.learning.lifelong.person import DomainExpert
 from truecost.learning.system import Expert
 from truecost.person.expert import LiveExpert, LivePerson
-from truecost.person.media import length_of
-from truecost.person.views import View, Views, viewed
+from truecost.person.views import View, Views, length_of, viewed
 
 Shown = tuple[Callable[[str], View], str, Iterable[str]]  # of items of a kind what people see
 

@@ -25,18 +25,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from truecost.errors import InputError
-from truecost.person.guard import Guard
-from truecost.person.media import picture_of, sound_of
-from truecost.person.sent import (
+from truecost.person.requests import (
     LONGEST,
     AnswerSent,
     EventsSent,
+    Guard,
     NextSent,
     PersonSent,
     check_times,
     given_of,
 )
 from truecost.person.store import Presented, Store
+from truecost.person.views import picture_of, sound_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -3,7 +3,7 @@
 A question is known by its stream, item and part, and by the output where that is in view: another
 strategy or seed that asks the same is told what was answered, and nobody is asked twice. Answers
 are taken when all questions of a batch have theirs; until then they can be taken back. Where
-several people answer a question, `truecost.person.deciding` says what holds; where all of them are
+several people answer a question, `truecost.person.records` says what holds; where all of them are
 asked and stay divided, the earliest answer does. The seconds of all of them count.
 
 In a life cycle whose people may volunteer corrections, a question about a region of a recording can
@@ -22,15 +22,13 @@ from truecost.corrections import corrector
 from truecost.corrections.texts import region_name, region_of, text_of, turns_of
 from truecost.errors import InputError
 from truecost.learning.system import Answer, Batch, Outputs, Question, Stream
-from truecost.person.deciding import answer_of, decided
 from truecost.person.measured import seconds_by
-from truecost.person.media import length_of
-from truecost.person.records import FAILED, Kind
+from truecost.person.records import FAILED, Kind, answer_of, decided
 from truecost.person.regions import changed, inside, put_in
+from truecost.person.requests import number_as_kept
 from truecost.person.seconds import Timing
-from truecost.person.sent import number_as_kept
 from truecost.person.store import Asked, Store
-from truecost.person.views import View, Views, named
+from truecost.person.views import View, Views, length_of, named
 from truecost.speech.spans import MICRO
 
 if TYPE_CHECKING:

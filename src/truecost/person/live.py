@@ -8,9 +8,8 @@ from pathlib import Path
 from msgspec import structs
 
 from truecost.errors import counted
-from truecost.person.deciding import count_divided
 from truecost.person.expert import LivePerson
-from truecost.person.records import STORE
+from truecost.person.records import STORE, count_divided
 from truecost.person.store import Store
 from truecost.person.web import LOG, Settings, serve
 

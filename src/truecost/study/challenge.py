@@ -19,8 +19,7 @@ import numpy as np
 from truecost.errors import InputError, UsageError
 from truecost.formats.publishing import publish
 from truecost.options import Option, PartialTable, check, declared
-from truecost.study.archives import packed, yaml
-from truecost.study.codabench import SETTINGS, flat, key_named, name_of
+from truecost.study.codabench import SETTINGS, flat, key_named, name_of, packed, yaml
 from truecost.study.config import Study
 from truecost.study.paths import files_of_study
 from truecost.study.running import check_study, run

@@ -320,9 +320,9 @@ class Outcome(Shown):
     def log(self, tracker: Any = None) -> None:
         """Log the rows as metrics, and tables and page as artifacts: `outcome.log(mlflow)`.
 
-        See `truecost.study.tracking`; without a tracker it is MLflow (extra `tracking`).
+        See `truecost.study.printing`; without a tracker it is MLflow (extra `tracking`).
         """
-        from truecost.study.tracking import log
+        from truecost.study.printing import log
 
         log(self, tracker)
 

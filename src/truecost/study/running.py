@@ -24,8 +24,7 @@ from truecost.running import compare_systems, pair, score, with_every, work_of
 from truecost.study.checking import check_task, refuse_idle
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
-from truecost.study.records import reading
-from truecost.study.settings import Progress, Reader, Source, scoring_of, sources_of
+from truecost.study.settings import Progress, Reader, Source, reading, scoring_of, sources_of
 from truecost.study.tables import EngineTable
 from truecost.task import Record, Work, flagged
 from truecost.tasks import DEFAULT
@@ -213,7 +212,7 @@ def _parts(
             chosen = {s.name: scoring_of(kept, table, s.data, progress, reader) for s in sources}
             own.append(part_of(study, reader, systems, chosen, dims))
         if isinstance(study.application.prior, tuple):
-            from truecost.study.priors import said_once
+            from truecost.study.ranking import said_once
 
             own = said_once(own)
         parts += own

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from truecost.core.costs import asked_costs
 from truecost.errors import UsageError, first_five, named
 from truecost.learning.options import OF_LIFE, OF_STREAM, SIMULATED
-from truecost.learning.strategies.own import FOLDER, is_own
+from truecost.learning.strategies.mixtures import FOLDER, is_own
 from truecost.person.options import check_people
 from truecost.task import Live
 from truecost.tasks.streams.options import StreamTable

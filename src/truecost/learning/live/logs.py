@@ -45,8 +45,7 @@ from truecost.learning.passes import (
 )
 from truecost.learning.people import DomainPerson, Person
 from truecost.learning.source import Source, checked
-from truecost.learning.strategies.mixtures import build
-from truecost.learning.strategies.own import FOLDER
+from truecost.learning.strategies.mixtures import FOLDER, build
 from truecost.names import AnnotationSet
 from truecost.person.expert import LivePerson
 from truecost.person.views import Views

@@ -125,7 +125,7 @@ class Logged:
             return
         with _within(self.recipe.folder):  # what cannot be asked is refused before the page opens
             check_shown(self._tried(left))
-        from truecost.person.standing import standing_beside
+        from truecost.person.measured import standing_beside
         from truecost.person.web import Settings
 
         settings = Settings(title="truecost", ask=live.ask, live=True)

@@ -32,11 +32,11 @@ from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.settings import Progress, Reader, Source, scoring_of, sources_of
 from truecost.tasks.measures import find
 from truecost.tasks.trials.applying import has_truth
-from truecost.tasks.trials.asked import measures_for
 from truecost.tasks.trials.counting import class_shares, parts_of
 from truecost.tasks.trials.loading import check_classes, load
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Trials
+from truecost.tasks.trials.scoring import measures_for
 from truecost.tasks.trials.work import options_of, read_trials
 
 Judged = tuple[tuple[Problem, ...], tuple[str, ...]]  # problems and remarks

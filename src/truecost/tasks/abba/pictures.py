@@ -8,7 +8,7 @@ import numpy as np
 
 from truecost.core.digits import amount, between, figure, uncertain
 from truecost.core.results import Row
-from truecost.outputs.described import thinned
+from truecost.outputs.page import thinned
 from truecost.pictures.boards import stacks
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
 from truecost.pictures.rows import WEAK, Rows, figures_of, needed, one_measure, prefix_of

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.digits import between, figure, uncertain
-from truecost.outputs.described import thinned
+from truecost.outputs.page import thinned
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
 from truecost.pictures.rows import needed
 from truecost.pictures.tables import Table, without_empty_columns

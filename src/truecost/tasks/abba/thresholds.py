@@ -25,6 +25,7 @@ from truecost.study.config import Study
 from truecost.study.outcome import Part
 from truecost.study.running import score_part
 from truecost.study.settings import Reader
+from truecost.tasks.abba.arrays import Words
 from truecost.tasks.abba.checks import mix_differs
 from truecost.tasks.abba.choosing import (
     Choosing,
@@ -46,7 +47,6 @@ from truecost.tasks.abba.scoring import (
     estimators_of,
     placed,
 )
-from truecost.tasks.abba.words import Words
 
 Ratios = dict[tuple[str, int], tuple[Array, Array, Array]]  # value, lowered, raised
 GRID = 200  # thresholds, unless a grid is given

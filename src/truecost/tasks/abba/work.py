@@ -21,7 +21,7 @@ from truecost.study.settings import Reader, Source, sources_of
 from truecost.study.tables import DataTable
 from truecost.study.validation import Check
 from truecost.task import Work
-from truecost.tasks.abba.arrays import Joined, join_labels
+from truecost.tasks.abba.arrays import Joined, Words, join_labels
 from truecost.tasks.abba.columns import LogOptions, checks, load
 from truecost.tasks.abba.describing import Description, Plane, describe
 from truecost.tasks.abba.log import Log
@@ -30,7 +30,6 @@ from truecost.tasks.abba.options import RATIOS, AbbaScoring, AbbaTable
 from truecost.tasks.abba.records import Deployment, Floats
 from truecost.tasks.abba.scoring import batches, measures_of
 from truecost.tasks.abba.thresholds import part_of
-from truecost.tasks.abba.words import Words
 
 OWN_TEST_SET = (
     "the log is its own test set, and holds only what a model accepted: give labelled trials that "

@@ -9,7 +9,7 @@ import numpy as np
 
 from truecost.core.digits import figure
 from truecost.errors import UsageError
-from truecost.outputs.described import thinned
+from truecost.outputs.page import thinned
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
 from truecost.pictures.rows import needed
 from truecost.report.words import listed

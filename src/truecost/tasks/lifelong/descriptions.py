@@ -349,7 +349,7 @@ def frame_of_lives(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
     """
     import polars as pl
 
-    from truecost.outputs.described import whose
+    from truecost.outputs.page import whose
 
     found = result.described_as(LifelongDescription)
     if not found:

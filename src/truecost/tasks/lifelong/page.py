@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from truecost.core.results import Row
 from truecost.names import PARTS
-from truecost.outputs.described import MOST_SYSTEMS, left_out_of, of_part, plain
+from truecost.outputs.page import MOST_CURVES, left_out_of, of_part, plain
 from truecost.pictures.picture import Picture
 from truecost.pictures.tables import Table, without_empty_columns
 from truecost.report.section import Section, joined
@@ -48,7 +48,7 @@ def _shown(story: Story) -> tuple[list[tuple[str, Found]], str]:
     every = helped or every
     several = len(every) > 1
     shown = [(joined(isolated(d.name), part.name) * several, d) for part, d in every]
-    return shown[:MOST_SYSTEMS], left_out_of(min(len(every), MOST_SYSTEMS), len(every)) + bare
+    return shown[:MOST_CURVES], left_out_of(min(len(every), MOST_CURVES), len(every)) + bare
 
 
 def _alike(shown: Sequence[tuple[str, Found]], found: Found) -> list[Found]:

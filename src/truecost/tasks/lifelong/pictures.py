@@ -10,7 +10,7 @@ import numpy as np
 from truecost.core.digits import Scale, counted, uncertain
 from truecost.core.results import Row, shown_value
 from truecost.errors import UsageError
-from truecost.outputs.described import thinned
+from truecost.outputs.page import thinned
 from truecost.pictures.picture import Axis, Mark, Picture, span
 from truecost.pictures.rows import Rows, common_scale, figures_of, needed, reach
 from truecost.report.section import joined

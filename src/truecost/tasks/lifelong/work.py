@@ -1,6 +1,5 @@
 """What life cycles take to be read, checked, counted and scored, beside baselines without help."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,7 +15,7 @@ from truecost.core.scoring import Scoring
 from truecost.errors import TruecostError, UsageError
 from truecost.formats import Table
 from truecost.formats.events import Labels
-from truecost.formats.opening import first_line
+from truecost.formats.opening import first_line, json_of
 from truecost.names import STANDARD_INPUT, LifelongKind
 from truecost.options import check_keys
 from truecost.outputs.event_logs import checks_of_logs, read_logs, units_planned, without_paths
@@ -74,7 +73,7 @@ def columns_of(path: str) -> list[str]:
     if not text.startswith("{"):
         return [name.strip(" '\"") for name in text.replace("\t", ",").split(",")]
     try:
-        found = json.loads(text)
+        found = json_of(text)
     except (ValueError, RecursionError):
         return []
     return list(found) if isinstance(found, dict) else []

@@ -301,7 +301,7 @@ def frame_of_streams(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
     """
     import polars as pl
 
-    from truecost.outputs.described import whose
+    from truecost.outputs.page import whose
 
     found = result.described_as(OnlineDescription)
     if not found:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from truecost.core.digits import amount
 from truecost.core.results import Row, figures, verdict_of
 from truecost.names import PARTS
-from truecost.outputs.described import MOST_SYSTEMS, left_out_of
+from truecost.outputs.page import MOST_CURVES, left_out_of
 from truecost.pictures.tables import without_empty_columns
 from truecost.report.section import Line, Section, joined
 from truecost.report.sections import comparison, gates, spending, subsets
@@ -77,7 +77,7 @@ def over_the_stream(story: Story) -> Section | None:
     every = [(part, d) for part in story.parts for d in _adapting(story, part) if d.curves]
     if not every:
         return None
-    shown = every[:MOST_SYSTEMS]
+    shown = every[:MOST_CURVES]
     beside = [d for _, d in shown]  # all share the axis of values
     chosen = any(is_chosen(story, part) for part in story.parts)
     several = len(every) > 1 or chosen
@@ -145,7 +145,7 @@ def streams(story: Story) -> Section:
     drawings = [
         streams_forest(found, measure, title=joined(measure, part.name))
         for part in story.parts
-        if (found := [d for d in _drawn_streams(story, part) if d.by_stream][:MOST_SYSTEMS])
+        if (found := [d for d in _drawn_streams(story, part) if d.by_stream][:MOST_CURVES])
         for measure in DRAWN
         if any(of.measure == measure for d in found for of in d.by_stream)
     ]

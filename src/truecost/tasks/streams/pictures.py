@@ -8,7 +8,7 @@ import numpy as np
 from truecost.core.digits import amount, counted, figure, percent, uncertain
 from truecost.core.results import Row
 from truecost.errors import UsageError
-from truecost.outputs.described import thinned
+from truecost.outputs.page import thinned
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
 from truecost.pictures.rows import Rows, figures_of, needed
 from truecost.report.section import joined

@@ -17,7 +17,7 @@ from truecost.errors import UsageError, first_five
 from truecost.names import Objective
 
 if TYPE_CHECKING:
-    from truecost.outputs.described import Described
+    from truecost.outputs.page import Described
 
 WITHOUT_QUESTIONS = ("act_dcf",)  # leave out what questions cost: no budget pays off by them
 AFTER = "post"  # the phase that is shown where there are both

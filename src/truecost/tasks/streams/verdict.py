@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from truecost.core.digits import amount, counted, percent, scale_of, uncertain
 from truecost.core.results import Row
-from truecost.outputs.described import of_part
+from truecost.outputs.page import of_part
 from truecost.report.section import Group, Line
 from truecost.report.story import Part, Story, goodness, without_dims
 from truecost.report.verdict import costs, lead_of, worst_subset

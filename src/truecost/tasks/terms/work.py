@@ -26,8 +26,8 @@ from truecost.study.validation import Check
 from truecost.task import Work
 from truecost.tasks.terms import files as lists
 from truecost.tasks.terms.aligning import load_search
-from truecost.tasks.terms.decisions import Beside, alike, decided, from_nist, on_quirks
 from truecost.tasks.terms.describing import describe
+from truecost.tasks.terms.files import Beside, alike, decided, from_nist, on_quirks
 from truecost.tasks.terms.options import (
     F4DE,
     ReferenceOptions,

@@ -14,7 +14,7 @@ from truecost.core.evidence import Totals
 from truecost.core.item_rules import error_rule, ratio
 from truecost.core.measure import Array, Floats, Measure, Result, Rule
 from truecost.outputs.aligning import ORDER, share_or_zero
-from truecost.outputs.character_ngrams import CHARACTER_ORDER, WORD_ORDER, character_f
+from truecost.outputs.translation import CHARACTER_ORDER, WORD_ORDER, character_f
 
 SMOOTHING: dict[str, float | None] = {"exp": None, "none": None, "floor": 0.1, "add-k": 1.0}
 Smoothing = tuple[str, float]

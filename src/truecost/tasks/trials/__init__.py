@@ -60,7 +60,7 @@ FACE = Face(
     tables={
         "methods": "truecost.protocol.options:MethodsTable",
         "spurious": "truecost.protocol.options:SpuriousTable",
-        "threshold": "truecost.tasks.trials.rules:ThresholdTable",
+        "threshold": "truecost.tasks.trials.options:ThresholdTable",
         "calibration": "truecost.calibration:CalibrationTable",
     },
     application=("cost_miss", "cost_fa", "prior", "preset", "priors", "cost_matrix"),

@@ -33,9 +33,8 @@ from truecost.tasks.measures import find
 from truecost.tasks.trials import counting
 from truecost.tasks.trials.audio import NO_HOURS, audio_tally
 from truecost.tasks.trials.measures.thresholds import at_each, share_per_hour
-from truecost.tasks.trials.options import PARTS_OF, TrialsScoring
+from truecost.tasks.trials.options import PARTS_OF, Chosen, Rule, ThresholdTable, TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
-from truecost.tasks.trials.rules import Chosen, Rule, ThresholdTable
 
 if TYPE_CHECKING:
     from truecost.study.config import Study

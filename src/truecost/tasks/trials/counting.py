@@ -235,19 +235,19 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
     wanted = dict.fromkeys(part for m in measures for part in m.parts)
     makers |= {part: at(place) for part, place in APART.items() if part in wanted}
     if not wanted.keys().isdisjoint(SPOOFING):
-        from truecost.tasks.trials import spoofing
+        from truecost.tasks.trials import further
 
         ratios = llrs(trials, scoring)
-        spoofed = spoofing.tallies(trials.spoofing, ratios, sides, trials.weights)
+        spoofed = further.tallies(trials.spoofing, ratios, sides, trials.weights)
         makers |= {part: lambda *_, make=make: make() for part, make in spoofed.items()}
     parts: dict[str, Part] = {
         part: makers[part](trials, scoring, sides) for part in wanted if part in makers
     }
     for measure in (m for m in measures if m.name == MEAN):
-        from truecost.tasks.trials import means
+        from truecost.tasks.trials import further
 
         column = str(measure.parameter)
-        parts[measure.parts[0]] = means.tally_of(trials, column, sides)
+        parts[measure.parts[0]] = further.tally_of(trials, column, sides)
     if trials.took and not {*COSTS}.isdisjoint(m.name for m in measures):
         parts[TOOK] = Tally.constant([*trials.took.values()], tuple(trials.took), {})
     return Evidence(parts)
@@ -280,7 +280,7 @@ def choices_of(trials: Trials, scoring: Scoring) -> tuple[Ints, tuple[str, ...]]
 
 
 def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
-    from truecost.tasks.trials.accepting import accepted_tally
+    from truecost.tasks.trials.further import accepted_tally
 
     if trials.annotation is None:
         raise UsageError(f"{trials.name}: accepted labels need several annotators")

@@ -17,9 +17,8 @@ import numpy as np
 import polars as pl
 
 from truecost.core.factors import Coded, coded_texts
-from truecost.engines.labels import Sets
 from truecost.engines.mapping import engine_of
-from truecost.engines.partitions import LARGE, Partition, partitions_of, size_of
+from truecost.engines.partitions import LARGE, Partition, Sets, partitions_of, size_of
 from truecost.engines.segments import ROW, Held, Sorted, open_sorted, sort_partitions
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table

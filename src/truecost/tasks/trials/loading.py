@@ -26,8 +26,8 @@ from truecost.tasks.trials.labels import BINARY
 from truecost.tasks.trials.records import Array, Floats, Trials
 
 if TYPE_CHECKING:
+    from truecost.tasks.trials.further import Spoofing
     from truecost.tasks.trials.machine import Completed
-    from truecost.tasks.trials.spoofing import Spoofing
 
 SAME = "same"  # under which trials that were read in parts have the hashes of what they are
 
@@ -168,7 +168,7 @@ def _with_truth(table: Table, options: Options) -> "tuple[Table, str, str, Compl
     the truth, in which column, and what the machine completed.
     """
     if options.values:
-        from truecost.tasks.trials.means import numbered
+        from truecost.tasks.trials.further import numbered
 
         table = numbered(table, options)
     if options.kind == "values":
@@ -193,7 +193,7 @@ def _machine(options: Options, filled: "Completed | None", classes: tuple[str, .
 
 def _values(table: Table, options: Options) -> tuple[Floats, None]:
     """What stands for scores where there are none."""
-    from truecost.tasks.trials.means import scores_of
+    from truecost.tasks.trials.further import scores_of
 
     return scores_of(table, options), None
 
@@ -212,7 +212,7 @@ def _spoofing(table: Table, column: str) -> "Spoofing | None":
     texts = table.texts(column, "label")
     if not texts.str.contains("(?i)spoof").any():
         return None
-    from truecost.tasks.trials.spoofing import spoofing_of
+    from truecost.tasks.trials.further import spoofing_of
 
     return spoofing_of(texts)
 

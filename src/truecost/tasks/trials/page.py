@@ -30,7 +30,7 @@ from truecost.report.words import (
 from truecost.tasks.trials import pictures
 from truecost.tasks.trials.curves import frame_of_outcome
 from truecost.tasks.trials.methods import Claim
-from truecost.tasks.trials.rules import Chosen, ends_of, kept
+from truecost.tasks.trials.options import Chosen, ends_of, kept
 from truecost.tasks.trials.sections import calibration, classes, costs_of_decisions, trade_off
 
 TITLE = "What should not tell the class"

@@ -20,8 +20,8 @@ from truecost.tasks.trials.labels import Annotation
 
 if TYPE_CHECKING:
     from truecost.tasks.trials.audio import Audio
+    from truecost.tasks.trials.further import Spoofing
     from truecost.tasks.trials.machine import Machine
-    from truecost.tasks.trials.spoofing import Spoofing
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -17,7 +17,7 @@ from truecost.pictures.tables import Table
 from truecost.report.section import Section, Sliders, joined
 from truecost.report.sections import of_each
 from truecost.report.story import Part, Story
-from truecost.tasks.trials import class_pictures, pictures
+from truecost.tasks.trials import pictures
 from truecost.tasks.trials.classes import ByClass
 from truecost.tasks.trials.curves import Curves, from_frame
 
@@ -127,16 +127,15 @@ def classes(story: Story) -> Section | None:
         own.sort(key=lambda one: story.systems.index(one.system))
         few = own[:SYSTEMS]
         drawn += [
-            class_pictures.rates(few, name, title=joined(name, part))
-            for name in ("recall", "precision")
+            pictures.rates(few, name, title=joined(name, part)) for name in ("recall", "precision")
         ]
         for one in own[:MOST_MATRICES]:
             title = joined("confusions", one.system * (len(own) > 1), part)
-            drawn.append(class_pictures.confusions(one, title=title))
+            drawn.append(pictures.confusions(one, title=title))
         for one in own[:MOST_MATRICES]:
             about = joined(one.system * (len(own) > 1), part)
-            tables.append(class_pictures.of_confusions(one, joined("Costliest confusions", about)))
-            tables.append(class_pictures.of_classes(one, joined("Classes", about)))
+            tables.append(pictures.of_confusions(one, joined("Costliest confusions", about)))
+            tables.append(pictures.of_classes(one, joined("Classes", about)))
     return Section("Classes", _on_classes(found[0]), tuple(drawn), tuple(tables))
 
 
@@ -160,7 +159,7 @@ def costs_of_decisions(story: Story) -> Section | None:
     if not found:
         return None
     text = "What each decision costs, as it was given: decisions are those of least expected cost."
-    return Section("Cost matrix", text, of_each(class_pictures.cost_matrix, found))
+    return Section("Cost matrix", text, of_each(pictures.cost_matrix, found))
 
 
 def _pictures(story: Story, kind: str, draw: Callable[..., Picture]) -> tuple[Picture, ...]:

@@ -26,13 +26,12 @@ from truecost.study.running import score_part
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
-from truecost.tasks.trials.asked import defaults, measures_for
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
 from truecost.tasks.trials.loading import check_classes, load
 from truecost.tasks.trials.options import TrialsScoring, choices_of
 from truecost.tasks.trials.records import Trials
-from truecost.tasks.trials.scoring import batches, frozen, refuse_reversed
+from truecost.tasks.trials.scoring import batches, defaults, frozen, measures_for, refuse_reversed
 
 if TYPE_CHECKING:
     from truecost.study.validation import Check
@@ -121,7 +120,7 @@ def on_shared(part: Part) -> list[Problem]:
     """What a test set shares with the trials that chose a threshold."""
     if not part.described:
         return []
-    from truecost.tasks.trials.rules import Chosen
+    from truecost.tasks.trials.options import Chosen
 
     found = (one for one in part.described if isinstance(one, Chosen) and one.shared)
     return [
@@ -210,7 +209,7 @@ def read_trials(reader: Reader, source: "Source", values: tuple[str, ...] = ()) 
         options = replace(options, values=values or (VALUE,))
     found = load(table, options, source.name, *reader.joined(data, source.collection))
     if data.asv is not None:
-        from truecost.tasks.trials.spoofing import with_verification
+        from truecost.tasks.trials.further import with_verification
 
         found = with_verification(found, data, reader, source)
     reader.learn(data, **facts_of(table, options, found))
@@ -377,7 +376,7 @@ WORK = Work(
     same=same,
     part=part_of,
     descriptions=(
-        "truecost.tasks.trials.rules:Chosen",
+        "truecost.tasks.trials.options:Chosen",
         "truecost.core.variance:Variance",
         "truecost.core.claims:SingleRuns",
         "truecost.tasks.trials.methods:Claim",
@@ -388,6 +387,6 @@ WORK = Work(
     advice=lambda part: [*on_imbalance(part), *on_shared(part)],
     shares=False,
     page="truecost.tasks.trials.page:PAGE",
-    layout="truecost.tasks.trials.terminal:LAYOUT",
+    layout="truecost.tasks.trials.commands:LAYOUT",
     checks=checks,
 )

@@ -1,25 +1,43 @@
 """Measures of what each trial loses: proper scoring rules of probabilities, likelihood-ratio costs,
-and errors of predicted numbers, each with the best constant predictor as reference.
+errors of predicted numbers, each with the best constant predictor as reference.
 
 `losses` is a tally with the axis class and the statistics `n`, `log` (-ln p of the truth, finite
 part), `impossible` (truths given probability 0) and `brier`. `llr` is a tally with the axis class
-(nontarget, target) and the statistics `n`, `cllr`, `cnxe` (bits, finite parts) and `impossible`.
-A truth given probability 0 costs infinity: it is counted beside the sums, because 0 x infinity in
-a replicate that leaves it out would be NaN.
-Sources: paper 003, sections 3.3 and 3.5; paper 002, section 4.2.
+(nontarget, target) and the statistics `n`, `cllr`, `cnxe` (bits, finite parts) and `impossible`. A
+truth given probability 0 costs infinity: it is counted beside the sums, because 0 x infinity in a
+replicate that leaves it out would be NaN. Sources: paper 003, sections 3.3 and 3.5; paper 002,
+section 4.2.
 
 `errors` is a tally with the statistics `n`, `absolute`, `squared` (of the error), `truth` and
 `truth2` (sums of the true value and its square, about a fixed origin); `truths` ranks the true
 values. The best constant is found anew in each replicate. Source: paper 003, sections 3.4 and 3.5.
+
+What trials cost in one currency, errors by number and the computing that records tell of, reads the
+tally `decisions` (see `decisions.py`), and `took` where there are records.
 """
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from truecost.core.application import Application
+from truecost.core.costs import Spent, cost_measures, took
 from truecost.core.evidence import Totals
-from truecost.core.measure import NONE, Floats, Result, Rule, share, weigh
+from truecost.core.measure import (
+    FALSE_ALARM,
+    MISS,
+    NONE,
+    NONTARGETS,
+    TARGETS,
+    Floats,
+    Rate,
+    Result,
+    Rule,
+    share,
+    weigh,
+)
 from truecost.tasks.trials.measures.decisions import measure
 
 
@@ -205,6 +223,54 @@ _RARE = Rule(rare=True)
 _number = partial(measure, uses=())
 _BOTH = ("errors", "truths")
 
+
+PRICES = ("miss", "false_alarm", "error", "cpu", "gpu", "memory", "waiting")
+
+
+def spending(totals: Totals, application: Application) -> Spent:
+    """Errors by number: misses and false alarms, or of several classes (and where a system may
+    abstain) the sum of the cost matrix.
+
+    The naive baseline rejects everything, or decides all alike as is cheapest, and takes nothing.
+    """
+    n = np.asarray(totals.sums("decisions", "n"), np.float64)
+    if "error" not in application.prices.amounts:
+        made = {"miss": n[:, 1, 0], "false_alarm": n[:, 0, 1]}
+        return Spent({**took(totals), **made}, {"miss": n[:, 1].sum(axis=1)})
+    costs = application.matrix(n.shape[1])
+    alike = (n.sum(axis=2)[..., None] * costs).sum(axis=1).min(axis=1)
+    error = (n * costs).sum(axis=(1, 2))
+    return Spent({**took(totals), "error": error}, {"error": alike})
+
+
+def _numbered(key: str, errors: Any, trials: Any, what: str, of: str) -> Callable[..., list[Rate]]:
+    """What the errors of one class cost, as a rate that weighs price times trials."""
+
+    def rates(totals: Totals, application: Application) -> list[Rate]:
+        number = float((totals.sums("decisions", "n")[0].ravel() * trials).sum())
+        weight = application.prices.amounts.get(key, 0.0) * number
+        return [Rate("decisions", errors, trials, weight, what=what, of=of)] if weight else []
+
+    return rates
+
+
+def _rule(*of: Any) -> Rule:
+    return Rule(rates=_numbered(*of), edge=True, bounds=(0.0, np.inf))
+
+
+_SPENT = cost_measures(
+    "trials",
+    spending,
+    ("decisions",),
+    PRICES,
+    source="paper 002, Eq. 8",
+    intervals={
+        "cost_misses": _rule("miss", MISS, TARGETS, "miss", "target"),
+        "cost_false_alarms": _rule(
+            "false_alarm", FALSE_ALARM, NONTARGETS, "false alarm", "nontarget"
+        ),
+    },
+)
 MEASURES = (
     _loss(nce, "Normalised cross entropy", "paper 003, 3.5", _RARE),
     _loss(ce, "Cross entropy (nats)", "paper 003, 3.3", _RARE),
@@ -239,4 +305,5 @@ MEASURES = (
     _number(("errors",), nmse, "Normalised mean squared error", "paper 003, 3.4"),
     _number(("errors",), mse, "Mean squared error", "paper 003, 3.4"),
     _number(("errors",), r2, "R squared", "paper 003, 3.5", Rule("log1m"), direction="higher"),
+    *_SPENT,
 )

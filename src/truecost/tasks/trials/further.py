@@ -1,5 +1,6 @@
-"""Trials with spoofed speech beside those of targets and nontargets, and the speaker verification
-that a countermeasure stands before: which trials are what, and how the verification decides.
+"""What trials may hold beside scores and a label, read and counted: several labels that are right,
+columns whose means are asked for (with a machine's judgement beside few human ones), and spoofed
+speech with the speaker verification that a countermeasure stands before.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,19 +12,164 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from truecost.core.columns import MEAN, sums_of
+from truecost.core.columns import finished as with_direction
+from truecost.core.factors import Factor
+from truecost.core.measure import Measure, Rule
 from truecost.core.tally import Tally
 from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.formats import Table
+from truecost.formats.table import refuse_rows
+from truecost.study.columns import Options
+from truecost.tasks.trials.labels import Annotation
+from truecost.tasks.trials.machine import predicted_mean
 from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, KINDS, SIDES, SPOOFED
+from truecost.tasks.trials.records import Codes, Floats, Ints, Mask, Trials
 
 if TYPE_CHECKING:
+    from truecost.core.scoring import Scoring
     from truecost.study.settings import Reader, Source
     from truecost.study.tables import DataTable
-    from truecost.tasks.trials.records import Trials
+
+
+Sides = list[tuple[Factor, Codes]]
+
+
+def least_costs(accepted: Mask, costs: Floats) -> Floats:
+    """What each decision costs when any accepted label is right: min over k in A of c[k, d].
+
+    `accepted` (N, K) has at least one in each row, `costs` the shape (K, D), the result (N, D).
+    """
+    least = np.full((len(accepted), costs.shape[1]), np.inf)
+    for right, row in zip(accepted.T, costs, strict=True):
+        np.minimum(least, row, out=least, where=right[:, None])
+    return least
+
+
+def accepted_tally(
+    annotation: Annotation,
+    choices: Ints,
+    costs: Floats,
+    labels: Sequence[str],
+    sides: Sides,
+    weights: Floats | None,
+) -> Tally:
+    """Count what decisions and constants cost when any accepted label is right.
+
+    `choices` (N,): index of the decision taken, one of D `labels`; `costs` has the shape (K, D).
+    The axis is decision; statistics are n, cost and error of the trials that are decided so, and
+    constant_cost and constant_error of all trials if they were.
+    """
+    width = costs.shape[1]
+    cost = least_costs(annotation.accepted, costs).ravel()
+    error = least_costs(annotation.accepted, 1 - np.eye(*costs.shape)).ravel()
+    decisions = np.tile(np.arange(width), len(choices))
+    taken = decisions == np.repeat(choices, width)
+    return Tally.count(
+        [(factor, np.repeat(codes, width)) for factor, codes in sides],
+        {
+            "n": taken,
+            "cost": np.where(taken, cost, 0.0),
+            "error": np.where(taken, error, 0.0),
+            "constant_cost": cost,
+            "constant_error": error,
+        },
+        {"decision": (labels, decisions)},
+        None if weights is None else np.repeat(weights, width),
+    )
+
+
+def numbered(table: Table, options: Options) -> Table:
+    """A table whose columns of means, and that of the machine, are numbers.
+
+    InputError where one holds anything else, or nothing in a row that is not left out. Human
+    judgements may be missing where there is a machine's.
+    """
+    made = []
+    machine = filter(None, [options.machine] if options.values else [])
+    for column in (*options.values, *machine):
+        if column not in table.columns:
+            raise UsageError(
+                f"{table.source}: there is no column {column!r} for {MEAN}:{column}"
+                f"{near(column, table.columns)}; {table.listed}"
+            )
+        numbers = table.numbers(column, "metric")
+        refuse_rows(table, np.isinf(numbers), ("value", "are", "infinite"), None)
+        open_ = options.machine is not None and column != options.machine
+        if not open_ and options.missing != "drop":
+            said = (f"value of the column {column!r}", "are", "missing or NaN")
+            try:
+                refuse_rows(table, np.isnan(numbers), said, None)
+            except InputError as error:
+                raise InputError(f"{error}; fill them in, or use --missing drop") from error
+        elif open_ and np.isnan(numbers).all():
+            raise InputError(
+                f"{table.source}: no trial has a human judgement in the column {column!r}: without "
+                f"any the machine's cannot be corrected"
+            )
+        made.append(pl.Series(column, numbers))
+    return replace(table, frame=table.frame.with_columns(made))
+
+
+def scores_of(table: Table, options: Options) -> Floats:
+    """What stands for scores where there are none: the columns, of the machine where it judged."""
+    columns = [table.frame[name].to_numpy() for name in options.values]
+    if options.machine is not None:
+        machine = table.frame[options.machine].to_numpy()
+        columns = [machine, *(np.where(np.isnan(one), machine, one) for one in columns)]
+    return np.stack(columns, axis=1)
+
+
+def values_of(trials: Trials, column: str) -> Floats:
+    """A column of the trials as numbers; UsageError where there is none."""
+    if column not in trials.frame.columns:
+        numbers = [name for name, kind in trials.frame.schema.items() if kind.is_numeric()]
+        raise UsageError(
+            f"{trials.name}: there is no column {column!r} for {MEAN}:{column}"
+            f"{near(column, trials.frame.columns)}; columns of numbers are "
+            f"{first_five(numbers) or 'none'}"
+        )
+    found = trials.frame[column]
+    if not (found.dtype.is_numeric() or found.dtype == pl.Boolean):
+        raise UsageError(f"{trials.name}: the column {column!r} of {MEAN}:{column} is no number")
+    values = found.cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    if trials.machine is None and np.isnan(values).any():
+        raise InputError(
+            f"{trials.name}: {counted(int(np.isnan(values).sum()), 'value', 'are')} missing in the "
+            f"column {column!r} of {MEAN}:{column}"
+        )
+    return values
+
+
+def finished(measure: Measure, trials: Trials, scoring: "Scoring") -> Measure:
+    """A mean with its direction, its part of the evidence and the interval of its values."""
+    values = values_of(trials, str(measure.parameter))
+    weighted = trials.weights is not None
+    own = with_direction(measure, values, scoring.directions, weighted=weighted)
+    if trials.machine is None:
+        return own
+    size = (own.parts[0], "labelled")
+    return replace(own, function=predicted_mean, interval=Rule("identity", size=size))
+
+
+def tally_of(trials: Trials, column: str, sides: Any) -> Tally:
+    """The sums of a column, and of the machine's judgement beside it."""
+    values = values_of(trials, column)
+    if trials.machine is None:
+        return Tally.count(sides, sums_of(values), {}, trials.weights)
+    machine = values_of(trials, trials.machine.column)
+    judged = ~np.isnan(values)
+    sums = {
+        "n": np.ones(len(values), np.int64),
+        "machine": machine,
+        "labelled": judged.astype(np.int64),
+        "value": np.where(judged, values, 0.0),
+        "covered": np.where(judged, machine, 0.0),
+    }
+    return Tally.count(sides, sums, {}, trials.weights)
+
 
 Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 TARGET, NONTARGET, SPOOF = range(3)
 WORDS = {"spoof": SPOOF, "target": TARGET, "bonafide": TARGET, "nontarget": NONTARGET}
 NEEDED = (
@@ -47,9 +193,9 @@ class Spoofing:
         The same counted, of trials of its own: target, nontarget, spoof by reject and accept.
     """
 
-    kinds: Codes
-    accepted: Codes | None = None
-    counts: Codes | None = None
+    kinds: Ints
+    accepted: Ints | None = None
+    counts: Ints | None = None
 
     def take(self, rows: Any) -> "Spoofing":
         """The same of some rows."""
@@ -57,7 +203,7 @@ class Spoofing:
         return replace(self, kinds=self.kinds[rows], accepted=accepted)
 
 
-def kinds_of(texts: pl.Series) -> Codes | None:
+def kinds_of(texts: pl.Series) -> Ints | None:
     """What each trial is, by its label; None where none is spoofed."""
     lower = texts.str.to_lowercase().str.replace_all(r"[-_ ]", "")
     if not (lower == "spoof").any():
@@ -124,7 +270,7 @@ def with_file(found: Spoofing, table: Table, threshold: float | None) -> tuple[S
     return replace(found, counts=counts), at
 
 
-def _threshold(scores: Floats, kinds: Codes, given: float | None, where: str) -> float:
+def _threshold(scores: Floats, kinds: Ints, given: float | None, where: str) -> float:
     """The threshold that is given, or that at which misses and false alarms are most alike."""
     if given is not None:
         return given
@@ -170,7 +316,7 @@ def tallies(
             "bonafide and spoof"
         )
 
-    def ranked(kinds: Codes, names: tuple[str, ...]) -> Tally:
+    def ranked(kinds: Ints, names: tuple[str, ...]) -> Tally:
         """Trials of each kind by how many scores of the first kind they reach."""
         at = np.unique(scores[kinds == 0])
         reached = np.searchsorted(at, scores, side="right")
