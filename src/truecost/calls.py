@@ -246,7 +246,7 @@ def leaderboard(data: Any = None, /, *, keep_going: bool = False, **options: Any
     data, **options
         As `compare` takes them.
     keep_going : bool
-        Leave out invalid submissions and say so, in place of stopping at them.
+        Leave out invalid submissions with a warning, instead of stopping.
 
     Returns
     -------

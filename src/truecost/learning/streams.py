@@ -345,8 +345,8 @@ def streams_of(
 ) -> list[Stream]:
     """The streams of a source, for one seed.
 
-    One for each target, in the order in which they were named; where a column says which stream an
-    item belongs to, for each of its values in their order of appearance.
+    One for each target, in the order in which they were named; if a column has the stream of an
+    item, for each of its values in their order of appearance.
 
     Parameters
     ----------

@@ -69,7 +69,7 @@ class DiarizationOptions(FileOptions):
     collar : float
         Seconds on each side of every boundary of a reference segment that are not scored.
     skip_overlap : bool
-        Leave out where several reference speakers speak.
+        Leave out overlapped speech: where several reference speakers speak.
     mapping : {"scored", "evaluated"}
         Where the mapping of speakers has the most time in common: in what is scored, or in all of
         the regions, with their collars and overlaps, as md-eval does.
@@ -207,7 +207,7 @@ def count(
 def scene_of(
     found: Recordings, reference: Speech, output: Speech, options: DiarizationOptions
 ) -> tuple[Scene, Swept, list[Pairs]]:
-    """What is swept, what comes of it, and who is mapped to whom in each recording."""
+    """The sweep over a recording: its segments, its sums, and the mapping of speakers."""
     barred = found.unscored.plus(reference.collars(round(options.collar * MICRO)))
     scene = Scene(reference, output, found.regions, barred, options.skip_overlap)
     scored = scene.swept()

@@ -256,7 +256,7 @@ def _alone(items: Items, column: str) -> str:
 
 
 def reserved(name: str, items: Items) -> str:
-    """What results call so already; empty for nothing."""
+    """The use of this name in results; empty if there is none."""
     if name in ("collection", "system", "item"):
         return "a column"
     part, dot, _ = name.partition(".")

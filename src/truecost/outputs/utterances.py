@@ -38,7 +38,7 @@ class TextOptions(FileOptions):
         Column of `id` and of `text`, where they have other names.
     by : str, optional
         Columns that name an utterance in place of the id, joined by +; texts of the same utterance
-        are put together in the order of time. SegLST goes by recording unless told otherwise.
+        are put together in the order of time. SegLST goes by recording by default.
     outside : {"error", "drop"}
         What to do with words of a CTM file that lie in no segment of the reference.
     allow_duplicates : bool
@@ -216,8 +216,8 @@ def _unscored(reference: Texts, there: pl.DataFrame) -> list[str]:
     """What happens to outputs where the reference is not to be scored."""
     if reference.by and len(reference.unscored):
         return [
-            f"{counted(len(reference.unscored), 'segment', 'are')} not to be scored: what was put "
-            f"out there counts as inserted, for --by puts texts together"
+            f"{counted(len(reference.unscored), 'segment', 'are')} not to be scored: output there "
+            f"counts as inserted, as --by joins texts"
         ]
     told = int(there["id"].is_in(reference.unscored.implode()).sum())
     return [f"{counted(told, 'output')} of segments that are not scored: left out"] if told else []
@@ -256,5 +256,5 @@ def _mismatch(
     if there.format == "ctm":
         advice += " (a recording and channel without any word is missing, not silent)"
     if len(extra) and not options.by and "recording" in set(here.columns) & set(there.columns):
-        advice += "; where segments differ, --by recording+speaker puts the texts of each together"
+        advice += "; if segments differ, use --by recording+speaker, which joins the texts of each"
     return f"{here.source}: {'; '.join(said)}: {advice}"

@@ -121,7 +121,7 @@ def close_to_another(
     passed : ndarray of bool, shape (rows,), optional
         Rows that are not asked about, though others may lie close to them.
     jobs : int, optional
-        Threads; the result does not depend on them.
+        Number of threads; the result does not depend on it.
     """
     from truecost.kernels.points import mark
 

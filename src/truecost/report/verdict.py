@@ -151,7 +151,7 @@ def _naive(story: Story, row: Row) -> str:
 
 
 def _naive_share(story: Story, row: Row) -> str:
-    """`51 % of what the best constant answer costs`, where the interval excludes that."""
+    """`51 % of what the best constant decision costs`, where the interval excludes that."""
     if row.value is None or not _is_cost(row) or against_naive(row) not in ("better", "worse"):
         return ""
     much = f"{row.value:.1f} times"

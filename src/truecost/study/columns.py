@@ -38,13 +38,13 @@ class Options:
     columns : mapping of str to str
         Column for each of these keys, as far as they are there. `id`: trial id, joins files and
         pairs systems. `score`: the score; `a+b+c` for one column a class. `label`: true class or
-        number. `soft`: probability that the trial is a target, in place of a label. `annotators`:
+        number. `soft`: probability that the trial is a target, instead of a label. `annotators`:
         labels of several annotators, in place of a label; `a+b+c` for one column each, empty where
-        one did not answer, or one column with labels separated by `|`. `unit`: what trials share
-        and are resampled by; `a+b` for a unit of one population on each side.
-        `unit2`: second unit, crossed with the first. `stratum`: stratum of the unit, or stream.
-        `weight`: weight of the trial, at least 0. Columns named `score`, `label`, `id` and `unit`
-        need no mapping.
+        one did not answer, or one column with labels separated by `|`. `unit`: the unit that a
+        trial belongs to, by which trials are resampled; `a+b` for a unit of one population on each
+        side. `unit2`: second unit, crossed with the first. `stratum`: stratum of the unit, or
+        stream. `weight`: weight of the trial, at least 0. Columns named `score`, `label`, `id` and
+        `unit` need no mapping.
     target : str, optional
         Label of the class to detect; every other one is a nontarget.
     classes : tuple of str, optional
@@ -377,8 +377,8 @@ def join_metadata(
     clash = [name for name in found.columns if name in table.columns]
     if clash:
         raise UsageError(
-            f"{metadata.source}: {named('column', clash)} would stand "
-            f"twice, for {table.source} has them: rename them in one of the two"
+            f"{metadata.source}: {named('column', clash)} are in {table.source} too: rename them "
+            f"in one of the two"
         )
     return replace(table, frame=pl.concat([table.frame, found], how="horizontal"))
 

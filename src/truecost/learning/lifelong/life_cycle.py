@@ -115,7 +115,7 @@ def run_lifelong(
     life : Life
         Its helps and offline questions count for the assisted pass only.
     log : LogWriter
-        Open. Who opened it finishes it.
+        Open. The code that opened it closes it.
     passing : {"assisted", "unsupervised", "frozen"}
     run : str
         Stands in every event: the seed.
@@ -153,7 +153,7 @@ def _check_able(
         raise UsageError(f"there is no pass {passing!r}: there are {', '.join(get_args(Pass))}")
     if passing == "unsupervised" and not getattr(system, "unsupervised", False):
         raise UsageError(
-            f"{who} does not adapt without a person: a system that does says unsupervised = True"
+            f"{who} does not adapt without a person: set unsupervised = True for a system that does"
         )
     denied = getattr(system, "offline", True) is False  # as a program says at the beginning
     offline = not denied and hasattr(system, "adapt_offline")

@@ -105,7 +105,7 @@ class MachineCalibration:
 
     @property
     def sentence(self) -> str:
-        """What was fitted, and how far from the isotonic curve it lies, in one line."""
+        """The fit, and its distance from the isotonic curve, in one line."""
         return (
             f"fitted: {self.fitted}, {self.trained}, {counted(self.labels, 'label')}; from the "
             f"isotonic curve by {figure(self.mean_difference)} on average, "
@@ -149,10 +149,10 @@ def calibrate_machine(
     fits. A label weighs the inverse of its inclusion probability.
 
     An isotonic fit to all labels (pool adjacent violators) is the check: a mean absolute difference
-    above 0.05 is told, unless chance explains it. Of n labels of a logistic truth, a right fit and
-    the isotonic one differ by more than 0.48 n^(-1/3) in about one of 100 data sets (measured for
-    three truths and 40 to 1,500 labels), which is more than 0.05 up to 884 labels; n is
-    (sum w)^2 / sum w^2.
+    above 0.05 raises a warning, if chance does not explain it. Of n labels of a logistic truth, a
+    right fit and the isotonic one differ by more than 0.48 n^(-1/3) in about one of 100 data sets
+    (measured for three truths and 40 to 1,500 labels), which is more than 0.05 up to 884 labels; n
+    is (sum w)^2 / sum w^2.
 
     The interval of a difference D by cell is D -+ t s, cut to [-1, 1], with t of Student's
     distribution with one degree of freedom less than units. s^2 is the larger of the variance
@@ -363,8 +363,8 @@ def _warnings(
         )
     if not by_cell["labels"].sum():
         yield (
-            "the log has no labels: whether its mix of labels is that of the training data, for "
-            "which the probabilities hold, cannot be told"
+            "the log has no labels: it is not known whether its mix of labels is that of the "
+            "training data, for which the probabilities are valid"
         )
     off = [
         f"{row['cell']} ({row['mean_probability']:.3f}, {row['share_positive']:.3f})"

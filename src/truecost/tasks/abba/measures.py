@@ -129,7 +129,7 @@ ESTIMATORS = {  # the one to trust first
         ("collected", "machine"),
         corrected,
         direct_ratio,
-        "machine labels mended by the human ones of each cell",
+        "machine labels corrected by the human ones of each cell",
     ),
     "direct": Estimator(("collected",), human, direct_ratio, "human labels, the arms apart"),
     "pooled": Estimator(("collected",), human, pooled_ratio, "human labels, the arms together"),
@@ -137,7 +137,7 @@ ESTIMATORS = {  # the one to trust first
         ("collected", "traffic"),
         human,
         ab_ratio,
-        "what each arm collected for its traffic, nothing decoded offline",
+        "counts of each arm for its traffic, without offline decoding",
     ),
     "soft": Estimator(
         ("collected", "machine"), soft, direct_ratio, "machine labels alone", labels=False

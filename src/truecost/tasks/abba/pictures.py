@@ -151,7 +151,7 @@ def collected(description: Description, *, title: str = "") -> Picture:
         counts = map(amount, (c.items, *parts[_name(c)]))
         cells.append((c.cell, c.words, *counts, _share(c.share)))
     header = ("cell", "what", "items", *KINDS, "share true of the labelled")
-    table = without_empty_columns("What was collected", header, cells)
+    table = without_empty_columns("Collected items", header, cells)
     drawn = stacks(parts, KINDS, of="cell", across="collected items", title=title)
     return replace(drawn, name="collected", table=table)
 

@@ -1,4 +1,4 @@
-"""What a deployment costs in one currency: labels, false accepts, and the candidate against the
+"""Costs of a deployment in one currency: labels, false accepts, and the candidate against the
 deployed model.
 
 All read the tally `collected` by human labels (see `measures.py`), and `labelling`: the `seconds`
@@ -38,9 +38,9 @@ COST, TURNS = CANDIDATE  # of the candidate minus the deployed model, and where 
 MISSES = "candidate_misses"  # what of it misses cost: no measure of its own
 MODELS = ("candidate B", "deployed A")
 NO_TOTAL = (
-    "total_cost adds up errors too, and no log of accepted items tells how many targets both "
-    f"models miss: take {COST}, the candidate's cost minus that of the deployed model, in which "
-    "they cancel, or leave out --price miss"
+    "total_cost adds up errors too, and logs of accepted items do not have the number of targets "
+    f"that both models miss: use {COST}, the candidate's cost minus that of the deployed model, in "
+    "which they cancel, or leave out --price miss"
 )
 
 
@@ -96,8 +96,8 @@ def break_even_miss(totals: Totals, application: Application) -> Result:
     """Price of a miss at which the candidate and the deployed model cost the same.
 
     false alarm x F_A (rFPR - 1) / (T_A (rRecall - 1)), as in `candidate_cost`. Range [0, inf);
-    there is no naive baseline. Undefined where no price of a miss turns the decision: the row says
-    which model costs more whatever it is. Paper 001, Eq. 1-3.
+    there is no naive baseline. Undefined where no price of a miss turns the decision: the row names
+    the model that costs more for any price. Paper 001, Eq. 1-3.
     """
     more, price = _more(totals), application.prices.false_alarm
     with np.errstate(divide="ignore", invalid="ignore"):

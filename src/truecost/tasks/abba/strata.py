@@ -60,7 +60,7 @@ def neyman(weights: npt.ArrayLike, rates: npt.ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class Gain:
-    """What Neyman allocation saves.
+    """The saving of Neyman allocation.
 
     Attributes
     ----------
@@ -347,7 +347,7 @@ class Precision:
 
 
 def precision(strata: Strata, measure: str) -> Precision:
-    """What the standard error of a result depends on, by linearisation at the assumed rates.
+    """The terms of the standard error of a result, by linearisation at the assumed rates.
 
     Of log r (direct estimator), with g_h its derivative by the total T_h of a class in cell h and
     p_sh the rate of that class in a group of N_sh items:

@@ -103,7 +103,7 @@ def _time_rule(errors: str, most: float = math.inf) -> Rule:
 
 
 _ERROR, _VOICE = "paper 004, Eq. 4-5", "paper 003, 3.7"
-_of = partial(percentage, undefined="the reference has no speech in what is scored")
+_of = partial(percentage, undefined="the reference has no speech in the scored time")
 MEASURES = (
     _of(der, SPEECH, "Diarization error rate", _ERROR, _time_rule(ERRORS)),
     _of(missed, SPEECH, "Missed speech", _ERROR, _time_rule("missed", 1.0)),
@@ -112,8 +112,8 @@ MEASURES = (
     _of(
         *(jer, SPEAKERS, "Jaccard error rate", "Ryant et al. 2019"),
         error_rule(SPEAKERS, "errors", "speakers", 1.0),
-        advice="every speaker weighs the same, however little is said; speakers that only the "
-        "output has cost nothing: read it beside der",
+        advice="every speaker has the same weight, however little is said; speakers that are only "
+        "in the output cost nothing: read it together with der",
         cites=("jer",),
     ),
     _of(
@@ -123,7 +123,7 @@ MEASURES = (
     _of(
         *(speech_fa, ACTIVITY, "False alarm (voice activity)", _VOICE),
         error_rule(ACTIVITY, "false_alarm", "nonspeech", 1.0),
-        undefined="there is no time without speech in what is scored",
+        undefined="there is no time without speech in the scored time",
     ),
     _of(
         *(speech_error, ACTIVITY, "Detection error rate (voice activity)", _VOICE),

@@ -253,7 +253,7 @@ def learning_curves(found: Sequence[Found], *, title: str = "") -> Picture:
         When there are no curves, or they are of several costs or scores.
     """
     known = [(d, d.curve) for d in found if d.curve is not None and d.curve.points]
-    needed(known, "no system was helped at a known cost")
+    needed(known, "no system has help at a known cost")
     first, cost = known[0][0], known[0][1].cost
     several = {"costs": {c.cost for _, c in known}, "scores": {d.score for d, _ in known}}
     for what, said in several.items():

@@ -72,7 +72,7 @@ class ClassOptions:
 
     @property
     def decisions(self) -> tuple[str, ...]:
-        """What can be decided, in the order of the columns."""
+        """The possible decisions, in the order of the columns."""
         abstains = self.costs is not None and len(self.costs[0]) > len(self.classes)
         return (*self.classes, ABSTAIN) if abstains else self.classes
 
@@ -95,7 +95,7 @@ def prepared(options: ClassOptions, outputs: Sequence[str], references: Referenc
 def count_costs(
     outputs: Sequence[str], references: References, options: ClassOptions, _: str
 ) -> Statistics:
-    """What each decision costs, each item having one or several right classes.
+    """The cost of each decision, with one or several right classes for each item.
 
     `cost`, `n`, `right` and `worst` (what the right and the costliest wrong decision cost) and
     `constant0`, ...: what each decision would cost. int64 where all costs are whole.
@@ -180,9 +180,9 @@ SCORED = "scored"  # the part of ready-made scores
 def _refuse(*_given: Any) -> NoReturn:
     """Refuse: there are no outputs to count, and none whose parts could be exchanged."""
     raise UsageError(
-        "scores of a table came ready-made: there are no outputs to count, and none to correct; "
-        "name what the outputs are (classes, transcripts, translation, diarization), or give "
-        "columns adapted, impaired and corrected beside base"
+        "tables of scores have no outputs to count or to correct: give event logs with the kind of "
+        "outputs (classes, transcripts, translation, diarization), or columns adapted, impaired "
+        "and corrected beside base"
     )
 
 

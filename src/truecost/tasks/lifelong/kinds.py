@@ -1,4 +1,4 @@
-"""What a kind of output is to penalised scores, found by search in the modules `kind*.py`; and
+"""The role of a kind of output for penalised scores, found by search in the modules `kind*.py`; and
 diarizations, the kind that has parts.
 
 A correction exchanges rows of additive statistics: those of the corrected part as it was against
@@ -139,11 +139,11 @@ def whole_outputs(corrected: Sequence[tuple[str, ...]], noun: str) -> Mask:
 NOT_ADDED = {
     "errors": "the error of a number has no largest value, so that there is no strictly wrong "
     "output to penalise by",
-    "llr": "a likelihood ratio may be as wrong as one likes, so that there is no strictly wrong "
-    "output to penalise by",
+    "llr": "the error of a likelihood ratio has no largest value, so that there is no strictly "
+    "wrong output to penalise by",
     "losses": "the loss of a probability has no largest value, so that there is no strictly wrong "
     "output to penalise by",
-    "ranking": "it is made of the order of all outputs, which is no sum over what was corrected",
+    "ranking": "it depends on the order of all outputs, and is not a sum over corrected items",
 }
 
 
@@ -194,8 +194,8 @@ MOVED = (
     "speech, of speakers that do not exist), so that no part alone is at its worst"
 )
 KEPT = (
-    "a strictly wrong output keeps its speech and is wrong about the speakers alone (paper 004, "
-    "appendix B)"
+    "a strictly wrong output keeps its speech and is wrong about the speakers alone (Prokopalo et "
+    "al. 2020, appendix B)"
 )
 
 

@@ -1,9 +1,9 @@
 """Measures of systems that learn across time with a person's help.
 
 Each takes a score (`wer`, `bleu`, `der`, ...) as its parameter and the choices `Across`. The parts
-of the score are tallies with the cell axes version x time x state. What help took: `supervision`.
-Signs hold for scores of which lower is better and of which higher is: a penalty is added to an
-error and taken from a quality. Source: paper 004.
+of the score are tallies with the cell axes version x time x state. The effort of help:
+`supervision`. Signs hold for scores of which lower is better and of which higher is: a penalty is
+added to an error and taken from a quality. Source: paper 004.
 """
 
 from collections.abc import Callable

@@ -139,7 +139,7 @@ def policy_scores(rows: Sequence[Row], *, title: str = "") -> Picture:
     ----------
     rows : sequence of Row
         `policy_score` or `penalised_score` of systems under policies, one version each; the naive
-        value of a row is the score of the initial version, kept frozen.
+        baseline of a row is the score of the initial version, kept frozen.
 
     Raises
     ------
@@ -190,7 +190,7 @@ def helped(rows: Sequence[Row]) -> dict[tuple[str, str], dict[str, Row]]:
 
 
 def penalised_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """What is left of the score after help, and the help itself, stacked (paper 004, Fig. 4).
+    """The score after help and the penalty of the help, stacked (paper 004, Fig. 4).
 
     S_pen = S_adapt + (S_imp - S_cor) (Eq. 1). Where higher is better the penalty is taken off: its
     bar ends at the adapted score. The stroke is the base, before the help.

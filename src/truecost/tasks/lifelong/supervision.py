@@ -1,5 +1,5 @@
-"""What people did for systems that learn (corrections, seconds, words, simple actions), what
-decisions cost, and a score under every version, at every time, in every state (`Across`).
+"""Effort of people for systems that learn (corrections, seconds, words, simple actions), costs of
+decisions, and a score under every version, at every time, in every state (`Across`).
 
 The parts that the score reads are tallies with the cell axes version x time x state, so that the
 score itself, which divides sums, comes out for all cells at once. `Across` says which of them make
@@ -148,7 +148,7 @@ class View:
 
     @property
     def evidence(self) -> Evidence:
-        """What was counted."""
+        """The counts."""
         return self.totals.evidence
 
     def sums(self, part: str, statistic: str) -> Array:
@@ -286,8 +286,8 @@ def spending(totals: Totals, _: Application, how: Across) -> Spent:
     """Errors of the version in what users get of the whole test set, hours of help up to it, and of
     computing; mean over runs.
 
-    Where nobody helps, the initial version stays as it is. What a person takes who does everything
-    says `_hours_by_hand`.
+    Where nobody helps, the initial version stays as it is. The hours of labelling everything by
+    hand are `_hours_by_hand`.
     """
     assert how.errors is not None
     part, statistics, unit, state = how.errors
@@ -343,7 +343,7 @@ OF_HELP = (
         "lower",
         "Geoffrois 2016; paper 004, section 2.2",
         uses=(),
-        undefined="an output is not right in the end, or what correcting all costs is not known",
+        undefined="an output is not right in the end, or the cost of correcting all is not known",
         cites=("msr", "004"),
         shown_in="percent",
         task=TASK,
@@ -357,7 +357,7 @@ OF_HELP = (
             "lower",
             "paper 004, section 2.2",
             uses=(),
-            undefined="nobody measured it",
+            undefined="it was not measured",
             task=TASK,
             total=True,
         )

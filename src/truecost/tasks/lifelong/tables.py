@@ -63,7 +63,7 @@ EVENT = "event"  # column of event logs
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What a table of scores does not say of itself.
+    """Options of a table of scores that the table does not hold.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class TableOptions:
         without.
     bounds : (float, float), optional
         Lowest and highest score that there can be. Scores are held against it where it is given,
-        and where they are to be penalised: then it is 0 to infinity unless given.
+        and where they are to be penalised: then the default is 0 to infinity.
     map : mapping of str to str
         Columns that have other names: `score` to `wer`, say.
     cost : str
@@ -152,8 +152,8 @@ def _cost_column(table: Table, asked: str) -> str:
         return asked
     if len(there) > 1:
         raise UsageError(
-            f"{table.source}: there are the columns {first_five(there)}: say which is the cost, "
-            f"--cost {there[0]}"
+            f"{table.source}: there are the columns {first_five(there)}: name the cost, --cost "
+            f"{there[0]}"
         )
     if asked and asked != "cost":
         raise UsageError(f"{table.source}: there is no column {asked!r}; {table.listed}")

@@ -1,4 +1,4 @@
-"""What human-assisted online learning costs: errors and the person's time in one measure.
+"""Measures of human-assisted online learning: errors and the person's time in one measure.
 
 All read the tallies `online` (counts) and `online_sums` of one phase, before (`pre`, prequential)
 or after (`post`, postquential) adaptation, with the axes seed and stream: `n` items that are
@@ -294,11 +294,11 @@ def _measure(
 
 
 GAPS: tuple[tuple[str, Any, str, Direction, tuple[str, ...], str], ...] = (
-    ("gap", _gap, "What adapting saves of", "higher", BOTH, ""),
+    ("gap", _gap, "Saving by adaptation in", "higher", BOTH, ""),
     (
         "gap_trend",
         _trend,
-        "Change over the stream of what adapting saves of",
+        "Change over the stream of the saving by adaptation in",
         "lower",
         WINDOWS,
         "fewer than two windows have a value",
@@ -312,16 +312,16 @@ IN_MONEY = {
 UNPRICED = "no price of the person's hour (--price person=NUMBER), or no time of an item"
 PRICES = ("miss", "false_alarm", "error", "person", "cpu", "gpu", "memory", "waiting")
 MEASURES = (
-    _measure(imlm, "Person's time over that of doing all by hand", "paper 000, Eq. 3-5"),
+    _measure(imlm, "Person's time over that of labelling everything by hand", "paper 000, Eq. 3-5"),
     _measure(
         imlm_seconds,
-        "Person's time, as measured, over that of doing all by hand",
+        "Measured person's time over that of labelling everything by hand",
         "paper 000, Eq. 2",
         undefined="no annotation time was measured: state the seconds of an item (--item-seconds)",
     ),
     _measure(
         imlm_money,
-        "Cost of person and machine over that of doing all by hand",
+        "Cost of person and machine over that of labelling everything by hand",
         SECTION_V,
         uses=("prices",),
         undefined=UNPRICED,

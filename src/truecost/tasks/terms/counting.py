@@ -161,7 +161,7 @@ def _refuse_floor(search: Search, how: TermsScoring) -> None:
 
 
 def evidence_of(count: Counted, measures: Sequence[Measure]) -> Evidence:
-    """What these measures read of a search, with the queries as outer factor."""
+    """The evidence of a search for these measures, with the queries as outer factor."""
     refuse_few_trials(count.search)
     names = {m.name for m in measures}
     entropies = not names.isdisjoint(("cnxe", "cnxe_loss"))

@@ -165,7 +165,8 @@ MEASURES = (
         *("lower", "paper 002, Eq. 44-45"),
         **_POOLED,
         parse=partial(one_of, FIT_VARIANTS),
-        advice="it calibrates on the evaluation data: what the scores could tell, not what they do",
+        advice="it calibrates on the evaluation data: the best that calibration could do, not the "
+        "quality in use",
         rule="threshold-on-evaluation-data",
         minimum_of="cnxe",
         interval=rule("log", optimistic=True, bounds=SHARE),
@@ -174,7 +175,7 @@ MEASURES = (
         *("cnxe_loss", cnxe_loss, ENTROPY, "Calibration loss of Cnxe", "lower", "paper 002, 4.2.5"),
         **_POOLED,
         parse=partial(one_of, VARIANTS),
-        advice="what a better affine map of the scores would save",
+        advice="the saving of the best affine map of the scores",
         interval=rule("identity", excess=True, bounds=(0.0, np.inf)),
     ),
 )

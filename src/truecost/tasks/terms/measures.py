@@ -238,16 +238,16 @@ MEASURES = (
     _measure(
         *("mtwv", mtwv, "Maximum term-weighted value", "paper 002, 2.3"),
         **_SWEEP,
-        advice="it chooses its threshold on the evaluation data: it says nothing about decisions "
-        "in use",
+        advice="it chooses its threshold on the evaluation data: it does not show the quality of "
+        "decisions in use",
         minimum_of="atwv",
         interval=_found_rule(optimistic=True),
     ),
     _measure(
         *("otwv", otwv, "Optimum term-weighted value", "NIST KWSEval"),
         **_SWEEP,
-        advice="it chooses a threshold for each query on the evaluation data: it says nothing "
-        "about decisions in use",
+        advice="it chooses a threshold for each query on the evaluation data: it does not show the "
+        "quality of decisions in use",
         interval=_found_rule(optimistic=True),
     ),
     _measure(
@@ -279,7 +279,7 @@ MEASURES = (
     _measure(
         *("map", mean_average_precision, "Mean average precision", "NIST KWSEval"),
         parts=SWEPT,
-        advice="it ranks detections within a query and says nothing about decisions",
+        advice="it ranks detections within a query, and does not show the quality of decisions",
         rule="threshold-swept",
         interval=_found_rule(),
     ),

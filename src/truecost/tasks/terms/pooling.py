@@ -60,7 +60,7 @@ MEAN = Averaging()
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """What one trial of each query moves, in every replicate: shape (replicates, queries)."""
+    """The effect of one trial of each query, in every replicate: shape (replicates, queries)."""
 
     gain: Floats  # how much a target found lowers Pmiss
     loss: Floats  # how much a false alarm raises Pfa
@@ -165,7 +165,7 @@ def alarmed(totals: Totals, _: Application) -> list[Rate]:
 
 
 def weighed(kind: str = "") -> Rates:
-    """What a term-weighted value loses: misses, and beta times false alarms."""
+    """The loss of a term-weighted value: misses, and beta times false alarms."""
 
     def rates(totals: Totals, application: Application) -> list[Rate]:
         shares = Shares.of(totals)

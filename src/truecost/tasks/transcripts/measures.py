@@ -137,8 +137,7 @@ MEASURES = (
             size=(WORDS, "reference"),
         ),
         direction="higher",
-        advice="it hides insertions: a system that puts out many more words loses nothing; "
-        "read it beside wer",
+        advice="it hides insertions: additional words cost nothing; read it together with wer",
         rule="insertions-hidden",
     ),
 )

@@ -1,4 +1,4 @@
-"""What is fitted to trials, and how it is applied: to scores without labels, and across folds that
+"""Calibrations of trials, and their application: to scores without labels, and across folds that
 share no unit.
 
 All that a fit takes from labels, the shares of the classes too, comes from its training trials.

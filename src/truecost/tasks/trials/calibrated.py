@@ -94,8 +94,8 @@ def decompose(
     )
     if trials.kind == "score":
         raise UsageError(
-            f"{trials.name}: type score has no actual cost to decompose; say what the scores are, "
-            f"such as llr, or calibrate them"
+            f"{trials.name}: type score has no actual cost to decompose; name the type of the "
+            f"scores, such as llr, or calibrate them"
         )
     from truecost.tasks.trials.work import WORK
 

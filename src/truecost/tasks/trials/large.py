@@ -1,6 +1,6 @@
 """Trials that memory does not hold: read in partitions, sorted on disk, opened as memory maps.
 
-What comes out are trials in order of score, scored as all others are, to the last bit. Every check
+The result is trials in order of score, scored as all others are, to the last bit. Every check
 of a row is that of trials in memory; what cannot be done in parts is refused before anything is
 read: UsageError.
 """
@@ -39,7 +39,7 @@ TRIAL = "trial"  # the factor of trials that are their own units
 
 @dataclass(frozen=True)
 class Wanted:
-    """What of a table becomes columns.
+    """The columns that are made of a table.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Wanted:
     id : str, optional
         Column that tells trials apart, where systems are compared.
     further : tuple of str
-        Columns that subsets are told by.
+        Columns of subsets.
     """
 
     units: tuple[tuple[str, tuple[str, ...]], ...]

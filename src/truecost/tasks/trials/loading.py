@@ -38,7 +38,7 @@ def check_classes(trials: Trials) -> None:
         only, n = trials.classes[int(trials.labels[0])], len(trials)
         they = f"all {n} trials are" if n > 1 else "the only trial is"
         raise InputError(
-            f"{trials.place}: {they} {only}; errors of one kind cannot be measured: add trials of "
+            f"{trials.place}: {they} {only}; one kind of errors cannot be measured: add trials of "
             f"another class"
         )
     if trials.classes and trials.weights is not None:

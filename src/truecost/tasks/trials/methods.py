@@ -27,7 +27,7 @@ UNNAMED = "method"
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="claim"):
-    """What may honestly be claimed of two methods, for one measure.
+    """The claim about two methods that the data support, for one measure.
 
     Attributes
     ----------
@@ -80,12 +80,12 @@ class RunColumns:
             )
         if self.method in (*self.runs, FILE):
             raise UsageError(
-                f"--methods {self.method}: a column that tells runs apart cannot name the method; "
-                f"name another, or give files as NAME=PATTERN"
+                f"--methods {self.method}: a column that distinguishes runs cannot name the "
+                f"method; name another, or give files as NAME=PATTERN"
             )
         if unknown := [name for name in self.hold if name not in self.runs]:
             raise UsageError(
-                f"--hold {'+'.join(unknown)}: only what --runs names can be held "
+                f"--hold {'+'.join(unknown)}: only columns of --runs can be held "
                 f"({', '.join(self.runs)})"
             )
 
@@ -174,7 +174,7 @@ def _levels(table: Table, column: str) -> pl.Series:
         rows = texts.is_null().arg_true().head(6)
         raise InputError(
             f"{table.source}: column {column!r} is empty in {counted(texts.null_count(), 'row')} "
-            f"({first_five(map(table.where, rows))}): say of every row to which run it belongs"
+            f"({first_five(map(table.where, rows))}): fill in the run of every row"
         )
     return texts
 
@@ -206,7 +206,7 @@ def _method(
 def score_methods(
     methods: Sequence[MethodTrials], scoring: Scoring, dims: Mapping[str, str] | None = None
 ) -> list[list[core_methods.MethodEstimate]]:
-    """What the runs of each method tell: the whole, then each subset.
+    """The results of the runs of each method: the whole, then each subset.
 
     All runs of all methods are scored on the same trials. For each method one for each measure,
     then one for each subset and measure; `dims` is what rows are about besides: an application.

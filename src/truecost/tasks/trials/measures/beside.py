@@ -186,8 +186,8 @@ MEASURES: tuple[Measure, ...] = (
         "paper 003, 3.1",
         Rule("log1m", _of_f1, edge=True, bounds=_UNIT),
         detection=True,
-        advice="ignores what errors cost and what is rejected rightly, and moves with the "
-        "prevalence: compare and decide by nec with your own costs (Ferrer et al. 2024, 3.1)",
+        advice="ignores the costs of errors and correct rejections, and depends on the prevalence: "
+        "compare by nec with your own costs (Ferrer et al. 2024, 3.1)",
         rule="f-score",
     ),
     _of(
@@ -195,8 +195,8 @@ MEASURES: tuple[Measure, ...] = (
         "Macro F1",
         "paper 003, 3.1",
         Rule("log1m", _balanced, edge=True, bounds=_UNIT),
-        advice="turns one decision among classes into many between two, and ignores what errors "
-        "cost: decide by nec with a cost matrix (Ferrer et al. 2024, 3.1)",
+        advice="turns one decision among classes into many between two, and ignores the costs of "
+        "errors: compare by nec with a cost matrix (Ferrer et al. 2024, 3.1)",
         rule="macro-f1",
     ),
     _of(
@@ -204,8 +204,8 @@ MEASURES: tuple[Measure, ...] = (
         "Matthews correlation",
         "paper 003, 3.1",
         Rule("log1m", _balanced, edge=True, bounds=(-1.0, 1.0)),
-        advice="stands for no cost that anybody pays and moves with the prevalence: decide by nec "
-        "with your own costs (Ferrer et al. 2024, 3.1)",
+        advice="corresponds to no cost in use, and depends on the prevalence: compare by nec with "
+        "your own costs (Ferrer et al. 2024, 3.1)",
         rule="f-score",
     ),
     _of(
@@ -213,8 +213,8 @@ MEASURES: tuple[Measure, ...] = (
         "Cohen's kappa",
         "Cohen 1960",
         Rule("log1m", _balanced, edge=True, bounds=(-1.0, 1.0)),
-        advice="its chance agreement follows the decisions of the system itself, and it ignores "
-        "what errors cost: nte divides by what the best constant gets (Ferrer et al. 2024, 3.1)",
+        advice="its chance agreement depends on the decisions of the system itself, and it ignores "
+        "the costs of errors: nte divides by the naive baseline (Ferrer et al. 2024, 3.1)",
         rule="f-score",
     ),
     _of(
@@ -223,8 +223,8 @@ MEASURES: tuple[Measure, ...] = (
         "paper 003, 3.1",
         Rule(rates=_balanced),
         uses=(),
-        advice="weighs classes as if each were as frequent and its errors cost as much: state "
-        "priors and costs and decide by nec (Ferrer et al. 2024, 3.1)",
+        advice="weighs classes as equally frequent and errors as equally costly: state priors and "
+        "costs, and compare by nec (Ferrer et al. 2024, 3.1)",
         rule="accuracy-without-reference",
     ),
     measure(
@@ -238,8 +238,8 @@ MEASURES: tuple[Measure, ...] = (
         parameter="5",
         parse=_places,
         uses=("prior",),
-        advice="counts answers as right that nobody is shown unless k are used: if they are, state "
-        "what a wrong and a long list cost; else decide by nec (Ferrer et al. 2024, 3.1)",
+        advice="is valid only if k answers are shown: then state the costs of a wrong and of a "
+        "long list; else compare by nec (Ferrer et al. 2024, 3.1)",
         rule="accuracy-without-reference",
     ),
     measure(
@@ -250,8 +250,9 @@ MEASURES: tuple[Measure, ...] = (
         Rule("identity", excess=True, bounds=_UNIT),
         beside=True,
         uses=("prior",),
-        advice="is no quality (the priors alone get 0), depends on the bins and is too large on "
-        "few trials: decide by nce or cllr, and look at the reliability diagram (Ferrer et al. "
+        advice="does not measure quality (the priors alone have 0), depends on the bins, and is "
+        "too large on few trials: compare by nce or cllr, and read the reliability diagram "
+        "(Ferrer et al. "
         "2024, 3.6)",
         rule="ece-is-no-quality",
     ),

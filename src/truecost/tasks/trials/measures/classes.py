@@ -100,7 +100,7 @@ _ACCEPTED = (
     ),
     _accepting(
         accepted_error,
-        "Share of decisions that nobody accepts",
+        "Share of decisions that no annotator accepts",
         "paper 003, 3.7",
         Rule(rates=lambda totals, _: _per_trial(totals, "error", 1.0)),
         uses=(),

@@ -44,7 +44,7 @@ def measure(
     direction: Literal["lower", "higher"] = "lower",
     **more: Any,
 ) -> Measure:
-    """A measure under the name of its function; lower is better unless said otherwise."""
+    """A measure under the name of its function; lower is better by default."""
     called = name or function.__name__
     return Measure(called, function, parts, title, direction, source, interval=interval, **more)
 
@@ -244,7 +244,7 @@ def nte(totals: Totals, application: Application) -> Result:
     """Normalised total error: the normalised expected cost with 0/1 costs.
 
     sum_k P_k (1 - R[k, k]) / (1 - max_k P_k). Range [0, inf), lower is better; 1.0 is the naive
-    system. Abstaining counts as an error. Paper 003, section 3.5 (accuracy 90 % with a majority
+    baseline. Abstaining counts as an error. Paper 003, section 3.5 (accuracy 90 % with a majority
     class of 95 %: 2.0).
     """
     error, naive = total_error(totals, application)
@@ -347,7 +347,7 @@ def abstained(totals: Totals, application: Application) -> Result:
 
 
 _ACCURACY = (
-    "accuracy means little without its reference, the share of the largest class; prefer nte"
+    "accuracy means little without its naive baseline, the share of the largest class; prefer nte"
 )
 _of = partial(measure, ("decisions",))
 _detection = partial(_of, detection=True)

@@ -215,7 +215,8 @@ def r2(totals: Totals, application: Application) -> Result:
 
 
 _CHOSEN = (
-    "it fits the calibration on the evaluation data: a bound for the scores, no measure of use"
+    "it fits the calibration on the evaluation data: the best that calibration could do, not the "
+    "quality in use"
 )
 _loss = partial(measure, ("losses",), uses=("prior",))
 _cllr = partial(measure, source="Brümmer & du Preez 2006", detection=True, uses=(), cites=("pav",))

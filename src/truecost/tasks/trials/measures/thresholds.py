@@ -236,8 +236,14 @@ def _at_least_normalised(totals: Totals, application: Application) -> list[Rate]
     ]
 
 
-_CHOSEN = "it chooses its threshold on the evaluation data: it says nothing about decisions in use"
-_SWEPT = "it sweeps all thresholds: it says nothing about decisions in use; prefer act_dcf or cllr"
+_CHOSEN = (
+    "it chooses its threshold on the evaluation data: it does not show the quality of "
+    "decisions in use"
+)
+_SWEPT = (
+    "it sweeps all thresholds: it does not show the quality of decisions in use; prefer "
+    "act_dcf or cllr"
+)
 _of = partial(measure, ("ranking",), detection=True)
 _chosen = partial(_of, advice=_CHOSEN, rule="threshold-on-evaluation-data")
 _at_rate = partial(_of, advice=_CHOSEN, rule="fpr-at-fnr", parse=_rate, uses=())
