@@ -18,7 +18,7 @@ class Flag:
         In `problems`: what it means and what to do.
     caveat : str
         Beside a value in a report; empty where it would not change how the value is read.
-    beware : str
+    warning : str
         Beside the verdict of a gate; the mark when left out.
     sides : str
         The advice where a trial is a pair of an enrolment and a test, if that is another.
@@ -32,7 +32,7 @@ class Flag:
     mark: str
     advice: str
     caveat: str = ""
-    beware: str = ""
+    warning: str = ""
     sides: str = ""
     weak: bool = False
     rule: str = ""
@@ -63,12 +63,12 @@ def marks(names: Sequence[str]) -> list[str]:
 
 def notes(names: Sequence[str]) -> list[str]:
     """The same where no advice stands near, so that no flag is left out."""
-    return [mark for name in telling(names) for mark in (marks([name]) or [beware(name)])]
+    return [mark for name in telling(names) for mark in (marks([name]) or [warning_of(name)])]
 
 
-def beware(name: str) -> str:
+def warning_of(name: str) -> str:
     """The warning of a flag beside the verdict of a gate; a flag of another version is shown by its
     name in words.
     """
     flag = FLAGS.get(name)
-    return name.replace("_", " ") if flag is None else flag.beware or flag.mark
+    return name.replace("_", " ") if flag is None else flag.warning or flag.mark

@@ -201,8 +201,8 @@ def _read(plan: str) -> Plan:
 
 
 def open_sorted(folder: str, sets: Sets, *, check: bool = True) -> Sorted:
-    """What `sort_partitions` left in a folder; InputError where it is not whole, or any byte is
-    another one. Without `check` the columns are taken as they are.
+    """The data that `sort_partitions` wrote to a folder; InputError if they are incomplete or
+    changed. Without `check` the columns are taken as they are.
     """
     try:
         known, _, data = (Path(folder) / MANIFEST).read_bytes().partition(b"\n")

@@ -91,8 +91,8 @@ SCHEMA: dict[str, tuple[pl.DataType, str]] = {
     "run": (pl.String(), "name of the run (a seed, say), where there are several"),
     "set": (
         pl.Enum(WORDS["set"]),
-        "of answers without a batch: where their labels come from: bootstrap (unless said), "
-        "development, training or pretraining; of a lifelong run: test for all on the test set, "
+        "of answers without a batch: origin of their labels: bootstrap (default), development, "
+        "training or pretraining; of a lifelong run: test for all on the test set, "
         "offline for help with offline adaptation",
     ),
     "count": (pl.Int64(), "of answers without a batch: how many labels they stand for, else 1"),

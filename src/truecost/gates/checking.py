@@ -17,7 +17,7 @@ from statistics import NormalDist
 from typing import Literal
 
 from truecost.core.digits import factor_of, figure, sign_of
-from truecost.core.flags import beware, telling
+from truecost.core.flags import telling, warning_of
 from truecost.core.results import Comparison, Row
 from truecost.errors import DOOR, UsageError, checked, plural
 from truecost.gates.gate import (
@@ -137,7 +137,7 @@ def judge(gate: Gate, row: Row) -> Verdict:
     elif not (message := _unknown(row)):
         units = needed(gate, row)
         message = _too_few(gate, row, units)
-    said = ", ".join(filter(None, map(beware, telling(row.flags))))
+    said = ", ".join(filter(None, map(warning_of, telling(row.flags))))
     return Verdict(
         gate=gate,
         state=state,

@@ -42,7 +42,7 @@ _TAKES = {  # which other settings each source reads
 class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
     """Where the items come from, and how they become streams: the keys of `SourceTable`, settled.
 
-    `id`, `label`: the first of id, ids, path, paths and of label, labels, y unless given.
+    `id`, `label`: the first of id, ids, path, paths and of label, labels, y by default.
     `features`: by default the matrix of an archive, or all other columns. `context`: features of
     that kind make a system look better than it can be where the future is not known; no program can
     see from numbers how they were computed, so they have to be named. `kind`: unless given

@@ -1,5 +1,5 @@
-"""What pages of more than one task show: systems described one by one, over a stream or across
-time; of tasks of items what the errors are, unit by unit, and the worst items.
+"""Sections of pages of several tasks: systems described one by one, over a stream or across time;
+kinds of errors, units, and the worst items.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -328,7 +328,7 @@ def worst_of(part: Part, most: int | None) -> list[Case]:
 
 
 def frame_of_items(outcome: Outcome) -> pl.DataFrame | None:
-    """What `items.parquet` holds: a row for each system and item; None without items.
+    """The content of `items.parquet` holds: a row for each system and item; None without items.
 
     Columns `collection` (where there are several), `system`, `item`, the measures of each item
     alone (null where undefined), the statistics as `part.statistic`, and the columns for units and

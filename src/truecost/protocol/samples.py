@@ -122,7 +122,7 @@ def read_samples(
     need : sequence of str
         Keys without which it cannot go on.
     input_format : str, optional
-        By the file's ending unless given.
+        By default that of the file's ending.
 
     Raises
     ------

@@ -165,7 +165,7 @@ def _json(value: object) -> str:
 
 
 def _problems(story: Story) -> list["Problem"]:
-    """What to beware of: without what was left out, which has its table, and nothing twice."""
+    """The warnings, without those of left-out systems, which have a table; each once."""
     from truecost.study import Problem
 
     silent = (LEFT_OUT,) if story.left_out else ()

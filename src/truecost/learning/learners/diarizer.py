@@ -117,8 +117,8 @@ class Evidence:
 
     `overlap`: share of his time in which others speak, everywhere in the output; `all`: seconds
     that he speaks, everywhere in the output; `own`: seconds that were corrected to be his, where he
-    speaks; `other`: seconds in which he speaks and, as was told, does not; `name`: what the person
-    calls him.
+    speaks; `other`: seconds in which he speaks and, as corrected, should not; `name`: what the
+    person calls him.
     """
 
     overlap: float
@@ -132,7 +132,7 @@ def evidence_of(output: str, told: Mapping[str, str]) -> dict[str, Evidence]:
     """The corrections of the speakers of an output in one of the regions.
 
     A name that none of its speakers has is a new one, and may be his: of his own name and the new
-    ones he is called that which was told for most of his time. `told` says for regions who speaks
+    ones he gets the corrected name of most of his time. `told` says for regions who speaks
     there.
     """
     regions = [region_of(part) for part in told]

@@ -56,9 +56,9 @@ A program may also say `"unsupervised": true` (it learns from a batch without an
 `"offline": true`, and `"verdicts": true` (it can learn from answers that say only right or wrong:
 their `label` is null). Answers have `words` and `actions` (what they took), and `verdict` and
 `part` where they are not empty. A person's corrections come as answers too, asked for or not.
-Batches of the test set look like all others; when help with them is over, the program is told to
-go back, so that it needs `snapshots`. Where texts are put out, `decisions` are texts, and `scores`
-may be left out. Questions about parts of items name a part for each item ::
+Batches of the test set look like all others; when help with them is over, the program is sent back
+to its snapshot, so it needs `snapshots`. Where texts are put out, `decisions` are texts, and
+`scores` may be left out. Questions about parts of items name a part for each item ::
 
     {"n": 2, "ids": ["m1", "m1"], "parts": ["0-12.5", "30-31"]}
 
@@ -70,7 +70,7 @@ Offline, a program may ask about any item that it got before, but for the test s
       "expert": "reference", "delay": 0, "words": 1, "actions": 1, "features": [0.3, 1.0]}]}
     {"n": 7}
 
-At the end all are told, and need not answer ::
+At the end all programs get, without need of an answer ::
 
     {"message": "bye", "n": 8}
 

@@ -103,8 +103,8 @@ def check_parts(kind: str, told: Sequence[Any], before: int, where: str) -> None
         for other in told[:place]:
             if other.id == item and overlap(other.part, part):
                 raise InputError(
-                    f"{where}: item {item!r}, part {part!r}, was told before (part "
-                    f"{other.part!r}): nothing is corrected twice in a batch"
+                    f"{where}: item {item!r}, part {part!r}, was corrected before (part "
+                    f"{other.part!r}): a part is corrected once in a batch"
                 )
 
 

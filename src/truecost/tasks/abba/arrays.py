@@ -1,5 +1,5 @@
-"""What comes beside the file of a log, or in its place: arrays, labels in a file of their own, and
-the words of a log for its two models and a true accept.
+"""Input beside the file of a log, or instead of it: arrays, labels in a file of their own, and the
+names of a log for its two models and a true accept.
 
 `to_fill_in` makes the file of a choice of items, with an empty column `label`; `join_labels` lays
 what was filled in over the log, with the probabilities of the choice.

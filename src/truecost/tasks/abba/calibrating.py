@@ -158,8 +158,9 @@ def calibrate_machine(
     distribution with one degree of freedom less than units. s^2 is the larger of the variance
     between units, G / (G - 1) sum over the G units of (sum w (y - p - D))^2 / (sum w)^2, and that
     of labels drawn from the probabilities, sum w^2 p (1 - p) / (sum w)^2, which protects cells of a
-    few equal labels. The fits are taken as given. A difference is told when its interval at 98.75 %
-    leaves 0 out, which by chance happens to one of four cells in at most 5 % of data sets.
+    few equal labels. The fits are taken as given. A difference raises a warning when its interval
+    at 98.75 % leaves 0 out, which by chance happens to one of four cells in at most 5 % of data
+    sets.
 
     Parameters
     ----------

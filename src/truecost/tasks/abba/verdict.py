@@ -177,7 +177,7 @@ def _counts_words(row: Row) -> str:
 
 
 def _beware(both: dict[str, Row]) -> str:
-    """What to beware of before believing either ratio; once, where both have the same."""
+    """The warnings about either ratio; once, where both have the same."""
     said = {name: words.caveats(row) for name, row in both.items()}
     texts = [f"{name}: {text}" for name, text in said.items() if text]
     if len({*said.values()}) == 1:

@@ -1,5 +1,5 @@
-"""What the page of searches for terms shows: the verdict, error rates, values by threshold and by
-query, scores, and what searches took.
+"""The page of searches for terms: the verdict, error rates, values by threshold and by query,
+scores, and resources.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,6 +1,6 @@
-"""What trials may hold beside scores and a label, read and counted: several labels that are right,
-columns whose means are asked for (with a machine's judgement beside few human ones), and spoofed
-speech with the speaker verification that a countermeasure stands before.
+"""Further data of trials beside scores and a label, read and counted: several labels that are
+right, columns whose means are asked for (with a machine's judgement beside few human ones), and
+spoofed speech with the speaker verification that a countermeasure stands before.
 """
 
 from collections.abc import Callable, Sequence

@@ -217,7 +217,7 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
     if wanted.own and size_of(paths) > LARGE:
         raise UsageError(
             f"{source.file}: each of more than {LARGE:,} trials is its own unit, by its id: name "
-            f"what trials share (--map unit=COLUMN)"
+            f"the unit column (--map unit=COLUMN)"
         )
     names = wanted.columns(options, first)
     for name in names:

@@ -359,7 +359,7 @@ def remarks_on(rows: Sequence[Estimate], trials: int) -> list[str]:
         if "labelled" not in row.counts or "crossed" in row.flags:
             continue
         labelled, more = row.counts["labelled"], row.counts.get("labels_to_halve")
-        known = f"{row.label} rests on {labelled:,.0f} human labels of {trials:,} trials"
+        known = f"{row.label} is based on {labelled:,.0f} human labels of {trials:,} trials"
         if more is not None and labelled + more <= trials:
             said.append(f"{known}: {more:,.0f} more of the same kind would halve its interval")
         else:

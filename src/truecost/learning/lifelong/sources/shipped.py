@@ -193,8 +193,8 @@ class TableSettings(msgspec.Struct, frozen=True, kw_only=True):
     "translation" or "diarization"): what is said of an item. `id`, `label`: columns; the first of
     id, ids, path, paths, and of label, labels, y, by default. A recording without label has
     nobody speaking (diarization). `time`, `set`: columns. `document`: column of the document that
-    an item belongs to, for budgets of documents. `features`: columns or matrices of numbers; unless
-    given the matrix of an archive, or all other columns; `text`: column of what the learner reads
+    an item belongs to, for budgets of documents. `features`: columns or matrices of numbers; by
+    default the matrix of an archive, or all other columns; `text`: column of what the learner reads
     (a sentence, the name of a recording), in place of features.
     """
 

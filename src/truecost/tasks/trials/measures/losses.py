@@ -12,8 +12,8 @@ section 4.2.
 `truth2` (sums of the true value and its square, about a fixed origin); `truths` ranks the true
 values. The best constant is found anew in each replicate. Source: paper 003, sections 3.4 and 3.5.
 
-What trials cost in one currency, errors by number and the computing that records tell of, reads the
-tally `decisions` (see `decisions.py`), and `took` where there are records.
+The total cost of trials, errors by number and recorded computing, reads the tally `decisions` (see
+`decisions.py`), and `took` where there are records.
 """
 
 from collections.abc import Callable
