@@ -1,8 +1,9 @@
 """Affine calibration: a scale and an offset (one offset a class) by logistic regression; a scale
 alone, which is 1 / temperature.
 
-Sources: Brümmer and du Preez (2006), prior-weighted logistic regression; paper 002, Eq. 44-45, the
-affine recalibration of likelihood ratios; Guo, Pleiss, Sun and Weinberger (2017), section 4.
+Sources: Brümmer and du Preez (2006), prior-weighted logistic regression; Rodriguez-Fuentes &
+Penagarikano 2013, Eq. 44-45, the affine recalibration of likelihood ratios; Guo, Pleiss, Sun and
+Weinberger (2017), section 4.
 """
 
 from dataclasses import dataclass

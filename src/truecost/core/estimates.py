@@ -87,10 +87,10 @@ def estimate(
     measure: a t limit whose degrees of freedom are the number of units that effectively carry the
     value, pushed out by one more unit like the worst, or the binomial limit of an error rate for
     effective counts, so that no errors never means certainty (see the page on intervals).
-    `percentile` takes the quantiles (1 - level) / 2 and (1 + level) / 2 of the replicates (paper
-    003, section 4.1); `bca` corrects them for bias and skewness (Efron 1987; DiCiccio and Efron
-    1996). `auto` and `bca` leave out one unit at a time, or one of about 1,000 groups where there
-    are more than 1,000. Replicates in which a measure is undefined are counted and left out.
+    `percentile` takes the quantiles (1 - level) / 2 and (1 + level) / 2 of the replicates (Ferrer
+    et al. 2024, section 4.1); `bca` corrects them for bias and skewness (Efron 1987; DiCiccio and
+    Efron 1996). `auto` and `bca` leave out one unit at a time, or one of about 1,000 groups where
+    there are more than 1,000. Replicates in which a measure is undefined are counted and left out.
 
     Parameters
     ----------

@@ -7,8 +7,8 @@ A run s of training set t has the value
 with A the effect of the training set, B that of the seed (nested: equal seeds on two training sets
 do not make two runs alike), C what the finite test does to all runs alike, D what it does to all
 runs of a training set, and E what it does to one run. All have mean 0 and do not depend on each
-other. Paper 003, section 4.2, asks how much each of them decides; the shares are of the variance of
-one more run: another seed, another training set, another test.
+other. Ferrer et al. 2024, section 4.2, asks how much each of them decides; the shares are of the
+variance of one more run: another seed, another training set, another test.
 
 - training: var A; seed: var B; test: var C + var D + var E.
 

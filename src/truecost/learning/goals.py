@@ -1,8 +1,8 @@
 """Goals of a stream, and the orders of its items.
 
 Real streams are rarely uniform in time: what is frequent now is rare later. The Dirichlet order
-simulates that, as is usual in the literature on test-time adaptation; the streams of paper 000 were
-made so. The paper says no more than "Dirichlet"; read as its authors' public program does:
+simulates that, as is usual in the literature on test-time adaptation; the streams of Lindsey et al.
+were made so. The paper says no more than "Dirichlet"; read as its authors' public program does:
 
 The items are divided among K chunks. Each class draws, from a symmetric Dirichlet distribution,
 which share of its items goes to each chunk. So that chunks are balanced, one that holds N/K items

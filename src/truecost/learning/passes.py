@@ -5,8 +5,9 @@ other. The passes of a system through a life cycle are its baselines beside what
 
     plastic/assisted/seed-0.jsonl.gz       with the person's help, as configured
     plastic/unsupervised/seed-0.jsonl.gz   it adapts to what it sees, and nobody helps
-    plastic/frozen/seed-0.jsonl.gz         the initial version says everything (paper 004, Fig. 1-a)
-    courses/seed-0.json                    what the course was, so that a resumed run has the same
+    plastic/frozen/seed-0.jsonl.gz         the initial version says everything (Prokopalo et al.
+    2020, Fig. 1-a) courses/seed-0.json                    what the course was, so that a resumed
+    run has the same
 
 `unsupervised` is there for systems that offer it. `truecost.learning.parallel` runs the jobs.
 """

@@ -2,7 +2,7 @@
 
 One sweep over the boundaries of reference, output, scored regions and collars gives the time that
 each pair of speakers shares. The best one-to-one mapping of speakers then says which of it is
-correct; the rest is missed speech, false alarm or confusion (paper 004, appendix B).
+correct; the rest is missed speech, false alarm or confusion (Prokopalo et al. 2020, appendix B).
 
 Conventions, where tools differ:
 
@@ -299,7 +299,7 @@ def _lines(scene: Scene, pairs: Sequence[Pairs], item: int) -> Lines:
     other.
 
     A stretch is a time in which the same speakers speak in reference and output; its error is
-    T (max(Nref, Nsys) - Ncorrect), paper 004, Eq. 4.
+    T (max(Nref, Nsys) - Ncorrect), Prokopalo et al. 2020, Eq. 4.
     """
     references, systems = (
         side.names[side.first[item] : side.first[item + 1]]

@@ -1,11 +1,11 @@
 """The results ledger: an append-only file that says how often an evaluation set was scored,
 and what the best of each measure was.
 
-Choosing by a figure of the evaluation data makes that figure optimistic (paper 003, section 2.3:
-the golden rule). So every scoring leaves a line: what was scored (a hash of ids and labels), which
-systems (hashes of their scores) and what came out. A line holds the hash of the line before, so
-that a changed or removed one is found; the last ones can be removed unseen. A scoring that gives
-the same systems the same figures again adds no line.
+Choosing by a figure of the evaluation data makes that figure optimistic (Ferrer et al. 2024,
+section 2.3: the golden rule). So every scoring leaves a line: what was scored (a hash of ids and
+labels), which systems (hashes of their scores) and what came out. A line holds the hash of the line
+before, so that a changed or removed one is found; the last ones can be removed unseen. A scoring
+that gives the same systems the same figures again adds no line.
 """
 
 import hashlib

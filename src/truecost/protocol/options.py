@@ -29,7 +29,9 @@ def conditions_of(which: str, group: str = "Data") -> Option:
 
 
 class SpuriousTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[spurious]`: predict the class from what should not tell it (paper 003, section 2.4)."""
+    """`[spurious]`: predict the class from what should not tell it (Ferrer et al. 2024, section
+    2.4).
+    """
 
     __table__: ClassVar[str] = "spurious"
     __group__: ClassVar[str] = "Samples"
@@ -76,7 +78,7 @@ class SpuriousTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class TrainingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[training]`: how the runs of methods are made (paper 003, section 4.2)."""
+    """`[training]`: how the runs of methods are made (Ferrer et al. 2024, section 4.2)."""
 
     __table__: ClassVar[str] = "training"
 
@@ -171,7 +173,7 @@ class MethodsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LedgerTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[ledger]`: how often an evaluation set was scored (paper 003, section 2.1)."""
+    """`[ledger]`: how often an evaluation set was scored (Ferrer et al. 2024, section 2.1)."""
 
     __table__: ClassVar[str] = "ledger"
 

@@ -4,8 +4,8 @@ The first candidate knows the class shares of the training samples and nothing e
 nothing is to be learnt the choice among candidates can say so. Sums have a fixed order and nothing
 runs in several threads: the same samples give the same bytes. Each sample is predicted by what was
 trained on the units of other folds, and the strength of its regularisation is chosen by folds
-of whole units within these (nested, paper 003, section 2.3): no unit has a say in what is predicted
-for it, neither in the training nor in the choice.
+of whole units within these (nested, Ferrer et al. 2024, section 2.3): no unit has a say in what is
+predicted for it, neither in the training nor in the choice.
 """
 
 from collections.abc import Callable, Sequence

@@ -5,7 +5,7 @@ A sample is what a system is trained or judged on: an utterance, a clip, a docum
 what samples share (a speaker, a session); several group columns are several such ways at once.
 
 A training set depends on the seed, its number and which groups the list has, not on the order of
-the list nor on how many sets are drawn (paper 003, section 4.2).
+the list nor on how many sets are drawn (Ferrer et al. 2024, section 4.2).
 """
 
 import re

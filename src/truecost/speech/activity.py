@@ -2,7 +2,7 @@
 
 The sound of a recording between words depends on place and equipment, and should not depend on what
 was said. A predictor with this input only shows whether the class of a sample can be predicted from
-how it was recorded (paper 003, section 2.4).
+how it was recorded (Ferrer et al. 2024, section 2.4).
 
     seconds -> 16 kHz, without its mean -> frames of 25 ms every 10 ms
             -> the frames in which nobody speaks (`quiet_frames`, or a trained detector)

@@ -56,7 +56,8 @@ class Options:
         Base of the logarithm of likelihood ratios, above 1; e when left out.
     annotators : {"votes", "any"}, optional
         What counts as right when annotators are mapped, which needs a choice: each label with its
-        share of the annotators, or any label that enough of them gave (paper 003, section 3.7).
+        share of the annotators, or any label that enough of them gave (Ferrer et al. 2024, section
+        3.7).
     accept : float, optional
         Least share of the annotators that makes a label right (rule "any"), above 0 and at most 1;
         one annotator is enough when left out.

@@ -44,11 +44,11 @@ def interval(
 ) -> tuple[float, float]:
     """Ends of the interval from replicates; undefined (NaN) replicates are left out.
 
-    The ends are quantiles of the replicates, interpolated linearly. For `percentile` (paper 003,
-    section 4.1) they are those at t = (1 - level) / 2 and (1 + level) / 2; for `bca` those at Phi(b
-    + (b + z) / (1 - a (b + z))) with z = Phi^-1(t), the bias b = Phi^-1(share of replicates below
-    the point, ties counted half), and the acceleration a = sum d^3 / (6 (sum d^2)^1.5) over d =
-    mean of the leave-one-out values - each of them (Efron 1987; DiCiccio and Efron 1996); without
+    The ends are quantiles of the replicates, interpolated linearly. For `percentile` (Ferrer et al.
+    2024, section 4.1) they are those at t = (1 - level) / 2 and (1 + level) / 2; for `bca` those at
+    Phi(b + (b + z) / (1 - a (b + z))) with z = Phi^-1(t), the bias b = Phi^-1(share of replicates
+    below the point, ties counted half), and the acceleration a = sum d^3 / (6 (sum d^2)^1.5) over d
+    = mean of the leave-one-out values - each of them (Efron 1987; DiCiccio and Efron 1996); without
     these values `bca` is `percentile`.
 
     Infinite where the replicates are; both NaN when no replicate is defined, or when `bca` is not:

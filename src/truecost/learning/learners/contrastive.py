@@ -1,5 +1,5 @@
-"""The contrastive classifier of paper 000 as a learner, which learns from all labels so far: its
-layers, its loss and its training in PyTorch.
+"""The contrastive classifier of Lindsey et al. as a learner, which learns from all labels so far:
+its layers, its loss and its training in PyTorch.
 
 An embedding net and a classifier on top of it, both of linear layers. In each epoch every labelled
 item is paired with another one that is drawn for it, and the loss of a pair is

@@ -1,8 +1,8 @@
 """A course: the time-labelled data of a life cycle, what is right of them, and its sources.
 
 The system adapts to the lifelong set X_l1 ... X_lT, one batch after the other; every version of it
-is tried on the test set Y_t1 ... Y_tN, over the same period: l_1 < t_1 < l_T < t_N (paper 004,
-section 3.1).
+is tried on the test set Y_t1 ... Y_tN, over the same period: l_1 < t_1 < l_T < t_N (Prokopalo et
+al. 2020, section 3.1).
 """
 
 import hashlib
@@ -245,7 +245,8 @@ def _check_spread(learnt: Floats, tested: Floats) -> None:
         )
         raise InputError(
             "the test set must spread over the time of the lifelong set, l_1 < t_1 < l_T < t_N "
-            f"(paper 004, section 3.1), but {said}: choose other test data, or allow any times "
+            f"(Prokopalo et al. 2020, section 3.1), but {said}: choose other test data, or allow "
+            f"any times "
             f"(any_times = true)"
         )
 

@@ -3,11 +3,11 @@ outside both sets (`adapt_offline`).
 
 The offline set holds the initialisation data and the lifelong set up to now, never the test set.
 Nothing is put out meanwhile, so that the help is counted in its own units and penalises no score
-(paper 004, section 3.2).
+(Prokopalo et al. 2020, section 3.2).
 
 *Active*: the system asks, within a budget. *Interactive*: the person volunteers the correction that
-helps most (paper 004, section 2.2). After each round the system adapts; where another one follows,
-it says again what it puts out, and the person sees that.
+helps most (Prokopalo et al. 2020, section 2.2). After each round the system adapts; where another
+one follows, it says again what it puts out, and the person sees that.
 """
 
 import math

@@ -1,7 +1,8 @@
 """Methods from files: expand patterns, tell runs apart, score every run, sum up each method, and
 say what may be claimed.
 
-Paper 003, section 4.2: a result on one training list is about that list, and has to say so.
+Ferrer et al. 2024, section 4.2: a result on one training list is about that list, and has to say
+so.
 """
 
 from collections.abc import Sequence

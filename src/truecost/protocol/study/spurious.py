@@ -2,7 +2,7 @@
 
 Predictors that know only conditions, or only the non-speech part of the audio, are scored as
 systems are. Where the whole interval of one lies below its naive value, the data can be solved
-without their content (paper 003, section 2.4).
+without their content (Ferrer et al. 2024, section 2.4).
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,6 +1,6 @@
 """AB/BA: how a candidate model compares with the deployed one when only accepted data exist.
 
-Paper 001, as docs/errata.md corrects it::
+Petegrosso et al. 2022, as docs/errata.md corrects it::
 
     log = tc.abba.collected_items(arm, score_a=a, score_b=b, label=y, unit=user,
                                   threshold_a=0.5, threshold_b=0.6)

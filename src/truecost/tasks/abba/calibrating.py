@@ -2,8 +2,8 @@
 
 A probability holds for the mix of labels that it was fitted to. The sums of probabilities that the
 soft estimator takes are right only where, in each cell, their mean is the share of true accepts:
-the table by cell holds the one against the other. Sources: paper 001, appendix A.4 (`poly3`); Platt
-(1999); Eilers and Marx (1996); Ayer et al. (1955).
+the table by cell holds the one against the other. Sources: Petegrosso et al. 2022, appendix A.4
+(`poly3`); Platt (1999); Eilers and Marx (1996); Ayer et al. (1955).
 """
 
 from collections.abc import Iterator, Sequence
@@ -169,11 +169,11 @@ def calibrate_machine(
     train : Deployment, optional
         Labelled items with scores of the same machine.
     method : {"spline", "poly3", "affine", "pav"}, optional
-        Monotone P-spline; cubic polynomial of paper 001, or the spline where it fails; logistic
-        regression with Platt's targets (1999), (T + 1) / (T + 2) and 1 / (N + 2) for T true and N
-        false accepts in place of 1 and 0, which is finite where scores separate the classes; pool
-        adjacent violators, which may say 0 or 1. When left out the spline, and below 100 labels or
-        where no spline can be fitted the affine one.
+        Monotone P-spline; cubic polynomial of Petegrosso et al. 2022, or the spline where it fails;
+        logistic regression with Platt's targets (1999), (T + 1) / (T + 2) and 1 / (N + 2) for T
+        true and N false accepts in place of 1 and 0, which is finite where scores separate the
+        classes; pool adjacent violators, which may say 0 or 1. When left out the spline, and below
+        100 labels or where no spline can be fitted the affine one.
     folds : int
         Number of folds without `train`, at least 2.
     seed : int

@@ -7,8 +7,8 @@ interval would end there whatever is true (it held the true rFPR in 40 % of 300 
 that of the threshold that the data chose, in every replicate.
 
 On a labelled test set A stands at its deployed threshold and B at each of a grid (`compared`): at
-equal false-positive rate (rRecall where rFPR <= 1) or equal recall (paper 001, 3.2.2, Table 4). A
-set that older models collected lacks what B alone accepts.
+equal false-positive rate (rRecall where rFPR <= 1) or equal recall (Petegrosso et al. 2022, 3.2.2,
+Table 4). A set that older models collected lacks what B alone accepts.
 """
 
 from collections.abc import Callable, Mapping

@@ -50,7 +50,7 @@ def simulate(
     json: Annotated[bool, Parameter(negative=())] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False,
 ) -> None:
-    """Run a simulation of paper 001; all of its data sets take minutes.
+    """Run a simulation of Petegrosso et al. 2022; all of its data sets take minutes.
 
     Example: truecost abba simulate table1 --datasets 200 --seed 1
 

@@ -2,7 +2,8 @@
 thresholds.
 
 Pure arrays: the last axis is the threshold, ascending. Only thresholds at or above the deployed one
-are identified, because what B would accept below it was never collected (paper 001, 2.3 and A.3).
+are identified, because what B would accept below it was never collected (Petegrosso et al. 2022,
+2.3 and A.3).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -144,7 +144,7 @@ class MachineTable(PartialTable, frozen=True, kw_only=True):
 
 
 class SimulationTable(PartialTable, frozen=True, kw_only=True):
-    """How large a simulation of paper 001 is."""
+    """How large a simulation of Petegrosso et al. 2022 is."""
 
     __group__: ClassVar[str] = "Simulation"
 

@@ -167,7 +167,7 @@ def _rules(story: Story) -> Table:
 
 
 def _beside_test_set(story: Story) -> Table:
-    """AB/BA beside the ratios of a test set, by rule (Table 4 of paper 001)."""
+    """AB/BA beside the ratios of a test set, by rule (Table 4 of Petegrosso et al. 2022)."""
     rows = [r for r in story.whole if "variant" in r.parameters and r.measure in RATIOS]
     field = {(r.label, *without_dims(r, ("estimator",)).dims.values()): r for r in mean_rows(rows)}
     cells = []

@@ -221,7 +221,8 @@ def probability_mapping(found: MachineCalibration, *, title: str = "") -> Pictur
     Parameters
     ----------
     found : MachineCalibration
-        As `truecost.tasks.abba.calibrating.calibrate_machine` gives it (Fig. 3 of paper 001).
+        As `truecost.tasks.abba.calibrating.calibrate_machine` gives it (Fig. 3 of Petegrosso et al.
+        2022).
     """
     score, *curves = (found.curve[n].to_numpy() for n in ("score", "probability", "isotonic"))
     middles = np.concatenate([score[:1], (score[1:] + score[:-1]) / 2, score[-1:]])

@@ -291,7 +291,7 @@ def _chosen(path: Path, chosen: Chosen) -> Iterator[Mark]:
 
 
 def _thresholds(path: Path) -> Table:
-    """Some twenty thresholds with both ratios (Table 5 of paper 001)."""
+    """Some twenty thresholds with both ratios (Table 5 of Petegrosso et al. 2022)."""
     plane = path.plane
     wanted = {plane.deployed, *plane.better, *(c.threshold for c in plane.chosen)}
     places = {k for k, t in enumerate(plane.thresholds) if t in wanted}

@@ -2,7 +2,7 @@
 
 The labels of a stratum go to a simple random sample of its items, so every item has a known
 probability of having one (its inclusion probability), and results weighted by the inverse are
-right. Strata are those of the log, or else the cells. Source: paper 001, A.2.
+right. Strata are those of the log, or else the cells. Source: Petegrosso et al. 2022, A.2.
 """
 
 from bisect import bisect_right

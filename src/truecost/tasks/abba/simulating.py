@@ -1,4 +1,5 @@
-"""The simulations of paper 001, run again: its Tables 1 and 2, and what the correction mends.
+"""The simulations of Petegrosso et al. 2022, run again: its Tables 1 and 2, and what the correction
+mends.
 
 Every estimate is made by the same code as that of a log. Populations are those of sections 3.1.1
 and 3.1.2. Table 1 is read as 500 and 5,000 streams an arm with every accepted item labelled, which
@@ -98,7 +99,7 @@ def simulate(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Simulation:
-    """Run a simulation of paper 001.
+    """Run a simulation of Petegrosso et al. 2022.
 
     Parameters
     ----------

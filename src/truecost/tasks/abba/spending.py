@@ -6,7 +6,7 @@ of the labels that were `timed`. How many targets neither model accepts is not k
 of misses can have a price. Both models miss those, and what one misses and the other accepts is
 known: on the traffic of arm A the candidate B misses T_A (1 - rRecall) more than A, and falsely
 accepts F_A (rFPR - 1) more, with T_A and F_A the true and false accepts of A. Shares of the traffic
-cancel. Source: paper 001, Eq. 1-3.
+cancel. Source: Petegrosso et al. 2022, Eq. 1-3.
 """
 
 from collections.abc import Sequence
@@ -80,7 +80,7 @@ def candidate_cost(totals: Totals, application: Application) -> Result:
 
     miss x T_A (1 - rRecall) + false alarm x F_A (rFPR - 1): T_A and F_A true and false accepts of
     arm A, both ratios direct. Range (-inf, inf), lower is better; the naive baseline keeps the
-    deployed model, 0. Undefined where one of the ratios is. Paper 001, Eq. 1-3.
+    deployed model, 0. Undefined where one of the ratios is. Petegrosso et al. 2022, Eq. 1-3.
     """
     found = cost_of(application.prices, _more(totals))
     return np.broadcast_to(found, (totals.block.count,)), 0.0
@@ -97,7 +97,7 @@ def break_even_miss(totals: Totals, application: Application) -> Result:
 
     false alarm x F_A (rFPR - 1) / (T_A (rRecall - 1)), as in `candidate_cost`. Range [0, inf);
     there is no naive baseline. Undefined where no price of a miss turns the decision: the row names
-    the model that costs more for any price. Paper 001, Eq. 1-3.
+    the model that costs more for any price. Petegrosso et al. 2022, Eq. 1-3.
     """
     more, price = _more(totals), application.prices.false_alarm
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,6 +1,7 @@
 """Strata of a deployment, and how a budget of labels is shared among them (Neyman allocation).
 
-A stratum gets labels in proportion to its size times its standard deviation (paper 001, A.2). A
+A stratum gets labels in proportion to its size times its standard deviation (Petegrosso et al.
+2022, A.2). A
 *group* is the part of a stratum that lies in one cell; arrays of groups have the shape (strata,
 cells), with the cells in the order of `CELLS`. A rate is a share of false accepts.
 """
@@ -24,7 +25,7 @@ APART = 1e-9  # an overall rate further from that of the strata contradicts them
 def neyman(weights: npt.ArrayLike, rates: npt.ArrayLike) -> Floats:
     """Shares of a budget that estimate the overall rate best: w sqrt(p (1-p)), made to sum to one.
 
-    Paper 001, Eq. 14.
+    Petegrosso et al. 2022, Eq. 14.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ def gain(weights: npt.ArrayLike, rates: npt.ArrayLike, overall: float | None = N
     """Share of the labels that Neyman allocation saves against a simple random sample.
 
     1 - (sum w sqrt(p (1-p)))^2 / (P (1-P)), with P the overall rate. Range [0, 1] when P is that
-    of the strata, higher is better; paper 001, Eq. 15.
+    of the strata, higher is better; Petegrosso et al. 2022, Eq. 15.
 
     Parameters
     ----------

@@ -1,4 +1,5 @@
-"""Lifelong learning with a human expert: scores across time, and what help costs (paper 004).
+"""Lifelong learning with a human expert: scores across time, and what help costs (Prokopalo et al.
+2020).
 
 ::
 

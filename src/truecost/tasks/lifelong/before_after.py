@@ -2,7 +2,7 @@
 
 Corrections are ids of items, or regions of recordings, found among those scored; each says what is
 right. An answer that only says that an output is wrong puts nothing in place, so that no corrected
-score can be computed from it: it is refused (paper 004, section 4).
+score can be computed from it: it is refused (Prokopalo et al. 2020, section 4).
 
 The kind of output counts, once for each output. The effect of a correction is computed from these
 counts, except for regions of recordings, which are swept again with the same mapping of speakers.

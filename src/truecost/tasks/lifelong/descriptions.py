@@ -92,8 +92,8 @@ class CurvePoint(Figure, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LearningCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Score against cost of interaction (paper 004, Fig. 2), in seconds, words, actions, answers
-    or cost.
+    """Score against cost of interaction (Prokopalo et al. 2020, Fig. 2), in seconds, words,
+    actions, answers or cost.
 
     The points are a step function, whose last value holds up to the largest cost, `maximum`;
     `area` is that under the curve, divided by the range of costs.

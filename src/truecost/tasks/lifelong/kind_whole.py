@@ -1,18 +1,18 @@
 """Outputs that are corrected as a whole: classes, transcripts, translations; ready-made scores.
 
 A corrected item made strictly wrong has the costliest wrong decision of its class; put in place it
-has the right one (paper 004, section 4). Of several right classes each is right. Of scores that
-were computed elsewhere nothing is counted: values are averaged by their weights.
+has the right one (Prokopalo et al. 2020, section 4). Of several right classes each is right. Of
+scores that were computed elsewhere nothing is counted: values are averaged by their weights.
 
 A corrected utterance made strictly wrong has max(reference, output) errors, the most that a minimal
-alignment can have; put in place it has none (paper 004, section 2.2). Of several references the one
-with the fewest errors counts.
+alignment can have; put in place it has none (Prokopalo et al. 2020, section 2.2). Of several
+references the one with the fewest errors counts.
 
 A corrected sentence made strictly wrong has as many words (or characters) as before, none of which
 matches: clipped matches are 0, totals and lengths stay, and the edits are as many as the longer of
 output and reference has words. Put in place it has the statistics of its reference against itself
-(paper 004, appendix A); of several references that one is put in place which was counted against,
-the nearest in length for BLEU.
+(Prokopalo et al. 2020, appendix A); of several references that one is put in place which was
+counted against, the nearest in length for BLEU.
 """
 
 from collections.abc import Mapping, Sequence
@@ -306,7 +306,7 @@ def _edits(statistics: Statistics) -> Both:
     """TER: every word edited, of the longer side; none."""
     right, said = statistics["reference"], statistics["hypothesis"]
     # The edits are those of the nearest reference; inserting more words would worsen them without
-    # end, so that the length of the output stays as it is (paper 004, section 4).
+    # end, so that the length of the output stays as it is (Prokopalo et al. 2020, section 4).
     impaired = {"edits": np.maximum(statistics["shortest"], said)}
     return impaired, {"edits": np.zeros_like(said), "hypothesis": right, "longest": right}
 

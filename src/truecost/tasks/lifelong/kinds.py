@@ -9,8 +9,8 @@ Of a diarization, speaker time of recordings, a person corrects regions.
 In a corrected region E = T (max(Nref, Nsys) - Ncorrect) is exchanged: made strictly wrong, speech
 stays speech and Nsys stays, but all of it is on speakers that do not exist, so that Ncorrect is 0;
 put in place, E is 0. The mapping of speakers is that of the output before the correction in both
-(paper 004, appendix B, whose text sets E to zero where it makes the output wrong: that is the
-corrected case).
+(Prokopalo et al. 2020, appendix B, whose text sets E to zero where it makes the output wrong: that
+is the corrected case).
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -121,7 +121,9 @@ def across_time(story: Story) -> Section:
 
 
 def weighed_times(story: Story) -> Section:
-    """Scores over the test times, the weights of policies above them (paper 004, Fig. 5)."""
+    """Scores over the test times, the weights of policies above them (Prokopalo et al. 2020, Fig.
+    5).
+    """
     return _of_each(
         story,
         "Scores and weights by test time",
@@ -135,7 +137,7 @@ def weighed_times(story: Story) -> Section:
 
 
 def with_penalty(story: Story) -> Section:
-    """Scores after help, and the cost of help (paper 004, Fig. 4)."""
+    """Scores after help, and the cost of help (Prokopalo et al. 2020, Fig. 4)."""
     drawings = []
     for part in story.parts:
         rows = [without_dims(r) for r in newest_rows(story, part)]
@@ -199,7 +201,9 @@ def lifelong_set(story: Story) -> Section:
 
 
 def against_cost(story: Story) -> Section:
-    """Scores against the cost of help, with the area under each curve (paper 004, Fig. 2)."""
+    """Scores against the cost of help, with the area under each curve (Prokopalo et al. 2020, Fig.
+    2).
+    """
     groups: dict[str, list[Found]] = {}
     for part in story.parts:
         for d in lives_of(story, part):

@@ -9,8 +9,8 @@ learnt and its own. There the policy gives each test time t_j a weight:
 - `conservative`: 2^-((t_j - l_1) / half-life): what was learnt first must not be lost;
 - `table`: weights by time, as the user states them.
 
-Weights sum to 1 over the window unless asked otherwise. Source: paper 004, section 3.1, Eq. 2 and
-Fig. 5, which names the three and leaves their shape and sum open.
+Weights sum to 1 over the window unless asked otherwise. Source: Prokopalo et al. 2020, section 3.1,
+Eq. 2 and Fig. 5, which names the three and leaves their shape and sum open.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 Of a curve each cost is a version, learnt with the help up to it. A curve is a step function:
 between two costs of a run its last score holds, so that runs whose costs differ are put on all
-costs of any of them. Source: paper 004, section 2.1 and Fig. 2.
+costs of any of them. Source: Prokopalo et al. 2020, section 2.1 and Fig. 2.
 
 - A *long* matrix has a row for each score: `version`, `time`, `score`; perhaps `learnt` (the time
   of the data that the version adapted to), `seed`, `id` (an item), `unit`, `weight`, `system`,

@@ -1,4 +1,4 @@
-"""Streams: human-assisted online learning, scored before and after adaptation (paper 000).
+"""Streams: human-assisted online learning, scored before and after adaptation (Lindsey et al.).
 
 ::
 

@@ -19,7 +19,7 @@ from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.pooling import COUNTS, SUMS, Effort
 from truecost.tasks.streams.records import Online
 
-DCF = Application.detection(3, 1, 0.5)  # 0.75 Pmiss + 0.25 Pfa, as in paper 000
+DCF = Application.detection(3, 1, 0.5)  # 0.75 Pmiss + 0.25 Pfa, as in Lindsey et al.
 WINDOWS = 20  # of a curve, unless asked otherwise
 OUTER = {
     "stream": ("stream",),

@@ -164,7 +164,8 @@ class StreamScoring:
     Parameters
     ----------
     q : float, optional
-        How many times an annotation a miss costs; N / N_target (paper 000, Eq. 4) when left out.
+        How many times an annotation a miss costs; N / N_target (Lindsey et al., Eq. 4) when left
+        out.
     queried : {"right", "removed", "model"}
         Items of the postquential score whose answer came in their own batch: the person's answer
         is the output; they are left out; the model's decision is the output.

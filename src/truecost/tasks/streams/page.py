@@ -43,7 +43,7 @@ def drawn_of(story: Story) -> list[str]:
 
 
 def by_budget(story: Story) -> Section:
-    """Each measure against the questions a batch (paper 000, Fig. 3)."""
+    """Each measure against the questions a batch (Lindsey et al., Fig. 3)."""
     drawings = [
         budgets(rows, title=joined(label, part.name))
         for part in story.parts
@@ -76,7 +76,7 @@ def _after(story: Story, part: Part, label: str) -> list[Row]:
 
 
 def over_the_stream(story: Story) -> Section | None:
-    """Both phases over the stream, so far and by window (paper 000, Fig. 4)."""
+    """Both phases over the stream, so far and by window (Lindsey et al., Fig. 4)."""
     every = [(part, d) for part in story.parts for d in _adapting(story, part) if d.curves]
     if not every:
         return None
@@ -159,7 +159,7 @@ def streams(story: Story) -> Section:
 
 
 def passive_and_active(story: Story) -> Section:
-    """Annotations and costs of the passive baseline and of the best (paper 000, Table II)."""
+    """Annotations and costs of the passive baseline and of the best (Lindsey et al., Table II)."""
     names = _drawn_measures(story)[::-1]
     cells = [cell for part in story.parts for cell in _compared(story, part, names)]
     header = ("collection", "application", "strategy", "questions a batch", "annotations")

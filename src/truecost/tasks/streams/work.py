@@ -280,7 +280,7 @@ def _held_against(
 
 
 def application(table: ApplicationTable) -> ApplicationTable:
-    """The given parts of a detection application, over the costs and the prior of paper 000.
+    """The given parts of a detection application, over the costs and the prior of Lindsey et al..
 
     Nothing where nothing is given: scoring knows whether there are targets at all.
     """

@@ -1,6 +1,6 @@
 """Terms: spoken words and phrases found in audio (spoken term detection, keyword search).
 
-Paper 002, as docs/errata.md corrects it::
+Rodriguez-Fuentes & Penagarikano 2013, as docs/errata.md corrects it::
 
     reference = tc.terms.read_reference("e.ecf.xml", "t.kwlist.xml", rttm="r.rttm")
     search = tc.terms.read_search("s.kwslist.xml", reference)

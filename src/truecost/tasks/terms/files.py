@@ -296,7 +296,9 @@ def decided(
 
 
 def _bayes(data: "DataTable", reference: Reference, study: "Study") -> float:
-    """The Bayes threshold of the application of a study, -logit(Ptar) (paper 002, Eq. 30)."""
+    """The Bayes threshold of the application of a study, -logit(Ptar) (Rodriguez-Fuentes &
+    Penagarikano 2013, Eq. 30).
+    """
     if data.type != "llr":
         raise UsageError(
             "--threshold bayes takes scores as natural-log likelihood ratios: use --type llr if "

@@ -103,7 +103,8 @@ class Shares:
     def beta(self, application: Application) -> Floats:
         """Cf (1-P) / (Cm P) in each replicate, P = Ntrue / N where it is left to the data.
 
-        Paper 002, Eq. 7, and Eq. 17-18 where costs are equal; NaN where P would not be below 1.
+        Rodriguez-Fuentes & Penagarikano 2013, Eq. 7, and Eq. 17-18 where costs are equal; NaN where
+        P would not be below 1.
         """
         if application.priors is not None:
             return np.full(len(self.trials), application.beta)

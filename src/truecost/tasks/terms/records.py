@@ -2,7 +2,8 @@
 
 A *trial* is one chance to be right or wrong about one query. Its meaning depends on `trial`:
 
-- `occurrence`: virtual trials, a number of them per second of audio (paper 002, Eq. 2);
+- `occurrence`: virtual trials, a number of them per second of audio (Rodriguez-Fuentes &
+  Penagarikano 2013, Eq. 2);
 - `segment`: every segment of the audio, speech or not (OpenKWS 2013);
 - `document`: every document (SWS 2011).
 
@@ -90,7 +91,9 @@ class Reference:
 
     @cached_property
     def trials(self) -> int:
-        """Trials of one query, N (paper 002, Eq. 2), rounded to a whole number."""
+        """Trials of one query, N (Rodriguez-Fuentes & Penagarikano 2013, Eq. 2), rounded to a whole
+        number.
+        """
         return round(float(self.documents["trials"].sum()))
 
     @cached_property

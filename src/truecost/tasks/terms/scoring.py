@@ -162,7 +162,8 @@ class Remarks:
 def floors_differ(lowest: Floats, scores: Floats) -> bool:
     """Whether the lowest scores of the queries that have any lie far apart.
 
-    Half of them further apart than a quarter of the range of all scores (paper 002, footnote 6).
+    Half of them further apart than a quarter of the range of all scores (Rodriguez-Fuentes &
+    Penagarikano 2013, footnote 6).
     """
     if len(lowest) < 2:
         return False
@@ -178,7 +179,7 @@ DEFAULT_MEASURES = (
 
 
 def measures_of(asked: Sequence[str], *, llr: bool = False) -> list[Measure]:
-    """The measures asked for, or those of paper 002.
+    """The measures asked for, or those of Rodriguez-Fuentes & Penagarikano 2013.
 
     With `llr`, where scores claim to be such ratios, the value at the Bayes threshold too.
     """

@@ -148,7 +148,9 @@ def per_query(
 
 
 def _entropies(search: Search, application: Application, floor: float) -> Array:
-    """Cnxe of each query by itself (paper 002, Eq. 37-43 for one query)."""
+    """Cnxe of each query by itself (Rodriguez-Fuentes & Penagarikano 2013, Eq. 37-43 for one
+    query).
+    """
     queries, logit = search.reference.queries.height, -application.threshold
     targets = search.reference.targets_by_query
     others = search.reference.trials - targets

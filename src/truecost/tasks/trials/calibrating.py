@@ -1,7 +1,8 @@
 """Calibrating trials: trained on other data, cross-fitted by unit, or by given folds.
 
 A calibration makes a new system: its trials are scored as any others, and the calibrators
-stay as they are in every replicate. Sources: Brümmer and du Preez (2006); paper 002, section 4.2.5.
+stay as they are in every replicate. Sources: Brümmer and du Preez (2006); Rodriguez-Fuentes &
+Penagarikano 2013, section 4.2.5.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """True classes, decisions and posterior odds from mapped columns, which score types fit, and which
 labels of several annotators count as right.
 
-Paper 003, section 3.7, asks whether a user takes a decision for a mistake when some annotators,
+Ferrer et al. 2024, 3.7, asks whether a user takes a decision for a mistake if some annotators,
 perhaps not most of them, gave that label. The answer is the user's, so it is never guessed:
 
 - "any": every label that enough annotators gave is right. A trial then has a set of right labels

@@ -7,8 +7,8 @@ as their priors); with several classes it says how probable the class is that it
 probable.
 
 Calibration is no measure of quality: a system that gives every trial the priors is perfectly
-calibrated and perfectly useless (paper 003, section 3.6). So each curve carries a proper score with
-its naive value 1: Cllr = minimum + calibration loss, or the normalised cross entropy.
+calibrated and perfectly useless (Ferrer et al. 2024, section 3.6). So each curve carries a proper
+score with its naive value 1: Cllr = minimum + calibration loss, or the normalised cross entropy.
 """
 
 from collections.abc import Callable, Sequence
