@@ -1,4 +1,4 @@
-"""Factors: the ways in which trials hang together, and their units; how the units of single
+"""Factors: the ways in which trials are dependent, and their units; how the units of single
 replicates are drawn (`truecost.core.weights` asks for them block by block).
 """
 
@@ -243,7 +243,9 @@ def _refuse_ties(factor: Factor) -> None:
     """Refuse ties that name no units."""
     tied = np.asarray(factor.tied)
     if factor.strata is not None or factor.sizes is not None:
-        raise InputError(f"factor {factor.name!r} has ties: strata and sizes do not go with them")
+        raise InputError(
+            f"factor {factor.name!r} has ties: these cannot be combined with strata or sizes"
+        )
     units = np.unique(tied)
     if tied.shape != factor.labels.shape or not np.array_equal(units, np.arange(len(units))):
         raise InputError(

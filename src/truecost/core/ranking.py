@@ -1,7 +1,7 @@
 """A ranking: trials sorted by score, each with a class code, an own weight and its units.
 
-What threshold sweeps need. Equal scores stay together; buckets of trials, never cut inside a tie,
-let a sweep look at few trials and still be exact.
+The data that threshold sweeps need. Equal scores stay together; buckets of trials, never cut inside
+a tie, let a sweep look at few trials and still be exact.
 """
 
 from collections.abc import Callable
@@ -304,8 +304,8 @@ class Ranking:
         return knots[: pooling_knots(self.codes, self.cut, knots)].copy()
 
     def once(self, what: tuple[object, ...], block: Block, make: Callable[[], Floats]) -> Floats:
-        """What `make` gives, made once for all applications that see the ranking under the same
-        weights: `what` says everything else that it depends on.
+        """The result of `make`, made once for all applications that see the ranking under the same
+        weights: `what` holds everything else that it depends on.
 
         A hash of the weights takes a hundredth of the time where units have many trials; where
         they have few, everything is made anew.
