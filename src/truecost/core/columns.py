@@ -16,8 +16,11 @@ from truecost.core.measure import NONE, Array, Floats, Measure, Rate, Result, Ru
 from truecost.errors import UsageError
 from truecost.names import MEAN, VALUE, Direction
 
+A_METRIC = (
+    "for a table with a metric in each row use --measure mean:COLUMN with --higher or --lower"
+)
 UNSAID = "say whether higher values are better (--higher) or lower ones (--lower)"
-UNDEFINED = "there are no trials that weigh anything"
+UNDEFINED = "all trials have weight 0"
 
 
 def part_of(column: str) -> str:
