@@ -233,7 +233,7 @@ def test_thresholds_that_are_not_given_are_the_least_scores_collected(loaded):
     assert found.threshold_a == 0.5003
     assert found.problems == (
         "the deployed threshold of A was not given: taken as the least score that it collected, "
-        "0.5003, so it cannot be checked that A accepts offline what it collected; say "
+        "0.5003, so it cannot be checked that A accepts offline what it collected; use "
         "--threshold-a",
     )
     assert found.signature == "threshold-a:least|threshold-b:0.6"
@@ -800,7 +800,7 @@ def test_an_empty_table_is_refused():
     ("text", "error", "said"),
     [
         ("a;b\n1;2\n", tc.InputError, "log, line 1: no header with names separated by commas or "),
-        ("a,b\tc\n", tc.UsageError, "log: commas and tabs stand in the header: say input_format"),
+        ("a,b\tc\n", tc.UsageError, "log: commas and tabs stand in the header: use input_format"),
         ('[{"a": 1}]\n', tc.InputError, "log, line 1: no header with names separated by commas"),
         ("", tc.InputError, "log: the file is empty; expected items that two models collected"),
     ],

@@ -330,7 +330,7 @@ def test_a_result_directory_and_its_gate(run, folder):
     assert run(gate.format("0.5"))[0] == 4
     code, _, err = run("gate out --gate rfpr:max_upper=1.0")
     assert code == 2
-    assert "say which with estimator=NAME" in err
+    assert "choose one with estimator=NAME" in err
 
 
 def test_the_table_reads_well(run):

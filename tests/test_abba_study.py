@@ -297,8 +297,8 @@ def test_advice_names_the_first_row_that_it_is_about(folder):
     said = [p.message for p in problems if "fewer than 100 human labels" in p.message]
     assert said == [
         "rrecall (few, corrected) and 1 other row: fewer than 100 human labels in a cell: the "
-        "corrected interval has one residual of +1 or -1 more in each such cell, whichever widens "
-        "it"
+        "corrected interval is widened by one further residual of +1 or -1 in each such cell. "
+        "Label more items"
     ]
 
 
@@ -307,7 +307,7 @@ def test_rows_without_a_value_are_not_said_to_lack_some_replicates(folder, tmp_p
     outcome = run_study(study(tmp_path))
     assert estimates(outcome)["direct"].value is None
     said = " ".join(p.message for p in outcome.problems)
-    assert "in some replicates a measure is undefined" not in said
+    assert "a measure is undefined in some replicates" not in said
     assert "labels are 1: were those of the other kind left out?" in said
 
 

@@ -281,7 +281,7 @@ def test_a_threshold_that_few_replicates_define_has_no_interval():
 
 
 def test_a_choice_that_few_replicates_make_has_no_interval():
-    """Of all thresholds one alone keeps the limit, and in 55 % of the replicates none does."""
+    """Of all thresholds one alone is within the limit, and in 55 % of the replicates none does."""
     d, scoring, grid = log(items=1500, seed=7), tc.Scoring(plan=tc.Plan(300)), (0.5, 0.7, 0.9)
     best = max(choose(d, scoring, Choice(grid=grid))[1][0].rrecall)
     for limit, few in ((best, True), (0.97 * best, False)):

@@ -126,7 +126,7 @@ def test_metrics_decide_nothing(tmp_path):
     assert beside.returncode == 0, beside.stderr
     assert beside.stdout.split("\n")[0].split()[3] == "nec"
     assert "macro_f1" in beside.stdout
-    assert (own.returncode, "say --measure nec" in own.stderr) == (2, True)
+    assert (own.returncode, "use --measure nec" in own.stderr) == (2, True)
     assert always.returncode == 2
     assert "cannot be computed from type decision" in always.stderr
     assert other.returncode == 2

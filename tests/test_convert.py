@@ -275,7 +275,7 @@ def test_from_one_evaluation_to_another(run, tmp_path, capfd):
     mapped = "modelid=model,segmentid=seg,side=ch,score=s"
     to = ["convert", "a.csv", "--map", mapped, "--output-format", "nist-sre", "-o", "b.tsv"]
     assert run(*to) == 2
-    assert "say --type llr" in capfd.readouterr().err
+    assert "use --type llr" in capfd.readouterr().err
     assert run(*to, "--type", "llr") == 0
     assert (tmp_path / "b.tsv").read_text() == (
         "modelid\tsegmentid\tside\tLLR\nm1\ts1\ta\t0.50\nm2\ts1\tb\t-3\n"

@@ -307,7 +307,7 @@ def test_the_verdict_says_what_was_counted(outcome):
     row = outcome.estimates[0]
     assert f"{words.value(row)}" in text.replace("\xa0", " ")
     assert words.errors_of(row) in text
-    assert "trial" not in text.split("How it was computed")[0]
+    assert "trial" not in text.split("Computation and inputs")[0]
     count = {"transcripts": "48 utterances; 12 units (speaker)",
              "translation": "60 sentences; 10 units (document)",
              "diarization": "16 recordings"}[outcome.task]  # fmt: skip
@@ -599,10 +599,10 @@ def test_units_without_reference_are_undefined():
 
 def test_items_of_another_measure_are_refused(outcomes):
     items = frame_of_items(outcomes("diarization"))
-    with pytest.raises(UsageError, match="these items have no sums that wer divides"):
+    with pytest.raises(UsageError, match="these items have no counts that wer divides"):
         units.units_of(items, row_of(outcomes("transcripts"), "wer"))
     odd = msgspec.structs.replace(row_of(outcomes("diarization"), "der"), measure="of_another")
-    with pytest.raises(UsageError, match="no sums that of_another divides"):
+    with pytest.raises(UsageError, match="no counts that of_another divides"):
         units.units_of(items, odd)
 
 

@@ -45,12 +45,12 @@ def test_philox_published_vectors(counter, key, words):
     assert tuple(philox_python(counter, key)) == words
 
 
-def multinomial(units, replicates, strata=None, first=0):
+def multinomial(units, replicates, strata=None, first=0, draw=draws.multinomial_rows):
     strata = np.zeros(units, int) if strata is None else strata
     members = np.argsort(strata, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(strata))])
     rows = np.empty((replicates, units), np.uint16)
-    draws.multinomial_rows(rows, first, members, start, *KEY)
+    draw(rows, first, members, start, *KEY)
     return rows
 
 
@@ -63,11 +63,14 @@ def test_multinomial_counts_the_draws_of_the_generator(units):
         drawn += [x * units >> 32 for x in w] if units == 11 else [x * units >> 64 for x in wide]
     expected = np.bincount(drawn[:units], minlength=units)
     assert np.array_equal(multinomial(units, 1, first=5)[0], expected)
+    few = draws.multinomial_few
+    assert units > 11 or np.array_equal(multinomial(units, 1, first=5, draw=few)[0], expected)
 
 
 def test_multinomial_sums_to_the_size_of_each_stratum():
     strata = np.array([0, 2, 1, 0, 0, 2, 2, 2, 1, 0, 3])
     rows = multinomial(11, 500, strata)
+    assert np.array_equal(rows, multinomial(11, 500, strata, draw=draws.multinomial_few))
     for s, size in enumerate(np.bincount(strata)):
         assert np.all(rows[:, strata == s].sum(axis=1) == size)
 
@@ -138,6 +141,11 @@ def test_entry_sums(sides):
         weight = math.prod(columns[slot, r] for slot in slots[e])
         expected[cells[e], s, r] += weight * values[e, s]
     assert np.array_equal(out, expected)
+    values, one, few = rng.normal(size=(40, 2)), np.zeros_like(out), np.zeros_like(out)
+    values[rng.random(values.shape) < 0.2] = 0
+    sums.entry_sums(columns, slots, cells, values, one)
+    sums.sums_of_few(columns, slots, cells, values, few)
+    assert one.tobytes() == few.tobytes()
 
 
 def test_transpose_block():

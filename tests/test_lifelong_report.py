@@ -240,7 +240,7 @@ def test_systems_without_help_stand_beside_by_the_score_that_they_have():
 
 
 def page_title(result):
-    [found] = re.findall(r"<h1>What it really costs: (.*?)</h1>", render(result, ()))
+    [found] = re.findall(r"<h1>Evaluation of (.*?)</h1>", render(result, ()))
     return html.unescape(found)
 
 
@@ -413,7 +413,7 @@ def page(two):
 
 def test_the_page_says_its_figures(two, page):
     text = plain(page)
-    assert "What it really costs: mine, yours" in text
+    assert "Evaluation of mine, yours" in text
     for row in two.rows:
         if row.measure == "penalised_score" and row.kind == "value":
             assert f"{100 * row.value:.4g}%" in text

@@ -93,7 +93,7 @@ def test_a_study_of_logs(logs):
 def test_a_gate_has_to_name_the_policy(logs):
     gate = {"measure": "policy_score", "system": "new", "max_upper": 2.9}
     policies = {"policies": ["recent:1", "uniform"], "kind": "transcripts"}
-    with pytest.raises(UsageError, match=r"2 rows .* fit: .*; say which with policy=NAME"):
+    with pytest.raises(UsageError, match=r"2 rows .* fit: .*; choose one with policy=NAME"):
         run_study(study_of(logs, lifelong=policies, gate=[gate]))
     gate |= {"policy": "recent:1", "method": "percentile"}
     named = run_study(study_of(logs, lifelong=policies, interval=PERCENTILES, gate=[gate]))

@@ -48,7 +48,7 @@ def test_a_direction_that_nobody_says_is_asked_for(tmp_path):
         from_matrix([[0.5, 0.4]] * 2),
         from_curve("cost,score\n0,1\n1,0\n", tmp_path),
     ):
-        with pytest.raises(UsageError, match=r"say higher=True \(of accuracies\) or higher=False"):
+        with pytest.raises(UsageError, match=r"use higher=True \(of accuracies\) or higher=False"):
             tc.score_system(unsaid, tc.Scoring(plan=tc.Plan(10)))
     errors = from_curve("cost,errors,n\n0,3,9\n1,1,9\n", tmp_path)
     assert errors.higher is False

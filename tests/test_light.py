@@ -49,8 +49,7 @@ found = {{
 print(found, file=sys.stderr)
 """
 KERNELS = {  # of a plain score: each costs a new machine some 0.1 to 0.8 s
-    "draws.draw_units", "draws.fill_words", "draws.multinomial_rows", "pooling.entropy_of_blocks",
-    "pooling.pooled_entropies", "pooling.pooling_knots", "pooling.push", "sums.entry_sums",
+    "pooling.entropy_of_blocks", "pooling.pooled_entropies", "pooling.push",
     "sweeps.hull_crossings", "sweeps.lowest", "sweeps.lowest_costs",
 }  # fmt: skip
 

@@ -191,7 +191,7 @@ def test_one_run_is_the_system():
         )
         assert "few_runs" in estimate.flags
         assert estimate.factors == ("unit",)
-    assert "one run tells nothing of the variation over seed" in scope(found)
+    assert "one run does not show the variation over seed" in scope(found)
 
 
 # Laws
@@ -360,7 +360,7 @@ def test_bca_is_refused():
         ({}, (), UsageError, "has no runs"),
         ({"seed": ()}, (), UsageError, "has no runs"),
         ({"seed": ("1", "2", "1")}, (), InputError, "1 run has the levels of another: seed 1"),
-        ({"seed": ("1", "2")}, ("set",), UsageError, "set cannot be held.*apart is seed"),
+        ({"seed": ("1", "2")}, ("set",), UsageError, "set cannot be held.*runs are seed"),
         (
             {"seed": ("1", "2"), "set": ("b", "a")},
             (),

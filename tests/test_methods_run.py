@@ -175,7 +175,7 @@ def test_seeds_only_and_one_run(place, capsys):
     words = ["train.py", "-", "5", "{out}"]
     study_of(place, list=None, seeds=None, words=words)
     told(capsys, "-o", "one")
-    assert "nothing is claimed of the methods" in of_type(result("one"), "claim")[0]["text"]
+    assert "the comparison of methods is inconclusive" in of_type(result("one"), "claim")[0]["text"]
 
 
 def test_more_seeds_sets_and_methods_join(place, capsys):
@@ -237,7 +237,7 @@ def test_scores_that_cannot_be_scored_are_said_after_the_first_run(place, capsys
         ("os.remove(out); os.mkdir(out)", "the program ended well but left a folder at {out}, the"),
         ("open(out, 'w').close()", "the program ended well but left an empty file at {out}"),
         ("open(out, 'a').write('t,s')", "cannot be scored: scores.csv, line 82: 2 fields"),
-        ("time.sleep(30)", "its time was over"),
+        ("time.sleep(30)", "it ran longer than its timeout"),
     ],
 )
 def test_what_does_not_count(place, capsys, ending, said):
@@ -317,7 +317,7 @@ def test_scores_that_were_changed_or_say_another_run(place, capsys):
             'training.commands.a is a text: write a list of words, such as ["python3", "train.py"]',
         ),
         ({"bootstraps": 1}, "bootstraps is 1: give a number at least 2"),
-        ({"group": "spk"}, "group says what is drawn whole: say bootstraps"),
+        ({"group": "spk"}, "group is for drawn training sets: write bootstraps"),
         ({"bootstraps": 2, "group": "speaker"}, "there is no column 'speaker'"),
         ({"seeds": [1, 1]}, "give different whole numbers"),
         ({"seeds": 0}, "seeds is 0"),

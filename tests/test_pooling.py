@@ -18,7 +18,9 @@ NONE = np.zeros(0)
 
 def knots_of(codes, cut):
     knots = np.empty(len(codes) + 1, np.int64)
-    return knots[: pooling.pooling_knots(codes, cut, knots)].copy()
+    found = knots[: pooling.pooling_knots(codes, cut, knots)].copy()
+    assert found.tolist() == pooling.knots_of_few(codes, cut).tolist()
+    return found
 
 
 def in_buckets(columns, slots, codes, cut, prior=0.5, bucket=64, slab=1024):

@@ -238,8 +238,10 @@ def test_all_group_columns_stay_whole_over_chains():
     assert len(found.units) == 4
     places = found.assignments["fold"]
     assert len(set(places[:5])) == 1
-    assert "6 of speaker and 6 of room hang together in 4 units" in {n.message for n in found.notes}
-    with pytest.raises(InputError, match="6 of room hang together in 4 units"):
+    assert "6 of speaker and 6 of room form 4 units that a split keeps whole" in {
+        n.message for n in found.notes
+    }
+    with pytest.raises(InputError, match="6 of room form 4 units that a split keeps whole"):
         split(Samples.of(groups=groups), folds=5)
 
 
@@ -420,7 +422,7 @@ def test_data_that_cannot_be_split():
         split(Samples.of(groups={"speaker": ["a"] * 9}))
     with pytest.raises(InputError, match=r"another one in each of 20 samples.*conditions label"):
         split(Samples.of(labels=np.arange(20) / 7), folds=2)
-    with pytest.raises(InputError, match="'clip' is another text in each of 20 samples"):
+    with pytest.raises(InputError, match="'clip' has a different text in each of 20 samples"):
         split(Samples.of(conditions={"clip": [f"c{k}.wav" for k in range(20)]}), folds=2)
     with pytest.raises(UsageError, match="there is a column 'fold' already"):
         split(Samples.of(groups={"fold": [*"aabbcc"]}), folds=2)

@@ -83,7 +83,7 @@ def test_as_the_issue_writes_it(run):
     assert nce["n_units"] == 30
     assert nce["factors"] == ["spk"]
     assert "predicted:device+duration:logistic:folds5:seed0" in nce["signature"]
-    assert "the class can be told from device, duration alone: nce 0." in err
+    assert "the class can be predicted from device, duration alone: nce 0." in err
     assert "conditions: device (3 levels), duration (numbers)" in err
 
 
@@ -91,7 +91,7 @@ def test_what_is_not_planted_is_not_found(run):
     code, out, err = run(ASKED[0], ASKED[1], "chance.csv", *ASKED[3:], "--json")
     assert code == 0
     assert rules(out) == []
-    assert "nothing of the class found in device, duration: nce 1" in err
+    assert "the class was not predicted from device, duration: nce 1" in err
     assert "no proof" in err
 
 
@@ -186,8 +186,8 @@ def test_boosting(run):
 def test_a_condition_that_lies_within_groups_is_said(run):
     code, _, err = run(*COMMAND, "--conditions", "room", *FEW)
     assert code == 0
-    assert "each room is in one group only, so that none is known where it is predicted" in err
-    assert "nothing of the class found in room" in err
+    assert "each room is in one group only, so no level of it is known where it is predicted" in err
+    assert "the class was not predicted from room" in err
 
 
 def test_without_groups_each_sample_is_one_and_that_is_said(run):
@@ -197,7 +197,7 @@ def test_without_groups_each_sample_is_one_and_that_is_said(run):
 
 
 CASES = {
-    "nothing named": ([*COMMAND], 2, "say what should not tell the class: --conditions"),
+    "nothing named": ([*COMMAND], 2, "name what should not predict the class: --conditions"),
     "no such column": ([*COMMAND, "--conditions", "devise"], 2, "did you mean 'device'"),
     "the class": ([*COMMAND, "--conditions", "y"], 2, "'y' is the class"),
     "too few groups": ([*ASKED, "--folds", "16"], 3, "samples.csv: 30 groups for 16 folds"),
@@ -317,11 +317,11 @@ def test_a_report_without_systems_is_called_what_it_is_about(run, tmp_path):
     page = (tmp_path / "out" / "report.html").read_text()
     assert "<title>What should not tell the class</title>" in page
     assert "<h1>What should not tell the class</h1>" in page
-    assert "What it really costs" not in page
+    assert "Evaluation of" not in page
     system = ("--system", "mine=mine.csv", "--type", "llr", "--target", "yes")
     assert run(*ASKED, *system, "-o", "both")[0] == 0
     page = (tmp_path / "both" / "report.html").read_text()
-    assert "<h1>What it really costs: mine" in page
+    assert "<h1>Evaluation of mine" in page
 
 
 def test_a_report_of_several_applications_says_it_for_each(run, tmp_path):
@@ -354,5 +354,5 @@ def test_from_wav_files_to_the_verdict(run, tmp_path):
     code, out, err = run("protocol", "spurious", tmp_path / "wavs.csv", *arguments)
     assert code == 0, err
     assert rules(out)[0] == "spurious-correlation"
-    assert "the class can be told from the non-speech part alone: nce 0." in err
+    assert "the class can be predicted from the non-speech part alone: nce 0." in err
     assert any(one["file"] == "wav (80 files)" for one in json.loads(out)["inputs"])

@@ -335,10 +335,8 @@ def test_rivals_are_named(swept):
 
 
 def test_a_sweep_is_named_by_what_it_tried(swept, run):
-    assert "What it really costs: margin, random with 4 budgets; passive" in plain(
-        render(swept.result, ())
-    )
-    assert "What it really costs: one, other" in plain(render(run(**TWO).result, ()))
+    assert "Evaluation of margin, random with 4 budgets; passive" in plain(render(swept.result, ()))
+    assert "Evaluation of one, other" in plain(render(run(**TWO).result, ()))
 
 
 # the sections
@@ -586,10 +584,10 @@ def test_rows_are_titled_by_their_own_measure(run):
 
 
 def test_how_it_was_computed_is_told(run):
-    said = plain(render(run().result, ())).split("How it was computed")[-1]
+    said = plain(render(run().result, ())).split("Computation and inputs")[-1]
     assert "resampled: blocks of 3 batches within each stream" in said
-    assert "q (annotations that a miss costs): prevalence" in said
-    assert "prequential (whose annotations count before adaptation): earlier-batches" in said
+    assert "q (cost of a miss, in annotations): prevalence" in said
+    assert "prequential (annotations that count before adaptation): earlier-batches" in said
     assert "block-length:" not in said.split("Signature")[0]
 
 
@@ -611,5 +609,5 @@ def test_gates_name_their_phase(run):
     said = verdict.verdict(story_of(outcome))
     assert said.groups[0].title == "Gates: 1 passed"
     assert said.groups[0].lines[0].name == "imlm, one, post"
-    with pytest.raises(UsageError, match="say which with phase=NAME"):
+    with pytest.raises(UsageError, match="choose one with phase=NAME"):
         run(gate=[{"measure": "imlm", "max_upper": 0.9}])

@@ -75,7 +75,7 @@ def test_there_is_no_ratio_to_a_baseline_on_both_sides_of_0(point, replicates):
     found = compare(estimate(0.2, np.full(len(replicates), 0.2)), base)
     ratio = found.ratio
     assert (ratio.value, ratio.lower, ratio.upper) == (None, None, None)
-    assert ratio.reason == "undefined: no ratio: the baseline lies on both sides of 0"
+    assert ratio.reason == "undefined: no ratio: the baseline has replicates on both sides of 0"
     assert ratio.n_undefined == len(replicates)
     assert "undefined_replicates" not in ratio.flags
     assert found.difference.value == pytest.approx(0.2 - point)

@@ -387,7 +387,7 @@ def test_a_trial_list_without_units_is_told_of_metadata(run, folder):
     assert [i["file"] for i in json.loads(out)["inputs"]] == ["scores.txt", "trials.txt", "utt2spk"]
     code, _, err = run(*arguments, "--metadata", "utt2spk")
     assert code == 3
-    assert "say --metadata enroll=utt2spk" in err
+    assert "use --metadata enroll=utt2spk" in err
 
 
 def test_an_infinite_cost_is_called_so(run, folder):
@@ -416,7 +416,9 @@ def test_methods_are_a_study_too(run, folder):
     assert tomllib.loads(printed)["methods"] == {"files": files, "runs": ["file"], "compare": True}
     (folder / "m.toml").write_text(printed)
     assert run("run", "m.toml", "--json")[1] == direct
-    assert "say what tells runs apart" in run("methods", "score", *files, *options[:4])[2]
+    assert (
+        "name the columns that distinguish runs" in run("methods", "score", *files, *options[:4])[2]
+    )
 
 
 def test_a_damaged_result_is_invalid_input(run, folder):

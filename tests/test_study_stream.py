@@ -96,7 +96,7 @@ def test_a_study_file_names_files_beside_it(folder, tmp_path, capsys):
 def test_a_gate_names_the_phase(folder):
     gate = {"measure": "imlm", "max_upper": 0.5}
     systems = {"often": SYSTEMS["often"]}
-    with pytest.raises(UsageError, match="say which with phase=NAME"):
+    with pytest.raises(UsageError, match="choose one with phase=NAME"):
         run(systems=systems, gate=[gate])
     with pytest.raises(UsageError, match="there is no phase 'after'; there are: pre, post"):
         run(systems=systems, gate=[gate | {"phase": "after"}])

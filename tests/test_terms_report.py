@@ -304,7 +304,9 @@ def test_parts_have_pictures_of_their_own(run):
     assert sorted(d.title for d in forest) == [
         f"{system}, {name}" for system in ("fair", "good") for name in ("other", "strict")
     ]
-    assert "preset:" not in plain(render(outcome.result, ())).split("How it was computed")[1][:200]
+    assert (
+        "preset:" not in plain(render(outcome.result, ())).split("Computation and inputs")[1][:200]
+    )
 
 
 def test_of_many_systems_all_are_drawn(run):
@@ -415,7 +417,7 @@ def test_units_of_measurement_are_no_units_of_trials(scored):
     rows = load_rows(load_of(36000, indexing=RECORD, searching=RECORD, query_s=60), "fair")
     signed = (structs.replace(r, signature=f"{r.signature}|trial:occurrence") for r in rows)
     result = structs.replace(scored.result, rows=(*scored.result.rows, *signed))
-    said = plain(render(result, ())).split("How it was computed")[-1]
+    said = plain(render(result, ())).split("Computation and inputs")[-1]
     assert "trial: occurrence trials-per-second: 1 " in said
     assert "in (units of measurement): 1/hour (ssf); 1e9-bytes (pmu_indexing, " in said
     assert "lambda (weight of indexing in the processing load): 0.1 (fair)" in said

@@ -115,7 +115,7 @@ def test_blanks_count_as_characters_unless_every_character_is_a_word():
 )
 def test_what_only_one_side_has_is_said(right, found, step):
     [said] = count(texts({"u": right}), texts({"u": found}), TextOptions(), "mine").problems
-    assert said.endswith(f"this counts as errors unless you say --normalise {step}")
+    assert said.endswith(f"this counts as errors unless you use --normalise {step}")
     chosen = TextOptions(normalise=(step,))
     assert not count(texts({"u": right}), texts({"u": found}), chosen, "mine").problems
     assert not count(texts({"u": right}), texts({"u": right}), TextOptions(), "mine").problems
@@ -128,7 +128,7 @@ def test_what_only_one_side_has_is_said(right, found, step):
 def test_missing_and_further_utterances_are_refused_with_counts():
     right = texts({f"u{k}": "a" for k in range(9)})
     assert refused(right, texts({"u0": "a", "u8": "a"})) == (
-        "texts: 7 utterances have no output in texts (u1, u2, u3, u4, u5, ...): add them, or say "
+        "texts: 7 utterances have no output in texts (u1, u2, u3, u4, u5, ...): add them, or use "
         'missing="drop" or "worst"'
     )
     assert refused(texts(RIGHT), texts({**FOUND, "v": "a"}), missing="drop") == (
@@ -247,7 +247,7 @@ def test_several_speakers_of_a_recording_need_a_choice(table):
     found = table(
         "hyp.json", json.dumps([segment("s1", "a", 0, "x y w"), segment("s1", "b", 0, "q")])
     )
-    assert '1 recording has several speakers (s1): say by="recording+speaker"' in refused(
+    assert '1 recording has several speakers (s1): use by="recording+speaker"' in refused(
         right, found
     )
     items = count(right, found, TextOptions(by="recording+speaker"), "mine")

@@ -600,9 +600,9 @@ def test_what_is_no_data_is_refused():
 
 def test_studies_name_keys():
     known = arguments_of(find("trials"), "score")
-    text = "--annotators any needs --map annotators=a+b; say --allow-reversed, or --who"
+    text = "--annotators any needs --map annotators=a+b; use --allow-reversed, or --who"
     assert rephrased(text, known, key) == (
-        'annotators = "any" needs map = { annotators = "a+b" }; say allow_reversed = true, or --who'
+        'annotators = "any" needs map = { annotators = "a+b" }; use allow_reversed = true, or --who'
     )
 
 
@@ -616,7 +616,7 @@ def test_the_example_of_the_specification_works():
 
 
 REFUSED = {  # what a verb has no use for, or cannot understand
-    "a mapping": (tc.score, {"weight": {"a": [1]}}, "weight is a mapping, which only scores"),
+    "a mapping": (tc.score, {"weight": {"a": [1]}}, "weight is a mapping, but only scores"),
     "twice": (tc.score, {"unit": "speaker", "map": {"unit": "trial"}}, "unit is given twice"),
     "two names": (tc.score, {"label": "label", "labels": "trial"}, "label is given twice"),
     "the worst": (tc.score, {"worst": 3}, "score has no argument 'worst'"),

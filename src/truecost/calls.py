@@ -185,7 +185,7 @@ def threshold(data: Any = None, /, **options: Any) -> "Outcome":
     Raises
     ------
     UsageError, InputError
-        As `score` does, when no rule is given, and when no threshold keeps the limit.
+        As `score` does, when no rule is given, and when no threshold is within the limit.
 
     Examples
     --------
@@ -246,7 +246,7 @@ def leaderboard(data: Any = None, /, *, keep_going: bool = False, **options: Any
     data, **options
         As `compare` takes them.
     keep_going : bool
-        Leave out invalid submissions and say so, in place of stopping at them.
+        Leave out invalid submissions with a warning, instead of stopping.
 
     Returns
     -------

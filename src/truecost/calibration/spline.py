@@ -111,7 +111,10 @@ class Spline(Fitted):
         """Whether nothing could be told apart."""
         if self.coefficients[-1] - self.coefficients[0] > 1e-9:
             return ()
-        return ("the fitted curve is flat: the scores tell nothing (reversed?)",)
+        return (
+            "the fitted curve is flat: the scores do not distinguish the classes (are they "
+            "reversed?)",
+        )
 
 
 @dataclass(frozen=True, eq=False)

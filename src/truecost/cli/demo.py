@@ -27,7 +27,7 @@ STUDY = "study.toml"
 
 @dataclass(frozen=True)
 class Demo:
-    """What there is, and the command that `--files-only` prints.
+    """The description of a demo, and the command that `--files-only` prints.
 
     `live`: it runs here, on data of scikit-learn. `shown`: what makes the sounds that people hear.
     """
@@ -40,7 +40,7 @@ class Demo:
 
 @cache
 def demos() -> dict[str, Demo]:
-    """What there is, by name: that of the task that is meant where none is named comes first."""
+    """The demos by name; the default comes first."""
     told = tomllib.loads((files("truecost") / "data" / "demos.toml").read_text(encoding="utf-8"))
     return {name: Demo(**of) for name, of in told.items()}
 

@@ -68,7 +68,7 @@ def ledger(
     json
         Print the sets as JSON on standard output.
     quiet
-        Print nothing but the result.
+        Print only the result.
     debug
         Show tracebacks.
     """
@@ -89,9 +89,9 @@ def ledger(
         content |= {"sets": msgspec.to_builtins(sets), "faults": [*found.faults]}
         print(json_text(content), end="")
     elif not sets:
-        screen.say(f"{file}: nothing was scored yet")
+        screen.say(f"{file}: no scoring yet")
     if found.torn:
-        screen.say(f"note: {file}: the last line was cut off; the next scoring mends it")
+        screen.say(f"note: {file}: the last line was cut off; the next scoring repairs it")
     for fault in found.faults:
         print(message(f"error: {fault}"), file=sys.stderr)
     return EXIT_INPUT if found.faults else 0
@@ -103,7 +103,8 @@ class SplitFile(Unscored, ToFile):
     """Where the split goes."""
 
     output: Target = None
-    """File for all columns and those of the split, the plan beside it; - for standard output."""
+    """File for all columns and those of the split, with the plan beside it; - for standard output.
+    """
     json: Switch = False
     """Print the plan as JSON on standard output."""
 
@@ -135,7 +136,7 @@ def split(samples: str, /, *, given: Given, output: SplitFile = FILE) -> int:
     columns = data.pop("map", {})
     if "set" in columns:
         raise UsageError(
-            "--map set=... names sets that there are: a split makes them; leave it out"
+            "--map set=... is for existing sets, and a split makes new ones: leave it out"
         )
     screen = Screen(output)
     found = deal(read_samples(samples, columns, **data), held_out=plan.pop("eval", None), **plan)

@@ -1,6 +1,5 @@
 """Running a study from the command line: what it prints, writes and plans. `methods score` and
-`compare`: sets of runs over seeds and training sets; `protocol spurious`: what tells the
-class of a sample and should not.
+`compare`: sets of runs over seeds and training sets; `protocol spurious`: spurious correlations.
 """
 
 from dataclasses import replace
@@ -39,11 +38,11 @@ if TYPE_CHECKING:
     from truecost.study import Outcome, Study
 
 
-CODABENCH = """INPUT OUTPUT: score INPUT/res against INPUT/ref and write OUTPUT/scores.json and
+CODABENCH = """INPUT OUTPUT: Score INPUT/res against INPUT/ref and write OUTPUT/scores.json and
 OUTPUT/detailed_results.html, as a Codabench scoring program does."""
 SPARED = (
-    "the width of an interval shrinks with the square root of the number of units; a fifth more "
-    "is planned, so that about 87% of such plans reach the wanted width"
+    "the width of an interval shrinks with the square root of the number of units; the plan has a "
+    "fifth more, so that about 87% of such plans reach the half-width"
 )
 
 
@@ -124,7 +123,10 @@ def _counted_by(outcome: "Outcome") -> str:
         return ""
     least = min(units, key=lambda name: units[name])
     others = ", ".join(f"{name} ({n})" for name, n in units.items() if name != least)
-    return f"units are those of {least}, of which there are fewest; those of {others} grow alike"
+    return (
+        f"units are those of {least}, of which there are fewest; those of {others} grow in "
+        f"proportion"
+    )
 
 
 def execute(

@@ -49,7 +49,7 @@ def ledger_of(study: "Study", output: Output, beside: str | None = None) -> "Pla
 
     if isinstance(output, Kept):
         if output.ledger is not None and output.no_ledger:
-            raise UsageError("--ledger names a ledger and --no-ledger wants none: leave one out")
+            raise UsageError("--ledger and --no-ledger contradict each other: leave one out")
         if output.no_ledger:
             return None
         if output.ledger is not None:
@@ -76,15 +76,15 @@ def noted(outcome: "Outcome", study: "Study", place: "Place | None", screen: "Sc
     return found
 
 
-RUN = """Run a study file: several systems, applications, subsets and collections in one.
+RUN = """Run a study file: several systems, applications, subsets and collections together.
 
-    A study with [training] trains methods first: each run is a program of yours, called with
-    {{train}}, {{seed}} and {{out}} in its words. Runs that are done stay done, whatever is killed.
+    A study with [training] trains methods first: each run calls your program with
+    {{train}}, {{seed}} and {{out}} in its arguments. Finished runs are kept if the study is killed.
     A study that names a [source] is a live run: it makes event logs in the output directory first,
-    and goes on with them when it was killed (--resume). --jobs is then the number of processes too.
+    and continues them with --resume if it was killed. --jobs is then also the number of processes.
 
-    What was scored is written to ledger.jsonl beside the study, which warns of evaluation data that
-    are scored again and again (truecost protocol ledger); --no-ledger leaves that out.
+    Each scoring is written to ledger.jsonl beside the study, which warns of evaluation data that
+    are scored many times (truecost protocol ledger); --no-ledger leaves it out.
 
     Its gates decide the exit code: 1 when one failed, 4 when one is undecided.
 
@@ -93,12 +93,12 @@ RUN = """Run a study file: several systems, applications, subsets and collection
     Parameters
     ----------
     study
-        TOML file; paths in it are meant from its folder. See: truecost schema study
+        TOML file; paths in it are relative to its folder. See: truecost schema study
     resume
-        Go on with a live run or trainings that were killed, or that shall have more seeds, budgets,
-        strategies or training sets.
+        Continue a killed live run or trainings, or add seeds, budgets, strategies or training sets.
     workers
-        Trainings at the same time; the result does not depend on it. Default: one a core.
+        Number of trainings at the same time; the result does not depend on it. Default: one per
+        core.
     """
 METHODS = "methods"  # they have no task of their own: trials that a [training] makes
 
@@ -154,7 +154,9 @@ def _run_file(
     of = None if task is None or task in (METHODS, DEFAULT) else task
     chosen = Study(interval=IntervalTable(**keys_of(given)), task=of).over(Study.read(file))
     if task == DEFAULT and chosen.task not in (None, DEFAULT):
-        raise UsageError(f"the study file is of task {chosen.task}, the command of task {task}")
+        raise UsageError(
+            f"the study file is for task {chosen.task}, but the command for task {task}"
+        )
     if workers is not None:
         if not chosen.training.given():
             raise UsageError("--workers is for trainings, and the study has no [training]")
@@ -179,8 +181,8 @@ def _run(study: "Study", output: Output, *, resume: bool, file: str) -> int:
         return live(study, output, resume=resume, beside=file)
     if resume:
         raise UsageError(
-            f"{file}: nothing to resume: only a live run, which has [source], makes logs to go "
-            f"on with, and only [training] makes runs; leave out --resume"
+            f"{file}: nothing to resume: only a study with [source] (live run) or [training] can "
+            f"be resumed; leave out --resume"
         )
     return execute(study, output, beside=file)
 
@@ -208,7 +210,7 @@ def live(study: "Study", output: Output, *, resume: bool, beside: str | None = N
         with screen.progress() as progress, named_as_given(study):
             outcome = run_live(study, output.output, resume=resume, progress=progress)
     except KeyboardInterrupt:
-        screen.say(f"{work.what} stay in {Path(output.output) / work.place}: --resume goes on")
+        screen.say(f"{work.what} are in {Path(output.output) / work.place}: continue with --resume")
         raise
     return say(noted(outcome, study, place, screen), output, screen)
 
@@ -265,9 +267,9 @@ class Written:
     json: Switch = False
     """Print the verdicts as JSON."""
     quiet: Quiet = False
-    """Print nothing but the verdicts."""
+    """Print only the verdicts."""
     color: bool = True
-    """Colour on terminals (NO_COLOR is honoured too)."""
+    """Colour on terminals (see also NO_COLOR)."""
     debug: Switch = False
     """Show tracebacks."""
 

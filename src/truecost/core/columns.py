@@ -17,9 +17,11 @@ from truecost.errors import UsageError
 from truecost.names import Direction
 
 MEAN, VALUE = "mean", "value"  # the measure, and the column that it takes where none is said
-A_METRIC = "of a metric in each row say --measure mean:COLUMN with --higher or --lower"
+A_METRIC = (
+    "for a table with a metric in each row use --measure mean:COLUMN with --higher or --lower"
+)
 UNSAID = "say whether higher values are better (--higher) or lower ones (--lower)"
-UNDEFINED = "there are no trials that weigh anything"
+UNDEFINED = "all trials have weight 0"
 
 
 def part_of(column: str) -> str:

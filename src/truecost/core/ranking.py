@@ -1,7 +1,7 @@
 """A ranking: trials sorted by score, each with a class code, an own weight and its units.
 
-What threshold sweeps need. Equal scores stay together; buckets of trials, never cut inside a tie,
-let a sweep look at few trials and still be exact.
+The data that threshold sweeps need. Equal scores stay together; buckets of trials, never cut inside
+a tie, let a sweep look at few trials and still be exact.
 """
 
 from collections.abc import Callable
@@ -295,14 +295,17 @@ class Ranking:
 
     @cached_property
     def _knots(self) -> npt.NDArray[np.int64]:
-        from truecost.kernels.pooling import pooling_knots
+        from truecost.kernels import FEW
+        from truecost.kernels.pooling import knots_of_few, pooling_knots
 
+        if len(self.codes) <= FEW:
+            return knots_of_few(self.codes, self.cut)
         knots = np.empty(len(self.codes) + 1, np.int64)
         return knots[: pooling_knots(self.codes, self.cut, knots)].copy()
 
     def once(self, what: tuple[object, ...], block: Block, make: Callable[[], Floats]) -> Floats:
-        """What `make` gives, made once for all applications that see the ranking under the same
-        weights: `what` says everything else that it depends on.
+        """The result of `make`, made once for all applications that see the ranking under the same
+        weights: `what` holds everything else that it depends on.
 
         A hash of the weights takes a hundredth of the time where units have many trials; where
         they have few, everything is made anew.

@@ -1,4 +1,4 @@
-"""What intervals rest on: the totals of every replicate, block by block, in threads; errors and
+"""The basis of intervals: the totals of every replicate, block by block, in threads; errors and
 trials by unit; each measure without single units.
 """
 
@@ -34,10 +34,10 @@ def by_block(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[Found]:
-    """What a function of the totals of a block gives for each block of replicates, in order.
+    """The results of a function of totals, for each block of replicates in order.
 
     Computed in `jobs` threads, all cores by default; the result does not depend on their number.
-    `progress` is told the replicates done and all of them, after each block.
+    `progress` gets the number of replicates done and the number of all, after each block.
     """
     workers = jobs or os.cpu_count() or 1
     ranges = [*weights.blocks(evidence.cells)]
@@ -67,7 +67,7 @@ def with_ends(
     level: float,
     jobs: int | None = None,
 ) -> Floats:
-    """What a function of totals gives at the point, and the ends of its percentile interval.
+    """The value of a function of totals at the point, and the ends of its percentile interval.
 
     From values of shape (replicates, ...) to shape (3, ...). Undefined replicates are left out; the
     ends are NaN where all are, or where every factor is held.

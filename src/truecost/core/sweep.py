@@ -37,8 +37,8 @@ class Sweep:
     """A ranking under a block of weights: Pmiss and Pfa at every threshold, in every replicate.
 
     Pmiss(t) = weight of targets with score < t / weight of targets, Pfa(t) = weight of nontargets
-    with score >= t / weight of nontargets (paper 002, Eq. 1 and 3). Where a class is empty (has no
-    weight in a replicate), its rate is undefined.
+    with score >= t / weight of nontargets (Rodriguez-Fuentes & Penagarikano 2013, Eq. 1 and 3).
+    Where a class is empty (has no weight in a replicate), its rate is undefined.
 
     Examples
     --------

@@ -23,7 +23,7 @@ from truecost.core.unit_index import (
     join,
     refuse_outside,
 )
-from truecost.core.weights import Block, Weights, Without
+from truecost.core.weights import Block, Columns, Weights, Without
 from truecost.errors import InputError, counted
 
 CELLS = ((np.uint8, 2**8), (np.int32, 2**31), (np.int64, 2**63))  # the least that holds them
@@ -189,13 +189,20 @@ class Tally:
     @cached_property
     def _every(self) -> npt.NDArray[np.float64]:
         """Sums over all units, shape (cells, statistics)."""
-        from truecost.kernels.sums import entry_sums
-
         names = {factor.name: factor for factor in self.slots.factors}
         out = np.zeros((int(np.prod(self.shape, dtype=np.int64)), len(self.statistics), 1))
         ones = self.slots.columns(Weights.ones(names).block())
-        entry_sums(ones, self.slots.codes, self.cells, self.values.astype(np.float64), out)
+        self._add(ones, out)
         return out[:, :, 0]
+
+    def _add(self, columns: Columns, out: npt.NDArray[np.float64]) -> None:
+        """Weighted sums, into zeros of shape (cells, statistics, replicates)."""
+        from truecost.kernels import FEW
+        from truecost.kernels.sums import entry_sums, sums_of_few
+
+        few = self.values.size * columns.shape[1] <= FEW << 4  # 1 ms each of 50,000
+        add = sums_of_few if few else entry_sums
+        add(columns, self.slots.codes, self.cells, self.values.astype(np.float64), out)
 
     @cached_property
     def stood(self) -> npt.NDArray[np.float64]:
@@ -271,16 +278,13 @@ class Tally:
         By statistic, shape (replicates, cells...); int64 when all values are whole, float64
         otherwise.
         """
-        from truecost.kernels.sums import entry_sums
-
         size = int(np.prod(self.shape, dtype=np.int64))
         out = np.zeros((size, len(self.statistics), block.count))
         once = self.slots.codes.shape[1] == len(self.slots.factors)  # no factor on two sides
         if block.without is not None and (once or block.whole):
             self._less(block.without, out)
         else:
-            values = self.values.astype(np.float64)
-            entry_sums(self.slots.columns(block), self.slots.codes, self.cells, values, out)
+            self._add(self.slots.columns(block), out)
         out += self.fixed.reshape(size, len(self.statistics))[:, :, None]
         sums = {}
         for s, name in enumerate(self.statistics):

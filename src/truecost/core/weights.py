@@ -1,6 +1,6 @@
 """How data are resampled: factors, plans, and the weights they give.
 
-A *factor* is a way in which trials hang together (speaker, session, document, batch); a *unit* is
+A *factor* is a way in which trials are dependent (speaker, session, document, batch); a *unit* is
 one of its levels. A `Plan` says how each factor is resampled, `Weights` are the resulting
 (replicates x units) matrices, drawn in blocks and never held whole. Weights of one give the point
 estimate, leave-one-out rows the jackknife, equal weights for two systems a paired comparison.
@@ -121,7 +121,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Without:
-    """What the replicates of a block leave out, all else weighing one.
+    """The units that the replicates of a block leave out; all others weigh one.
 
     `groups`, (labels,), is the replicate of the block that leaves out (a unit of) each label, below
     0 or from the number of replicates up for those of other blocks; `strata`, (labels,), and `of`,

@@ -50,7 +50,7 @@ class Held:
     codes : ndarray of uint8, shape (rows,)
         Class codes.
     texts : mapping of str to Coded
-        Columns of labels: units and what subsets are told by.
+        Columns of labels: units and columns of subsets.
     numbers : mapping of str to ndarray of float64 or int64, shape (rows,)
         Other columns: weights, numbers of rows.
     facts : object
@@ -80,7 +80,7 @@ ROW = "row"  # column of numbers: the row in its partition, which becomes that i
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What is known of a counted partition: where its ranges begin in its files, the types of its
+    """The description of a counted partition: where its ranges begin in its files, the types of its
     columns, its labels.
     """
 
@@ -109,7 +109,7 @@ class Sorted:
 
 @dataclass(frozen=True)
 class Layout:
-    """What the sorted columns are: name and type of each, and how many rows there are."""
+    """The sorted columns: name and type of each, and the number of rows."""
 
     rows: int
     kinds: Mapping[str, str]
@@ -201,8 +201,8 @@ def _read(plan: str) -> Plan:
 
 
 def open_sorted(folder: str, sets: Sets, *, check: bool = True) -> Sorted:
-    """What `sort_partitions` left in a folder; InputError where it is not whole, or any byte is
-    another one. Without `check` the columns are taken as they are.
+    """The data that `sort_partitions` wrote to a folder; InputError if they are incomplete or
+    changed. Without `check` the columns are taken as they are.
     """
     try:
         known, _, data = (Path(folder) / MANIFEST).read_bytes().partition(b"\n")

@@ -32,9 +32,9 @@ Key = list[str]  # columns that tell items, or questions, apart
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found: errors make figures wrong, warnings are worth knowing.
+    """A finding of a check: errors make figures wrong, warnings are worth knowing.
 
-    `name` says what was checked: order, predictions, questions or answers. The message says what is
+    `name` is the check: order, predictions, questions or answers. The message says what is
     wrong, with file, line, item and batch of the first such event, and how many there are.
     """
 

@@ -306,7 +306,7 @@ def encodable(content: Any) -> Any:
 
 
 def why_undecoded(error: Exception) -> str:
-    """What is wrong with a text that is nested, for messages."""
+    """The fault of a text that is nested too deeply, for messages."""
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 

@@ -32,9 +32,9 @@ SEPARATORS = {"csv": ",", "tsv": "\t"}
 WAYS = {  # to read columns with another separator, the likeliest first
     ";": "Spreadsheets save so where commas are decimal: save it as CSV with commas between "
     "columns and points in numbers",
-    "\t": "Say --input-format tsv",
+    "\t": "Use --input-format tsv",
     "|": "Save it with commas or tabs between columns",
-    ",": "Say --input-format csv",
+    ",": "Use --input-format csv",
 }
 DECIMAL_COMMA = re.compile(rb"(?<![^;\n\"])-?\d+,\d+(?![^;\n\"])")  # all of a cell
 PACKED_BY = 100  # times smaller in the file than in memory: no real Parquet file is

@@ -64,7 +64,7 @@ def areas(
 
 
 def pairs_of_few(column: Columns, slots: Slots, codes: Codes, cut: Cuts) -> float:
-    """What `areas` gives for whole weights, (slots,), of one replicate: no kernel is needed."""
+    """The result of `areas` for whole weights, (slots,), of one replicate: no kernel is needed."""
     weights = column[slots].astype(np.float64).prod(axis=1)
     starts = np.flatnonzero(cut)
     targets = np.add.reduceat(np.where(codes == 1, weights, 0.0), starts)

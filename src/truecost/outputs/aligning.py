@@ -265,13 +265,13 @@ def tokeniser(name: str) -> Tokeniser:
 
 
 def in_blocks(counter: Callable[[Texts], Statistics], texts: Texts) -> Statistics:
-    """What a counter finds, block by block: 300,000 sentences would hold 0.8 GB of words."""
+    """The counts of a counter, block by block: 300,000 sentences would hold 0.8 GB of words."""
     found = [counter(block) for block in texts.blocks()]
     return {name: np.concatenate([of[name] for of in found]) for name in found[0]}
 
 
 def count_ngrams(texts: Texts) -> Statistics:
-    """What BLEU is made of; int64 (N,) each.
+    """The parts of BLEU; int64 (N,) each.
 
     `matches1` to `matches4`, `totals1` to `totals4`, `hypothesis` and `reference` (words of the
     output and of the reference nearest in length), and `unmatched`, words of the longer of the two
@@ -320,7 +320,7 @@ def share_or_zero(part: Array, whole: Array) -> Floats:
 
 
 def count_edits(texts: Texts) -> Statistics:
-    """What TER is made of, sentence by sentence from sacrebleu; case is ignored.
+    """The parts of TER, sentence by sentence from sacrebleu; case is ignored.
 
     `edits`, `reference` (words, their mean over several references), `shortest` (words of the
     shortest reference: the edits of an empty output), `hypothesis` (words of the output) and

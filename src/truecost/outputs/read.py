@@ -256,7 +256,7 @@ def _alone(items: Items, column: str) -> str:
 
 
 def reserved(name: str, items: Items) -> str:
-    """What results call so already; empty for nothing."""
+    """The use of this name in results; empty if there is none."""
     if name in ("collection", "system", "item"):
         return "a column"
     part, dot, _ = name.partition(".")
@@ -270,7 +270,7 @@ def _with_lines(said: str, source: Source, reader: Reader) -> str:
     for given in source.data.metadata:
         path = given.rpartition("=")[2]
         if Path(path).is_file() and one_a_line(read_bytes(path)):
-            return f"{path}: has one value a line and no ids: say --lines COLUMN={path}"
+            return f"{path}: has one value a line and no ids: use --lines COLUMN={path}"
     reference = reader.table(source.data.reference[0], source.data.reference_format)
     if reference.format != "lines":
         return said
@@ -328,7 +328,7 @@ def worst_of(part: Part, most: int | None) -> list[Case]:
 
 
 def frame_of_items(outcome: Outcome) -> pl.DataFrame | None:
-    """What `items.parquet` holds: a row for each system and item; None without items.
+    """The content of `items.parquet` holds: a row for each system and item; None without items.
 
     Columns `collection` (where there are several), `system`, `item`, the measures of each item
     alone (null where undefined), the statistics as `part.statistic`, and the columns for units and

@@ -1,4 +1,4 @@
-"""What people did, in figures with intervals: answers an hour, seconds of an answer, and how far
+"""Figures of people, with intervals: answers an hour, seconds of an answer, and how far
 people agree with each other and with known answers: Krippendorff's alpha, Cohen's kappa.
 """
 
@@ -27,7 +27,7 @@ ALPHA = "Krippendorff (2011)"
 KAPPA = "Cohen (1960)"
 SIDES = ("one", "other")  # answers of two people
 BOUNDS = Rule("identity", bounds=(-1.0, 1.0))
-UNDEFINED = "all answers are the same, so that chance alone agrees"
+UNDEFINED = "all answers are the same, so agreement by chance is complete"
 Label = tuple[str, str, str]  # item, person, what the person answered
 
 

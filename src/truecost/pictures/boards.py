@@ -79,7 +79,7 @@ def leaderboard(
 ) -> Picture:
     """A row a system, best first: its rank, its value with its interval.
 
-    Systems that the data do not tell apart from the first are filled, those that are worse are
+    Systems that are not distinguishable from the first are filled, those that are worse are
     hollow. One far from the others does not widen the axis: an arrow points to it.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What systems cost in one currency, stacked by what it is made of, from rows in prices."""
+"""The total cost of systems in one currency, stacked by its parts, from rows in prices."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

@@ -29,7 +29,7 @@ def _cell(value: str | float | None) -> str:
 
 
 def slot_of(row: Row) -> str:
-    """What a row is about beside its system: subset, collection and so on; "all" when nothing."""
+    """The scope of a row beside its system: subset, collection and so on, or "all"."""
     return ", ".join(text for name, text in row.dims.items() if name != "system") or "all"
 
 

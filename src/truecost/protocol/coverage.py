@@ -1,4 +1,5 @@
-"""What a set lacks, whether dev was made by other rules than eval, and how often each class comes:
+"""The classes and conditions that a set lacks, whether dev was made by other rules than eval, and
+how frequent each class is:
 in the evaluation set against use, and in dev against eval.
 
 Shares are resampled by whole groups, with the plan and weights of every other interval. The level
@@ -102,15 +103,15 @@ def few_units(samples: Samples, division: Division) -> list[Finding]:
             if len(groups) < FEWEST_GROUPS:
                 message = (
                     f"{about}: {counted(len(groups), 'group')} of {column} ({first_five(groups)}); "
-                    f"with fewer than {FEWEST_GROUPS} an interval covers less than it says: "
+                    f"with fewer than {FEWEST_GROUPS} a 95 % interval covers less than 95 %: "
                     f"collect more, or cross-validate and pool"
                 )
                 findings.append(warning("too-few-units", message, sets, groups.tolist()))
         if examples := _few_of_class(samples, rows, found):
             message = (
                 f"{about}: {counted(len(examples), 'class', 'have')} fewer than {FEWEST_OF_CLASS} "
-                f"samples or groups: {first_five(examples)}; what is said of "
-                f"{'it' if len(examples) == 1 else 'them'} rests on a few: collect more"
+                f"samples or groups: {first_five(examples)}; their figures rest on few data: "
+                f"collect more"
             )
             findings.append(warning("too-few-units", message, sets, examples))
     return findings
@@ -138,7 +139,7 @@ def _few_of_class(samples: Samples, rows: Ints, found: Mapping[str, tuple[Any, A
 
 
 UNLIKE = "dev-unlike-eval"
-REMEDY = "what is best on the one is not on the other: make both by the same rules"
+REMEDY = "the best system on one need not be the best on the other: make both by the same rules"
 
 
 def unlike(samples: Samples, division: Division) -> list[Finding]:
@@ -282,7 +283,7 @@ def deployment(
         raise UsageError("--prior and --priors both say how often classes come: give one of them")
     if samples.labels is None:
         raise UsageError(
-            f"{samples.table.source}: a prior needs classes, and nothing is mapped to label: say "
+            f"{samples.table.source}: a prior needs classes, and nothing is mapped to label: use "
             f"--map label=COLUMN; {samples.table.listed}"
         )
     classes = [str(name) for name in encode(samples.labels)[0]]
@@ -315,7 +316,7 @@ def _target_priors(classes: list[str], prior: float, target: str | None) -> dict
         target = known[0]
     if target not in classes:
         said = "--prior is of the target" if target is None else f"--target is {target!r}"
-        raise UsageError(f"{said}: say --target {classes[0]} or --target {classes[1]}")
+        raise UsageError(f"{said}: use --target {classes[0]} or --target {classes[1]}")
     return {name: prior if name == target else 1 - prior for name in classes}
 
 

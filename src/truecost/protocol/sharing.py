@@ -1,5 +1,5 @@
-"""What several sets share: groups, copies, and what was made of the same recording,
-found in the sound itself.
+"""Leaks between sets: shared groups, copies, and cuts of the same recording, found in the sound
+itself.
 
 A file's hash is that of its samples, so that another header, width or container of the same sound
 does not hide it; what is no uncompressed wav file is hashed byte by byte.
@@ -45,7 +45,7 @@ TIED = 8  # of the pairs of a print may be equal: more of them are silence
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """What copies have in common: a code for each sample, and what it is called."""
+    """The key that copies have in common: a code for each sample, and its name."""
 
     codes: Ints
     by: str
@@ -66,8 +66,8 @@ class Crossing:
 
     @staticmethod
     def of(codes: Ints, division: Division, known: Marks | None = None) -> "Crossing":
-        """What crosses a division. `codes`, shape (N,), is the key of each sample, -1 for none; a
-        key of which nothing else crosses than `known` rows, said already, is left out.
+        """The samples that cross a division. `codes`, shape (N,), is the key of each sample, -1 for
+        none; a key of which nothing else crosses than `known` rows, said already, is left out.
         """
         inside = np.flatnonzero((division.codes >= 0) & (codes >= 0))
         pairs = codes[inside].astype(np.int64) * len(division) + division.codes[inside]
@@ -147,11 +147,11 @@ def shared_groups(samples: Samples, division: Division, allowed: Sequence[str]) 
         examples = [f"{texts[rows[0]]} ({places(samples, division, rows)})" for rows in first]
         known = column in allowed
         remedy = (
-            f"allowed by --shared {column}: the figure holds for {column} that was trained on"
+            f"allowed by --shared {column}: the figure is for a {column} known in training"
             if known
             else f"the evaluation is optimistic: split by {column} as a whole (truecost protocol "
-            f"split --map group={column}), or say --shared {column} where {column} of use is known "
-            f"in training"
+            f"split --map group={column}), or use --shared {column} if every {column} in use is "
+            f"known in training"
         )
         what = f"{counted(number, 'group')} of {column} {'is' if number == 1 else 'are'}"
         said = (what, f"; {counted(len(crossing.rows), 'sample')})", remedy)
@@ -196,7 +196,7 @@ def copies_within(samples: Samples, division: Division, keys: Keys, known: Marks
     message = (
         f"{division.prefix}{counted(len(rows), 'sample', 'repeat')} another of the same set, the "
         f"same by {keys.by}: {listed(examples, len(rows))}; they count more than once: leave them "
-        f"out, unless use has them so often"
+        f"out, or keep them if they are as frequent in use"
     )
     return [Finding("exact-copies", "note", message, sets, len(rows), tuple(examples), rows)]
 
@@ -228,7 +228,9 @@ def shared_sources(samples: Samples, division: Division) -> list[Finding]:
 
 
 def families(ids: Texts, origins: Texts) -> Ints:
-    """What hangs together over sources: one code for a sample, its source and all made of it."""
+    """The groups of samples by source: one code for a sample, its source and all samples made of
+    it.
+    """
     from truecost.kernels.points import unite
 
     names, nodes = encode(np.concatenate([ids, origins]))
@@ -247,7 +249,7 @@ def sample_hash(path: str | Path) -> str:
 
 
 def each(work: Callable[[S], T], given: Sequence[S], jobs: int | None = None) -> list[T]:
-    """What `work` gives for each of several (paths), in their order, made in threads."""
+    """The results of `work` for each of several (paths), in their order, made in threads."""
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         return list(pool.map(work, given))
 

@@ -157,9 +157,9 @@ def split(
 ) -> Split:
     """Split samples into sets or folds.
 
-    A unit is what hangs together over the group columns, over copies (`content`) and over what was
-    made of one another (`source`); it lies in one set as a whole. Without any of these, every
-    sample is a unit. The classes, the levels of the conditions and the samples themselves are
+    A unit is a set of samples connected over the group columns, over copies (`content`) and over
+    what was made of one another (`source`); it lies in one set as a whole. Without any of these,
+    every sample is a unit. The classes, the levels of the conditions and the samples themselves are
     spread as the shares say, as far as whole units allow: `truecost.protocol.dealing` gives the
     objective. The same samples, in any order of rows, and the same seed give the same split.
 
@@ -172,7 +172,7 @@ def split(
     inner : int, optional
         Number of inner folds of what is left of each outer fold.
     held_out : float, optional
-        Share of an evaluation set that is held out before the rest is dealt to folds.
+        Share of an evaluation set that is held out before the rest is divided into folds.
     seed : int
         From 0 up; it decides among units of equal size only.
     strata : sequence of str, optional

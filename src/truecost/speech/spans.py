@@ -1,4 +1,4 @@
-"""Who speaks when in whole microseconds, and the sweep over two sides of speech."""
+"""Speech segments in whole microseconds, and the sweep over two sides of speech."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -49,7 +49,7 @@ NOWHERE = Spans(*(np.zeros(0, np.int64) for _ in range(3)))
 
 @dataclass(frozen=True, eq=False)
 class Speech:
-    """Who speaks when; no speaker overlaps or touches himself."""
+    """Speech segments; those of one speaker neither overlap nor touch."""
 
     spans: Spans  # sorted by item and speaker
     who: Ints  # the number of the speaker in the item, (M,)

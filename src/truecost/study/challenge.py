@@ -56,7 +56,7 @@ TERMS = """# Terms
 
 
 class ChallengeTable(PartialTable, frozen=True, kw_only=True):
-    """What a bundle holds beside the rules that the study states."""
+    """The content of a bundle beside the rules of the study."""
 
     __group__: ClassVar[str] = "Challenge"
 
@@ -66,7 +66,7 @@ class ChallengeTable(PartialTable, frozen=True, kw_only=True):
     sample: Annotated[
         str | None,
         Option(
-            "Submission that is scored now, to try the bundle and name its columns; it goes along.",
+            "Submission to test the bundle with; it is part of the bundle and names its columns.",
             shown="the first system of the study",
             file=True,
         ),
@@ -90,7 +90,7 @@ class ChallengeTable(PartialTable, frozen=True, kw_only=True):
     start: Annotated[str | None, Option("First day.", default="2020-01-01")] = None
     end: Annotated[str | None, Option("Last day.", shown="no end")] = None
     per_day: Annotated[
-        int | None, Option("Submissions of a participant on a day.", default=5, ge=1)
+        int | None, Option("Submissions per participant and day.", default=5, ge=1)
     ] = None
     docker_image: Annotated[
         str | None,
@@ -131,7 +131,7 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
         raise UsageError("a challenge names its measures, of which the first ranks: not all")
     days = _days(wishes)
     if study.collections or study.applications:
-        raise UsageError("a challenge has one collection and one application: leave out the rest")
+        raise UsageError("a challenge has one collection and one application: leave out the others")
     if study.source.given() or study.training.given():
         raise UsageError("a challenge scores files: leave out [source] and [training]")
     sample = wishes.sample or next((s.file for s in study.systems.values() if s.file), None)

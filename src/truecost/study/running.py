@@ -242,7 +242,7 @@ def outcome_of(
     problems: Sequence[Problem],
     **further: Any,
 ) -> Outcome:
-    """What a study found in the files of a reader, judged by its gates where it was scored;
+    """The outcome of a study with the files of a reader, judged by its gates where it was scored;
     `further` as `Outcome` has it.
     """
     found = Outcome(
@@ -345,8 +345,8 @@ def check_study(study: Study) -> None:
     for name in study.also:
         if not find(name, task).beside:
             raise UsageError(
-                f"{name} is a measure of its own, and --also is for metrics that only stand beside "
-                f"such: say --measure {name}"
+                f"{name} is a measure of its own, but --also is for further metrics: use --measure "
+                f"{name}"
             )
     work = find_task(task).load()
     for gate in study.gate:

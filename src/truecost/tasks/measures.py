@@ -29,8 +29,8 @@ REPLACED = {  # rule of advice, and what to use in its place
     ),
     "word_precision": (
         "units-of-hypothesis",
-        "it divides by the length of the output, a mistake that pays for cautious systems that "
-        "put out little; use wer, or mer for a share of at most 1",
+        "it divides by the length of the output, which rewards systems with short outputs; use "
+        "wer, or mer for a share of at most 1",
     ),
     "wil": (
         "units-of-hypothesis",
@@ -59,7 +59,7 @@ def registry(task: str | None = None) -> dict[str, Measure]:
     return _joined(replace(m, task=m.task or task) for m in found.values())
 
 
-_OF_TABLES = "of a table with a metric in each row say truecost score FILE --measure"
+_OF_TABLES = "for a table with a metric in each row use truecost score FILE --measure"
 ALL = "all"  # in place of the names of measures: every one that can be computed
 
 
@@ -179,7 +179,7 @@ def refuse_beside(measure: Measure, what: str) -> None:
     if measure.beside:
         where = f"; {what} does not decide by it" if what else ""
         raise UsageError(
-            f"{measure.label} is only reported beside other measures, by --also {measure.label}"
+            f"{measure.label} is only a further metric, by --also {measure.label}"
             f"{where}: it {measure.advice}"
         )
 

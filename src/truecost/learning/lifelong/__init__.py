@@ -14,7 +14,7 @@ takes a system through it, with a person's help (`helping`), and writes the even
         run_lifelong(course, system, expert, life, log)
         log.finish()
 
-Paper 004 is the source of all of it.
+Prokopalo et al. 2020 is the source of all of it.
 """
 
 from typing import TYPE_CHECKING

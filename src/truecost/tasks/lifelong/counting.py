@@ -144,7 +144,7 @@ def effort_of(
     right: Sequence[tuple[str, ...]],
     by: Corrector,
 ) -> pl.DataFrame:
-    """What was done about each output of a set, what doing all would take, what is still wrong.
+    """The effort on each output of a set, the effort of correcting all, and the remaining errors.
 
     A row for each output: `item`, `version`, `seed` and the columns of `EFFORT`.
     """
@@ -362,8 +362,8 @@ def _problems(told: Told, sets: Sequence[OfSet]) -> list[str]:
     other = sum(helped.other for _, _, helped in sets if helped is not None)
     if other:
         said.append(
-            f"{counted(other, 'answer')} of the person differ from what is right: what was "
-            f"corrected counts as right all the same"
+            f"{counted(other, 'answer')} of the person differ from the reference: corrected items "
+            f"count as right all the same"
         )
     test, learnt = sets[0][0], told.learnt[np.isfinite(told.learnt)]
     begun = Axis(tuple(f"{time:g}" for time in learnt), learnt, "number")
@@ -375,6 +375,6 @@ def _no_penalty(helped: Help | None) -> str:
     if helped is None or not helped.only_wrong:
         return ""
     return (
-        f"{counted(helped.only_wrong, 'answer')} say only that an output is wrong, and not what is "
-        f"right: what a correction is worth is not known (paper 004, section 2.2)"
+        f"{counted(helped.only_wrong, 'answer')} are only verdicts without the right output: the "
+        f"value of a correction is not known (Prokopalo et al. 2020, section 2.2)"
     )

@@ -115,7 +115,7 @@ def _cells(phases: Mapping[str, Told]) -> tuple[str, ...]:
 
 
 def of_phases(rows: Sequence[Row]) -> list[Columns]:
-    """What a system costs before and after it adapts, and what has no phase."""
+    """The rows of a system before and after adaptation, and rows without a phase."""
     sided, others = split(rows)
     tables = [side_by_side(sided, [marks_of(row) for row in sided])] if sided else []
     return [*tables, *([values(others, by_run=True)] if others else [])]

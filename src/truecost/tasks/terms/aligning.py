@@ -1,4 +1,4 @@
-"""What a system found, held against a reference: a list of detections becomes a `Search`.
+"""Alignment of a system's detections with a reference: a list of detections becomes a `Search`.
 
 Within a *group* (query, document, channel) a detection may go with an occurrence when its midpoint
 lies at most a tolerance outside of it, edges included. Of all one-to-one alignments those with the
@@ -187,7 +187,7 @@ SPAN = ("min_score", "max_score")  # of all scores, in the head of a list
 def load_search(
     detections: DetectionList, reference: Reference, options: SearchOptions | None = None
 ) -> Search:
-    """What a system found, aligned with the reference, a row for each detection that counts."""
+    """The detections of a system aligned with the reference, a row for each one that counts."""
     options = options or SearchOptions()
     asked = _query_rows(detections, reference)
     problems = check_decisions(detections, options.compat)
@@ -246,7 +246,7 @@ def _in_place_of(unknown: str, asked: Codes, reference: Reference) -> str:
     queries = reference.queries["query"]
     absent = queries.filter(~pl.Series(np.isin(np.arange(len(queries)), asked)))
     others = f"; it has {first_five(absent)}, not listed here" if len(absent) else ""
-    advice = "score against the list of queries that the system was given"
+    advice = "score against the list of queries of the system"
     if reference.queries.columns == ["query"]:  # those that occur: no list of queries was given
         advice = (
             "where some queries occur nowhere, give --kwlist FILE with all queries (a table with a "
@@ -267,8 +267,8 @@ def _left_out(
         if len(strange) == len(detections):
             raise InputError(
                 f"{detections.source}: no detection is in audio of the reference; the list has "
-                f"{first_five(names)}, the audio {there}: documents and channels are called as in "
-                f"the ECF"
+                f"{first_five(names)}, the audio {there}: use the names of documents and channels "
+                f"of the ECF"
             )
         notes.append(
             f"{_share(len(strange), detections, 'are')} of audio that is not scored and left out: "
@@ -354,7 +354,7 @@ def _span(detections: DetectionList) -> tuple[float, float] | None:
     if not (isfinite(low) and isfinite(high) and low <= high):
         raise InputError(
             f"{detections.source}: {SPAN[0]} is {least!r} and {SPAN[1]} is {largest!r}; expected "
-            f"the least and the largest of all scores: mend them, or leave them out"
+            f"the least and the largest of all scores: correct them, or leave them out"
         )
     return low, high
 

@@ -136,8 +136,8 @@ class Counted:
 def with_prior(application: Application, search: Search | Reference) -> Application:
     """The application with the prior that the data have, for cross entropies.
 
-    P = Ntrue / N (paper 002, Eq. 17), frozen: replicates of the whole take their own for
-    term-weighted values, subsets that of the whole.
+    P = Ntrue / N (Rodriguez-Fuentes & Penagarikano 2013, Eq. 17), frozen: replicates of the whole
+    take their own for term-weighted values, subsets that of the whole.
     """
     if application.priors is not None or application.costs is None:
         return application
@@ -145,14 +145,17 @@ def with_prior(application: Application, search: Search | Reference) -> Applicat
     prior = reference.targets.height / max(1, reference.trials)
     if not 0 < prior < 1:
         raise UsageError(
-            f"{search.name}: the prior from the data is {prior:g} (Ntrue / N, paper 002, Eq. 17): "
+            f"{search.name}: the prior from the data is {prior:g} (Ntrue / N, Rodriguez-Fuentes & "
+            f"Penagarikano 2013, Eq. 17): "
             f"it must lie between 0 and 1; give one (--prior)"
         )
     return application.with_priors((1 - prior, prior))
 
 
 def _refuse_floor(search: Search, how: TermsScoring) -> None:
-    """Refuse a score of unsubmitted trials above that of submitted ones (paper 002, Eq. 42)."""
+    """Refuse a score of unsubmitted trials above that of submitted ones (Rodriguez-Fuentes &
+    Penagarikano 2013, Eq. 42).
+    """
     if how.floor is not None and how.floor > search.lowest:
         raise UsageError(
             f"{search.name}: the floor {how.floor:g} lies above the lowest submitted score "
@@ -161,7 +164,7 @@ def _refuse_floor(search: Search, how: TermsScoring) -> None:
 
 
 def evidence_of(count: Counted, measures: Sequence[Measure]) -> Evidence:
-    """What these measures read of a search, with the queries as outer factor."""
+    """The evidence of a search for these measures, with the queries as outer factor."""
     refuse_few_trials(count.search)
     names = {m.name for m in measures}
     entropies = not names.isdisjoint(("cnxe", "cnxe_loss"))

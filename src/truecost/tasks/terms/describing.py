@@ -1,4 +1,4 @@
-"""What a search holds beside its rows: curves with bands, the queries that cost most, its
+"""The description of a search beside its rows: curves with bands, the costliest queries, its
 scores.
 
 Computed from all trials at the scores of a grid; bands hold percentiles of the same replicates as
@@ -198,7 +198,7 @@ class ScoreBin(msgspec.Struct, frozen=True, kw_only=True):
 class SearchDescription(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="search"
 ):
-    """What a search holds, as it is stored beside its rows.
+    """The description of a search, as stored beside its rows.
 
     Attributes
     ----------
@@ -257,7 +257,7 @@ class SearchDescription(
 
 
 def describe(search: Search, scoring: Scoring, dims: Mapping[str, str]) -> SearchDescription:
-    """What a search holds, for reports.
+    """The description of a search, for reports.
 
     Parameters
     ----------

@@ -280,11 +280,11 @@ def sought_in_words(
 
 
 def _folds(queries: Listing, normalise: str | None) -> bool:
-    """Whether case is ignored."""
+    """Normalisation of case."""
     way = queries.header.get(NORMALISE) if normalise is None else normalise
     if way is None:
         raise UsageError(
-            f"{queries.source} does not say whether case counts ({NORMALISE}): give --normalise "
+            f"{queries.source} does not state whether case counts ({NORMALISE}): give --normalise "
             f"lowercase or none"
         )
     if way not in FOLDS:

@@ -60,7 +60,7 @@ MEAN = Averaging()
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """What one trial of each query moves, in every replicate: shape (replicates, queries)."""
+    """The effect of one trial of each query, in every replicate: shape (replicates, queries)."""
 
     gain: Floats  # how much a target found lowers Pmiss
     loss: Floats  # how much a false alarm raises Pfa
@@ -103,7 +103,8 @@ class Shares:
     def beta(self, application: Application) -> Floats:
         """Cf (1-P) / (Cm P) in each replicate, P = Ntrue / N where it is left to the data.
 
-        Paper 002, Eq. 7, and Eq. 17-18 where costs are equal; NaN where P would not be below 1.
+        Rodriguez-Fuentes & Penagarikano 2013, Eq. 7, and Eq. 17-18 where costs are equal; NaN where
+        P would not be below 1.
         """
         if application.priors is not None:
             return np.full(len(self.trials), application.beta)
@@ -165,7 +166,7 @@ def alarmed(totals: Totals, _: Application) -> list[Rate]:
 
 
 def weighed(kind: str = "") -> Rates:
-    """What a term-weighted value loses: misses, and beta times false alarms."""
+    """The loss of a term-weighted value: misses, and beta times false alarms."""
 
     def rates(totals: Totals, application: Application) -> list[Rate]:
         shares = Shares.of(totals)

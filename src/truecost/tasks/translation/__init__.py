@@ -35,7 +35,7 @@ FACE = item_face(
     table="truecost.outputs.options:TranslationTable",
     libraries=("sacrebleu",),
     about={
-        "": "Translation: BLEU and its like.",
+        "": "Translation: BLEU, chrF and TER.",
         "reference": "File with the right translations, one a line, or a table; repeat --reference "
         "for more.",
         "further": "A further reference; may be repeated.",

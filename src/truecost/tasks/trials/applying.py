@@ -1,4 +1,4 @@
-"""What is fitted to trials, and how it is applied: to scores without labels, and across folds that
+"""Calibrations of trials, and their application: to scores without labels, and across folds that
 share no unit.
 
 All that a fit takes from labels, the shares of the classes too, comes from its training trials.
@@ -214,7 +214,8 @@ def given_folds(trials: Trials, fold: Fold) -> Folds:
             problems.append(
                 f"{counted(len(divided), 'unit')} of {unit!r} "
                 f"{'lies' if len(divided) == 1 else 'lie'} in more than one fold "
-                f"({first_five(divided)}): the calibration has seen them, which is optimistic"
+                f"({first_five(divided)}): the calibration was fitted on them, so the figures are "
+                f"optimistic"
             )
     said = f"folds{len(names)}:column-{column}" if column != "given" else f"folds{len(names)}:given"
     own = tuple(str(name) for name in names)

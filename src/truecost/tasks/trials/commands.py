@@ -169,7 +169,7 @@ class Written(ToFile):
     """Where the calibrated scores go."""
 
     output: Target = None
-    """File for all columns that were read and the calibrated score; - for standard output."""
+    """File for all input columns and the calibrated score; - for standard output."""
 
 
 WRITTEN = Written()
@@ -210,10 +210,7 @@ def calibrate(
     check(table)
     study = _placed(study, table)
     if output.print_config:
-        raise UsageError(
-            "a calibration has no study file (a study scores systems as they are): leave out "
-            "--print-config"
-        )
+        raise UsageError("a calibration has no study file: leave out --print-config")
     if printed_instead(study, output, table.settled("method")):
         return 0
     kind = check_file(output, study)  # before the work

@@ -1,8 +1,8 @@
 """Counting: what a system decides and how it is judged, as tallies and rankings.
 
-Conventions: log posteriors are natural; class 1 is the target of a detection task. What the
-system takes from the data (conversion of posteriors, Bayes decisions) uses the priors of the whole
-data and stays fixed in replicates and subsets.
+Conventions: log posteriors are natural; class 1 is the target of a detection task. Properties of
+the system that depend on the data (conversion of posteriors, Bayes decisions) use the priors of
+the whole data and stays fixed in replicates and subsets.
 """
 
 from collections.abc import Sequence
@@ -369,7 +369,7 @@ def point_of(evidence: Evidence) -> Totals:
 
 
 def converted(scoring: Scoring) -> tuple[object, ...]:
-    """What decides the scale of `llrs`, beside the trials."""
+    """The settings of the scale of `llrs`, beside the trials."""
     how = scoring.chosen(TrialsScoring)
     return how.training_prior, how.clip, how.whole_shares
 

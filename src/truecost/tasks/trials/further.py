@@ -1,6 +1,6 @@
-"""What trials may hold beside scores and a label, read and counted: several labels that are right,
-columns whose means are asked for (with a machine's judgement beside few human ones), and spoofed
-speech with the speaker verification that a countermeasure stands before.
+"""Further data of trials beside scores and a label, read and counted: several labels that are
+right, columns whose means are asked for (with a machine's judgement beside few human ones), and
+spoofed speech with the speaker verification that a countermeasure stands before.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +36,7 @@ Sides = list[tuple[Factor, Codes]]
 
 
 def least_costs(accepted: Mask, costs: Floats) -> Floats:
-    """What each decision costs when any accepted label is right: min over k in A of c[k, d].
+    """The cost of each decision when any accepted label is right: min over k in A of c[k, d].
 
     `accepted` (N, K) has at least one in each row, `costs` the shape (K, D), the result (N, D).
     """
@@ -101,18 +101,20 @@ def numbered(table: Table, options: Options) -> Table:
             try:
                 refuse_rows(table, np.isnan(numbers), said, None)
             except InputError as error:
-                raise InputError(f"{error}; fill them in, or say --missing drop") from error
+                raise InputError(f"{error}; fill them in, or use --missing drop") from error
         elif open_ and np.isnan(numbers).all():
             raise InputError(
                 f"{table.source}: no trial has a human judgement in the column {column!r}: without "
-                f"any the machine's cannot be corrected"
+                f"these the machine's cannot be corrected"
             )
         made.append(pl.Series(column, numbers))
     return replace(table, frame=table.frame.with_columns(made))
 
 
 def scores_of(table: Table, options: Options) -> Floats:
-    """What stands for scores where there are none: the columns, of the machine where it judged."""
+    """The replacement of scores if there are none: the columns, with the machine's values where it
+    judged.
+    """
     columns = [table.frame[name].to_numpy() for name in options.values]
     if options.machine is not None:
         machine = table.frame[options.machine].to_numpy()
@@ -173,14 +175,14 @@ Array = npt.NDArray[Any]
 TARGET, NONTARGET, SPOOF = range(3)
 WORDS = {"spoof": SPOOF, "target": TARGET, "bonafide": TARGET, "nontarget": NONTARGET}
 NEEDED = (
-    "t_dcf needs the scores of the speaker verification that the countermeasure stands before: "
-    "--asv COLUMN of the same trials, or --asv FILE with labels target, nontarget, spoof and scores"
+    "t_dcf needs the scores of the speaker verification behind the countermeasure: --asv COLUMN of "
+    "the same trials, or --asv FILE with labels target, nontarget, spoof and scores"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Spoofing:
-    """What trials are, and how speaker verification decides.
+    """The classes of trials, and the decisions of speaker verification.
 
     Attributes
     ----------
@@ -204,7 +206,7 @@ class Spoofing:
 
 
 def kinds_of(texts: pl.Series) -> Ints | None:
-    """What each trial is, by its label; None where none is spoofed."""
+    """The class of each trial, by its label; None where none is spoofed."""
     lower = texts.str.to_lowercase().str.replace_all(r"[-_ ]", "")
     if not (lower == "spoof").any():
         return None

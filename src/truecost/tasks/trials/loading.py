@@ -38,7 +38,7 @@ def check_classes(trials: Trials) -> None:
         only, n = trials.classes[int(trials.labels[0])], len(trials)
         they = f"all {n} trials are" if n > 1 else "the only trial is"
         raise InputError(
-            f"{trials.place}: {they} {only}; errors of one kind cannot be measured: add trials of "
+            f"{trials.place}: {they} {only}; one kind of errors cannot be measured: add trials of "
             f"another class"
         )
     if trials.classes and trials.weights is not None:
@@ -270,7 +270,7 @@ def _missing(trials: Trials, table: Table, options: Options) -> Trials:
         names = [table.where(int(r)) if ids is None else str(ids[r]) for r in rows[:6]]
         raise InputError(
             f"{table.source}: {counted(len(rows), 'score', 'are')} missing or NaN: "
-            f"{first_five(names)}; score them, or say --missing drop|worst"
+            f"{first_five(names)}; score them, or use --missing drop|worst"
         )
     said = f"{len(rows)} of {counted(len(trials), 'trial')} had no score"
     if options.missing == "drop":

@@ -27,7 +27,7 @@ UNNAMED = "method"
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="claim"):
-    """What may honestly be claimed of two methods, for one measure.
+    """The claim about two methods that the data support, for one measure.
 
     Attributes
     ----------
@@ -80,12 +80,12 @@ class RunColumns:
             )
         if self.method in (*self.runs, FILE):
             raise UsageError(
-                f"--methods {self.method}: a column that tells runs apart cannot name the method; "
-                f"name another, or give files as NAME=PATTERN"
+                f"--methods {self.method}: a column that distinguishes runs cannot name the "
+                f"method; name another, or give files as NAME=PATTERN"
             )
         if unknown := [name for name in self.hold if name not in self.runs]:
             raise UsageError(
-                f"--hold {'+'.join(unknown)}: only what --runs names can be held "
+                f"--hold {'+'.join(unknown)}: only columns of --runs can be held "
                 f"({', '.join(self.runs)})"
             )
 
@@ -117,7 +117,7 @@ def load_methods(
     named = [bool(method) for method, _, _ in tables]
     if any(named) and (columns.method is not None or not all(named)):
         raise UsageError(
-            "name the method of every file with NAME=PATTERN, or none and say --methods COLUMN"
+            "name the method of every file with NAME=PATTERN, or none and use --methods COLUMN"
         )
     found: Found = {}
     for method, file, table in tables:
@@ -162,7 +162,7 @@ def _require(table: Table, column: str) -> None:
         return
     raise UsageError(
         f"{table.source}: there is no column {column!r} that tells runs or methods apart"
-        f"{near(column, table.frame.columns)}; {table.listed}: name one with --runs COLUMN, or say "
+        f"{near(column, table.frame.columns)}; {table.listed}: name one with --runs COLUMN, or use "
         f"--runs {FILE} when each file is a run"
     )
 
@@ -174,7 +174,7 @@ def _levels(table: Table, column: str) -> pl.Series:
         rows = texts.is_null().arg_true().head(6)
         raise InputError(
             f"{table.source}: column {column!r} is empty in {counted(texts.null_count(), 'row')} "
-            f"({first_five(map(table.where, rows))}): say of every row to which run it belongs"
+            f"({first_five(map(table.where, rows))}): fill in the run of every row"
         )
     return texts
 
@@ -206,7 +206,7 @@ def _method(
 def score_methods(
     methods: Sequence[MethodTrials], scoring: Scoring, dims: Mapping[str, str] | None = None
 ) -> list[list[core_methods.MethodEstimate]]:
-    """What the runs of each method tell: the whole, then each subset.
+    """The results of the runs of each method: the whole, then each subset.
 
     All runs of all methods are scored on the same trials. For each method one for each measure,
     then one for each subset and measure; `dims` is what rows are about besides: an application.
@@ -240,7 +240,7 @@ def against_first(
         only = found[0][0].runs.method if found else "none"
         raise UsageError(
             f"a comparison needs at least two methods, and there is only {only!r}: give files as "
-            f"NAME=PATTERN, or say --methods COLUMN"
+            f"NAME=PATTERN, or use --methods COLUMN"
         )
     return [
         [

@@ -129,18 +129,18 @@ class Trials(Rows):
 
     @property
     def place(self) -> str:
-        """What messages on them alone begin with: their file, or their name."""
+        """The beginning of messages about them alone: their file, or their name."""
         return self.source or self.name
 
     @property
     def places(self) -> Array:
-        """What tells trials apart: ids, or places, which the rows of one trial share."""
+        """The keys of trials: ids, or places, which the rows of one trial share."""
         places = np.arange(len(self.labels)) if self.origin is None else self.origin
         return places if self.ids is None else self.ids
 
     @property
     def summary(self) -> str:
-        """What there is, in a few words."""
+        """The content in a few words."""
         classes = ", ".join(self.classes) or "none"
         read = ", read in parts" if self.ascending else ""
         return f"{counted(len(self), 'trial')}{read}, type {self.kind}, classes {classes}"
@@ -182,7 +182,7 @@ class Trials(Rows):
         name : str
             Name of the system.
         unit, unit2 : array_like, shape (N,), optional
-            What is resampled together; a second factor, crossed with the first.
+            What is resampled together; second unit, crossed with the first.
         stratum, ids, weight : array_like, shape (N,), optional
             Stratum of the unit (or stream, for moving blocks), trial ids, trial weights.
         target : str, optional

@@ -1,4 +1,4 @@
-"""Scoring trials: from checked records and a choice of measures to rows, and what a row says
+"""Scoring trials: from checked records and a choice of measures to rows, and the facts of a row
 besides its value. The measures are those asked for, or those that suit the type of the trials.
 
 A subset is decided as the whole is: the rates at an operating point are those of each subset at the
@@ -114,8 +114,8 @@ def _accepted_measures() -> tuple[str, ...]:
 def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     if trials.several_right and "accepted" not in measure.parts:
         raise UsageError(
-            f"measure {measure.label!r} needs one true class a trial, and with --annotators any "
-            f"several labels may be right: take {', '.join(_accepted_measures())}, or count the "
+            f"measure {measure.label!r} needs one true class a trial, but with --annotators any "
+            f"several labels may be right: use {', '.join(_accepted_measures())}, or count the "
             f"votes with --annotators votes"
         )
     if "accepted" in measure.parts and not trials.several_right:
@@ -126,14 +126,14 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     if "accepted" in measure.parts and not available:
         raise UsageError(
             f"measure {measure.label!r} needs decisions, which type {trials.kind} does not give: "
-            f"say --threshold"
+            f"use --threshold"
         )
     if measure.detection and not trials.detection:
         if not trials.classes:
             raise UsageError(f"measure {measure.label!r} needs classes; type number has none")
         raise UsageError(
-            f"measure {measure.label!r} needs a target class: say which label it is "
-            f"with --target ({first_five(trials.classes)})"
+            f"measure {measure.label!r} needs a target class: name it with --target "
+            f"({first_five(trials.classes)})"
         )
     if trials.machine is not None and measure.parts not in (("decisions",), ("columns",)):
         own = [m.name for m in registry(TASK).values() if m.parts == ("decisions",)]
@@ -149,8 +149,8 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     if lacking:
         if measure.parts[0] not in {part for parts in PARTS_OF.values() for part in parts}:
             raise UsageError(
-                f"measure {measure.label!r} is not for trials: truecost list measures says for "
-                f"which task it is"
+                f"measure {measure.label!r} is not for trials: truecost list measures shows its "
+                f"task"
             )
         wanted = [k for k, parts in PARTS_OF.items() if set(measure.parts) <= set(parts)]
         raise UsageError(
@@ -383,5 +383,6 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
         raise InputError(
             f"{trials.place}: the scores look reversed: a target outscores a nontarget "
             f"in {area:.1%} of the pairs (AUC below 0.5, and its {LEVEL:.1%} interval too); higher "
-            f"must mean target. Turn the sign or the labels, or say --allow-reversed if it is so"
+            f"must mean target. Change the sign or the labels, or use --allow-reversed if the "
+            f"order is intended"
         )

@@ -78,7 +78,7 @@ def cost_curves(systems: Sequence[Trials], scoring: Scorings) -> list[CostCurve]
     """Normalised detection cost against the threshold, for each system whose scores rank trials.
 
     (Cm P Pmiss(t) + Cf (1-P) Pfa(t)) / min(Cm P, Cf (1-P)): at the threshold in use it is the
-    measure `act_dcf`, its minimum is `min_dcf`. Paper 002, section 2.3.
+    measure `act_dcf`, its minimum is `min_dcf`. Rodriguez-Fuentes & Penagarikano 2013, section 2.3.
 
     Parameters
     ----------

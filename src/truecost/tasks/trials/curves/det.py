@@ -1,4 +1,4 @@
-"""What all curves share (a system under its weights, bands, thinning), and the DET curve.
+"""The parts that all curves share (a system under its weights, bands, thinning), and the DET curve.
 
 Conventions: everything is computed from all trials at full resolution; thinning only leaves out
 points that a picture cannot show. A band holds percentile intervals from the same weights as the

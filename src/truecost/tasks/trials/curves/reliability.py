@@ -1,13 +1,14 @@
 """Reliability: what a system says of a trial beside what is seen among the trials where it says so.
 
-What is seen comes in two forms: the best monotone map of the scores (pool adjacent violators), and
-shares in bins of about equally many trials with their intervals. A detection system says a
-log-likelihood ratio (both classes weigh alike) or a posterior of the target (classes weigh as their
-priors); with several classes it says how probable the class is that it finds most probable.
+The observed shares come in two forms: the best monotone map of the scores (pool adjacent
+violators), and shares in bins of about equally many trials with their intervals. A detection system
+says a log-likelihood ratio (both classes weigh alike) or a posterior of the target (classes weigh
+as their priors); with several classes it says how probable the class is that it finds most
+probable.
 
 Calibration is no measure of quality: a system that gives every trial the priors is perfectly
-calibrated and perfectly useless (paper 003, section 3.6). So each curve carries a proper score with
-its naive value 1: Cllr = minimum + calibration loss, or the normalised cross entropy.
+calibrated and perfectly useless (Ferrer et al. 2024, section 3.6). So each curve carries a proper
+score with its naive value 1: Cllr = minimum + calibration loss, or the normalised cross entropy.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,7 +46,7 @@ AT_ONCE = 1 << 20  # trials whose probabilities are written down at a time
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """What one system says and what is seen.
+    """The predictions of one system and the observed shares.
 
     Attributes
     ----------
@@ -113,7 +114,8 @@ class Reliability:
 def reliabilities(
     systems: Sequence[Trials], scoring: Scorings, *, posteriors: bool | None = None
 ) -> list[Reliability]:
-    """What each system says and what is seen; systems that say no probabilities are left out.
+    """The predictions of each system and the observed shares; systems without probabilities are
+    left out.
 
     Parameters
     ----------
@@ -220,7 +222,7 @@ def _top(trials: Trials, scoring: Scoring) -> Reliability | None:
 
 @dataclass(frozen=True, eq=False)
 class Said:
-    """What is said of trials that are ranked by it.
+    """The predictions of trials that are ranked by it.
 
     Log odds are the scores and a shift, so that no column of all trials is ever made.
 
