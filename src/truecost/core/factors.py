@@ -189,7 +189,7 @@ class Factor:
         return found.hexdigest()[:16]
 
     @staticmethod
-    def of(
+    def encode(
         name: str, column: Column, strata: Column | None = None
     ) -> tuple["Factor", npt.NDArray[np.int32]]:
         """The factor of a column, text or numbers, and the int32 code of each row's unit in its
@@ -201,7 +201,7 @@ class Factor:
         Examples
         --------
         >>> import truecost as tc
-        >>> speakers, codes = tc.Factor.of("speaker", ["bob", "ann", "bob"])
+        >>> speakers, codes = tc.Factor.encode("speaker", ["bob", "ann", "bob"])
         >>> speakers.labels.tolist(), codes.tolist()
         (['ann', 'bob'], [1, 0, 1])
         """

@@ -311,7 +311,7 @@ def run_live(
     >>> import tempfile
     >>> import truecost as tc
     >>> from truecost.learning.live.studies import run_live
-    >>> study = tc.Study.of({
+    >>> study = tc.Study.from_tables({
     ...     "task": "streams",
     ...     "measures": ["imlm"],
     ...     "source": {"name": "digits", "targets": ["3"], "items": 300},
