@@ -4,7 +4,7 @@ Where else the keys of a study of task `lifelong` stand:
 
 - `[systems.NAME] file`: an event log, a folder with a log for each run, or a table of scores by
   version and time (that has no column `event`); `runs`, `strategy` and `resources` as for streams.
-- `[data]`: `labels` (a table with `id` and `label`: what is right, where the logs do not say it;
+- `[data]`: `labels` (a table with `id` and `label`: the reference, if the logs do not have it;
   its further columns are for units and subsets), `reference` (further right outputs, a table with
   `id` and `text` each), `metadata` (further tables, joined by id), `map` (keys `id`, `label`,
   `unit`; of tables of scores and curves their own columns), `classes` (names of all classes, in the
