@@ -70,6 +70,7 @@ def test_every_pattern_finds_its_words(pattern, text):
     "text",
     [
         "What does an interval mean?",
+        "What to do",
         "Names what it needs. Choose what to score.",
         "runs that cannot be told apart",
         "in each row say --higher",
@@ -96,4 +97,4 @@ def test_code_and_private_docstrings_are_no_texts(tmp_path, monkeypatch):
         encoding="utf-8",
     )
     texts = [(t.line, t.text) for t in words.page(page)]
-    assert texts == [(1, "What it is"), (3, "Some text code link]."), (10, "one"), (11, "two")]
+    assert texts == [(1, "What it is"), (3, "Some text `code` [link]."), (10, "one"), (11, "two")]

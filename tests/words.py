@@ -82,7 +82,7 @@ PATTERNS = (
     Pattern(r"\bcomes? along\b", "shipped with the package"),
     # Headless relatives and inversions.
     Pattern(
-        rf"{START}(?:What|Who|Whoever|Whose)\b[^.?!\n]*(?:[.!:]|$)",
+        rf"{START}(?:What(?! to do$)|Who|Whoever|Whose)\b[^.?!\n]*(?:[.!:]|$)",
         "a noun phrase, or a sentence with a subject",
     ),
     Pattern(r"\bwhich no \w+ (?:can|may|does|do|has|is)\b", "that cannot"),
