@@ -51,7 +51,7 @@ def run(folder, systems=("log",), abba=None, **more):
         "abba": abba or {},
         **more,
     }
-    return study.run(study.Study.of(table))
+    return study.run(study.Study.from_tables(table))
 
 
 @pytest.fixture(scope="module")

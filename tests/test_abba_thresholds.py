@@ -86,7 +86,7 @@ def test_both_ratios_and_the_choice_of_every_replicate_by_brute_force():
         wanted = by_hand(d, threshold, one)
         assert (plane.rrecall[k], plane.rfpr[k]) == pytest.approx(wanted, rel=1e-12)
     plan = plan_of(d, scoring.plan)
-    factor, codes = tc.Factor.of("unit", d.units["unit"][0].astype(str).astype(object))
+    factor, codes = tc.Factor.encode("unit", d.units["unit"][0].astype(str).astype(object))
     weights = plan.weights({"unit": factor}).block()["unit"]
     found = {(r.measure, r.parameters["variant"]): r for r in rows}
     assert {v for _, v in found} == {"max-rfpr=0.9", "min-rrecall=0.95"}

@@ -98,7 +98,7 @@ def test_precision_is_covered(priors, most):
     for _ in range(200):
         labels = random.choice(3, 60, p=(0.2, 0.3, 0.5))
         chosen = (random.random(60)[:, None] > rates[labels].cumsum(axis=1)).sum(axis=1)
-        trials = tc.Trials.of(chosen.astype(str), labels.astype(str), kind="decision")
+        trials = tc.Trials.from_arrays(chosen.astype(str), labels.astype(str), kind="decision")
         ends = by_class(trials, how).classes[1].precision
         missed += not ends.lower <= truth <= ends.upper
     assert missed / 200 <= 0.05 + most

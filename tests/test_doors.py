@@ -23,14 +23,14 @@ from truecost.tasks.terms import ReferenceOptions, SearchOptions
 NETWORK = str(files("truecost") / "data" / "demo" / "network.csv")
 LABELS = np.arange(40) % 2
 SCORES = np.random.default_rng(0).normal(2.0 * LABELS)
-TRIALS = tc.Trials.of(SCORES, LABELS, kind="score")
+TRIALS = tc.Trials.from_arrays(SCORES, LABELS, kind="score")
 FRAME = pl.DataFrame({"score": SCORES, "label": LABELS})
 LOG = Table("log", pl.DataFrame({"utt": ["a", "b"], "by": ["A", "B"]}))
 SAMPLES = protocol.samples_of(
     Table("s", pl.DataFrame({"id": [*map(str, range(40))], "label": [*map(str, LABELS)]})), {}
 )
 PLAIN = tc.Scoring(plan=tc.Plan(10))
-THREE = tc.Trials.of(np.full((6, 3), 1 / 3), np.arange(6) % 3, kind="posterior")
+THREE = tc.Trials.from_arrays(np.full((6, 3), 1 / 3), np.arange(6) % 3, kind="posterior")
 
 
 def scored(trials, measure, **choices):
@@ -53,7 +53,7 @@ CALLED = {  # a call that is wrong, and how its message begins or what stands in
     "TrialsScoring, clip": (lambda: tc.TrialsScoring(clip=3), "clip is 3: give a number above 0"),
     "target": (lambda: scored(THREE, "p_miss"), "name it with target"),
     "reversed": (
-        lambda: scored(tc.Trials.of(-5 * SCORES, LABELS, kind="score"), "auc"),
+        lambda: scored(tc.Trials.from_arrays(-5 * SCORES, LABELS, kind="score"), "auc"),
         "use allow_reversed if it is so",
     ),
     "preset": (lambda: tc.preset("sre"), "preset 'sre' is not known"),
@@ -100,12 +100,14 @@ CALLED = {  # a call that is wrong, and how its message begins or what stands in
     "budget": (lambda: learning.Budget(count=-1), "-1"),
     "a study": (
         lambda: run_study(
-            Study.of({"data": {"type": "llr", "clip": 0.1}, "systems": {"a": {"file": NETWORK}}})
+            Study.from_tables(
+                {"data": {"type": "llr", "clip": 0.1}, "systems": {"a": {"file": NETWORK}}}
+            )
         ),
         'clip goes with type="posterior"',
     ),
     "a gate": (lambda: tc.Gate(measure="x"), "max_upper"),
-    "a live run": (lambda: run_live(Study.of({}), "out"), ""),
+    "a live run": (lambda: run_live(Study.from_tables({}), "out"), ""),
 }
 
 

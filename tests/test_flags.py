@@ -19,7 +19,7 @@ from truecost.pictures.rows import WEAK
 from truecost.report import words
 
 SOURCE = Path(__file__).parents[1] / "src" / "truecost"
-TRIALS = tc.Trials.of([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision", name="mine")
+TRIALS = tc.Trials.from_arrays([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision", name="mine")
 [ESTIMATE] = tc.score_system(TRIALS, tc.Scoring(measures=("total_error",), plan=tc.Plan(50)))
 ROW = ESTIMATE.row()
 
@@ -68,14 +68,14 @@ def test_what_always_decides_as_the_naive_system_has_spread_enough():
     labels = [1, 0] * 30
     measures = ("nec", "total_error", "p_miss")
     for decided, flagged in (([0] * 60, [False, False, True]), (labels, [True] * 3)):
-        trials = tc.Trials.of(decided, labels, kind="decision")
+        trials = tc.Trials.from_arrays(decided, labels, kind="decision")
         how = tc.Scoring(
             tc.Application.detection(prior=0.1), measures, plan=tc.Plan(50), method="percentile"
         )
         rows = tc.score_system(trials, how)
         assert all(row.lower == row.upper for row in rows)
         assert ["no_spread" in row.flags for row in rows] == flagged
-    late = tc.Trials.of([3.0] * 5 + [1.0, 0.0] * 30, [0] * 5 + [1, 0] * 30, kind="llr")
+    late = tc.Trials.from_arrays([3.0] * 5 + [1.0, 0.0] * 30, [0] * 5 + [1, 0] * 30, kind="llr")
     [row] = tc.score_system(
         late,
         tc.Scoring(

@@ -469,7 +469,9 @@ def scored():
     for noise in (1.5, 1.0):
         scores = 3 * labels - 1.5 + noise * rng.normal(size=800)
         found.append(
-            tc.score_system(tc.Trials.of(scores, labels, kind="llr", unit=speakers), scoring)
+            tc.score_system(
+                tc.Trials.from_arrays(scores, labels, kind="llr", unit=speakers), scoring
+            )
         )
     (old, _), (new, auc) = found
     return old, new, compare(new, old), auc
@@ -567,6 +569,6 @@ def test_limits_on_what_is_no_share_may_be_large():
 def test_a_study_refuses_a_limit_in_percent_before_it_reads_anything():
     tables = {"data": {"reference": ["gone.trn"]}, "systems": {"a": {"file": "gone too.trn"}}}
     gates = {"gate": [{"measure": "wer", "max_upper": 8}]}
-    study = tc.Study.of({"task": "transcripts", **tables, **gates})
+    study = tc.Study.from_tables({"task": "transcripts", **tables, **gates})
     with pytest.raises(tc.UsageError, match="max_upper is a share, and 8 is 800%"):
         run_study(study)

@@ -205,7 +205,7 @@ def test_plans_and_leaderboards_are_in_percent(tmp_path):
     spoken.transcripts(tmp_path, {f"t{k}": 0.05 + 0.05 * k for k in range(3)})
     data = {"reference": [str(tmp_path / "reference.csv")], "map": {"unit": "speaker"}}
     tables = {"task": "transcripts", "data": data, "systems": files, "interval": spoken.FEW}
-    ranked = rank(tc.Study.of({**tables, "measures": ["wer"]}))
+    ranked = rank(tc.Study.from_tables({**tables, "measures": ["wer"]}))
     board = standings_table(ranked, 120)
     assert board.rows[0][3].endswith("%")
     assert board.names[6] == "from first"

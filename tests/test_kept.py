@@ -62,5 +62,7 @@ def test_folders_that_were_made_do_not_stay_empty(work, tmp_path):
 def test_which_work_a_study_makes():
     import truecost as tc
 
-    assert work_of(tc.Study.of({"training": {"commands": {"a": ["x", "{out}"]}}})) is TRAINED
-    assert work_of(tc.Study.of({"task": "streams", "source": {"name": "digits"}})) is LOGS
+    assert (
+        work_of(tc.Study.from_tables({"training": {"commands": {"a": ["x", "{out}"]}}})) is TRAINED
+    )
+    assert work_of(tc.Study.from_tables({"task": "streams", "source": {"name": "digits"}})) is LOGS

@@ -439,7 +439,7 @@ def test_measures_take_few_bytes_a_trial(parts, monkeypatch):
     monkeypatch.setattr(segments, "ROWS", 1 << 21)
     rows = 1_000_000
     frame(1, rows, 7).with_columns(pl.col("score").cast(pl.Float32)).write_parquet("many.parquet")
-    study = Study.of({
+    study = Study.from_tables({
         "data": {"type": "llr", "map": {"unit": "speaker"}}, "engine": {"engine": "serial"},
         "systems": {"many": {"file": "many.parquet"}},
     })  # fmt: skip
@@ -447,7 +447,7 @@ def test_measures_take_few_bytes_a_trial(parts, monkeypatch):
     trials = work.read(sources_of(study)[0], reader, study)
     scoring = tc.Scoring(measures=("act_dcf", "min_dcf", "eer"), plan=tc.Plan(5))
     tc.score_system(
-        tc.Trials.of([1.0, 0.0, 2.0], [1, 0, 1], kind="llr"), scoring
+        tc.Trials.from_arrays([1.0, 0.0, 2.0], [1, 0, 1], kind="llr"), scoring
     )  # loads what is needed
     tracemalloc.start()
     tc.score_system(trials, scoring)

@@ -489,7 +489,7 @@ def test_a_learner_that_generalises_needs_less_than_all_corrections(tmp_path):
     batch = (2.5, tuple(said), np.array([*heard.values()], dtype=object))
     lifelong = [(t, (f"x{t}",), np.array(["x"], dtype=object)) for t in (1.0, 3.0)]
     right = said | {f"{s}{t}": "x" for s, ts in (("y", (1.5, 3.5)), ("x", (1.0, 3.0))) for t in ts}
-    course = Course.of("transcripts", lifelong, [tests[0], batch, tests[1]], right)
+    course = Course.from_parts("transcripts", lifelong, [tests[0], batch, tests[1]], right)
     expert = DomainExpert("transcripts", right, (), seed=0)
     life = Life(stream=Help(0, 9, rounds=9), test=Help(0, 9, rounds=9))
     with LogWriter.open(place) as log:

@@ -407,7 +407,7 @@ def test_help_and_learners_of_systems_belong_to_live_lifelong_runs(tmp_path, run
 
 
 def test_the_defaults(tmp_path):
-    study = Study.of(
+    study = Study.from_tables(
         {"task": "lifelong", "source": {"name": "digits"}, "learner": {"name": "logistic"}}
     )
     recipe, jobs = recipe_of(study), jobs_of(study)
@@ -418,7 +418,7 @@ def test_the_defaults(tmp_path):
 
 
 def test_a_systems_learner_takes_what_is_left_from_the_table_of_all(tmp_path):
-    study = Study.of(
+    study = Study.from_tables(
         {
             "task": "lifelong",
             "source": {"name": "digits"},

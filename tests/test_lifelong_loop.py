@@ -890,7 +890,7 @@ def test_courses_that_cannot_be_are_refused():
     with pytest.raises(UsageError, match="no course has outputs of kind 'numbers'"):
         check_course(replace(course, kind="numbers"))
     with pytest.raises(UsageError, match="no course has outputs of kind 'x'"):
-        Course.of("x", [], [], {})
+        Course.from_parts("x", [], [], {})
 
 
 def test_times_are_numbers_or_dates():

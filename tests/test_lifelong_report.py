@@ -15,7 +15,7 @@ from truecost.report import verdict
 from truecost.report.page import render
 from truecost.report.story import Story, page_of
 from truecost.study.outcome import ResultFile
-from truecost.tasks.lifelong.page import frame_of_lives
+from truecost.tasks.lifelong.page import lifelong_frame
 from truecost.tasks.lifelong.verdict import main_of, newest
 
 EVERY = (*ageing.STATES, "penalised")
@@ -441,7 +441,7 @@ def test_undefined_figures_do_not_stop_a_page():
 
 
 def test_the_store_has_every_figure(two):
-    frame = frame_of_lives(two)
+    frame = lifelong_frame(two)
     assert frame is not None
     for found in two.described["lifelong"]:
         own = frame.filter(system=found.dims["system"])
@@ -459,7 +459,7 @@ def test_the_store_has_every_figure(two):
         [area] = own.filter(kind="area").iter_rows(named=True)
         assert (area["cost"], area["value"]) == (found.curve.maximum, found.curve.area.value)
     assert frame.schema["seen"] == pl.Boolean
-    assert frame_of_lives(result_of(rows_of("mine"))) is None
+    assert lifelong_frame(result_of(rows_of("mine"))) is None
 
 
 def test_a_stored_result_draws_the_same_page(two, page):

@@ -63,7 +63,7 @@ def test_scores_under_a_policy_are_the_sums_of_equations_2_and_3(name):
         assert row.value == pytest.approx(across(None), abs=1e-12)
         if block is None:
             time = lifelong.test.items["time"].to_numpy()
-            factor, _ = tc.Factor.of("item", lifelong.test.items["id"].to_numpy(), time)
+            factor, _ = tc.Factor.encode("item", lifelong.test.items["id"].to_numpy(), time)
             block = (factor, tc.Plan(30, seed=3).weights({"item": factor}).block()["item"])
         factor, drawn = block
         for r in (0, 7, 29):

@@ -44,7 +44,7 @@ def tables_of(systems, **tables):
 
 def study_of(systems, **tables):
     """A study of systems by name."""
-    return tc.Study.of(tables_of(systems, **tables))
+    return tc.Study.from_tables(tables_of(systems, **tables))
 
 
 def values(outcome, measure, **dims):

@@ -78,7 +78,7 @@ def trials(**more):
     """Two of five targets are missed, one of five others is a false alarm."""
     llrs = [1, 1, 1, -1, -1, -2, -2, -2, -2, 3]
     labels = [1] * 5 + [0] * 5
-    return replace(tc.Trials.of(np.array(llrs, float), labels, kind="llr"), **more)
+    return replace(tc.Trials.from_arrays(np.array(llrs, float), labels, kind="llr"), **more)
 
 
 def test_trials_by_hand():

@@ -338,7 +338,7 @@ def several(folder, applications):
             {"measure": m, "max_upper": x, "system": "new", "application": "even"} for m, x in gates
         ],
     }
-    return study.run(study.Study.of(tables))
+    return study.run(study.Study.from_tables(tables))
 
 
 @pytest.fixture(scope="module")
@@ -437,7 +437,7 @@ def systems(folder, gains, **more):
         trials(3, gain).write_csv(folder / f"s{k}.csv")
         files[f"s{k}"] = {"file": str(folder / f"s{k}.csv")}
     tables = {"systems": files, "data": {"type": "llr"}, "interval": {"replicates": 60}} | more
-    return study.run(study.Study.of(tables))
+    return study.run(study.Study.from_tables(tables))
 
 
 def test_random_scores_are_never_better_than_naive(tmp_path, ran):
@@ -576,7 +576,7 @@ def board(tmp_path_factory):
         trials(3, gain).write_csv(folder / f"{name}.csv")
         systems[name] = {"file": str(folder / f"{name}.csv")}
     tables = {"data": {"type": "llr"}, "systems": systems, "interval": {"replicates": 100}}
-    return rank(study.Study.of(tables))
+    return rank(study.Study.from_tables(tables))
 
 
 def test_a_leaderboard_has_its_ranks_on_the_page(board):
@@ -629,7 +629,7 @@ def test_methods_tell_means_from_runs(tmp_path):
     files = tuple(f"{m}={tmp_path}/{m}-*.csv" for m in "ab")
     methods = {"files": files, "runs": ["seed"], "compare": True}
     tables = {"data": {"type": "llr"}, "interval": {"replicates": 50}, "methods": methods}
-    outcome = study.run(study.Study.of(tables))
+    outcome = study.run(study.Study.from_tables(tables))
     [group] = verdict.verdict(Story(outcome.result)).groups
     names = [line.name for line in group.lines]
     assert names[:4] == ["a, mean over runs", "b, mean over runs", "a, one run", "b, one run"]

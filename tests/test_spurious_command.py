@@ -277,7 +277,7 @@ def study(**spurious):
 
 
 def test_a_study_of_trials_gets_the_predictors(run):
-    outcome = run_study(tc.Study.of(study(conditions=["device"])))
+    outcome = run_study(tc.Study.from_tables(study(conditions=["device"])))
     assert {e.dims["system"] for e in outcome.estimates} == {"mine", "only device"}
     assert {e.measure for e in outcome.estimates} == {"nce", "nec"}
     assert {c.baseline.dims["system"] for c in outcome.comparisons} == {"only device"}
@@ -291,13 +291,13 @@ def test_the_same_bytes_for_any_number_of_threads(run):
     for jobs in (1, 2):
         given = study(conditions=["device", "duration"])
         given["interval"]["jobs"] = jobs
-        found.append(run_study(tc.Study.of(given)).to_json())
+        found.append(run_study(tc.Study.from_tables(given)).to_json())
     assert found[0] == found[1]
 
 
 def test_a_study_of_another_task_is_refused():
     with pytest.raises(tc.errors.UsageError, match=r"\[spurious\] goes with task trials"):
-        run_study(tc.Study.of({"task": "terms", "spurious": {"conditions": ["a"]}}))
+        run_study(tc.Study.from_tables({"task": "terms", "spurious": {"conditions": ["a"]}}))
 
 
 def test_the_report_says_it_beside_the_system(run, tmp_path):
@@ -327,7 +327,7 @@ def test_a_report_without_systems_is_called_what_it_is_about(run, tmp_path):
 def test_a_report_of_several_applications_says_it_for_each(run, tmp_path):
     from truecost.study.directory import write
 
-    write(run_study(tc.Study.of(study(conditions=["device"]))), str(tmp_path / "out"))
+    write(run_study(tc.Study.from_tables(study(conditions=["device"]))), str(tmp_path / "out"))
     page = (tmp_path / "out" / "report.html").read_text()
     assert "even: only device" in page
     assert "rare: only device" in page

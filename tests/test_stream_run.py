@@ -224,7 +224,7 @@ def test_numbers_and_classes_are_scored_as_such(tmp_path):
             "streams": {"tolerance": 1.0} if kind == "numbers" else {},
             "interval": {"replicates": 20},
         }
-        outcome = run_live(tc.Study.of(study), tmp_path / kind)
+        outcome = run_live(tc.Study.from_tables(study), tmp_path / kind)
         assert measure in {row.measure for row in outcome.estimates}
 
 
@@ -406,7 +406,7 @@ def test_a_list_of_clips_named_in_a_folder_is_an_input(tmp_path):
         "import os\n\n\ndef length(path):\n    return [os.path.getsize(path), 1]\n"
     )
     source = {"name": "common-voice", "file": None, "tsv": "test.tsv", "target": "or"}
-    study = tc.Study.of(
+    study = tc.Study.from_tables(
         tables_of(
             source={**source, "folder": str(tmp_path / "corpus"), "extractor": "lengths:length"},
             loop={"folder": str(tmp_path), "seeds": 1},
@@ -503,7 +503,10 @@ def test_python_is_told_to_run_live():
     with pytest.raises(UsageError, match="makes event logs first: truecost run STUDY -o FOLDER"):
         tc.run(tables_of())
     with pytest.raises(UsageError, match=r"the study has no \[source\]: only live runs make logs"):
-        run_live(tc.Study.of({"task": "streams", "systems": {"a": {"file": "a.jsonl"}}}), "nowhere")
+        run_live(
+            tc.Study.from_tables({"task": "streams", "systems": {"a": {"file": "a.jsonl"}}}),
+            "nowhere",
+        )
 
 
 REFUSED = {
@@ -671,8 +674,10 @@ def test_paths_are_meant_from_the_folder_of_the_study(tmp_path):
 
 
 def test_the_command_line_is_laid_over_the_tables(tmp_path):
-    base = tc.Study.of(tables_of(learner={"options": {"a": 1}}))
-    over = tc.Study.of({"task": "streams", "loop": {"seeds": 5}, "learner": {"options": {"b": 2}}})
+    base = tc.Study.from_tables(tables_of(learner={"options": {"a": 1}}))
+    over = tc.Study.from_tables(
+        {"task": "streams", "loop": {"seeds": 5}, "learner": {"options": {"b": 2}}}
+    )
     found = over.over(base)
     assert (found.loop.seeds, found.loop.batch) == (5, 6)
     assert found.learner.options == {"a": 1, "b": 2}

@@ -47,7 +47,7 @@ def folder(files, monkeypatch):
 
 def study_of(**changes):
     """A study with some tables replaced."""
-    return Study.of({k: v for k, v in (TABLES | changes).items() if v is not None})
+    return Study.from_tables({k: v for k, v in (TABLES | changes).items() if v is not None})
 
 
 def run(**changes):

@@ -67,7 +67,7 @@ def run(files):
         if key not in made:
             with pytest.MonkeyPatch.context() as patch:
                 patch.chdir(files)
-                made[key] = study.run(study.Study.of(TABLES | changes))
+                made[key] = study.run(study.Study.from_tables(TABLES | changes))
         return made[key]
 
     return outcome

@@ -21,7 +21,7 @@ REPLICATES = 40
 def scored(units, replicates, seed):
     """An estimate over so many units, of which the values are to be replaced."""
     labels = np.arange(4 * units) % 2
-    trials = tc.Trials.of(labels, labels, kind="decision", unit=np.arange(4 * units) // 4)
+    trials = tc.Trials.from_arrays(labels, labels, kind="decision", unit=np.arange(4 * units) // 4)
     plan = tc.Plan(replicates, seed=seed)
     scoring = tc.Scoring(measures=("total_error",), plan=plan, method="percentile")
     [base] = tc.score_system(trials, scoring)

@@ -421,7 +421,7 @@ def test_a_study_is_a_path_or_tables(tmp_path):
         "application": {"prior": 0.05},
         "interval": {"replicates": 100},
     }
-    study = tc.Study.of(tables)
+    study = tc.Study.from_tables(tables)
     (tmp_path / "study.toml").write_text(study.to_toml(), encoding="utf-8")
     ways = (tables, tmp_path / "study.toml", str(tmp_path / "study.toml"))
     assert len({json.dumps(tc.run(way).to_dict()) for way in ways}) == 1
@@ -478,7 +478,7 @@ def test_an_outcome_goes_into_other_documents():
 
 
 def test_records_are_scored_as_before():
-    trials = tc.Trials.of(FRAME["score"].to_numpy(), FRAME["label"].to_list(), kind="llr")
+    trials = tc.Trials.from_arrays(FRAME["score"].to_numpy(), FRAME["label"].to_list(), kind="llr")
     rows = tc.score_system(trials, tc.Scoring(measures=("auc",), plan=tc.Plan(100)))
     found = tc.score(FRAME, type="llr", measures="auc", **FAST)
     assert rows[0].value == found.estimates[0].value

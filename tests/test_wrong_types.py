@@ -11,7 +11,7 @@ import truecost as tc
 LABELS = np.arange(40) % 2
 SCORES = np.random.default_rng(0).normal(2.0 * LABELS)
 FRAME = pl.DataFrame({"score": SCORES, "label": LABELS})
-TRIALS = tc.Trials.of(SCORES, LABELS, kind="llr")
+TRIALS = tc.Trials.from_arrays(SCORES, LABELS, kind="llr")
 SCORING = tc.Scoring(measures=("auc",), plan=tc.Plan(10))
 
 

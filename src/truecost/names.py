@@ -284,3 +284,7 @@ def _text(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error
+
+
+MEAN, VALUE = "mean", "value"  # the measure of columns, and the column where none is named
+A_METRIC = "of a metric in each row say --measure mean:COLUMN with --higher or --lower"

@@ -51,7 +51,7 @@ def score(
     >>> rng = np.random.default_rng(0)
     >>> labels, speakers = np.arange(400) % 2, np.arange(400) // 10
     >>> llrs = 2 * rng.normal(2 * labels - 1)  # well calibrated
-    >>> trials = tc.Trials.of(llrs, labels, kind="llr", unit=speakers)
+    >>> trials = tc.Trials.from_arrays(llrs, labels, kind="llr", unit=speakers)
     >>> application = tc.Application.detection(cost_miss=10, cost_fa=1, prior=0.01)
     >>> plan = tc.Plan(500, seed=0)
     >>> for row in tc.score_system(trials, tc.Scoring(application, ("act_dcf", "cllr"), plan)):

@@ -295,7 +295,7 @@ def _column(rows: list[list[str]], names: tuple[str, ...]) -> int:
 
 
 def _line_dropped(rng: random.Random, name: str, data: bytes) -> bytes:
-    """A line less: no header, no comment and nothing empty; of RTTM one that says who speaks."""
+    """A line less: one that means something, and no header."""
     lines = data.splitlines(keepends=True)
     first, begun = int(name.endswith(TABLES)), _counts(name)
     counting = [k for k in range(first, len(lines)) if begun.match(lines[k])]
@@ -310,8 +310,9 @@ def _line_twice(rng: random.Random, _: str, data: bytes) -> bytes:
 
 
 def _counts(name: str) -> re.Pattern[bytes]:
-    """How a line begins that means something."""
-    return re.compile(rb"SPEAKER" if name.endswith(".rttm") else rb"(?!;;|#)\s*\S")
+    """How a line begins that means something: of RTTM who speaks, of events a prediction."""
+    some = rb'(?!;;|#|.*"event": ?"(?!predict))\s*\S'
+    return re.compile(rb"SPEAKER" if name.endswith(".rttm") else some)
 
 
 OTHER = {"line dropped": ("other", _line_dropped)}

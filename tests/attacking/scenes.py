@@ -79,8 +79,9 @@ def _of_section(name: str, text: str, folder: Path, run) -> Iterator[Scene]:
     for _, language, block in FENCE.findall(text):
         if language == "python":
             with contextlib.chdir(folder):
-                if said := run_python(block, scope, folder):
-                    raise RuntimeError(f"{name}: {said}")
+                said = run_python(block, scope, folder)
+            if re.match(r"\w+(Error|Exit)\b", (said.splitlines() or [""])[-1]):
+                raise RuntimeError(f"{name}: {said}")
             continue
         for typed in COMMAND.split(block)[1::2]:
             words = shlex.split(REPLICATES.sub("", typed))[1:]
@@ -107,5 +108,5 @@ def _read_by(words: list[str], folder: Path) -> Iterator[str]:
                 yield from (
                     str(p.relative_to(folder))
                     for p in inside
-                    if p.is_file() and p.suffix not in (".html", ".parquet")
+                    if p.is_file() and p.suffix not in (".html", ".parquet", ".py")
                 )

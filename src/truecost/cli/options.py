@@ -19,6 +19,7 @@ from truecost.verbs import options_of
 if TYPE_CHECKING:
     from cyclopts import Token
 
+    from truecost.protocol.study.ledger import Place
     from truecost.study import Study
 
 
@@ -262,3 +263,27 @@ def study_of(
 
     systems = dict(name_systems(files, in_parts=in_parts))
     return made(find(DEFAULT), systems, given, measures=measure, subsets=subset, config=config)
+
+
+def ledger_of(study: "Study", output: Output, beside: str | None = None) -> "Place | None":
+    """Where a ledger is kept, if it is, and whether it can be: InputError before the work.
+
+    `--ledger` and `--no-ledger` win over the study; `beside` is its file, where it comes from one.
+    """
+    import msgspec
+
+    if isinstance(output, Kept):
+        if output.ledger is not None and output.no_ledger:
+            raise UsageError("--ledger names a ledger and --no-ledger wants none: leave one out")
+        if output.no_ledger:
+            return None
+        if output.ledger is not None:
+            table = msgspec.structs.replace(study.ledger, file=output.ledger, kept=True)
+            study = msgspec.structs.replace(study, ledger=table)
+    if beside is None and study.ledger.file is None:
+        return None
+    from truecost.protocol.study.ledger import check_place, place_of
+
+    place = place_of(study, beside)
+    check_place(place)
+    return place

@@ -18,6 +18,7 @@ from truecost.cli.options import (
     Output,
     Subsets,
     keys_of,
+    ledger_of,
     of_trials,
     parsed,
     study_of,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from truecost.cli.tables import Columns
     from truecost.cli.terminal import Screen
     from truecost.face import Face
+    from truecost.protocol.study.ledger import Place
     from truecost.study import Outcome, Study
 
 
@@ -140,7 +142,6 @@ def execute(
     `further` writes what else is made of the outcome, before anything is printed. A ledger is kept
     `beside` the file of a study.
     """
-    from truecost.cli.studies import ledger_of, noted
     from truecost.cli.terminal import Screen
     from truecost.study import run
 
@@ -158,6 +159,18 @@ def execute(
     if further is not None:
         further(outcome)
     return report(outcome, output, screen)
+
+
+def noted(outcome: "Outcome", study: "Study", place: "Place | None", screen: "Screen") -> "Outcome":
+    """The outcome with what the ledger warns of; what is odd about the ledger itself is said."""
+    if place is None:
+        return outcome
+    from truecost.protocol.study import ledger
+
+    found, said = ledger.noted(outcome, study, place)
+    for text in said:
+        screen.say(f"note: {text}")
+    return found
 
 
 def printed_instead(study: "Study", output: Output, method: str | None = None) -> bool:

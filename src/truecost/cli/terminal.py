@@ -105,7 +105,7 @@ class Screen:
 
             task, last = begun(first), first
 
-            def told(what: str, done: int, total: int) -> None:
+            def advance(what: str, done: int, total: int) -> None:
                 nonlocal task, last
                 if what != last:  # a step has a speed of its own
                     bar.remove_task(task)
@@ -114,7 +114,7 @@ class Screen:
                     count = f"{done:,} of {total:,}"
                     bar.update(task, completed=max(done, BEGUN), total=total, count=count)
 
-            yield told
+            yield advance
 
     def say(self, text: str) -> None:
         """One line on standard error, unless quiet."""

@@ -96,7 +96,7 @@ def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
     ...     for seed, error in enumerate(errors):
     ...         wrong = np.random.default_rng([len(name), seed]).random(400) < error
     ...         decided = np.where(wrong, 1 - labels, labels)
-    ...         trials = tc.Trials.of(decided, labels, kind="decision", unit=speakers)
+    ...         trials = tc.Trials.from_arrays(decided, labels, kind="decision", unit=speakers)
     ...         members += tc.score_system(trials, scoring)
     ...     return tc.estimate_method(members, tc.Runs(name, {"seed": ("1", "2", "3")}), plan)
     >>> found = single_runs(method("new", (0.05, 0.2, 0.2)), method("before", (0.1, 0.2, 0.1)))

@@ -46,8 +46,9 @@ def compare(system: Estimate, baseline: Estimate) -> Comparison:
     >>> from truecost.core.comparison import compare
     >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200, seed=0))
     >>> labels, speakers = np.arange(60) % 2, np.arange(60) // 2
-    >>> guess = tc.Trials.of(np.arange(60) % 3 == 0, labels, kind="decision", unit=speakers)
-    >>> better = tc.Trials.of(labels, labels, kind="decision", unit=speakers)
+    >>> guessed = np.arange(60) % 3 == 0
+    >>> guess = tc.Trials.from_arrays(guessed, labels, kind="decision", unit=speakers)
+    >>> better = tc.Trials.from_arrays(labels, labels, kind="decision", unit=speakers)
     >>> [old], [new] = tc.score_system(guess, scoring), tc.score_system(better, scoring)
     >>> comparison = compare(new, old)
     >>> print(comparison.difference, comparison.verdict)

@@ -122,7 +122,7 @@ def estimate(
     --------
     >>> import numpy as np
     >>> import truecost as tc
-    >>> speakers, codes = tc.Factor.of("speaker", np.arange(40) // 2)
+    >>> speakers, codes = tc.Factor.encode("speaker", np.arange(40) // 2)
     >>> classes = (("nontarget", "target"), np.arange(40) % 2)
     >>> decisions = (("reject", "accept"), np.arange(40) % 5 == 0)
     >>> axes = {"class": classes, "decision": decisions}

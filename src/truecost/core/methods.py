@@ -96,7 +96,7 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     >>> for seed, error in enumerate((0.1, 0.15, 0.2)):
     ...     wrong = np.random.default_rng(seed).random(400) < error
     ...     decided = np.where(wrong, 1 - labels, labels)
-    ...     trials = tc.Trials.of(decided, labels, kind="decision", unit=speakers)
+    ...     trials = tc.Trials.from_arrays(decided, labels, kind="decision", unit=speakers)
     ...     members += tc.score_system(trials, scoring)
     >>> method = tc.estimate_method(members, tc.Runs("cnn", {"seed": ("1", "2", "3")}), plan)
     >>> print("one run:", method.run)

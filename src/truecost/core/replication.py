@@ -275,7 +275,7 @@ class Leaving:
         for name, factor in self.evidence.factors.items():
             if name in self.plan.hold or factor.count < 1:
                 continue
-            groups = Groups.of(factor, self.plan.scheme_of(name) == "blocks")
+            groups = Groups.deal(factor, self.plan.scheme_of(name) == "blocks")
             for later in (False, True):
                 chosen = [k for k, m in enumerate(measures) if later == self._later(m)]
                 run = partial(self._without, factor, groups, [measures[k] for k in chosen])
@@ -283,7 +283,7 @@ class Leaving:
                 for at, k in enumerate(chosen):
                     made = Later(partial(_nth, whole, at)) if later else whole()[at]
                     held = kish_of(self.evidence, measures[k], factor)
-                    found[k].append(LeftOut.of(name, groups, made, held))
+                    found[k].append(LeftOut.from_groups(name, groups, made, held))
         return [tuple(own) for own in found]
 
     def _later(self, measure: Measure) -> bool:

@@ -141,7 +141,7 @@ class Runs:
         found = np.ones((plan.replicates, len(self)))
         drawn = Plan(plan.replicates, plan.seed)
         for column in self.varied:
-            factor, codes = Factor.of(self.key(column), [*self.levels[column]])
+            factor, codes = Factor.encode(self.key(column), [*self.levels[column]])
             found *= drawn.weights({factor.name: factor}).block()[factor.name][:, codes]
         return found
 

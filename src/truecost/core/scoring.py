@@ -156,7 +156,7 @@ def sides_of_units(
             labels, codes = encode_sides(columns)
             factor = Factor(name, labels)
         else:
-            factor, own = Factor.of(name, columns[0], strata)
+            factor, own = Factor.encode(name, columns[0], strata)
             codes = [own]
             if plan.scheme_of(name) != "blocks":
                 refuse_divided(name, columns[0], own)

@@ -267,7 +267,7 @@ class Groups:
     ordered: bool = False
 
     @staticmethod
-    def of(factor: Factor, ordered: bool = False) -> "Groups":
+    def deal(factor: Factor, ordered: bool = False) -> "Groups":
         """Deal the units of a factor into groups, of neighbours where they are in order of time
         (`ordered`).
         """
@@ -354,7 +354,9 @@ class LeftOut:
         return self.made() if isinstance(self.made, Later) else self.made
 
     @staticmethod
-    def of(name: str, groups: Groups, made: Floats | Later[Floats], kish: float) -> "LeftOut":
+    def from_groups(
+        name: str, groups: Groups, made: Floats | Later[Floats], kish: float
+    ) -> "LeftOut":
         """The values found without each of these groups."""
         return LeftOut(name, made, groups.units, kish, groups.copies, groups.strata, groups.ordered)
 

@@ -44,7 +44,7 @@ class Sweep:
     --------
     >>> import truecost as tc
     >>> trials, codes = tc.Factor.trials(4)
-    >>> ranking = tc.Ranking.of([-1.0, 0.5, 0.5, 2.0], [0, 0, 1, 1], [(trials, codes)])
+    >>> ranking = tc.Ranking.from_scores([-1.0, 0.5, 0.5, 2.0], [0, 0, 1, 1], [(trials, codes)])
     >>> evidence = tc.Evidence({"ranking": ranking})
     >>> sweep = tc.totals(evidence, tc.Weights.ones(evidence.factors).block()).sweep("ranking")
     >>> sweep.auc().tolist()

@@ -111,7 +111,7 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
     >>> for seed, error in enumerate((0.05, 0.2, 0.1, 0.25)):
     ...     wrong = np.random.default_rng(seed).random(400) < error
     ...     decided = np.where(wrong, 1 - labels, labels)
-    ...     trials = tc.Trials.of(decided, labels, kind="decision", unit=speakers)
+    ...     trials = tc.Trials.from_arrays(decided, labels, kind="decision", unit=speakers)
     ...     members += tc.score_system(trials, scoring)
     >>> method = tc.estimate_method(members, tc.Runs("cnn", {"seed": ("1", "2", "3", "4")}), plan)
     >>> [(s.source, round(s.share, 2)) for s in shares_of_variance(method).shares]

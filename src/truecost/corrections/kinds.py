@@ -68,7 +68,7 @@ def compared(output: str, reference: str) -> Compared:
 def _speech(turns: tuple[Turn, ...]) -> Speech:
     """Turns of one recording."""
     rows = pl.DataFrame(turns, schema=SCHEMA, orient="row")
-    return Speech.of(rows, np.zeros(len(turns), np.int64), 1)
+    return Speech.from_rows(rows, np.zeros(len(turns), np.int64), 1)
 
 
 def _all_of(sides: list[Speech]) -> Spans:

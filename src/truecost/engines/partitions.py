@@ -42,7 +42,7 @@ class Sets:
     numbers: frozenset[str] = frozenset()
     units: tuple[str, ...] = ()
 
-    def of(self, column: str) -> str:
+    def set_of(self, column: str) -> str:
         """The set of a column."""
         return self.shared.get(column, column)
 
@@ -57,12 +57,12 @@ def merged_labels(
     found: dict[str, set[str]] = {}
     for part in parts:
         for column, labels in part.items():
-            found.setdefault(sets.of(column), set()).update(labels.tolist())
+            found.setdefault(sets.set_of(column), set()).update(labels.tolist())
     every = {name: _sorted(labels, numbers=name in sets.numbers) for name, labels in found.items()}
     codes = {name: {str(label): k for k, label in enumerate(of)} for name, of in every.items()}
     tables = [
         {
-            column: np.array([codes[sets.of(column)][label] for label in labels], np.int32)
+            column: np.array([codes[sets.set_of(column)][label] for label in labels], np.int32)
             for column, labels in part.items()
         }
         for part in parts

@@ -161,7 +161,7 @@ def sort_partitions(
     for name, kind in layout.kinds.items():
         with Path(layout.place(name)).open("wb") as file:
             file.truncate(layout.rows * np.dtype(kind).itemsize)
-    units = len(labels.get(sets.of(_unit(layout)), ()))
+    units = len(labels.get(sets.set_of(_unit(layout)), ()))
     small = [replace(part, labels={}, facts=None) for part in parts]
     plan = _written((small, tables, layout, units), folder)
     jobs = [(k, plan, int(at)) for k, at in enumerate(starts)]
@@ -372,7 +372,7 @@ def _opened(
     """The sorted columns."""
     maps = {name: layout.column(name) for name in layout.kinds}
     texts = {
-        column: Coded(labels[sets.of(column)], maps[f"text {column}"])
+        column: Coded(labels[sets.set_of(column)], maps[f"text {column}"])
         for name in layout.kinds
         if (column := name.removeprefix("text ")) != name
     }

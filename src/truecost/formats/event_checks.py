@@ -43,7 +43,7 @@ class Finding:
     message: str
 
     @staticmethod
-    def of(state: State, name: str, log: EventLog, events: pl.DataFrame, text: str) -> "Finding":
+    def about(state: State, name: str, log: EventLog, events: pl.DataFrame, text: str) -> "Finding":
         """A finding about some events, of which the first `row` is named.
 
         It is about as many events as there are rows, or as their `size` adds up to.
@@ -73,7 +73,7 @@ def findings(
         more |= {f"{name}_at": log.where(row) for name, row in others.items()}
         if "first" in event:
             more["first_item"] = item_of(log, event["first"])
-        yield Finding.of(state, name, log, events, text.format(**event, **more))
+        yield Finding.about(state, name, log, events, text.format(**event, **more))
 
 
 def item_of(log: EventLog, row: int) -> str:

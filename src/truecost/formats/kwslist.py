@@ -230,7 +230,7 @@ class _Detections(xml.Gathered):
             kept.frombytes(self._finite(columns[name], name, first).tobytes())
         named = (self.documents, "file"), (self.channels, "channel")
         for packed, (codes, name) in zip(self.codes, named, strict=True):
-            packed.frombytes(codes.of(columns[name]).tobytes())
+            packed.frombytes(codes.encode(columns[name]).tobytes())
             if "" in codes.names:
                 row = next(k for k, text in enumerate(columns[name]) if not codes.name(text))
                 self._refuse_row(first + row, f"the {name} {columns[name][row]!r} names nothing")

@@ -142,7 +142,7 @@ class Codes(dict[str, int]):
         self[text] = code
         return code
 
-    def of(self, texts: Iterable[str]) -> npt.NDArray[np.int32]:
+    def encode(self, texts: Iterable[str]) -> npt.NDArray[np.int32]:
         """The codes of some texts."""
         return np.fromiter(map(self.__getitem__, texts), np.int32)
 
@@ -151,7 +151,7 @@ def encoded(texts: pl.Series, codes: Codes) -> npt.NDArray[np.int32]:
     """The codes of a column without gaps, each distinct text looked at once."""
     distinct = texts.unique(maintain_order=True)
     places = texts.cast(pl.Enum(distinct)).to_physical().to_numpy()
-    return codes.of(distinct).take(places)
+    return codes.encode(distinct).take(places)
 
 
 @dataclass(frozen=True, eq=False)

@@ -103,7 +103,7 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     --------
     >>> import truecost as tc
     >>> from truecost.gates import check
-    >>> trials = tc.Trials.of([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
+    >>> trials = tc.Trials.from_arrays([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
     >>> rows = tc.score_system(trials, tc.Scoring(measures=("total_error",)))
     >>> [verdict] = check([tc.Gate(measure="total_error", max_upper=0.5)], rows)
     >>> verdict.state, verdict.found
@@ -315,7 +315,7 @@ def assert_gate(
     Examples
     --------
     >>> import truecost as tc
-    >>> trials = tc.Trials.of([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
+    >>> trials = tc.Trials.from_arrays([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
     >>> [error] = tc.score_system(trials, tc.Scoring(measures=("total_error",)))
     >>> tc.assert_gate(error, max_upper=0.3).message
     'the upper end 0.2804 is within the limit; warning: each trial was its own unit'

@@ -8,11 +8,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
 from truecost.errors import InputError, TruecostError, UsageError, counted, first_five
+from truecost.formats.opening import json_of
+from truecost.formats.text import caught
 from truecost.learning.system import (
     NO_SCORES,
     Answer,
@@ -288,3 +292,14 @@ def _check_decisions(decisions: object, told: Stream | Task, batch: Batch, where
             f"{where}, item {batch.ids[place]!r}: the decision is {decisions[place]!r}, expected "
             f"{expected_answer(told)}"
         )
+
+
+def read_noted(place: Path, kind: Any = Any) -> Any:
+    """What a run noted for itself as JSON; InputError where that is damaged."""
+    try:
+        return msgspec.convert(json_of(place.read_bytes()), kind)
+    except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:
+        raise InputError(
+            f"{place}: is not what a run notes for itself ({caught(error)}): restore it, or start "
+            f"a new run at another place"
+        ) from error

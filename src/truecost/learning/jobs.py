@@ -52,7 +52,7 @@ import numpy as np
 from truecost.errors import InputError
 from truecost.face import at
 from truecost.formats.publishing import publish
-from truecost.learning.checking import error_context
+from truecost.learning.checking import error_context, read_noted
 from truecost.learning.log import Event, Key, LogWriter, writing
 from truecost.learning.parallel import Tell
 from truecost.learning.system import State, name_of, restorable, stored
@@ -67,14 +67,15 @@ LOG = "truecost.learning.jobs:log_job"  # what a worker process does to write a 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     """The settings that decide the logs of all jobs, and how a log is made.
 
-    `seen`: folder, below that of the logs, of what the jobs of each seed saw; `other`: what is said
-    of another: "the streams are no longer those"; `job`: what is run at a time; `record_cpu`:
-    whether CPU seconds are recorded; `checkpoint`: steps from one checkpoint to the next; 0 for
-    none; `folder`: where programs run and modules are looked for. Paths are absolute, or hold from
-    there.
+    `seen`: folder, below that of the logs, of what the jobs of each seed saw; `note`: type of that;
+    `other`: what is said of another: "the streams are no longer those"; `job`: what is run at a
+    time; `record_cpu`: whether CPU seconds are recorded; `checkpoint`: steps from one checkpoint to
+    the next; 0 for none; `folder`: where programs run and modules are looked for. Paths are
+    absolute, or hold from there.
     """
 
     seen: ClassVar[str]
+    note: ClassVar[Any]
     other: ClassVar[str]
     job: ClassVar[type["LoggedJob"]]
 
@@ -203,7 +204,7 @@ def _checked_view(recipe: Recipe, seed: int, folder: Path) -> Any:
     found, place = recipe.noted(made), folder / recipe.seen / f"seed-{seed}.json"
     if not place.exists():
         publish({place: json.dumps(found, indent=2) + "\n"})
-    elif json.loads(place.read_bytes()) != found:
+    elif read_noted(place) != found:
         raise InputError(
             f"{place}: {recipe.other} that this run began with: the data or the libraries changed; "
             f"restore them, or start a new run at another place"

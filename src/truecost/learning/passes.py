@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, TypedDict, cast
 
 import msgspec
 
@@ -46,6 +46,19 @@ STREAMS = "streams"  # folder of what the streams of each seed were
 COURSES = "courses"  # folder of what the course of each seed was
 OWN = "own"  # the strategy of learners that ask themselves
 ASSISTED, UNSUPERVISED, FROZEN = PASSES = ("assisted", "unsupervised", "frozen")
+
+
+class Note(TypedDict):
+    """What is noted of a stream or a course, as far as scores need it."""
+
+    kind: str
+    classes: list[str]
+
+
+class StreamNote(Note, total=False):
+    """Of a stream: whether it has labels; true where nothing is said."""
+
+    labelled: bool
 
 
 class StreamJob(LoggedJob, frozen=True, kw_only=True):
@@ -178,6 +191,7 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
     """
 
     seen: ClassVar[str] = STREAMS
+    note: ClassVar[Any] = Annotated[list[StreamNote], msgspec.Meta(min_length=1)]
     other: ClassVar[str] = "the streams are no longer those"
     job: ClassVar[type[LoggedJob]] = StreamJob
 
@@ -301,6 +315,7 @@ class LifelongRecipe(Recipe, frozen=True, kw_only=True):
     """
 
     seen: ClassVar[str] = COURSES
+    note: ClassVar[Any] = Note
     other: ClassVar[str] = "the course is no longer the one"
     job: ClassVar[type[LoggedJob]] = LifelongJob
 

@@ -181,7 +181,7 @@ class Texts:
         return len(self.hypothesis)
 
     @property
-    def sides(self) -> list[list[str]]:
+    def all_texts(self) -> list[list[str]]:
         """The output, then each reference."""
         return [self.hypothesis, *self.references]
 
@@ -277,7 +277,7 @@ def count_ngrams(texts: Texts) -> Statistics:
     output and of the reference nearest in length), and `unmatched`, words of the longer of the two
     without a match.
     """
-    sides = [texts.words(side) for side in texts.sides]
+    sides = [texts.words(side) for side in texts.all_texts]
     numbers: dict[str, int] = {}
     tokens = [numbers.setdefault(w, len(numbers)) for side in sides for s in side for w in s]
     lengths = np.array([[len(s) for s in side] for side in sides], np.int64)

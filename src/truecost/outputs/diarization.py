@@ -179,7 +179,7 @@ def count(
         allow_duplicates=options.allow_duplicates,
     )
     size = len(found.ids)
-    spoken, output = Speech.of(*found.reference, size), Speech.of(*found.output, size)
+    spoken, output = Speech.from_rows(*found.reference, size), Speech.from_rows(*found.output, size)
     scenes, counts = list[tuple[Scene, Sequence[Pairs]]](), dict[str, Statistics]()
     problems = list(found.problems)
     if not {"speech", "speakers"}.isdisjoint(parts):

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.core.columns import MEAN, finished, part_of
+from truecost.core.columns import finished, part_of
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence
 from truecost.core.flags import raised
@@ -23,6 +23,7 @@ from truecost.core.scoring import Batch, Scoring, sides_of_units
 from truecost.core.tally import Tally
 from truecost.errors import InputError, UsageError, counted, first_five, plural
 from truecost.formats.table import is_whole
+from truecost.names import MEAN
 from truecost.task import Dims, Rows
 from truecost.tasks.measures import suiting
 

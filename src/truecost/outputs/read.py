@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from truecost.core.columns import MEAN, columns_of, part_of, sums_of
+from truecost.core.columns import part_of, sums_of
 from truecost.core.intervals.smooth import finite
 from truecost.errors import InputError, TruecostError, UsageError, counted, first_five, near
 from truecost.formats import Table, read_bytes
@@ -17,7 +17,7 @@ from truecost.formats.manifests import MANIFEST, as_output
 from truecost.formats.segments import KEYS
 from truecost.formats.table import optional_texts, unit_columns
 from truecost.formats.transcripts import one_a_line
-from truecost.names import ITEM_MAP_KEYS
+from truecost.names import ITEM_MAP_KEYS, MEAN
 from truecost.options import check_keys, defaults_of
 from truecost.outputs.files import Files
 from truecost.outputs.items import Counting, Items, measures_of
@@ -28,7 +28,7 @@ from truecost.study.outcome import Case, Outcome, Part
 from truecost.study.settings import Reader, Source
 from truecost.study.tables import DataTable
 from truecost.tasks import find as face_of
-from truecost.tasks.measures import find, registry
+from truecost.tasks.measures import columns_of, find, registry
 
 WORST = 5
 _BOTH = "a table of both sides needs --map and --reference-map KEY=COLUMN"

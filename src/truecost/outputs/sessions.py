@@ -161,11 +161,11 @@ def _summed(sessions: Sequence[Session]) -> dict[str, Counts]:
         sums = np.zeros(len(sessions), np.int64)
         np.add.at(sums, np.array(places, np.int64), values)
         found[name] = sums
-    many = ([len(side) for side in sides] for sides in _sides(sessions))
+    many = ([len(side) for side in sides] for sides in _reference_and_output(sessions))
     return found | {name: np.array(n, np.int64) for name, n in zip(SPEAKERS, many, strict=True)}
 
 
-def _sides(sessions: Sequence[Session]) -> tuple[list[Said], list[Said]]:
+def _reference_and_output(sessions: Sequence[Session]) -> tuple[list[Said], list[Said]]:
     return [one.reference for one in sessions], [one.hypothesis for one in sessions]
 
 

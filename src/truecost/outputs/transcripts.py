@@ -38,7 +38,7 @@ def words_of_segments(
     scored = utterances.texts_of(reference, options)
     if not options.allow_duplicates:
         utterances.refuse_repeated_texts(hypothesis, "word")
-    times = _Times.of(reference, hypothesis)
+    times = _Times.from_tables(reference, hypothesis)
     place = _segments(times)
     if (several := place == SEVERAL).any():
         raise InputError(_overlapping(reference, hypothesis, times, several))
@@ -74,7 +74,7 @@ class _Times:
     middles: Ints
 
     @staticmethod
-    def of(reference: Table, hypothesis: Table) -> "_Times":
+    def from_tables(reference: Table, hypothesis: Table) -> "_Times":
         names = [
             table.frame.select(pl.concat_str("recording", "channel", separator="\t")).to_series()
             for table in (reference, hypothesis)

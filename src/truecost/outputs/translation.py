@@ -35,10 +35,10 @@ def count_character_ngrams(texts: Texts, word_order: int = 0) -> Statistics:
     `unmatched`, characters of the longer side without a match. N-grams of the output count only
     where the reference has any of their order, as in sacrebleu. Orders of words follow, as 7 and 8.
     """
-    output, *references = (texts.characters(side) for side in texts.sides)
+    output, *references = (texts.characters(side) for side in texts.all_texts)
     found = np.array([_against(output, side) for side in references])
     if word_order:
-        words = [texts.split_words(side) for side in texts.sides]
+        words = [texts.split_words(side) for side in texts.all_texts]
         more = [_words_against(words[0], side, word_order) for side in words[1:]]
         found = np.concatenate([found, more], axis=-1)
     scores = character_f(*found.swapaxes(0, 1))
@@ -268,7 +268,7 @@ def _problems(texts: aligning.Texts, counts: Mapping[str, aligning.Statistics]) 
     several = len(texts.references) > 1
     names = [f"reference {r + 1}" if several else "reference" for r in range(len(texts.references))]
     said: list[str] = []
-    for name, side in zip(["output", *names], texts.sides, strict=True):
+    for name, side in zip(["output", *names], texts.all_texts, strict=True):
         empty, ends = side.count(""), sum(text.endswith(" .") for text in side)
         if empty:
             said.append(f"{name}: {counted(empty, 'sentence', 'are')} empty")

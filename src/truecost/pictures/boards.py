@@ -99,7 +99,7 @@ def leaderboard(
     >>> labels, rows = np.arange(60) % 2, []
     >>> for name, wrong in (("a", np.arange(60) % 3 == 0), ("b", labels > 1)):
     ...     decisions = np.where(wrong, 1 - labels, labels)
-    ...     trials = tc.Trials.of(decisions, labels, kind="decision", name=name)
+    ...     trials = tc.Trials.from_arrays(decisions, labels, kind="decision", name=name)
     ...     rows += tc.score_system(trials, scoring)
     >>> pictures.leaderboard(standings(rows)).y.names
     ('b', 'a')

@@ -173,7 +173,7 @@ def gather(
     given, scaled = _features(joined, features, audio, jobs), None
     notes: list[Finding] = []
     if given is not None:
-        scaled = Scaled.of(given)
+        scaled = Scaled.from_features(given)
         number = scaled.values.shape[1]
         few = number < FEWEST_FEATURES
         doubt = f" (of {number}: too few to tell copies from others)" if few else ""

@@ -38,7 +38,7 @@ class Scaled:
     constant: int = 0
 
     @staticmethod
-    def of(features: npt.ArrayLike) -> "Scaled":
+    def from_features(features: npt.ArrayLike) -> "Scaled":
         """Scale features, shape (rows, features).
 
         Raises
@@ -131,7 +131,7 @@ def close_to_another(
     present = np.unique(codes[codes >= 0])
     if len(present) < 2:
         return found
-    leaves = _Leaves.of(scaled.turned, codes, present)
+    leaves = _Leaves.sort(scaled.turned, codes, present)
     bound = _bound(scaled.turned, limit)
     own = np.ascontiguousarray(codes, np.int64)
     arrays = (leaves.points, leaves.rows, leaves.codes, own, leaves.lows, leaves.highs)
@@ -163,7 +163,7 @@ class _Leaves:
     highs: Singles
 
     @staticmethod
-    def of(turned: Floats, codes: Ints, present: Ints) -> "_Leaves":
+    def sort(turned: Floats, codes: Ints, present: Ints) -> "_Leaves":
         from truecost.kernels.points import LANES
 
         boxed = min(BOXED, turned.shape[1])
@@ -222,7 +222,7 @@ def near_copies(
     """
     exact = np.zeros(len(samples), bool)
     for keys in same:
-        exact[Crossing.of(keys, division).rows] = True
+        exact[Crossing.find(keys, division).rows] = True
     near = close_to_another(scaled, division.codes, limit, exact, jobs)
     rows = np.flatnonzero(near)
     if not len(rows):

@@ -195,7 +195,7 @@ class Shares:
     sizes: Ints
 
     @staticmethod
-    def of(samples: Samples, parts: Sequence[Ints], plan: Plan) -> "Shares":
+    def count(samples: Samples, parts: Sequence[Ints], plan: Plan) -> "Shares":
         """Those of parts, given by their rows; labels are needed."""
         names, labels = encode(samples.labels if samples.labels is not None else ())
         rows = np.concatenate(parts)
@@ -262,7 +262,9 @@ class Shares:
 
 def _factor(samples: Samples, rows: Ints) -> tuple[str, Factor, npt.NDArray[np.int32]]:
     """What is resampled: the group column with the fewest groups, or each sample by itself."""
-    found = [(column, *Factor.of(column, texts[rows])) for column, texts in samples.groups.items()]
+    found = [
+        (column, *Factor.encode(column, texts[rows])) for column, texts in samples.groups.items()
+    ]
     if not found:
         return "sample", *Factor.trials(len(rows), "sample")
     return min(found, key=lambda one: len(one[1]))
@@ -331,7 +333,7 @@ def against_use(
     findings = []
     for part in parts:
         rows = np.flatnonzero(np.isin(division.codes, part))
-        shares = Shares.of(samples, [rows], plan)
+        shares = Shares.count(samples, [rows], plan)
         if not shares.known:
             continue  # there is no interval: too-few-units says so
         said = []
@@ -376,7 +378,9 @@ def dev_against_eval(samples: Samples, division: Division, plan: Plan) -> list[F
     sides = [division.having("dev"), division.having("eval")]
     if samples.labels is None or not all(sides) or len(set(samples.labels)) > MOST_CLASSES:
         return []
-    shares = Shares.of(samples, [np.flatnonzero(np.isin(division.codes, s)) for s in sides], plan)
+    shares = Shares.count(
+        samples, [np.flatnonzero(np.isin(division.codes, s)) for s in sides], plan
+    )
     if not shares.known:
         return []
     intervals = shares.apart(_level(len(shares.classes)))

@@ -67,7 +67,7 @@ class Profiles:
         """Samples of each unit."""
         return self.counts[self.starts[:-1]]  # cell 0, which every unit has, comes first
 
-    def of(self, units: Marks) -> "Profiles":
+    def take(self, units: Marks) -> "Profiles":
         """The profiles of some units."""
         kept = np.repeat(units, np.diff(self.starts))
         starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[units])])

@@ -151,7 +151,7 @@ class Division:
     codes: Ints
 
     @staticmethod
-    def of(labels: Texts, title: str = "") -> "Division":
+    def from_labels(labels: Texts, title: str = "") -> "Division":
         """The division that labels make; None is in no set."""
         column = pl.Series(labels.tolist(), dtype=pl.String)
         inside = column.is_not_null().to_numpy()
@@ -221,7 +221,7 @@ def sets_of(samples: Samples) -> Division:
             f"{table.source}: nothing is mapped to set: use --map set=COLUMN, or give a file for "
             f"each set, NAME=FILE; {table.listed}"
         )
-    found = Division.of(samples.sets)
+    found = Division.from_labels(samples.sets)
     if len(found) < 2:
         column = samples.columns.get("set", "set")
         raise InputError(
@@ -260,7 +260,7 @@ def _folds_of_rest(samples: Samples, sets: Division, nested: bool | None) -> Div
     texts, given = _fold_column(samples, sets, FOLD)
     if not given.any() or (given & np.isin(sets.codes, sets.having("eval"))).any():
         return None
-    return Division.of(texts, "folds")
+    return Division.from_labels(texts, "folds")
 
 
 def _fold_column(samples: Samples, sets: Division, column: str) -> tuple[Texts, Marks]:
@@ -284,4 +284,4 @@ def _inner(samples: Samples, sets: Division, fold: str, column: str) -> Division
             f"(and of held-out sets) and filled for all others; "
             f"{counted(len(wrong), 'sample', 'are')} otherwise: {places}"
         )
-    return Division.of(texts, f"inner folds of fold {fold}")
+    return Division.from_labels(texts, f"inner folds of fold {fold}")

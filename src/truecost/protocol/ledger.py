@@ -124,7 +124,7 @@ class Ledger:
     torn: bytes = b""
     last: str = ""
 
-    def of(self, evaluation: str, upto: int | None = None) -> list[Line]:
+    def scorings(self, evaluation: str, upto: int | None = None) -> list[Line]:
         """The scorings of an evaluation set, those up to a line when it is given."""
         lines = self.lines if upto is None else self.lines[:upto]
         return [line for line in lines if line.evaluation == evaluation]
@@ -305,7 +305,7 @@ class EvaluationSet(msgspec.Struct, frozen=True, kw_only=True):
 def evaluation_sets(ledger: Ledger) -> list[EvaluationSet]:
     """The evaluation sets of a ledger in the order of their first lines."""
     found = dict.fromkeys(line.evaluation for line in ledger.lines)
-    return [_set(ledger.of(evaluation)) for evaluation in found]
+    return [_set(ledger.scorings(evaluation)) for evaluation in found]
 
 
 def _set(lines: list[Line]) -> EvaluationSet:

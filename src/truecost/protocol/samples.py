@@ -68,7 +68,7 @@ class Samples:
         return len(self.ids)
 
     @staticmethod
-    def of(
+    def from_arrays(
         labels: npt.ArrayLike | None = None,
         groups: Mapping[str, npt.ArrayLike] | None = None,
         conditions: Mapping[str, npt.ArrayLike] | None = None,

@@ -65,7 +65,7 @@ class Crossing:
     sets: tuple[str, ...]
 
     @staticmethod
-    def of(codes: Ints, division: Division, known: Marks | None = None) -> "Crossing":
+    def find(codes: Ints, division: Division, known: Marks | None = None) -> "Crossing":
         """The samples that cross a division. `codes`, shape (N,), is the key of each sample, -1 for
         none; a key of which nothing else crosses than `known` rows, said already, is left out.
         """
@@ -142,7 +142,7 @@ def shared_groups(samples: Samples, division: Division, allowed: Sequence[str]) 
     """Groups of which some samples are in one set and some in another."""
     findings = []
     for column, texts in samples.groups.items():
-        crossing = Crossing.of(encode(texts)[1].astype(np.int64), division)
+        crossing = Crossing.find(encode(texts)[1].astype(np.int64), division)
         number, first = len(crossing), crossing.first[:SHOWN]
         examples = [f"{texts[rows[0]]} ({places(samples, division, rows)})" for rows in first]
         known = column in allowed
@@ -164,7 +164,7 @@ def exact_copies(samples: Samples, division: Division, keys: Keys, known: Marks)
     """Samples that are the same by a key (a text, a hash, equal features), across sets; their rows
     are `known` then.
     """
-    crossing = Crossing.of(keys.codes, division, known)
+    crossing = Crossing.find(keys.codes, division, known)
     known[crossing.rows] = True
     first = crossing.first[:SHOWN]
     examples = [" = ".join(sample_at(samples, division, r) for r in rows[:2]) for rows in first]
@@ -207,7 +207,7 @@ def shared_sources(samples: Samples, division: Division) -> list[Finding]:
     """
     if samples.origins is None:
         return []
-    crossing = Crossing.of(families(samples.ids, samples.origins), division)
+    crossing = Crossing.find(families(samples.ids, samples.origins), division)
     examples = [
         " and ".join(
             f"{samples.ids[row]} of {samples.origins[row]} ({place(samples, division, row)})"
@@ -267,10 +267,10 @@ class Landmarks:
     @staticmethod
     def of_file(path: str | Path) -> "Landmarks":
         """Those of a wav file; InputError when it cannot be read."""
-        return Landmarks.of(*read_wave(path))
+        return Landmarks.find(*read_wave(path))
 
     @staticmethod
-    def of(samples: npt.ArrayLike, rate: int) -> "Landmarks":
+    def find(samples: npt.ArrayLike, rate: int) -> "Landmarks":
         """Those of samples at so many a second."""
         from scipy.ndimage import maximum_filter1d
 

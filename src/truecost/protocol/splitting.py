@@ -117,7 +117,7 @@ class _Work:
         # Sets in an order of their own, so that the order in which they are named means nothing.
         names = tuple(sorted(shares, key=lambda name: -shares[name]))
         wanted = np.array([shares[name] for name in names])
-        own = self.profiles if among.all() else self.profiles.of(among)
+        own = self.profiles if among.all() else self.profiles.take(among)
         self.refuse_few(len(own), len(names), column)
         places = dealing.deal_shares(own, wanted, self.seed, purpose)
         place = {name: k for k, name in enumerate(names)}
@@ -189,7 +189,7 @@ def split(
     Examples
     --------
     >>> import truecost as tc
-    >>> samples = tc.protocol.Samples.of(
+    >>> samples = tc.protocol.Samples.from_arrays(
     ...     labels=["yes", "no"] * 6, groups={"speaker": [*"aabbccddeeff"]}
     ... )
     >>> found = tc.protocol.split(samples, folds=3)

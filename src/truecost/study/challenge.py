@@ -147,7 +147,7 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
     title = wishes.title or find_task(study.task).title
     public = {**_by_name(wishes.public), SETTINGS: _published(rules).to_toml().encode()}
     pages = {"overview.md": _overview(title, rules), "evaluation.md": _evaluation(rules)}
-    said, content = _told(wishes, pages)
+    said, content = _materials(wishes, pages)
     content |= {
         "reference_data.zip": packed({**files, SETTINGS: named.encode()}),
         "scoring_program.zip": packed(_program(study)),
@@ -161,7 +161,7 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
     return packed(content)
 
 
-def _told(
+def _materials(
     wishes: ChallengeTable, pages: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
     """What participants read and see: the names that `competition.yaml` has, and the files."""

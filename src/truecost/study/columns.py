@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.core.columns import A_METRIC
+from truecost import names
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
 from truecost.formats.compound import matrix_of
@@ -170,7 +170,7 @@ def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] |
         raise UsageError(
             f"{table.source}: no column gives the scores; {table.listed}: --map score="
             f"{_columns_of_classes(table, options) or 'COLUMN'}"
-            f"{arrays if table.in_memory else ''}; {A_METRIC}"
+            f"{arrays if table.in_memory else ''}; {names.A_METRIC}"
         )
     table.require(column.split("+")[0], "score")
     if options.kind == "decision":
@@ -179,9 +179,9 @@ def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] |
         scores, classes = several.astype(np.float64), None
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
     elif "+" in column:
-        names = column.split("+")
-        scores = np.stack([table.numbers(n, "score") for n in names], axis=1)
-        classes = tuple(names)
+        columns = column.split("+")
+        scores = np.stack([table.numbers(n, "score") for n in columns], axis=1)
+        classes = tuple(columns)
     else:
         scores, classes = table.numbers(column, "score"), None
     if scores.ndim == 2 and options.kind not in POSTERIORS:

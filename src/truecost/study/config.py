@@ -117,7 +117,7 @@ class Study(
     --------
     >>> import truecost as tc
     >>> tables = {"data": {"type": "llr"}, "systems": {"old": {"file": "old.csv"}}}
-    >>> study = tc.Study.of(tables | {"application": {"preset": "equal"}})
+    >>> study = tc.Study.from_tables(tables | {"application": {"preset": "equal"}})
     >>> print(study.to_toml())
     [data]
     type = "llr"
@@ -181,7 +181,7 @@ class Study(
     gate: tuple[Gate, ...] = ()
 
     @classmethod
-    def of(cls, tables: Mapping[str, Any], source: str = "study") -> Self:
+    def from_tables(cls, tables: Mapping[str, Any], source: str = "study") -> Self:
         """A study from plain tables, as TOML or JSON gives them.
 
         Parameters
@@ -259,7 +259,7 @@ class Study(
         """
         from truecost.formats.opening import read_toml
 
-        study = cls.of(read_toml(path), path)
+        study = cls.from_tables(read_toml(path), path)
         checking.check_ranges(study, path)
         return study.moved(lambda file: path_beside(path, file))
 

@@ -157,7 +157,7 @@ def run(
     UsageError, InputError
         As `truecost.run` does.
     """
-    checked("study", study, Study, "a Study, as Study.of and Study.read make it")
+    checked("study", study, Study, "a Study, as Study.from_tables and Study.read make it")
     check_task(study)
     if study.source.given():
         raise UsageError(

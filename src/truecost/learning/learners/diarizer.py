@@ -40,7 +40,7 @@ class Grid:
     speaks: Marks
 
     @staticmethod
-    def of(turns: Sequence[Turn], more: Iterable[int] = ()) -> "Grid":
+    def from_turns(turns: Sequence[Turn], more: Iterable[int] = ()) -> "Grid":
         """The grid of turns, cut at some more edges too."""
         times = [time for turn in turns for time in (turn.start, turn.end)]
         edges = np.unique(np.array([*times, *more], np.int64))
@@ -140,9 +140,9 @@ def evidence_of(output: str, told: Mapping[str, str]) -> dict[str, Evidence]:
     edges = [time for region in regions for time in region]
     both = (turns_of(output), said)
     cuts = [*edges, *(time for side in both for turn in side for time in turn[:2])]
-    mine, theirs = (Grid.of(side, cuts) for side in both)
+    mine, theirs = (Grid.from_turns(side, cuts) for side in both)
     inside = _inside(mine, regions)
-    whole = Grid.of(turns_of(output))
+    whole = Grid.from_turns(turns_of(output))
     overlaps, sums = whole.overlaps(), whole.speaks @ whole.lengths / MICRO
     seconds = dict(zip(whole.names, sums.tolist(), strict=True))
     new = [name for name in theirs.names if name not in mine.names]
@@ -193,7 +193,7 @@ def threshold(told: Sequence[Evidence]) -> float:
 
 def without_heaps(output: str, heaps: Iterable[str], names: Mapping[str, str]) -> list[Turn]:
     """An output with the time of heaps given to others, and speakers renamed."""
-    turns = Grid.of(turns_of(output)).given_to_others(heaps).turns()
+    turns = Grid.from_turns(turns_of(output)).given_to_others(heaps).turns()
     return [turn._replace(speaker=names.get(turn.speaker, turn.speaker)) for turn in turns]
 
 
@@ -292,7 +292,7 @@ def _everything(output: str, told: str) -> str:
 
 def _single_speaker_share(text: str) -> float:
     """Share of the time with speech in which one person speaks; 1 for silence."""
-    grid = Grid.of(turns_of(text))
+    grid = Grid.from_turns(turns_of(text))
     speakers = grid.speaks.sum(axis=0)
     time = int(grid.lengths[speakers > 0].sum())
     return float(grid.lengths[speakers == 1].sum() / time) if time else 1.0
@@ -302,7 +302,7 @@ def _single_speaker_share(text: str) -> float:
 def _corrected(output: str, heap: float, told: tuple[tuple[str, str], ...]) -> str:
     """An output with what was learnt and told."""
     known = evidence_of(output, dict(told))
-    overlaps = Grid.of(turns_of(output)).overlaps()
+    overlaps = Grid.from_turns(turns_of(output)).overlaps()
     heaps = [name for name, share in overlaps.items() if share >= heap]
     heaps = heaps if len(heaps) < len(overlaps) else []  # somebody must be left
     names: Mapping[str, str] = {name: one.name for name, one in known.items()}

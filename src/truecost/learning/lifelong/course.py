@@ -78,7 +78,7 @@ class Course:
     signature: str = ""
 
     @classmethod
-    def of(
+    def from_parts(
         cls,
         kind: str,
         lifelong: Iterable[Timed],

@@ -15,7 +15,6 @@ systems, training sets or methods. The settings that decide it must be the same.
 `study/directory.py` and `protocol/study/trainings.py`.
 """
 
-import json
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,7 +33,7 @@ from truecost.face import at
 from truecost.formats import sha256
 from truecost.formats.opening import read_toml
 from truecost.formats.publishing import publish, tidy
-from truecost.learning.checking import error_context
+from truecost.learning.checking import error_context, read_noted
 from truecost.learning.jobs import LOG, LoggedJob, Recipe
 from truecost.learning.options import TABLES
 from truecost.learning.parallel import run_jobs
@@ -153,7 +152,8 @@ class Logged:
         """The study of the logs that there are: what no system offers has none."""
         jobs = [job for job in self.jobs if (logs / job.path).exists()]
         runs = tuple(dict.fromkeys(job.run for job in jobs))
-        seen = json.loads((logs / self.recipe.seen / f"{runs[0]}.json").read_bytes())
+        place = logs / self.recipe.seen / f"{runs[0]}.json"
+        seen = read_noted(place, self.recipe.note)
         batch = self.study.loop.settled("batch")
         systems = {
             job.result_name: SystemTable(
@@ -311,7 +311,7 @@ def run_live(
     >>> import tempfile
     >>> import truecost as tc
     >>> from truecost.learning.live.studies import run_live
-    >>> study = tc.Study.of({
+    >>> study = tc.Study.from_tables({
     ...     "task": "streams",
     ...     "measures": ["imlm"],
     ...     "source": {"name": "digits", "targets": ["3"], "items": 300},

@@ -332,7 +332,7 @@ def noted(outcome: Outcome, study: Study, place: Place) -> tuple[Outcome, list[s
 
 def _warned(outcome: Outcome, group: Group, ledger: Ledger, own: int) -> Outcome:
     """An outcome with what follows from the scorings of its evaluation set up to its own line."""
-    lines = ledger.of(group.evaluation, own)
+    lines = ledger.scorings(group.evaluation, own)
     if not lines or lines[-1].purpose == "development" or not store.chosen(lines):
         return outcome
     file = Path(ledger.name).name

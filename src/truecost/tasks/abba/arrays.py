@@ -45,7 +45,7 @@ class Words:
     target: str | None = None
 
     @staticmethod
-    def of(data: DataTable) -> "Words":
+    def from_data(data: DataTable) -> "Words":
         """Those of a study: UsageError where one model alone has a name, or both have the same."""
         given = data.a, data.b
         if (data.a is None) != (data.b is None):

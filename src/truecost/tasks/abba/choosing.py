@@ -264,7 +264,7 @@ class LabelledTrials:
     units: tuple[Factor, npt.NDArray[np.int32]] | None = None  # of the column `unit`, with codes
 
     @staticmethod
-    def of(table: Table) -> "LabelledTrials":
+    def from_table(table: Table) -> "LabelledTrials":
         """The trials of a table with columns `score_a`, `score_b`, `label` and, maybe, `unit`."""
         lacking = [name for name in COLUMNS if name not in table.columns]
         if lacking:
@@ -281,7 +281,7 @@ class LabelledTrials:
                 raise InputError(f"{table.source}: no trial has label {value}: both are needed")
         units, scores = None, []
         if "unit" in table.columns:
-            units = Factor.of("unit", filled(table, "unit", "unit").to_numpy())
+            units = Factor.encode("unit", filled(table, "unit", "unit").to_numpy())
         for name in COLUMNS[:2]:
             scores.append(table.numbers(name, name))
             bad = ~np.isfinite(scores[-1])
@@ -336,7 +336,7 @@ def compared(
         raise UsageError(
             f"{deployment.name}: a test set needs the deployed threshold of A: --threshold-a"
         )
-    trials = LabelledTrials.of(table)
+    trials = LabelledTrials.from_table(table)
     grid = thresholds_of(choice.grid, trials.score_b)
     evidence = trials.evidence(threshold, grid)
     plan = Plan(scoring.plan.replicates, scoring.plan.seed)

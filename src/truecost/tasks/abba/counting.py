@@ -256,7 +256,7 @@ class Linear:
     sums: dict[tuple[str, str], Array]  # by part and statistic, of shape (*cells)
 
     @staticmethod
-    def of(evidence: Evidence) -> "Linear":
+    def from_evidence(evidence: Evidence) -> "Linear":
         """The sums of evidence."""
         seen = totals(evidence, Weights.ones(evidence.factors).block())
         found = {}

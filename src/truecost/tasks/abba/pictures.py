@@ -238,6 +238,6 @@ def probability_mapping(found: MachineCalibration, *, title: str = "") -> Pictur
             Mark(kind="line", x=middles, y=steps, series="isotonic, as a check", step=True),
             Mark(kind="line", x=score, y=curves[0], series=found.method),
         ),
-        table=Table.of("Machine score and probability", header, cells),
+        table=Table.from_rows("Machine score and probability", header, cells),
         zoom=True,
     )

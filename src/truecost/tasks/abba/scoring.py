@@ -206,7 +206,7 @@ class Trust:
     @cached_property
     def linear(self) -> Linear:
         """Sums of the evidence, for the delta method."""
-        return Linear.of(self.evidence)
+        return Linear.from_evidence(self.evidence)
 
     @cached_property
     def seen(self) -> Array:

@@ -69,7 +69,7 @@ class LogFile:
         known = data.users is not None or data.units_a is not None
         for given in (data, study.interval):
             reader.learn(given, traffic=("--users",) if known else ())
-        words = Words.of(data)
+        words = Words.from_data(data)
         table = words.recoded(reader.table(source.file, data.input_format), data.map)
         table = identified(table, data.map)
         reader.note(source.file, source.name, source.collection)

@@ -228,7 +228,7 @@ FIRST = ("system", "against", "strategy", "version", "policy", "subset")
 ASSISTED = "assisted"  # the strategy of a system that lived as configured, beside its baselines
 
 
-def of_lives(table: Columns, rows: Sequence[Row]) -> Columns:
+def lifelong_table(table: Columns, rows: Sequence[Row]) -> Columns:
     """A table of values or comparisons, a line for each row, as life cycles have it.
 
     The scope of rows comes first, from the system to its policy; the score stands above the
@@ -266,4 +266,4 @@ def _scored(score: str, rows: Sequence[Row]) -> tuple[str, ...]:
     return (f"score {score}" + ("" if row is None else f" ({row.direction} is better)"),)
 
 
-LAYOUT = Layout(values=lambda rows: [of_lives(values(rows), rows)], pairs=of_lives)
+LAYOUT = Layout(values=lambda rows: [lifelong_table(values(rows), rows)], pairs=lifelong_table)

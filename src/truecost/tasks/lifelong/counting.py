@@ -149,9 +149,11 @@ def effort_of(
     A row for each output: `item`, `version`, `seed` and the columns of `EFFORT`.
     """
     base, item = outputs["base"], outputs["item"]
-    said = Distinct.of(base, item, right)
+    said = Distinct.from_rows(base, item, right)
     whole = [by.parts(text, of) for text, of in zip(said.texts, said.right, strict=True)]
-    final = Distinct.of(outputs.select(pl.coalesce("adapted", "base")).to_series(), item, right)
+    final = Distinct.from_rows(
+        outputs.select(pl.coalesce("adapted", "base")).to_series(), item, right
+    )
     wrong = [not by.is_right(text, of) for text, of in zip(final.texts, final.right, strict=True)]
     every = {
         "all_parts": [len(parts) for parts in whole],
@@ -194,13 +196,13 @@ class Counter:
         Nothing can be impaired where it is not said what was put right (`mended`).
         """
         rows = outputs.height
-        said = Distinct.of(outputs["base"], outputs["item"], right)
+        said = Distinct.from_rows(outputs["base"], outputs["item"], right)
         base = self._counted(said)
         found = [(BASE, base)]
         again = mended is not None or outputs["adapted"].null_count() < rows
         if again:
             final = outputs.select(pl.coalesce("adapted", "base")).to_series()
-            after = Distinct.of(final, outputs["item"], right)
+            after = Distinct.from_rows(final, outputs["item"], right)
             found.append((ADAPTED, self._counted(after)))
             both = self._exchanged(outputs, right, base, mended)
             found += [(IMPAIRED, both[0]), (CORRECTED, both[1])]
@@ -233,7 +235,7 @@ class Counter:
         told = outputs.with_row_index("row").join(put, on=KEY, how="inner").sort("row")
         rows = told["row"].to_numpy()
         mended = [tuple(parts) for parts in told["parts"]]
-        said = Distinct.of(told["base"], told["item"], right, mended)
+        said = Distinct.from_rows(told["base"], told["item"], right, mended)
         for part in self.parts:
             both = self.kind.exchange(said.texts, said.right, said.mended, self.options, part)
             for state, of in zip((impaired, corrected), both, strict=True):

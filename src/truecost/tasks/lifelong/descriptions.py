@@ -332,7 +332,7 @@ TEXTS = ("part", "system", "strategy", "score", "kind", "version", "time", "stat
 NUMBERS = ("learnt", "at", "value", "lower", "upper", "naive", "cost")
 
 
-def frame_of_lives(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
+def lifelong_frame(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
     """The content of `curves.parquet` holds of systems across time; None where none was followed.
 
     Each row has `part` (collection and application, empty when there is one), `system`, `strategy`

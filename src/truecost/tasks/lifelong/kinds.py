@@ -244,7 +244,7 @@ def _rows(texts: Sequence[str]) -> tuple[pl.DataFrame, Ints]:
 def _speech_of_both(found: Recordings) -> tuple[Speech, Speech]:
     """Speech of the reference and of the output."""
     size = len(found.ids)
-    return Speech.of(*found.reference, size), Speech.of(*found.output, size)
+    return Speech.from_rows(*found.reference, size), Speech.from_rows(*found.output, size)
 
 
 def exchange(
@@ -301,7 +301,7 @@ def intersection(spans: Spans, others: Spans) -> Spans:
     """The time that two sets of stretches share; those of one set do not overlap."""
     items, starts, ends = list[Ints](), list[Ints](), list[Ints]()
     for k in range(len(spans)):
-        here = others.of(int(spans.items[k]))
+        here = others.slice_of(int(spans.items[k]))
         first = np.maximum(others.starts[here], spans.starts[k])
         last = np.minimum(others.ends[here], spans.ends[k])
         kept = first < last

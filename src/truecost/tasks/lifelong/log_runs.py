@@ -243,7 +243,7 @@ class Distinct:
     place: npt.NDArray[np.int64]
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         said: pl.Series,
         item: pl.Series,

@@ -17,7 +17,7 @@ from truecost.tasks.lifelong.descriptions import (
     FROZEN,
     UNHELPED,
     LifelongDescription,
-    frame_of_lives,
+    lifelong_frame,
     name_in,
 )
 from truecost.tasks.lifelong.scoring import ACROSS
@@ -232,5 +232,5 @@ PAGE = Page(
     named=("version",),
     resampled=resampled_of,
     naive=Naive(column="reference", said="", output=lambda _: "the initial version, kept frozen"),
-    curves=frame_of_lives,
+    curves=lifelong_frame,
 )

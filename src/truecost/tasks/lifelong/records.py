@@ -290,8 +290,8 @@ class Laid:
         _, codes = np.unique(column, return_inverse=True)
         pairs = len(np.unique(codes.astype(np.int64) * (times.max(initial=0) + 1) + times))
         if name != "item" and pairs > codes.max(initial=-1) + 1:
-            return Factor.of(name, column)  # a unit of several times is drawn with all of them
-        return Factor.of(name, column, times)
+            return Factor.encode(name, column)  # a unit of several times is drawn with all of them
+        return Factor.encode(name, column, times)
 
     def row_units(self, frame: pl.DataFrame, units: Units) -> list[Units]:
         """Units and seed of each row."""

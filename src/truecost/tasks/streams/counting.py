@@ -37,7 +37,7 @@ class Counted:
     how: StreamScoring
 
     @staticmethod
-    def of(online: Online, scoring: Scoring) -> "Counted":
+    def from_online(online: Online, scoring: Scoring) -> "Counted":
         """Check the choices against the system, and drop short last batches where asked."""
         application = application_of(scoring.application, online)
         how = scoring.chosen(StreamScoring)

@@ -228,7 +228,7 @@ def describe(
     online: Online, scoring: Scoring, dims: Mapping[str, str] | None = None
 ) -> OnlineDescription:
     """The curves of a system with intervals, and the values of its streams."""
-    count = Counted.of(online, scoring)
+    count = Counted.from_online(online, scoring)
     online, last = count.online, count.longest
     return OnlineDescription(
         dims={**(dims or {}), "system": online.name, **online.about},

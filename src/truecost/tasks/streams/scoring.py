@@ -275,7 +275,7 @@ def batches(online: Online, scoring: Scoring, dims: Dims, _whole: object) -> Ite
     refuse_unmeasured(measures, prices, online.name, lacking(online, how))
     if "subset" in dims:
         measures = without_shared(measures, prices, ONCE[:3])  # waiting is timed by question
-    count = Counted.of(online, scoring)
+    count = Counted.from_online(online, scoring)
     if scoring.plan.block_length is not None and not count.by_batch:
         raise UsageError(
             f"--block-length goes with --factors batch: {online.name} is resampled by "

@@ -113,7 +113,7 @@ class Places:
     whole: bool  # a stretch holds a detection as a whole; else its midpoint
 
     @staticmethod
-    def of(reference: Reference) -> "Places":
+    def from_reference(reference: Reference) -> "Places":
         """The places of a reference."""
         rows = reference.excerpts if reference.segments is None else reference.segments
         names = reference.documents["document"]
@@ -123,7 +123,9 @@ class Places:
         )
         rows = rows.sort("document", "channel", "start", "end")
         place = rows["place"].cast(pl.Int32).to_numpy()
-        return Places(times.Stretches.of(rows), place, names, reference.trial == "occurrence")
+        return Places(
+            times.Stretches.from_frame(rows), place, names, reference.trial == "occurrence"
+        )
 
     @property
     def channels(self) -> pl.DataFrame:
@@ -191,7 +193,7 @@ def load_search(
     options = options or SearchOptions()
     asked = _query_rows(detections, reference)
     problems = check_decisions(detections, options.compat)
-    places = Places.of(reference)
+    places = Places.from_reference(reference)
     group = places.channels_of(detections)
     held = places.holding(detections, group)
     problems += _left_out(detections, places, group, held)

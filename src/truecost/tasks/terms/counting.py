@@ -21,7 +21,7 @@ from truecost.core.factors import Factor
 from truecost.core.measure import Array, Measure
 from truecost.core.ranking import Ranking
 from truecost.core.tally import Tally
-from truecost.core.unit_index import Sides
+from truecost.core.unit_index import UnitColumns
 from truecost.core.weights import Plan
 from truecost.errors import InputError, UsageError, counted
 from truecost.prices import COSTS
@@ -42,7 +42,7 @@ class Counted:
     _fits: dict[str, Fit] = field(default_factory=dict, init=False, repr=False)
 
     @staticmethod
-    def of(search: Search, application: Application, how: TermsScoring) -> "Counted":
+    def from_search(search: Search, application: Application, how: TermsScoring) -> "Counted":
         """The search for an application, the same object whenever it is asked for again."""
         key = (application, how)
         if key not in search.known:
@@ -85,7 +85,7 @@ class Counted:
         """The best affine map of the scores of a variant, found once."""
         if variant not in self._fits:
             known = (self.search, self.prior, self.floor, self.how.every)
-            self._fits[variant] = Fit.of(*known, variant)
+            self._fits[variant] = Fit.best(*known, variant)
         return self._fits[variant]
 
     @property
@@ -109,7 +109,7 @@ class Counted:
         """Whether documents are resampled."""
         return self.how.factors != "query"
 
-    def documents(self, place: Codes) -> Sides:
+    def documents(self, place: Codes) -> UnitColumns:
         """The documents of rows, where they are resampled."""
         if not self.by_document:
             return []
@@ -121,7 +121,7 @@ class Counted:
         """The submitted trials by score."""
         search = self.search
         sides = [(self.queries, search.query), *self.documents(search.place)]
-        return Ranking.of(search.score, search.is_target.astype(np.uint8), sides)
+        return Ranking.from_scores(search.score, search.is_target.astype(np.uint8), sides)
 
     def plan(self, plan: Plan) -> Plan:
         """How queries, documents or both are drawn."""

@@ -83,8 +83,8 @@ def curve_of(count: Counted, scoring: Scoring) -> TwvCurve | None:
         positions = np.union1d(positions, [least])
 
     def at(seen: Totals) -> tuple[Floats, Floats, Floats]:
-        shares = Shares.of(seen, how)
-        gained, lost = TermSweep.of(seen).at(positions, shares.gain, shares.loss)
+        shares = Shares.from_totals(seen, how)
+        gained, lost = TermSweep.from_totals(seen).at(positions, shares.gain, shares.loss)
         return missed(gained), lost, gained - shares.beta(application)[:, None] * lost
 
     misses, alarms, twv = (x[0] for x in at(whole))
@@ -265,7 +265,7 @@ def describe(search: Search, scoring: Scoring, dims: Mapping[str, str]) -> Searc
         `collection` and `application`, where there are several.
     """
     how, reference = scoring.chosen(TermsScoring), search.reference
-    count = Counted.of(search, scoring.application, how)
+    count = Counted.from_search(search, scoring.application, how)
     application, fit = count.application, count.fit("pooled")
     table = per_query(search, scoring.application, how)
     yes = search.score[search.accepted]

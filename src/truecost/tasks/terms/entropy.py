@@ -89,10 +89,10 @@ def _tie_entropy(targets: Floats, others: Floats) -> Floats:
     """Least cross entropy of trials of one score: A ln((A+B)/A) + B ln((A+B)/B) of weights A, B."""
     whole = targets + others
 
-    def of(part: Floats) -> Floats:
+    def weighed_entropy(part: Floats) -> Floats:
         return np.where(part > 0, -part * np.log(share(part, whole)), part)
 
-    return np.asarray(of(targets) + of(others))
+    return np.asarray(weighed_entropy(targets) + weighed_entropy(others))
 
 
 def cnxe_loss(
@@ -120,7 +120,7 @@ def _shares(totals: Totals, variant: str, how: Averaging) -> tuple[Shares, Float
     were not submitted, by query.
     """
     pooled = not variant.startswith("by_query")
-    shares = Shares.of(totals, replace(how, pooled=pooled, one_query=False), both=True)
+    shares = Shares.from_totals(totals, replace(how, pooled=pooled, one_query=False), both=True)
     missing = shares.targets - totals.sums("term_targets", "found")
     rest = shares.trials - shares.targets - totals.sums("term_nontargets", "submitted")
     return shares, missing, rest
@@ -222,7 +222,7 @@ class Fit:
         return self.delta + self.gamma * self.middle
 
     @staticmethod
-    def of(search: Search, prior: float, floor: float, every: bool, variant: str) -> "Fit":
+    def best(search: Search, prior: float, floor: float, every: bool, variant: str) -> "Fit":
         """The best map of a search for a variant, one of `FIT_VARIANTS`.
 
         `prior` is the effective prior of the application, `floor` the score of the trials that were

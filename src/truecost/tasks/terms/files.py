@@ -365,7 +365,7 @@ def on_quirks(part: "Part") -> "list[Problem]":
 
 def _atwv(search: Search, application: Application, how: TermsScoring) -> float:
     """ATWV at the point."""
-    count = Counted.of(search, application, how)
+    count = Counted.from_search(search, application, how)
     evidence = evidence_of(count, measures_of(["atwv"]))
     seen = totals(evidence, Weights.ones(evidence.factors).block())
     return float(np.asarray(atwv(seen, count.application, count.averaging)[0])[0])

@@ -44,7 +44,7 @@ SWEPT = (*COUNTS, "term_trials")
 
 def _rates(totals: Totals, how: Averaging, kind: str = "") -> tuple[Shares, Floats, Floats]:
     """The shares, 1 - Pmiss and Pfa at the decisions (or those of another kind)."""
-    shares = Shares.of(totals, how)
+    shares = Shares.from_totals(totals, how)
     correct = (shares.gain * totals.sums("term_targets", f"correct{kind}")).sum(axis=1)
     false = (shares.loss * totals.sums("term_nontargets", f"false_alarms{kind}")).sum(axis=1)
     return shares, correct, false
@@ -97,7 +97,7 @@ def stwv(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
     false alarms being free. Range [0, 1], higher is better; the reference, 0, is the empty list.
     NIST, KWSEval.
     """
-    shares = Shares.of(totals, how)
+    shares = Shares.from_totals(totals, how)
     found = (shares.gain * totals.sums("term_targets", "found")).sum(axis=1)
     return found, 0.0, {"vanished": shares.vanished}
 
@@ -111,10 +111,10 @@ def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
     Range [0, 1], higher is better; the reference, 0, rejects everything. Rodriguez-Fuentes &
     Penagarikano 2013, section 2.3.
     """
-    shares = Shares.of(totals, how)
+    shares = Shares.from_totals(totals, how)
     beta = shares.beta(application)
     whole = (shares.gain * totals.sums("term_targets", "found")).sum(axis=1)
-    best, gained, thresholds = TermSweep.of(totals).best_of_all(
+    best, gained, thresholds = TermSweep.from_totals(totals).best_of_all(
         shares.gain, beta[:, None] * shares.loss, whole, how.reject_all
     )
     told = {
@@ -135,7 +135,7 @@ def otwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
     if how.pooled:
         value, reference, told = mtwv(totals, application, how)
         return value, reference, {"vanished": told["vanished"]}
-    shares, swept = Shares.of(totals, how), TermSweep.of(totals)
+    shares, swept = Shares.from_totals(totals, how), TermSweep.from_totals(totals)
     beta = shares.beta(application)[:, None]
     if len(swept.documents) or how.every or application.priors is None:
         best = swept.each(shares.gain, beta * shares.loss, how.reject_all)[0].sum(axis=0)
@@ -155,9 +155,11 @@ def mean_average_precision(totals: Totals, _: Application, how: Averaging = MEAN
     count together. Range [0, 1], higher is better; the reference, 0, is the empty list. NIST,
     KWSEval (which sorts scores as text; here they are numbers).
     """
-    shares = Shares.of(totals, how)
+    shares = Shares.from_totals(totals, how)
     weights = shares.weights if how.pooled else None
-    found = TermSweep.of(totals).precisions(len(shares.gain), weights, false_first=how.false_first)
+    found = TermSweep.from_totals(totals).precisions(
+        len(shares.gain), weights, false_first=how.false_first
+    )
     if how.pooled:
         value = share(found[:, 0], (shares.weights * shares.targets).sum(axis=1))
     else:

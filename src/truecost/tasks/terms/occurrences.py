@@ -49,7 +49,7 @@ class Tree:
     terms: Ints
 
     @staticmethod
-    def of(terms: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> "Tree":
+    def build(terms: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> "Tree":
         """The tree of terms, of their words as the first is compared, and as later ones are.
 
         A term without words is nowhere.
@@ -124,7 +124,7 @@ def find_terms(
     folding); `max_gap` is the longest gap between two words of a term, in seconds.
     """
     fold_later = fold or "fold-later-words" in compat
-    tree = Tree.of(_folded(terms, fold), _folded(terms, fold_later))
+    tree = Tree.build(_folded(terms, fold), _folded(terms, fold_later))
     first, later = _codes(words, tree, fold, fold_later)
     following = _following(words, max_gap, "file-order-chains" in compat)
     query, begin, last = _walk(tree, first, later, following)

@@ -70,7 +70,7 @@ class Shares:
     vanished: Floats  # share of the queries with targets that have none, shape (replicates,)
 
     @staticmethod
-    def of(totals: Totals, how: Averaging = MEAN, *, both: bool = False) -> "Shares":
+    def from_totals(totals: Totals, how: Averaging = MEAN, *, both: bool = False) -> "Shares":
         """The shares in a block of replicates.
 
         A query all of whose trials are targets (segments, documents) has no false alarms to raise;
@@ -161,7 +161,7 @@ def missing(statistic: str, weight: float = 1.0) -> Rates:
 
 def alarmed(totals: Totals, _: Application) -> list[Rate]:
     """The mean false-alarm rate of queries."""
-    shares = Shares.of(totals)
+    shares = Shares.from_totals(totals)
     return _alarms(totals, "false_alarms", shares.loss[0])
 
 
@@ -169,7 +169,7 @@ def weighed(kind: str = "") -> Rates:
     """The loss of a term-weighted value: misses, and beta times false alarms."""
 
     def rates(totals: Totals, application: Application) -> list[Rate]:
-        shares = Shares.of(totals)
+        shares = Shares.from_totals(totals)
         worth = -float(shares.beta(application)[0])
         false = _alarms(totals, f"false_alarms{kind}", worth * shares.loss[0])
         return [_missed(totals, f"missed{kind}", -1.0), *false]
@@ -253,7 +253,7 @@ class TermSweep:
     codes: Codes
 
     @staticmethod
-    def of(totals: Totals) -> "TermSweep":
+    def from_totals(totals: Totals) -> "TermSweep":
         """The sweep of the part `term_trials`."""
         ranking = totals.evidence.parts["term_trials"]
         assert isinstance(ranking, Ranking)

@@ -104,7 +104,7 @@ class Reference:
     @cached_property
     def query_factor(self) -> Factor:
         """The queries as units: in the order of `queries`."""
-        return Factor.of("query", self.queries["query"].to_numpy())[0]
+        return Factor.encode("query", self.queries["query"].to_numpy())[0]
 
     def query_units(self, attribute: str = "") -> Factor:
         """The queries as units, or as members of units that share an attribute, a column."""
@@ -134,7 +134,7 @@ class Reference:
     @cached_property
     def document_units(self) -> tuple[Factor, Codes]:
         """The documents as units, and the one of every row of `documents`."""
-        return Factor.of("document", self.documents["document"].to_numpy())
+        return Factor.encode("document", self.documents["document"].to_numpy())
 
 
 PHASES = ("indexing", "searching")

@@ -179,7 +179,7 @@ def load_reference(
     segments, inside = None, found.height
     if speech is not None and options.trial == "segment":
         segments = times.segments_of(excerpts, speech.turns)
-        stretches = times.Stretches.of(segments, ("place", "channel"))
+        stretches = times.Stretches.from_frame(segments, ("place", "channel"))
         found, across = _inside_stretches(found, stretches, "end", "across the edges of segments")
         problems += across
     source = speech or occurrences
@@ -234,7 +234,7 @@ def _inside(
     """Occurrences that lie within an excerpt, with their place, and what is odd about them."""
     end = "first_end" if "first-word-in-ecf" in compat else "end"
     where = "outside the audio that is scored or across its edges"
-    found, notes = _inside_stretches(rows, times.Stretches.of(excerpts), end, where)
+    found, notes = _inside_stretches(rows, times.Stretches.from_frame(excerpts), end, where)
     found = found.with_columns(excerpts["place"][found["held"]])
     found = found.select(pl.col("query").cast(pl.Int32), *SPAN).sort("query", *SPAN)
     if twice := found.height - found.n_unique():

@@ -193,7 +193,7 @@ def measures_of(asked: Sequence[str], *, llr: bool = False) -> list[Measure]:
 
 def frozen(search: Search, scoring: Scoring) -> Counted:
     """The search as it is scored: its prior, its floor and what is found once."""
-    return Counted.of(search, scoring.application, scoring.chosen(TermsScoring))
+    return Counted.from_search(search, scoring.application, scoring.chosen(TermsScoring))
 
 
 def batches(search: Search, scoring: Scoring, dims: Dims, whole: Counted | None) -> Iterator[Batch]:

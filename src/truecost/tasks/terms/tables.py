@@ -96,7 +96,7 @@ def per_query(
     how = how or TermsScoring()
     if application.costs is None:
         raise UsageError("give the costs of misses and false alarms, such as a preset")
-    count, reference = Counted.of(search, application, how), search.reference
+    count, reference = Counted.from_search(search, application, how), search.reference
     known, compat = count.application, reference.compat
     queries, hit = reference.queries.height, search.is_target
 

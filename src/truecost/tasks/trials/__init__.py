@@ -28,7 +28,14 @@ FACE = Face(
     name="trials",
     title="Trials",
     work="truecost.tasks.trials.work:WORK",
-    measures=("truecost.tasks.trials.measures", "truecost.core.columns"),
+    measures=(  # those of the usual ones first: the others are imported when they are asked for
+        *(
+            f"truecost.tasks.trials.measures.{name}"
+            for name in ("decisions", "losses", "thresholds")
+        ),
+        "truecost.tasks.trials.measures",
+        "truecost.core.columns",
+    ),
     map_keys=MAP_KEYS,
     formats=Formats(
         holds="scores or labels of trials",

@@ -66,7 +66,7 @@ class Fitting:
         given = self.options
         return {name: given[name] for name in self.kind.options if given.get(name)}
 
-    def of(self, shares: Floats, application: Application) -> "Fitting":
+    def with_priors(self, shares: Floats, application: Application) -> "Fitting":
         """With the priors that the training trials and the application give.
 
         `shares` (K,) are of the training trials and no others, each above 0. For detection the
@@ -255,7 +255,7 @@ def cross_fit(
         apart = np.asarray(~np.isin(folds.codes, cell).any(axis=0))
         names = [folds.names[c] for c in dict.fromkeys(cell.tolist())]
         where = f"{trials.name}, without fold{'s' * (len(names) > 1)} {' and '.join(names)}"
-        fitting = plain.of(training_shares(trials, apart, where), application)
+        fitting = plain.with_priors(training_shares(trials, apart, where), application)
         scores = fitting.inputs(trials)
         weights = None if trials.weights is None else trials.weights[apart]
         found = fitting.fit(scores[apart], trials.labels[apart], weights, where)

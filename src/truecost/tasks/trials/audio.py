@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from truecost.core.factors import Factor
     from truecost.core.scoring import Scoring
     from truecost.core.tally import Tally
-    from truecost.core.unit_index import Sides
+    from truecost.core.unit_index import UnitColumns
     from truecost.study.columns import Options
     from truecost.study.settings import Reader
     from truecost.study.tables import DataTable
@@ -48,7 +48,7 @@ class Listed:
     labels: npt.NDArray[Any]
     hours: Floats
 
-    def joined(self, sides: "Sides") -> "list[tuple[Factor, npt.NDArray[np.int32]]]":
+    def joined(self, sides: "UnitColumns") -> "list[tuple[Factor, npt.NDArray[np.int32]]]":
         """The one factor of trials with the units that no trial has, and its codes."""
         [(factor, codes)] = sides
         labels, places = encode(np.concatenate([factor.labels, self.labels]))

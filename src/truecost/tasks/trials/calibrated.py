@@ -84,14 +84,17 @@ def decompose(
     >>> import truecost as tc
     >>> rng = np.random.default_rng(0)
     >>> labels = np.arange(1000) % 2
-    >>> trials = tc.Trials.of(3 * rng.normal(labels), labels, kind="llr")
+    >>> trials = tc.Trials.from_arrays(3 * rng.normal(labels), labels, kind="llr")
     >>> found = tc.decompose(trials, tc.Scoring(measures=("cllr",), plan=tc.Plan(200)), "pav")
     >>> [loss] = found.losses
     >>> print(found.actual[0].value > 1, loss.difference.lower > 0)
     True True
     """
     checked(
-        "trials", trials, Trials, "Trials (truecost.trials.load or truecost.Trials.of makes them)"
+        "trials",
+        trials,
+        Trials,
+        "Trials (truecost.trials.load or truecost.Trials.from_arrays makes them)",
     )
     if trials.kind == "score":
         raise UsageError(

@@ -121,7 +121,7 @@ class Calibrated:
         >>> import truecost as tc
         >>> rng = np.random.default_rng(0)
         >>> labels = np.arange(400) % 2
-        >>> dev = tc.Trials.of(5 + 3 * rng.normal(labels), labels, kind="score")
+        >>> dev = tc.Trials.from_arrays(5 + 3 * rng.normal(labels), labels, kind="score")
         >>> tc.calibrate(dev, train="self").apply([4.0, 8.0]).round(2).tolist()
         [-0.92, 0.62]
         """
@@ -263,7 +263,7 @@ def calibrate(
     >>> rng = np.random.default_rng(0)
     >>> labels, speakers = np.arange(400) % 2, np.arange(400) // 10
     >>> scores = 5 + 3 * rng.normal(labels)
-    >>> trials = tc.Trials.of(scores, labels, kind="score", unit=speakers)
+    >>> trials = tc.Trials.from_arrays(scores, labels, kind="score", unit=speakers)
     >>> calibrated = tc.calibrate(trials)
     >>> calibrated.trials.signature
     'type:score|calibrated:affine:folds5:by-unit:seed0:prior-empirical'
@@ -275,7 +275,10 @@ def calibrate(
     0.81
     """
     checked(
-        "trials", trials, Trials, "Trials (truecost.trials.load or truecost.Trials.of makes them)"
+        "trials",
+        trials,
+        Trials,
+        "Trials (truecost.trials.load or truecost.Trials.from_arrays makes them)",
     )
     if trials.kind in ("decision", "number", "values"):
         raise UsageError(f"{trials.name}: type {trials.kind} has no scores to calibrate")
@@ -305,7 +308,7 @@ def calibrate(
     else:
         if fold is not None:
             raise UsageError("folds are for cross-fitting: leave out either train or fold")
-        fitting = plain.of(shares, chosen)
+        fitting = plain.with_priors(shares, chosen)
         one = fitting.fit(fitting.inputs(source), source.labels, source.weights, source.name)
         scores = one(fitting.inputs(trials))
         fits, used = ((fitting, one),), np.zeros(len(scores), np.int64)

@@ -12,18 +12,20 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.core.columns import MEAN, sums_of
 from truecost.core.columns import finished as with_direction
+from truecost.core.columns import sums_of
 from truecost.core.factors import Factor
 from truecost.core.measure import Measure, Rule
 from truecost.core.tally import Tally
 from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.formats import Table
 from truecost.formats.table import refuse_rows
+from truecost.names import MEAN
 from truecost.study.columns import Options
 from truecost.tasks.trials.labels import Annotation
 from truecost.tasks.trials.machine import predicted_mean
-from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, KINDS, SIDES, SPOOFED
+from truecost.tasks.trials.measures.spoofing import KINDS, SIDES
+from truecost.tasks.trials.options import ASV, BONAFIDE, SPOOFED
 from truecost.tasks.trials.records import Codes, Floats, Ints, Mask, Trials
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from truecost.study.tables import DataTable
 
 
-Sides = list[tuple[Factor, Codes]]
+UnitColumns = list[tuple[Factor, Codes]]
 
 
 def least_costs(accepted: Mask, costs: Floats) -> Floats:
@@ -51,7 +53,7 @@ def accepted_tally(
     choices: Ints,
     costs: Floats,
     labels: Sequence[str],
-    sides: Sides,
+    sides: UnitColumns,
     weights: Floats | None,
 ) -> Tally:
     """Count what decisions and constants cost when any accepted label is right.

@@ -22,12 +22,11 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.core.application import Application
-from truecost.core.columns import A_METRIC
 from truecost.errors import InputError, TruecostError, UsageError, counted, first_five, named
 from truecost.formats import Table
 from truecost.formats.compound import matrix_of
 from truecost.formats.table import mapped_column, refuse_rows, refuse_values
-from truecost.names import SCORE_TYPES, Annotators
+from truecost.names import A_METRIC, SCORE_TYPES, Annotators
 from truecost.study.columns import Options, refuse_empty
 
 Floats = npt.NDArray[np.float64]

@@ -62,7 +62,7 @@ class Wanted:
     further: tuple[str, ...]
 
     @property
-    def sides(self) -> dict[str, str]:
+    def factor_columns(self) -> dict[str, str]:
         """The column of each side of each factor, by the name that it has when sorted."""
         return {f"{name} {k}": side for name, sides in self.units for k, side in enumerate(sides)}
 
@@ -78,7 +78,7 @@ class Wanted:
         """The columns that are read."""
         score, label = options.column("score", table), options.column("label", table)
         named = [score, label, self.stratum, self.weight, self.id]
-        named += self.sides.values()
+        named += self.factor_columns.values()
         single = [
             part
             for name in filter(None, named)
@@ -132,7 +132,7 @@ class PartReader:
         found = {}
         if self.wanted.stratum is not None:
             found["stratum"] = _coded(table, self.wanted.stratum, "stratum")
-        for name, column in self.wanted.sides.items():
+        for name, column in self.wanted.factor_columns.items():
             found[name] = _coded(table, column, "id" if self.wanted.own else "unit")
         for column in self.wanted.further:
             if not table.frame[column].dtype.is_numeric():

@@ -54,7 +54,7 @@ def check_classes(trials: Trials) -> None:
 Columns = Mapping[str, npt.ArrayLike]
 _HOW = (
     "give a Table, as truecost.read makes it of a file, a frame of polars or pandas, or columns; "
-    "truecost.Trials.of takes arrays"
+    "truecost.Trials.from_arrays takes arrays"
 )
 
 

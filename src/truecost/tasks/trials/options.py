@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from truecost.tasks.trials.records import Trials
 
 
+SPOOFED, BONAFIDE, ASV = "spoofed", "bonafide", "asv"  # parts of systems under attack
 PARTS_OF: dict[str, tuple[str, ...]] = {
     "score": ("ranking",),
     "decision": ("decisions",),
@@ -236,7 +237,7 @@ def ends_of(found: Chosen) -> str:
 KEPT = {True: "is within the limit", False: "breaks the limit", None: "limit undecided"}
 
 
-def kept(found: Chosen, rows: "Mapping[str, Row]") -> str:
+def limit_state(found: Chosen, rows: "Mapping[str, Row]") -> str:
     """Whether the threshold keeps its limit on a test set, by the interval of what it limits; empty
     on the trials that chose it, and without a limit.
     """

@@ -30,7 +30,7 @@ from truecost.report.words import (
 from truecost.tasks.trials import pictures
 from truecost.tasks.trials.curves import frame_of_outcome
 from truecost.tasks.trials.methods import Claim
-from truecost.tasks.trials.options import Chosen, ends_of, kept
+from truecost.tasks.trials.options import Chosen, ends_of, limit_state
 from truecost.tasks.trials.sections import calibration, classes, costs_of_decisions, trade_off
 
 TITLE = "Spurious correlations"
@@ -214,7 +214,7 @@ def headline(story: Story) -> str:
     tested = _rows_of(story, one, "test").get(one.measure)
     if tested is None:
         return f"{said}, not evaluated on other data."
-    result = kept(one, {one.measure: tested})
+    result = limit_state(one, {one.measure: tested})
     return f"{said}; on test {one.measure} {value(tested)}{': ' * bool(result)}{result}."
 
 
@@ -228,7 +228,7 @@ def _rows_of(story: Story, one: Chosen, data: str) -> dict[str, Row]:
 def _chosen_line(story: Story, one: Chosen) -> Line:
     tested = _rows_of(story, one, "test")
     own = [*_rows_of(story, one, "dev").values(), *tested.values()]
-    chip = kept(one, tested) or ("evaluated on test" if tested else "not tested")
+    chip = limit_state(one, tested) or ("evaluated on test" if tested else "not tested")
     look = {"is within the limit": "good", "breaks the limit": "bad"}.get(chip, "open")
     name = joined(*one.dims.values(), f"{one.system}, {one.rule}")
     if one.by == "upper":

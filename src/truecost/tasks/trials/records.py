@@ -151,7 +151,7 @@ class Trials(Rows):
         return self.annotation is not None and self.annotation.rule == "any"
 
     @staticmethod
-    def of(
+    def from_arrays(
         scores: npt.ArrayLike,
         labels: npt.ArrayLike,
         *,
@@ -205,7 +205,8 @@ class Trials(Rows):
         Examples
         --------
         >>> import truecost as tc
-        >>> trials = tc.Trials.of([2.0, -1.0, 0.5], ["target", "nontarget", "target"], kind="llr")
+        >>> labels = ["target", "nontarget", "target"]
+        >>> trials = tc.Trials.from_arrays([2.0, -1.0, 0.5], labels, kind="llr")
         >>> len(trials), trials.classes, trials.labels.tolist()
         (3, ('nontarget', 'target'), [1, 0, 1])
         """
@@ -229,7 +230,7 @@ class Trials(Rows):
                 f"{name}: a further column cannot be named {first_five(taken)}: this is the name "
                 f"of what the arguments give; call it otherwise"
             )
-        further_columns(columns, Trials.of, "trial", MAP_KEYS)
+        further_columns(columns, Trials.from_arrays, "trial", MAP_KEYS)
         flat |= {k: np.asarray(v) for k, v in given.items() if v is not None}
         if matrix.ndim == 1:
             flat["score"] = matrix

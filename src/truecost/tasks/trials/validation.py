@@ -13,7 +13,7 @@ from itertools import groupby
 import numpy as np
 
 from truecost.core.subsets import kish
-from truecost.core.unit_index import Sides
+from truecost.core.unit_index import UnitColumns
 from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.compound import identified
@@ -31,7 +31,7 @@ LEVEL = 0.999  # of the interval of the AUC that must lie below 0.5
 
 
 def beyond_chance(
-    scores: Floats, targets: Mask, sides: Sides, weights: Floats | None = None
+    scores: Floats, targets: Mask, sides: UnitColumns, weights: Floats | None = None
 ) -> bool:
     """Whether the two-sided 99.9 % interval of the AUC lies below 0.5.
 

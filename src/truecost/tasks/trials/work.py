@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from truecost.core.columns import MEAN, VALUE, alone, columns_of
 from truecost.core.flags import Flag
 from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
 from truecost.formats.compound import matrix_of
-from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType, in_store
+from truecost.names import MEAN, POSTERIORS, STANDARD_INPUT, VALUE, ScoreType, in_store
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
@@ -26,6 +25,7 @@ from truecost.study.running import score_part
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
+from truecost.tasks.measures import columns_of, only_means
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
 from truecost.tasks.trials.loading import check_classes, load
@@ -138,7 +138,9 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
 
     Files that memory does not hold are read in partitions.
     """
-    if alone(study.measures) and source.data.type is None:  # no measure reads scores, or labels
+    if (
+        only_means(study.measures) and source.data.type is None
+    ):  # no measure reads scores, or labels
         source = replace(source, data=msgspec.structs.replace(source.data, type="values"))
     reader.learn(source.data, measure=[text.partition(":")[0] for text in study.measures])
     if paths := parts_read(source, reader, study):
@@ -288,10 +290,10 @@ class Fitted(msgspec.Struct, frozen=True, kw_only=True, tag="calibration"):
 def check(study: "Study") -> None:
     """The faults of `[spurious]`: missing keys, and keys that exclude each other."""
     kinds = {data.over(study.data).type for data in (*study.systems.values(), study.data)}
-    if kinds == {"values"} and study.measures and not alone(study.measures):
-        other = next(name for name in study.measures if not alone([name]))
+    if kinds == {"values"} and study.measures and not only_means(study.measures):
+        other = next(name for name in study.measures if not only_means([name]))
         raise UsageError(f"--type values: there are no scores for {other}: take mean:COLUMN")
-    numbers = kinds == {"number"} or alone(study.measures) or kinds == {"values"}
+    numbers = kinds == {"number"} or only_means(study.measures) or kinds == {"values"}
     if numbers and study.application.given():
         given = ", ".join(f"--{key.replace('_', '-')}" for key in study.application.given())
         raise UsageError(f"{given}: numbers have no class errors: leave it out")
@@ -387,6 +389,6 @@ WORK = Work(
     advice=lambda part: [*on_imbalance(part), *on_shared(part)],
     shares=False,
     page="truecost.tasks.trials.page:PAGE",
-    layout="truecost.tasks.trials.commands:LAYOUT",
+    layout="truecost.tasks.trials.terminal:LAYOUT",
     checks=checks,
 )

@@ -83,7 +83,7 @@ def make_digits(settings: DigitSettings, seed: int) -> Course:
     deck.shuffle(seed)
     initial = deck.deal(plan[0], settings.initial, 0.0) if settings.initial else None
     lifelong = [(day, *deck.deal(digits, settings.items, step * day)) for day, digits in days]
-    return Course.of(
+    return Course.from_parts(
         "classes",
         lifelong,
         test,
@@ -224,7 +224,7 @@ def make_table(settings: TableSettings, seed: int) -> Course:
         right = tuple(filled(table, label, "label"))
     used = {key, label, settings.time, settings.set, settings.document}
     features = _features(table, settings, used)
-    return Course.of(
+    return Course.from_parts(
         settings.kind,
         references=dict(zip(ids, right, strict=True)),
         **parts_of(table, settings.set, settings.time, ids, features, "item"),
@@ -311,7 +311,7 @@ def make_recordings(settings: RecordingSettings, seed: int) -> Course:
     ids = ids_of(table, "recording")
     reference, *outputs = (_texts(path, ids) for path in (settings.reference, *settings.outputs))
     features = np.array([[side[name] for side in outputs] for name in ids], dtype=object)
-    return Course.of(
+    return Course.from_parts(
         "diarization",
         references=reference,
         **parts_of(table, "set", "time", ids, features, "recording"),

@@ -108,7 +108,9 @@ class Reliability:
             (self.system, said[b], *(float(v[b]) for v in seen), float(self.bin_trials[b]))
             for b in range(len(said))
         ]
-        return Table.of("Reliability", ("system", "said", "seen", "lower", "upper", "trials"), rows)
+        return Table.from_rows(
+            "Reliability", ("system", "said", "seen", "lower", "upper", "trials"), rows
+        )
 
 
 def reliabilities(
@@ -142,7 +144,7 @@ def reliabilities(
     >>> from truecost.tasks.trials import curves
     >>> labels = np.arange(400) % 2
     >>> llrs = 4 * np.random.default_rng(0).normal(2 * labels - 1)  # twice too sure
-    >>> trials = tc.Trials.of(llrs, labels, kind="llr", name="mine")
+    >>> trials = tc.Trials.from_arrays(llrs, labels, kind="llr", name="mine")
     >>> [curve] = curves.reliabilities([trials], tc.Scoring(plan=tc.Plan(100)))
     >>> print(f"{curve.actual:.3f} = {curve.minimum:.3f} + {curve.loss:.3f}")
     0.530 = 0.408 + 0.122
@@ -207,7 +209,9 @@ def _top(trials: Trials, scoring: Scoring) -> Reliability | None:
     if not weights.sum() > 0:
         return None
     counted = counting.evidence_of(trials, scoring, [nce])
-    ranking = Ranking.of(odds, top == trials.labels, counting.sides_of(trials, scoring), weights)
+    ranking = Ranking.from_scores(
+        odds, top == trials.labels, counting.sides_of(trials, scoring), weights
+    )
     weighed = Weighed(Evidence({**counted.parts, "ranking": ranking}), scoring)
     sweep = weighed.sweep
     value = float(nce(weighed.point, scoring.application).values[0])

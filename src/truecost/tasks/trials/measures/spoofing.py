@@ -14,8 +14,8 @@ import numpy as np
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
 from truecost.core.measure import Array, Floats, Measure, Rate, Result, Rule, share
+from truecost.tasks.trials.options import ASV, BONAFIDE, SPOOFED
 
-SPOOFED, BONAFIDE, ASV = "spoofed", "bonafide", "asv"
 KINDS, SIDES = ("target", "nontarget", "spoof"), ("bona fide", "spoof")
 JOINED = "+"  # between the choices of a parameter
 
