@@ -149,8 +149,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     higher: Annotated[
         bool | None,
         Option(
-            "Of tables of scores: higher is better (accuracies), or --lower is better "
-            "(errors). Required.",
+            "For tables of scores: higher is better (accuracies), or --lower is better (errors). "
+            "Required.",
             negative="--lower",
             needs={"data": SCORES},
         ),
@@ -180,7 +180,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         Cost | None,
         Option(
             "Unit of help for the minimal supervision rate and curves.",
-            shown="words where some are",
+            shown="words if there are some",
             group="Help",
             needs={"data": HELPED},
         ),
@@ -189,7 +189,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         float | None,
         Option(
             "Cost at which the learning curve ends.",
-            shown="the largest cost there is",
+            shown="the largest cost",
             group="Help",
             gt=0,
             needs={"data": HELPED},
