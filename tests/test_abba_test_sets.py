@@ -223,7 +223,7 @@ def test_missing_columns():
         compared(LOG, Choice(test_set=bad), FAST, ABOUT)
     assert str(found.value) == (
         "held.csv: columns score_b, label are missing; a test set has score_a, score_b, label and, "
-        "where trials hang together, unit, by these names: the columns are y, score_a, sb"
+        "for dependent trials, unit, by these names: the columns are y, score_a, sb"
     )
 
 

@@ -119,10 +119,10 @@ def test_metrics_decide_nothing(tmp_path):
         other = run("wer", "score", "--also", "mcc")
     assert shown.returncode == 0
     assert "mcc" in shown.stdout
-    assert "advice: mcc: stands for no cost that anybody pays" in shown.stderr
+    assert "advice: mcc: corresponds to no cost in use" in shown.stderr
     for refused in (asked, board, gate, gated):
         assert refused.returncode == 2, refused.stderr
-        assert "only reported beside other measures" in refused.stderr
+        assert "only a further metric" in refused.stderr
     assert "a gate does not decide by it" in gate.stderr
     assert "a gate does not decide by it" in gated.stderr
     assert beside.returncode == 0, beside.stderr

@@ -51,7 +51,7 @@ CALLED = {  # a call that is wrong, and how its message begins or what stands in
     "Plan, hold": (lambda: scored(TRIALS, "auc", hold=("x",)), "hold x: the factors are trial"),
     "TrialsScoring": (lambda: tc.TrialsScoring(training_prior=3), "training_prior is 3: give"),
     "TrialsScoring, clip": (lambda: tc.TrialsScoring(clip=3), "clip is 3: give a number above 0"),
-    "target": (lambda: scored(THREE, "p_miss"), "say which label it is with target"),
+    "target": (lambda: scored(THREE, "p_miss"), "name it with target"),
     "reversed": (
         lambda: scored(tc.Trials.from_arrays(-5 * SCORES, LABELS, kind="score"), "auc"),
         "use allow_reversed if it is so",

@@ -270,7 +270,7 @@ def test_tables_of_another_task_are_refused(there, capsys):
     (there / "study.toml").write_text(STUDY)
     code, _, err = run("transcripts score --config study.toml", capsys)
     assert code == 2
-    assert "the study file is of task diarization, the command of task transcripts" in err
+    assert "the study file is for task diarization, but the command for task transcripts" in err
 
 
 @pytest.mark.parametrize(

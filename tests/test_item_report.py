@@ -225,7 +225,7 @@ def test_verbose_tells_the_sums(tmp_path):
         r"mine: 48 utterances.*\d+ substitutions?, \d+ deletions?, .* words", told.getvalue()
     )
     assert re.search(r"\d+ insertions? in \d+ characters", told.getvalue())
-    assert "counts by unit are weighed" in told.getvalue()
+    assert "counts by unit are weighted" in told.getvalue()
     assert "thresholds" not in told.getvalue()
 
 
@@ -428,7 +428,7 @@ def test_gates_are_told_in_percent_and_written_as_shares(outcomes):
 SECTIONS = {
     "transcripts": ["What the errors are", "Paired comparison", "By speaker",
                     "Better and worse speakers", "Worst utterances"],
-    "translation": ["What BLEU is made of", "Paired comparison", "By document",
+    "translation": ["Parts of BLEU", "Paired comparison", "By document",
                     "Better and worse documents", "Worst sentences"],
     "diarization": ["What the errors are", "Paired comparison", "By recording",
                     "Better and worse recordings", "Worst recordings"],

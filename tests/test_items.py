@@ -229,7 +229,7 @@ def test_systems_counted_otherwise_are_not_compared():
     with pytest.raises(InputError, match="counted otherwise: normalise:none against normalise:low"):
         tc.compare_systems([plain, lower], PLAN)
     other = tc.count_transcripts(["a cow", "a dog"] * 6, found, name="other")
-    with pytest.raises(InputError, match="plain and other are held against other references"):
+    with pytest.raises(InputError, match="plain and other are scored against different references"):
         tc.compare_systems([plain, other], PLAN)
     again = tc.count_transcripts(right, right, name="again", unit=["x", "y"] * 6)
     with pytest.raises(InputError, match="other units"):

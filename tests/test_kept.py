@@ -28,7 +28,7 @@ def test_what_has_a_note_goes_on_when_asked_to(work, tmp_path):
     (tmp_path / work.place).mkdir()
     (tmp_path / work.note).touch()
     work.check(tmp_path, resume=True)
-    with pytest.raises(UsageError, match=r"already: go on with (it|them) \(resume=True\)"):
+    with pytest.raises(UsageError, match=r"already: continue (it|them) \(resume=True\)"):
         work.check(tmp_path, resume=False)
 
 

@@ -312,7 +312,7 @@ def test_so_many_trials_are_no_units_by_their_ids(parts, monkeypatch, capsys):
     monkeypatch.setattr(large, "LARGE", ROWS - 1)
     pl.read_parquet("whole.parquet").rename({"trial": "id"}).write_parquet("own.parquet")
     assert cli.run(["score", "own.parquet", *TYPED, "--engine", "serial"]) == 2
-    assert "name what trials share (--map unit=COLUMN)" in capsys.readouterr().err
+    assert "name the unit column (--map unit=COLUMN)" in capsys.readouterr().err
 
 
 def test_systems_without_the_same_scores_are_not_compared(parts, capsys):

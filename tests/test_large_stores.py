@@ -55,8 +55,8 @@ def test_files_of_a_store_are_those_of_a_disk(stored, capsys):
 
 
 @pytest.mark.parametrize(("words", "code", "said"), [
-    (("s3://trials/parts/*.csv",), 2, "of object stores Parquet is read"),
-    (("s3://trials/one.csv",), 2, "of object stores Parquet is read"),
+    (("s3://trials/parts/*.csv",), 2, "only Parquet is read from object stores"),
+    (("s3://trials/one.csv",), 2, "only Parquet is read from object stores"),
     (("s3://trials/none/*.parquet",), 3, "s3://trials/none/*.parquet: cannot be read"),
     (("s3://trials/none.parquet",), 3, "s3://trials/none.parquet: cannot be read"),
     ((PATTERN, "--cache", "kept"), 2, "--cache with an object store, whose files are not hashed"),

@@ -151,7 +151,7 @@ def test_the_board_on_the_terminal_and_as_a_report(run, folder, monkeypatch):
     lines = out.splitlines()
     assert lines[0].split()[:3] == ["rank", "place", "system"]
     assert len(lines) == 6
-    assert "all pairs judged together" in err
+    assert "all pairs together" in err
     assert "report: out/report.html" in err
     assert "Leaderboard" in (folder / "out" / "report.html").read_text()
 

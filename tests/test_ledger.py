@@ -236,7 +236,7 @@ def test_the_command_shows_the_sets_and_names_a_broken_line(tmp_path, capsys, mo
     empty = tmp_path / "empty.jsonl"
     empty.touch()
     assert cli.run(["protocol", "ledger", "empty.jsonl"]) == 0
-    assert "nothing was scored yet" in capsys.readouterr().err
+    assert "no scoring yet" in capsys.readouterr().err
     assert cli.run(["protocol", "ledger", "none.jsonl"]) == 3
     assert cli.run(["protocol", "ledger"]) == 2
     empty.write_bytes(encoded(msgspec.structs.replace(scoring(), number=1))[:-9])

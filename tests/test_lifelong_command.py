@@ -131,10 +131,10 @@ def test_the_direction_of_a_table_is_asked_for(run, verb):
     name = "curve.csv" if verb == "curve" else "new.csv"
     code, out, err = run(f"lifelong {verb} {name}")
     assert (code, out) == (2, "")
-    assert "nothing says whether higher or lower scores are better: use --higher (of acc" in err
+    assert "it is not known whether higher or lower scores are better: use --higher (of acc" in err
     code, out, _ = run(f"lifelong validate {name}")
     assert code == 0
-    assert "warning: nothing says whether higher or lower" in out
+    assert "warning: it is not known whether higher or lower" in out
     code, _, err = run(f"lifelong {verb} {name} --lower {FAST} --no-advice")
     assert code == 0, err
 
@@ -318,7 +318,7 @@ def test_curve_as_written(rows):
 def test_a_matrix_has_no_curve(run):
     code, _, err = run("lifelong curve --lower matrix.csv")
     assert code == 2
-    assert "tells of no help" in err
+    assert "has no help" in err
 
 
 def test_plan_says_how_many_more_runs(run):

@@ -179,7 +179,7 @@ def test_each_policy_has_a_line_for_each_system(two):
 def test_what_the_data_do_not_tell_is_said(two):
     line = lines_of(two, "conservative:3")[-1]
     assert (line.look, line.chip) == ("open", "inconclusive")
-    assert line.more == "The data do not tell which of the two is better."
+    assert line.more == "The comparison is inconclusive."
     worse = lines_of(two, "uniform")[-1]
     assert (worse.look, worse.chip) == ("bad", "worse than mine")
 
@@ -203,7 +203,7 @@ def test_a_score_above_that_of_the_initial_version_loses_to_it():
     [
         (0.04, 0.01, "bad", "forgets"),
         (0.04, 0.05, "open", "inconclusive"),
-        (-0.04, 0.01, "good", "nothing lost"),
+        (-0.04, 0.01, "good", "no loss"),
         (0.0, 0.0, "open", "no change"),
     ],
 )
@@ -320,13 +320,13 @@ def test_every_picture_has_words_and_a_table(two):
 
 def test_sections_stand_in_their_order(two):
     assert [*sections_of(two)] == [
-        "Under the policies of users",
+        "Policies of users",
         "Version by time",
-        "The price of help",
+        "Cost of help",
         "Score against cost of help",
         "Forgetting, transfer and help",
         "Paired comparison",
-        "From version to version",
+        "Scores by version",
         "Scores and weights by test time",
         "On the lifelong set",
     ]
@@ -372,7 +372,7 @@ def test_large_matrices_show_some_versions_and_times():
 
 
 def test_bars_are_those_of_each_policy(two):
-    section = sections_of(two)["The price of help"]
+    section = sections_of(two)["Cost of help"]
     [bars] = section.pictures
     assert [bars.y.names[k] for k in bars.y.heads] == [*POLICIES]
     first = cells_of(bars.numbers)[0]

@@ -247,7 +247,7 @@ def test_only_runs_of_the_same_life_cycle_with_the_same_help_are_compared():
     short = other.take(np.arange(len(other)) > 0)
     with pytest.raises(InputError, match="not scored on the same"):
         pair_lifelong([one, short])
-    with pytest.raises(InputError, match="the help of others"):
+    with pytest.raises(InputError, match="help of different people"):
         pair_lifelong([replace(one, experts=("anna",)), replace(other, experts=("bob",))])
     with pytest.raises(InputError, match="other seeds"):
         pair_lifelong([one, replace(other, seeds=("7",))])

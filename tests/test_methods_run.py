@@ -184,7 +184,7 @@ def test_more_seeds_sets_and_methods_join(place, capsys):
     before = Path("out/sets/set-02/train.csv").read_bytes()
     assert calls() == 4
     refused = told(capsys, "-o", "out", code=2)
-    assert "there are runs already: go on with them (--resume)" in refused
+    assert "there are runs already: continue them (--resume)" in refused
     study_of(place, bootstraps=3, group="spk", seeds=3)
     told(capsys, "-o", "out", "--resume")
     assert calls() == 18
@@ -198,7 +198,7 @@ def test_a_failure_is_told_and_the_others_stay(place, capsys):
     said = told(capsys, "-o", "out", "--workers", "1", code=3)
     assert "old, seed 2: the program ended with exit code 1" in said
     assert "out/trained/old/seed-2/stderr.log" in said
-    assert "1 of 2 runs are done and stay: --resume goes on" in said
+    assert "1 of 2 runs are finished and kept: continue with --resume" in said
     assert said.endswith("    no\n    convergence\n")
     assert not Path("out/trained/old/seed-2/run.json").exists()
     assert not Path(
@@ -219,7 +219,7 @@ def test_scores_that_cannot_be_scored_are_said_after_the_first_run(place, capsys
     right = study.read_text(encoding="utf-8")
     for number, (wrong, said) in enumerate(
         (
-            (right.replace('type = "llr"', ""), "say what the scores are ("),
+            (right.replace('type = "llr"', ""), "name the type of the scores ("),
             (right.replace("spk", "speaker"), "there is no column 'speaker' for the unit"),
         ),
         start=1,
@@ -416,7 +416,7 @@ def test_an_interruption_ends_children_and_their_children(place, capsys, number)
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + number
-    assert "finished runs stay in out/trained: --resume goes on" in said
+    assert "finished runs are in out/trained: continue with --resume" in said
     assert gone(pids)
     assert Path("out/trained/old/seed-1/run.json").exists()
     assert not Path("out/trained/old/seed-2/run.json").exists()

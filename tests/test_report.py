@@ -176,7 +176,7 @@ def test_the_first_sentence_says_how_systems_compare(outcome, report):
     )
     wanted = (
         f"better <b> costs {100 * (1 - ratio.value):.0f}\xa0% less than base, and "
-        f"{100 * better.value:.0f}\xa0% of what the best constant answer costs."
+        f"{100 * better.value:.0f}\xa0% of what the best constant decision costs."
     )
     assert html.unescape(said) == wanted
     wide = msgspec.structs.replace
@@ -193,7 +193,9 @@ def test_the_first_sentence_says_how_systems_compare(outcome, report):
     said = verdict.headline(Story(wide(outcome.result, rows=alone)))
     ends = r"\[[\d.]+, [\d.]+\], \d+\xa0%"
     assert re.fullmatch(
-        rf"base: actual detection cost [\d.]+ {ends} of what the best constant answer costs\.", said
+        rf"base: actual detection cost [\d.]+ {ends} of what the best constant decision "
+        r"costs\.",
+        said,
     )
 
 
@@ -639,7 +641,7 @@ def test_methods_tell_means_from_runs(tmp_path):
     assert all(f"<li>{remark}</li>" in text for remark in told)
     assert "What may be claimed" in text
     assert re.search(r"Of 9 pairs of one run of each: [\d.]+% better, [\d.]+% worse, ", text)
-    assert "What makes runs vary" in text
+    assert "Sources of variance between runs" in text
     assert re.search(r"a: seed [\d.]+% \[[\d.]+%, [\d.]+%\], standard deviation [\d.]+", text)
     values = next(t for t in Page(text).tables if "estimator" in t[0] and "trials" in t[0])
     assert {row[1] for row in values[1:]} == {"mean", "run"}

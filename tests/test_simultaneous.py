@@ -348,7 +348,7 @@ def test_equal_systems_on_a_board(study, capsys):
     assert "may be best" in lines[0]
     assert len(lines) == 13
     assert all("yes" in line for line in lines[1:])
-    assert "all pairs judged together" in err
+    assert "all pairs together" in err
     page = (study / "board/report.html").read_text()
     assert "share the first rank of 12 submissions" in page
     assert "beyond doubt" not in page + out + err

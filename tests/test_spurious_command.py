@@ -211,7 +211,7 @@ CASES = {
     "no such audio": ([*COMMAND, "--audio", "device"], 3, "180 files of --audio device cannot be"),
     "speech in no audio": ([*ASKED, "--vad", "energy"], 2, "--vad goes with --audio"),
     "a threshold of no system": ([*ASKED, "--threshold", "1"], 2, "threshold under [data] goes"),
-    "scores of no type": ([*ASKED, "--system", "m=mine.csv"], 2, "say what the scores are"),
+    "scores of no type": ([*ASKED, "--system", "m=mine.csv"], 2, "name the type of the scores"),
     "a name that is taken": (
         [*ASKED, "--system", "only device=mine.csv", "--type", "llr"],
         2,
@@ -304,8 +304,8 @@ def test_the_report_says_it_beside_the_system(run, tmp_path):
     system = ("--system", "mine=mine.csv", "--type", "llr", "--target", "yes")
     assert run(*ASKED, *system, "-o", "out")[0] == 0
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "What should not tell the class" in page
-    assert "tells the class" in page
+    assert "Spurious correlations" in page
+    assert "predicts the class" in page
     stored = read_result("out")
     predicted = {r.dims["system"] for r in stored.rows if is_predictor(r)}
     assert predicted == {"only conditions", "only device", "only duration"}
@@ -315,8 +315,8 @@ def test_the_report_says_it_beside_the_system(run, tmp_path):
 def test_a_report_without_systems_is_called_what_it_is_about(run, tmp_path):
     assert run(*ASKED, "-o", "out")[0] == 0
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "<title>What should not tell the class</title>" in page
-    assert "<h1>What should not tell the class</h1>" in page
+    assert "<title>Spurious correlations</title>" in page
+    assert "<h1>Spurious correlations</h1>" in page
     assert "Evaluation of" not in page
     system = ("--system", "mine=mine.csv", "--type", "llr", "--target", "yes")
     assert run(*ASKED, *system, "-o", "both")[0] == 0

@@ -197,7 +197,7 @@ def test_gates_of_a_study_decide_the_exit_code(run, folder):
         ("seed = 3", "seed = -3", "seed is -3"),
         ('"sre-2010"', '"sre-2011"', "preset 'sre-2011' is not known"),
         ('type = "llr"', 'type = "lr"', "data.type is 'lr' (did you mean 'llr'?): choose one of"),
-        ('type = "llr"', "", "say what the scores are"),
+        ('type = "llr"', "", "name the type of the scores"),
         ('baseline = "old"', 'baseline = "odl"', "baseline 'odl' is no system"),
         ('old.file = "old.csv"', 'old.files = { a = "old.csv" }', "files is for studies with"),
         ('score = "s"', 'scores = "s"', "is not known: map one of"),

@@ -282,8 +282,8 @@ def test_records_of_what_the_runs_took_are_paid_for(folder, tmp_path):
         ({"worst": 3}, "worst goes with transcripts"),
         ({"terms": {"pooled": True}}, "[terms] goes with task terms"),
         ({"methods": {"files": ["a"]}}, "[methods] goes with task trials"),
-        ({"interval": {"resample": "poisson"}}, "what is resampled of a stream is said by"),
-        ({"interval": {"hold": ["batch"]}}, "what is resampled of a stream is said by"),
+        ({"interval": {"resample": "poisson"}}, "the units of a stream are chosen by"),
+        ({"interval": {"hold": ["batch"]}}, "the units of a stream are chosen by"),
         ({"interval": {"method": "bca"}}, "bca intervals are not defined for streams"),
         ({"streams": {"q": "often"}}, "q"),
         ({"streams": {"quered": "model"}}, "streams.quered is not known (did you mean 'queried'?)"),
@@ -293,7 +293,7 @@ def test_records_of_what_the_runs_took_are_paid_for(folder, tmp_path):
         ({"measures": ["eer"]}, "measure 'eer' is not for event logs"),
         (
             {"systems": {"a": {"file": "events.jsonl", "labels": "labels.csv"}}},
-            "[systems.a] names labels: what is right is the same for all systems",
+            "[systems.a] names labels: the reference is the same for all systems",
         ),
         (
             {"systems": {"a": {"file": "-"}}, "data": {"labels": "-"}},

@@ -294,7 +294,7 @@ def test_records_of_the_wrong_phase_are_refused(folder, records):
         ({"systems": {"a": {"file": "s", "ecf": "f"}}}, "the reference is the same for all"),
         ({"application": {"priors": [0.5, 0.5]}}, "two kinds of errors, misses and false alarms"),
         ({"application": {"cost_matrix": [[0, 1], [1, 0]]}}, "two kinds of errors"),
-        ({"application": None}, "say what misses and false alarms cost"),
+        ({"application": None}, "give the costs of misses and false alarms"),
         ({"terms": {"compat": ["f5de"]}}, "compat 'f5de' is not known"),
         ({"terms": {"tolerance": -0.5}}, "give a number at least 0"),
         (

@@ -63,7 +63,7 @@ def test_utterances_are_joined_by_id_and_sorted():
     assert words(items, "insertions") == {"u1": 1, "u2": 0, "u3": 1}
     assert items.signatures["words"] == "normalise:none"
     assert items.problems == (
-        "1 utterance has an empty reference: every word put out there is inserted",
+        "1 utterance has an empty reference: every output word there is an insertion",
     )
     assert shown(items).splitlines()[:3] == [
         "REF the cat sat ***",
@@ -208,8 +208,8 @@ def test_alternations_of_references_are_settled(table):
     assert words(items, "reference") == {"u1": 4, "u2": 2}
     assert sum(items.parts["words"][kind].sum() for kind in ERRORS) == 0
     assert refused(found, right) == (
-        f"{right.source}: 1 text has alternatives in braces (line 1): the output of a system has "
-        f"to say one thing; only references may leave it open"
+        f"{right.source}: 1 text has alternatives in braces (line 1): the output of a system needs "
+        f"one text; only references may have alternatives"
     )
 
 
@@ -265,7 +265,7 @@ def test_segments_that_are_not_scored_count_nowhere(table):
     assert items.problems == ("1 output of segments that are not scored: left out",)
     items = count(right, found, TextOptions(by="recording"), "mine")
     assert words(items, "insertions") == {"r": 2}
-    assert items.problems[0].startswith("1 segment is not to be scored: what was put out there")
+    assert items.problems[0].startswith("1 segment is not to be scored: output there")
     silent = table("none.stm", "r 1 a 1 2 IGNORE_TIME_SEGMENT_IN_SCORING\n")
     assert "there is no utterance to score" in refused(silent, found)
 
@@ -280,7 +280,9 @@ def test_columns_that_name_utterances_are_checked():
 def test_segments_that_differ_get_a_hint(table):
     right = table("ref.stm", "r 1 a 0 2 x y\n")
     found = table("hyp.stm", "r 1 a 0 1 x\nr 1 a 1 2 y\n")
-    assert 'where segments differ, by="recording+speaker" puts the texts' in refused(right, found)
+    assert 'if segments differ, use by="recording+speaker", which joins the texts' in refused(
+        right, found
+    )
     items = count(right, found, TextOptions(by="recording+speaker"), "mine")
     assert words(items, "hits") == {"r+a": 2}
 

@@ -550,7 +550,7 @@ WRONG = {
         """annotators="any" needs the labels of the annotators: map={'annotators': "a+b+c"}""",
     ),
     "measures": ({**CHOSEN, "measures": "none"}, "measure 'none' is not known"),
-    "no type": ({}, 'say what the scores are (-26.6 to 11): type="llr" or "score"; truecost'),
+    "no type": ({}, 'name the type of the scores (-26.6 to 11): type="llr" or "score"; truecost'),
 }
 
 

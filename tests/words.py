@@ -34,22 +34,27 @@ PATTERNS = (
     Pattern(r"(?:the|a|no) naive (?:system|value|answer)|naive systems", "the naive baseline"),
     Pattern(r"beyond doubt", "better or worse"),
     Pattern(r"nothing decided|decides nothing", "inconclusive"),
-    Pattern(r"\bmiss_rate\b|\bpmiss\b|\bpfa\b", "p_miss, p_fa"),
+    Pattern(r"\bmiss_rate\b|(?<!-)\b(?:pmiss|pfa)\b", "p_miss, p_fa"),
     Pattern(r"what (?:the )?(?:trials|items) share", "unit column"),
     Pattern(r"\binterval that holds\b", "confidence interval"),
     Pattern(r"\bbeware\b", "warning"),
     Pattern(r"\bunless (?:given|said|told|named)\b", "Default: VALUE"),
-    Pattern(r"\bpaper \d{3}\b", "author and year"),
+    Pattern(
+        r"\bpaper \d{3}\b",
+        "author and year",
+        right=r"^\S+: f?paper|citations",
+        why="the source of a measure, which lists and pages show by author and year",
+    ),
     Pattern(
         r"\bclusters?\b",
         "unit",
-        right=r"statisticians|of (?:machines|computers)|[Rr]ay|engines|scale",
-        why="explained once on a page; or machines",
+        right=r"statisticians|of (?:machines|computers)|[Rr]ay\b|engines|scale|diariz",
+        why="explained once on a page; machines; the clusters of a diarizer",
     ),
     Pattern(
         r"\bsubmissions?\b",
         "system",
-        right=r"leaderboard|challenge|validat|organiser|boards?\b|[Rr]ank",
+        right=r"leaderboard|[Cc]hallenge|[Vv]alid|[Cc]heck|organiser|boards?\b|[Rr]ank|odabench|\.txt",
         why="leaderboards and challenges have submissions",
     ),
     Pattern(
@@ -60,8 +65,9 @@ PATTERNS = (
     ),
     # Subjects that cannot do what the verb says.
     Pattern(
-        rf"\b{DATA} (?:do not |does not |cannot )?(?:says?|said|tells?|knows?|claims?)\b", "show"
+        rf"\b{DATA} (?:says|tells|knows|claims|(?:does not|cannot) (?:say|tell|know))\b", "shows"
     ),
+    Pattern(rf"\b(?:data|{DATA}s) (?:do not |cannot )?(?:say|tell|know|claim)\b", "show"),
     Pattern(
         r"\b(?:is|are|was|were|be|been|being) told\b(?! apart)", "is reported, is set, is known"
     ),
@@ -76,7 +82,7 @@ PATTERNS = (
     Pattern(r"\bcomes? along\b", "shipped with the package"),
     # Headless relatives and inversions.
     Pattern(
-        rf"{START}(?:What|Who|Whoever|Whose)\b[^.?!\n]*(?:[.!:]|$)",
+        rf"{START}(?:What(?! to do$)|Who|Whoever|Whose)\b[^.?!\n]*(?:[.!:]|$)",
         "a noun phrase, or a sentence with a subject",
     ),
     Pattern(r"\bwhich no \w+ (?:can|may|does|do|has|is)\b", "that cannot"),
@@ -154,11 +160,13 @@ def private(node: ast.AST, within: bool = False) -> Iterator[ast.AST]:
 
 def written(node: ast.expr) -> str:
     """The text of a string in Python, with {} for what an f-string fills in."""
-    if isinstance(node, ast.Constant):
-        paragraphs = re.split(r"\n\s*\n", node.value) if isinstance(node.value, str) else ()
-        return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-    parts = node.values if isinstance(node, ast.JoinedStr) else ()
-    return "".join(written(p) if isinstance(p, ast.Constant) else "{}" for p in parts)
+    text = ""
+    for part in node.values if isinstance(node, ast.JoinedStr) else [node]:
+        if not isinstance(part, ast.Constant):
+            text += "{}"
+        elif isinstance(part.value, str):
+            text += part.value
+    return "\n".join(" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", text))
 
 
 def strings(tree: object) -> Iterator[str]:

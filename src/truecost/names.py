@@ -287,4 +287,6 @@ def _text(path: str) -> str:
 
 
 MEAN, VALUE = "mean", "value"  # the measure of columns, and the column where none is named
-A_METRIC = "of a metric in each row say --measure mean:COLUMN with --higher or --lower"
+A_METRIC = (
+    "for a table with a metric in each row use --measure mean:COLUMN with --higher or --lower"
+)

@@ -56,10 +56,10 @@ KEPT = Kept()
 def annotate(items: str, /, *, given: Given, kept: Kept = KEPT) -> int:
     """Let people answer questions about the items of a list, on a page of this machine.
 
-    Prints a link for each person and waits until all is answered or they stop. The time that each
-    answer took is measured.
+    Prints a link for each person and waits until all questions are answered or people stop. The
+    time of each answer is measured.
 
-    Exits with 0 when all is answered, with 3 when people stopped before, with 130 after Ctrl-C.
+    Exits with 0 if all is answered, with 3 if people stopped before, with 130 after Ctrl-C.
 
     Example: truecost annotate clips.csv -o labels --classes yes,no --audio path --export labels.csv
 

@@ -27,7 +27,7 @@ def show(
     *,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """List what there is to choose from.
+    """List the choices of a kind: measures, formats, options and others.
 
     Example: truecost list measures terms
 
@@ -36,9 +36,9 @@ def show(
     kind
         tasks, measures, methods (of calibration), formats (of each task), normalisations (of
         transcripts), presets, advice, types (of scores), map (keys of --map), options (of a task),
-        or of live runs strategies, learners and sources. Default: measures.
+        or strategies, learners and sources (of live runs). Default: measures.
     task
-        Of measures, formats, map and options: the task that they are of.
+        Task of the measures, formats, map or options.
     json
         Print JSON.
     """

@@ -28,8 +28,8 @@ Flag = Parameter(negative=())
 Switch = Annotated[bool, Flag]
 Names = Annotated[tuple[str, ...], Flag]
 MEASURE = (
-    "Measure as NAME or NAME:PARAMETER, or all; repeat or separate by commas. See: truecost list "
-    "measures"
+    "Measure as NAME or NAME:PARAMETER, or all; repeat or separate by commas. See: "
+    "truecost list measures"
 )
 SUBSET = 'Column (each level is a subset) or condition such as "snr < 10"; may be repeated.'
 Measures = Annotated[tuple[str, ...], Parameter(negative=(), help=MEASURE)]
@@ -274,7 +274,7 @@ def ledger_of(study: "Study", output: Output, beside: str | None = None) -> "Pla
 
     if isinstance(output, Kept):
         if output.ledger is not None and output.no_ledger:
-            raise UsageError("--ledger names a ledger and --no-ledger wants none: leave one out")
+            raise UsageError("--ledger and --no-ledger contradict each other: leave one out")
         if output.no_ledger:
             return None
         if output.ledger is not None:

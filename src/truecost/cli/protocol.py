@@ -55,16 +55,17 @@ def ledger(
     quiet: Quiet = False,
     debug: Switch = False,
 ) -> int:
-    """How often each evaluation set was scored, by how many systems, and the best of each measure.
+    """Show how often each evaluation set was scored, with how many systems, and the best of each
+    measure.
 
-    The exit code is 3 when a line was changed or removed.
+    The exit code is 3 if a line was changed or removed.
 
     Example: truecost protocol ledger ledger.jsonl
 
     Parameters
     ----------
     file
-        The ledger, which truecost run keeps beside its study.
+        Ledger, which truecost run keeps beside its study.
     json
         Print the sets as JSON on standard output.
     quiet
@@ -114,7 +115,7 @@ FILE = SplitFile()
 
 @parsed(*declared(SplitTable), *picked(DataTable, "input_format"))
 def split(samples: str, /, *, given: Given, output: SplitFile = FILE) -> int:
-    """Split samples into sets or folds: groups whole, classes and conditions spread evenly.
+    """Split samples into sets or folds, with whole groups and evenly spread classes and conditions.
 
     Example: truecost protocol split samples.csv --map id=utt,label=y,group=spk --folds 5 -o s.csv
 
@@ -242,9 +243,9 @@ def _levels(balance: "Balance", units: "Units") -> "Columns":
     *picked(IntervalTable, "replicates", "seed", "jobs", group="Use"),
 )
 def check(*files: Annotated[str, Parameter(negative=())], given: Given, output: Told = TOLD) -> int:
-    """Check a split: what sets share, what they lack, and whether they are like use.
+    """Check a split: data that sets share or lack, and differences from use.
 
-    The exit code is 3 when something leaks from one set into another.
+    The exit code is 3 if data leak from one set into another.
 
     Example: truecost protocol check split.csv --map id=utt,label=y,group=spk,set=fold
 

@@ -268,7 +268,7 @@ def score(
     subset: Subsets = (),
     output: Kept = KEPT,
 ) -> int:
-    """Score methods: what one run gives, and what runs give on average.
+    """Score methods: the mean over runs, and single runs.
 
     Example: truecost methods score "runs/*.csv" --runs seed --type llr --map id=trial,unit=speaker
 
@@ -288,7 +288,7 @@ def compare(
     subset: Subsets = (),
     output: Kept = KEPT,
 ) -> int:
-    """Compare methods with the first: the same test units, independent runs.
+    """Compare methods with the first, on the same test units with independent runs.
 
     Example: truecost methods compare A="runs/a-*.csv" B="runs/b-*.csv" --runs seed --type llr
 
@@ -340,11 +340,12 @@ def spurious(
     subset: Subsets = (),
     output: Output = PLAIN,
 ) -> int:
-    """Predict the class from what should not tell it: conditions, or the audio without speech.
+    """Predict the class from characteristics that should not predict it: conditions, or the audio
+    without speech.
 
-    Each sample is predicted by what others say, whole groups apart. Where the whole interval of the
-    normalised cross entropy lies below 1, the data can be solved without their content; systems
-    are compared with that.
+    Each sample is predicted from samples of other groups. If the whole interval of the
+    normalised cross entropy is below 1, the class can be predicted without the content; systems
+    are compared with this predictor.
 
     Example: truecost protocol spurious samples.csv --map id=utt,label=y,group=spk
     --conditions device,duration

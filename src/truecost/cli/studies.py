@@ -183,7 +183,7 @@ def report(
 ) -> None:
     """Draw report.html, one picture or the table of rows from a stored result.
 
-    Nothing is computed anew.
+    No value is computed again.
 
     Example: truecost report out --figure det --output det.pdf
 
@@ -192,7 +192,7 @@ def report(
     result
         A result directory, or its result.json.
     figure
-        Name of a picture of the page, such as det. --output says where it goes: a file that ends
+        Name of a picture of the page, such as det. --output names its file, which ends
         in .svg, .pdf, .png (extra `figures`), or .csv, .tex, .md for its numbers. Default: NAME.svg
     output
         The page or picture to write. Default: report.html of the result directory.
@@ -255,24 +255,24 @@ WRITTEN = Written()
 def gate(
     result: str, /, *, gate: Names = (), gates: str | None = None, written: Written = WRITTEN
 ) -> int:
-    """Check a result against limits that its intervals must keep.
+    """Check a result against limits on its intervals.
 
     Exits with 0 when all gates pass, 1 when one failed, 4 when one is undecided.
-    Markdown is also appended to the file that GITHUB_STEP_SUMMARY names.
+    Markdown is also appended to the file named by GITHUB_STEP_SUMMARY.
 
     Example: truecost gate out --gate act_dcf:max_upper=0.3
 
     Parameters
     ----------
     result
-        A result directory, its result.json, or - for standard input.
+        Result directory, its result.json, or - for standard input.
     gate
         MEASURE:KEY=VALUE,...; keys: max_upper or min_lower, or baseline with max_upper_delta or
         min_lower_delta; system, subset, application, collection, estimator, phase, strategy,
         budget, version, policy, name, undecided=fail|pass, method=auto|percentile|bca (of the
-        intervals; auto where it names none). May be repeated.
+        intervals; default auto). May be repeated.
     gates
-        TOML file with [[gate]] tables; a study file will do.
+        TOML file with [[gate]] tables, such as a study file.
     """
     from truecost.formats.publishing import publish
     from truecost.gates import annotate, check, exit_code

@@ -93,7 +93,7 @@ HELP = {
     "strict": "Treat warnings as errors.",
     "keep_going": "Leave out invalid submissions with a warning, instead of stopping.",
     "wanted": "File with the expected items.",
-    "further": "A further reference; may be repeated.",
+    "further": "Further reference; may be repeated.",
     "worst": "Number of the worst items to keep with their alignment; 0 for none. Default: 5.",
 }
 Command = Callable[..., Any]

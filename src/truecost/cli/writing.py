@@ -301,9 +301,9 @@ def resources(*command: str, phase: str = "", recorded: Recorded = RECORDED) -> 
     Parameters
     ----------
     command
-        Program and arguments; behind -- they are left as they are.
+        Program and arguments; after -- they are passed unchanged.
     phase
-        What the program does, for the record: indexing, searching.
+        Phase for the record: indexing or searching.
     """
     from truecost.resources import record
 

@@ -62,7 +62,7 @@ def pooling_knots(codes: Codes, cut: Cuts, knots: Ints) -> int:
 
 
 def knots_of_few(codes: Codes, cut: Cuts) -> Ints:
-    """What `pooling_knots` finds, of few trials: no kernel is needed."""
+    """The result of `pooling_knots`, for few trials: no kernel is needed."""
     starts = np.flatnonzero(cut)
     ends = np.append(starts[1:], len(codes))
     targets = np.add.reduceat(codes, starts, dtype=np.int64) if len(starts) else starts

@@ -249,7 +249,7 @@ def sums_of_few(
     values: npt.NDArray[np.float64],
     out: npt.NDArray[np.float64],
 ) -> None:
-    """What `entry_sums` does, in the same order, for few entries: no kernel is needed; `out` is
+    """The result of `entry_sums`, in the same order, for few entries: no kernel is needed; `out` is
     zero.
     """
     size, _, replicates = out.shape

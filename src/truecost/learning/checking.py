@@ -295,7 +295,7 @@ def _check_decisions(decisions: object, told: Stream | Task, batch: Batch, where
 
 
 def read_noted(place: Path, kind: Any = Any) -> Any:
-    """What a run noted for itself as JSON; InputError where that is damaged."""
+    """The JSON record of a run; InputError if it is damaged."""
     try:
         return msgspec.convert(json_of(place.read_bytes()), kind)
     except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:

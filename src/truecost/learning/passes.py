@@ -49,7 +49,7 @@ ASSISTED, UNSUPERVISED, FROZEN = PASSES = ("assisted", "unsupervised", "frozen")
 
 
 class Note(TypedDict):
-    """What is noted of a stream or a course, as far as scores need it."""
+    """The record of a stream or a course, as far as scores need it."""
 
     kind: str
     classes: list[str]

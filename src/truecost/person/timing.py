@@ -39,12 +39,14 @@ class TimingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     idle: Annotated[
         float | None,
-        _scored("Longest pause in seconds that counts as work.", shown="as the run", ge=0),
+        _scored("Longest pause in seconds that counts as work.", shown="as in the run", ge=0),
     ] = None
     tail: Annotated[
         float | None,
         _scored(
-            "Seconds at the start of a longer pause that count as work.", shown="as the run", ge=0
+            "Seconds at the start of a longer pause that count as work.",
+            shown="as in the run",
+            ge=0,
         ),
     ] = None
     audio: Annotated[

@@ -156,8 +156,8 @@ class MethodsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         tuple[str, ...],
         Option(
             "Column that distinguishes runs, or two: seed, or seed+training. Name the training "
-            "sets last: shares of variance take the first as nested in them. file when each file "
-            "is a run. --hold COLUMN holds one of them fixed in the mean.",
+            "sets last: seeds are nested in them. Use file if each file is a run. --hold COLUMN "
+            "holds one of them fixed in the mean.",
             read=joined,
         ),
     ] = ()
@@ -216,7 +216,7 @@ class SplitTable(PartialTable, frozen=True, kw_only=True):
         ),
     ] = None
     folds: Annotated[
-        int | None, Option("Number of folds for cross-validation, in place of sets.", ge=2)
+        int | None, Option("Number of folds for cross-validation, instead of sets.", ge=2)
     ] = None
     inner: Annotated[
         int | None,
@@ -255,7 +255,7 @@ class CheckTable(PartialTable, frozen=True, kw_only=True):
         bool | None,
         Option(
             "Check the inner folds of a nested plan too.",
-            shown="where they are there",
+            shown="if there are any",
             group="Data",
             negative="--no-nested",
         ),

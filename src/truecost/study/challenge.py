@@ -61,7 +61,7 @@ class ChallengeTable(PartialTable, frozen=True, kw_only=True):
     __group__: ClassVar[str] = "Challenge"
 
     key: Annotated[
-        str | None, Option("Key or reference.", shown="those that the study names", file=True)
+        str | None, Option("Key or reference.", shown="those of the study", file=True)
     ] = None
     sample: Annotated[
         str | None,

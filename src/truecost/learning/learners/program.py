@@ -75,8 +75,8 @@ At the end all programs get, without need of an answer ::
     {"message": "bye", "n": 8}
 
 A program that cannot go on says why, in place of any answer: `{"error": "needs two classes"}`.
-Keys that are not described here are refused in what it says; it must not mind new ones in what it
-is told.
+Keys that are not described here are refused in what it says; it must accept new ones in the
+messages that it gets.
 
 Needs Linux or macOS.
 """

@@ -63,7 +63,7 @@ FACE = Face(
     commands=tuple(
         (name, f"truecost.tasks.abba.commands:{name}", about)
         for name, about in (
-            ("select", "Choose which items to label."),
+            ("select", "Choose items to label."),
             ("calibrate", "Turn machine scores into probabilities of a true accept."),
             ("simulate", "Reproduce the simulations of Petegrosso et al. 2022."),
         )

@@ -57,8 +57,8 @@ def simulate(
     Parameters
     ----------
     name
-        table1 (two populations with known ratios), table2 (machine labels that err) or correction
-        (what few human labels mend).
+        table1 (two populations with known ratios), table2 (machine labels with errors) or
+        correction (correction by few human labels).
     json
         Print JSON.
     quiet
@@ -171,7 +171,8 @@ def select(
     given: Given,
     output: ChosenFile = CHOSEN,
 ) -> int:
-    """Choose the items whose labels make the result surest, and the probability of each.
+    """Choose items to label so that the result is most precise, each with its inclusion
+    probability.
 
     Fill in the column label of the file that is written, and score with it: --labels to_label.csv.
 
@@ -210,7 +211,8 @@ def calibrate(
     given: Given,
     output: CalibratedFile = CALIBRATED,
 ) -> int:
-    """Turn machine scores into probabilities of a true accept, held against labels in each cell.
+    """Turn machine scores into probabilities of a true accept, and compare them with labels in each
+    cell.
 
     Example: truecost abba calibrate log.csv --map label=y,machine=m -o calibrated.csv
 

@@ -23,7 +23,7 @@ from truecost.lazy import attach
 
 MAP_KEYS: dict[str, str] = {
     "id": "id of the item",
-    "label": "its right output",
+    "label": "its reference output",
     "version": "version of the model, in order of creation",
     "learnt": "when the version was made",
     "time": "when the test set was collected",
@@ -92,8 +92,8 @@ FACE = Face(
         "learning curves, event logs, or folders of logs, one a run",
         "measure": "NAME, or NAME:SCORE for another score; repeat or separate by commas. See: "
         "truecost list measures",
-        "subset": "A column of the items (each level is a subset), or a condition on columns; may "
-        "be repeated.",
+        "subset": "Column of the items (each level is a subset), or condition on columns; may be "
+        "repeated.",
     },
     examples={
         "score": "matrix.csv --lower --policy recent --half-life 3",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 AREA = "area_under_curve"
-ABOUT = """Area under the curve of the score against the cost of offline help.
+ABOUT = """Compute the area under the curve of the score against the cost of offline help.
 
 The curve is a step function; its last value is used up to the largest cost, and the area is divided
 by the range of costs. Lower is better for errors."""
@@ -107,10 +107,10 @@ def penalise(
     subset: Names = (),
     output: Told = TOLD,
 ) -> int:
-    """Score outputs with what a person's corrections cost, in the unit of the score.
+    """Score outputs with the penalty of a person's corrections, in the unit of the score.
 
     S_pen = S_adapt + (S_imp - S_cor): the corrected parts of the output before the help are made
-    strictly wrong, and put in place; the difference is what the help was worth.
+    strictly wrong (S_imp) and put right (S_cor); the difference is the penalty of the help.
 
     Example: truecost lifelong penalise --output-kind translation --base before.txt
     --adapted after.txt --reference ref.txt --corrected ids.txt
@@ -118,13 +118,13 @@ def penalise(
     Parameters
     ----------
     score
-        What is measured of an output, such as wer, bleu or der; repeat or separate by commas.
+        Score of an output, such as wer, bleu or der; repeat or separate by commas.
         Default: the first of its kind.
     measure
         penalised_score, penalty, generalisation_gain and others, perhaps with their score
         (penalised_score:bleu); repeat or separate by commas. Default: all that suit.
     subset
-        A column of the items (each level is a subset) or a condition on columns; may be repeated.
+        Column of the items (each level is a subset) or condition on columns; may be repeated.
     """
     from truecost.cli.running import report
     from truecost.cli.terminal import Screen

@@ -4,7 +4,7 @@ Where else the keys of a study of task `lifelong` stand:
 
 - `[systems.NAME] file`: an event log, a folder with a log for each run, or a table of scores by
   version and time (that has no column `event`); `runs`, `strategy` and `resources` as for streams.
-- `[data]`: `labels` (a table with `id` and `label`: what is right, where the logs do not say it;
+- `[data]`: `labels` (a table with `id` and `label`: the reference, if the logs do not have it;
   its further columns are for units and subsets), `reference` (further right outputs, a table with
   `id` and `text` each), `metadata` (further tables, joined by id), `map` (keys `id`, `label`,
   `unit`; of tables of scores and curves their own columns), `classes` (names of all classes, in the
@@ -149,8 +149,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     higher: Annotated[
         bool | None,
         Option(
-            "Of tables of scores: higher is better (accuracies), or --lower is better "
-            "(errors). Required.",
+            "For tables of scores: higher is better (accuracies), or --lower is better (errors). "
+            "Required.",
             negative="--lower",
             needs={"data": SCORES},
         ),
@@ -180,7 +180,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         Cost | None,
         Option(
             "Unit of help for the minimal supervision rate and curves.",
-            shown="words where some are",
+            shown="words if there are some",
             group="Help",
             needs={"data": HELPED},
         ),
@@ -189,7 +189,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         float | None,
         Option(
             "Cost at which the learning curve ends.",
-            shown="the largest cost there is",
+            shown="the largest cost",
             group="Help",
             gt=0,
             needs={"data": HELPED},

@@ -74,8 +74,7 @@ FACE = Face(
         "validate": "Check event logs, with or without labels, and list every fault.",
         "files": "Event logs (JSON lines, Parquet or CSV), or folders of them of which each is "
         "a run",
-        "subset": "stream, seed or a column of the labels, or a condition on these; may be "
-        "repeated.",
+        "subset": "Stream, seed or a column of the labels, or condition on these; may be repeated.",
     },
     examples={
         "score": "events.jsonl --labels labels.csv",

@@ -37,16 +37,16 @@ def sweep(
     resume: Switch = False,
     output: Output = PLAIN,
 ) -> int:
-    """Try budgets and strategies on the streams of a live study, and say which pays off.
+    """Try budgets and strategies on the streams of a live study, and find the cheapest.
 
     Example: truecost streams sweep stream.toml --budgets 1,2,4,8,16 --seeds 8 -o sweep
 
     Parameters
     ----------
     study
-        TOML file with [source]; paths in it are meant from its folder. See: truecost schema study
+        TOML file with [source]; paths in it are relative to its folder. See: truecost schema study
     resume
-        Go on with a sweep that was killed, or that shall have more budgets, strategies or seeds.
+        Continue a killed sweep, or add budgets, strategies or seeds.
     """
     from truecost.cli.studies import live
     from truecost.study import Study

@@ -273,7 +273,7 @@ def _losses(count: Counted, label: Array, output: Array) -> Array:
         return np.asarray(np.abs(output - label) / (count.how.tolerance or np.nan))
     costs = count.application.matrix(len(count.online.classes))
     if costs.shape[1] > len(count.online.classes):
-        raise UsageError("event logs know no abstaining: leave out the last column of the costs")
+        raise UsageError("event logs have no abstaining: leave out the last column of the costs")
     return np.asarray(costs[label, output])
 
 

@@ -84,7 +84,7 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     pooling: Annotated[
         Pooling | None,
         Option(
-            "Average over streams: add up counts (micro), or average values (macro).",
+            "Pooling of streams: add up counts (micro), or average values (macro).",
             default="micro",
             needs={"streams": ("several streams",)},
         ),
@@ -122,7 +122,7 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     tolerance: Annotated[
         float | None,
-        Option("Absolute error that costs as much as one annotation, of --type number.", gt=0),
+        Option("Absolute error that costs as much as one annotation, for --type number.", gt=0),
     ] = None
     factors: Annotated[
         OnlineFactor | None,

@@ -141,8 +141,8 @@ def _table(found: Found) -> Table:
 def twv_by_threshold(found: Found, *, title: str = "") -> Picture:
     """Term-weighted value against the threshold, with bands, decisions in use and maximum.
 
-    The curve is not drawn far below the marks. An upright line is the Bayes threshold, where
-    scores claim to be log-likelihood ratios.
+    The curve is not drawn far below the marks. A vertical line is the Bayes threshold, if scores
+    are log-likelihood ratios by their type.
 
     Parameters
     ----------

@@ -217,7 +217,7 @@ class SearchDescription(
     bayes : float
         Bayes threshold of log-likelihood ratios, -logit(Ptar).
     llr : bool
-        Whether scores claim to be log-likelihood ratios.
+        Whether scores are log-likelihood ratios by their type.
     gamma, delta : float, optional
         Best affine map of the scores, llr' = gamma llr + delta; None where there is no best one.
     worst : tuple of QueryValue

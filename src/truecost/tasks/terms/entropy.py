@@ -193,8 +193,8 @@ class Fit:
     Scores are standardised, (score - middle) / spread, before derivatives are taken; the prior is
     the effective one. `separated`: no target lies below a nontarget, so that cross entropy falls as
     gamma grows, to what the trials at `tie` cost, the score at which targets and nontargets meet
-    (NaN where they do not). `reversed`: the best gamma is not above 0, as the scores tell nothing,
-    or the opposite.
+    (NaN where they do not). `reversed`: the best gamma is not above 0, as the scores are
+    uninformative or reversed.
     """
 
     gamma: float

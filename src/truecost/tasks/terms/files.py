@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def check_list(detections: DetectionList, kind: str | None = None) -> list[Check]:
     """The facts of a list of detections, and warnings about it on its own.
 
-    `kind` is what the scores claim to be, llr or score.
+    `kind` is the type of the scores, llr or score.
     """
     size = f"{counted(len(detections), 'detection')} of {counted(len(detections.queries), 'query')}"
     odd = (

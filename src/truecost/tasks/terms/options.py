@@ -206,7 +206,7 @@ class TermsScoring:
     Parameters
     ----------
     llr : bool
-        Whether the scores claim to be natural-log likelihood ratios.
+        Whether the scores are natural-log likelihood ratios by their type.
     floor : float, optional
         Score of the trials that were not submitted, for cross entropies; the lowest submitted one
         when left out.

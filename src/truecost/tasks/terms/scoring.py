@@ -181,7 +181,7 @@ DEFAULT_MEASURES = (
 def measures_of(asked: Sequence[str], *, llr: bool = False) -> list[Measure]:
     """The measures asked for, or those of Rodriguez-Fuentes & Penagarikano 2013.
 
-    With `llr`, where scores claim to be such ratios, the value at the Bayes threshold too.
+    With `llr`, for scores of this type, the value at the Bayes threshold too.
     """
     default = (*DEFAULT_MEASURES[:1], "twv_bayes", *DEFAULT_MEASURES[1:])
     names = asked or (default if llr else DEFAULT_MEASURES)

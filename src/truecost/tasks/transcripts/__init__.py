@@ -51,7 +51,7 @@ FACE = item_face(
     libraries=("rapidfuzz",),
     about={
         "": "Speech recognition: word, character and phone errors.",
-        "reference": "File with the right texts: Kaldi text, trn, stm, seglst, csv or lines.",
+        "reference": "File with the reference texts: Kaldi text, trn, stm, seglst, csv or lines.",
         "files": "Files with the recognised texts, or ctm with recognised words",
     },
     examples={

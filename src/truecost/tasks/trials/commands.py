@@ -49,8 +49,8 @@ def calibrate(
     """Turn scores into log-likelihood ratios, or log-posteriors of classes.
 
     Fitted on the first file and applied to the second; with one file cross-fitted by unit. Prints
-    what the calibrated scores cost, and the raw ones where their type has a cost: the difference is
-    the calibration loss. A second file without labels is calibrated and not scored.
+    the cost of the calibrated scores, and of the raw ones if their type has a cost: the difference
+    is the calibration loss. A second file without labels is calibrated and not scored.
 
     Example: truecost calibrate dev.csv eval.csv --type score -o eval.calibrated.csv
 

@@ -1,6 +1,6 @@
 """Methods on trials: from tables that hold runs to the estimates of each method.
 
-A table holds one run or many; columns tell the run of each row, and another one its method. Every
+A table holds one run or many; columns have the run of each row, and another one its method. Every
 run is loaded and checked as a system is, and all runs must be scored on the same trials.
 """
 
@@ -61,7 +61,7 @@ class MethodTrials:
 
 @dataclass(frozen=True)
 class RunColumns:
-    """Which columns tell method and run of a row.
+    """The columns with method and run of a row.
 
     `runs`: one or two columns, such as a seed and a training set; `file` stands for the file
     itself. `hold`: those of them that the mean does not resample.
