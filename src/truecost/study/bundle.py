@@ -19,9 +19,8 @@ import numpy as np
 from truecost.errors import InputError, UsageError
 from truecost.formats.publishing import publish
 from truecost.options import check, declared
-from truecost.study.archives import packed, yaml
 from truecost.study.challenge import ChallengeTable
-from truecost.study.codabench import SETTINGS, flat, key_named, name_of
+from truecost.study.codabench import SETTINGS, flat, key_named, name_of, packed, yaml
 from truecost.study.config import Study
 from truecost.study.paths import files_of_study
 from truecost.study.running import check_study, run
@@ -67,7 +66,7 @@ def write_bundle(study: Study, target: str, wishes: ChallengeTable | None = None
     target : str
         A new archive (.zip), or one that is replaced.
     wishes : ChallengeTable, optional
-        What else there is to say, laid over `[challenge]` of the study.
+        Further content, over `[challenge]` of the study.
 
     Raises
     ------
@@ -93,7 +92,7 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
         raise UsageError("a challenge names its measures, of which the first ranks: not all")
     days = _days(wishes, names)
     if study.collections or study.applications:
-        raise UsageError("a challenge has one collection and one application: leave out the rest")
+        raise UsageError("a challenge has one collection and one application: leave out the others")
     if study.source.given() or study.training.given():
         raise UsageError("a challenge scores files: leave out [source] and [training]")
     sample = wishes.sample or next((s.file for s in study.systems.values() if s.file), None)
@@ -111,7 +110,7 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
     title = wishes.title or find_task(study.task).title
     public = {**_by_name(wishes.public), SETTINGS: _published(rules).to_toml().encode()}
     pages = {"overview.md": _overview(title, rules), "evaluation.md": _evaluation(rules)}
-    said, content = _told(wishes, pages, names)
+    said, content = _materials(wishes, pages, names)
     content |= {
         "reference_data.zip": packed({**files, SETTINGS: named.encode()}),
         "scoring_program.zip": packed(_program(study)),
@@ -125,7 +124,7 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
     return packed(content)
 
 
-def _told(
+def _materials(
     wishes: ChallengeTable, pages: Mapping[str, str], names: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
     """What participants read and see: the names that `competition.yaml` has, and the files."""
@@ -138,9 +137,8 @@ def _told(
         found = {said[key]: made[key]} if file is None else _one(file, names[key], endings[key])
         [name] = found
         if name in (*files, "competition.yaml"):
-            raise UsageError(
-                f"{names[key]} {file}: the bundle has a {name} already: rename the file"
-            )
+            said_by = f"{names[key]} {file}"
+            raise UsageError(f"{said_by}: the bundle has a {name} already: rename the file")
         said[key], files = name, files | found
     said.pop("page", None)
     return {**said, "pages": [*pages, *(Path(page).name for page in wishes.page)]}, files

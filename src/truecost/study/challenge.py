@@ -1,4 +1,4 @@
-"""`[challenge]`: what an organiser says of a challenge beside its rules."""
+"""`[challenge]`: the content of a bundle beside the rules of the study."""
 
 from typing import Annotated, ClassVar
 
@@ -6,18 +6,18 @@ from truecost.options import Option, PartialTable
 
 
 class ChallengeTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[challenge]`: what a bundle holds beside the rules that the study states."""
+    """`[challenge]`: the content of a bundle beside the rules of the study."""
 
     __table__: ClassVar[str] = "challenge"
     __group__: ClassVar[str] = "Challenge"
 
     key: Annotated[
-        str | None, Option("Key or reference.", shown="those that the study names", file=True)
+        str | None, Option("Key or reference.", shown="those of the study", file=True)
     ] = None
     sample: Annotated[
         str | None,
         Option(
-            "Submission that is scored now, to try the bundle and name its columns; it goes along.",
+            "Submission to test the bundle with; it is part of the bundle and names its columns.",
             shown="the first system of the study",
             file=True,
         ),
@@ -41,7 +41,7 @@ class ChallengeTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
     start: Annotated[str | None, Option("First day.", default="2020-01-01")] = None
     end: Annotated[str | None, Option("Last day.", shown="no end")] = None
     per_day: Annotated[
-        int | None, Option("Submissions of a participant on a day.", default=5, ge=1)
+        int | None, Option("Submissions per participant and day.", default=5, ge=1)
     ] = None
     docker_image: Annotated[
         str | None,
