@@ -349,7 +349,7 @@ WRONG = {  # arguments, exit code, what is said
     "no format": (
         ["-o", "b.dat"],
         2,
-        f"b.dat: the ending does not say which format to write: give --output-format, one of "
+        f"b.dat: the ending is not that of a format: give --output-format, one of "
         f"{', '.join(FORMATS)}",
     ),
     "an unknown format": (

@@ -120,7 +120,7 @@ def test_seed_and_training_set(place, capsys):
     assert held["value"] == first["value"]
     assert "held fixed: training (2), " in json.loads(out)["remarks"][0]
     repeated = told(capsys, "methods", "score", "r.csv", *SEED, code=3)
-    assert "ids stand more than once" in repeated
+    assert "ids occur more than once" in repeated
 
 
 def test_compare_by_patterns_and_by_column(place, capsys):

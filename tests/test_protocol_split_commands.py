@@ -179,7 +179,7 @@ def test_wrong_maps(capsys):
         ("utt,y,spk\n", "there are no rows, only utt, y, spk"),
         ("utt,y,spk\na,1,s\nb,,t\n", "1 empty cell of label (column 'y'), the first at line 3"),
         ("utt,y,spk\na,1,s\nb,0,\n", "1 empty cell of group (column 'spk'), the first at line 3"),
-        ("utt,y,spk\na,1,s\na,0,t\n", "1 id stands more than once: a (line 2, line 3)"),
+        ("utt,y,spk\na,1,s\na,0,t\n", "1 id occurs more than once: a (line 2, line 3)"),
         ("utt,y,spk\na,1,s\n,0,t\n", "1 empty cell of id"),
         ("utt,y,spk\na,1,s\nb,0,s\n", "1 spk for 2 folds"),
     ],

@@ -333,7 +333,7 @@ def test_alternations_that_are_well_formed(put, text):
         ("{ a / }", "an alternative is empty"),
         ("{ a / / b }", "an alternative is empty"),
         ("{ }", "an alternative is empty"),
-        ("{a/b}", r"'\{a/b\}': braces and slashes of alternations stand apart by blanks"),
+        ("{a/b}", r"'\{a/b\}': braces and slashes of alternations need blanks around them"),
         ("{ a /b }", "'/b': braces and slashes"),
         ("a}b", "braces and slashes"),
     ],
