@@ -374,8 +374,8 @@ def test_decisions_against_the_model_that_collected(loaded):
         loaded(log=REJECTED, **NO_SCORES)
     assert str(caught.value) == (
         "log.csv: 1 of 2 items collected by A (50%) rejected offline: line 3 (id u2); "
-        "the model decides otherwise offline than online: mend the decisions, or leave these items "
-        'out with mismatch="drop"'
+        "the model decides otherwise offline than online: correct the decisions, or leave these "
+        'items out with mismatch="drop"'
     )
     found = loaded(log=REJECTED, mismatch="drop", **NO_SCORES)
     assert found.ids.tolist() == ["u1", "u3", "u4"]
@@ -800,7 +800,7 @@ def test_an_empty_table_is_refused():
     ("text", "error", "said"),
     [
         ("a;b\n1;2\n", tc.InputError, "log, line 1: no header with names separated by commas or "),
-        ("a,b\tc\n", tc.UsageError, "log: commas and tabs stand in the header: use input_format"),
+        ("a,b\tc\n", tc.UsageError, "log: the header has commas and tabs: use input_format"),
         ('[{"a": 1}]\n', tc.InputError, "log, line 1: no header with names separated by commas"),
         ("", tc.InputError, "log: the file is empty; expected items that two models collected"),
     ],

@@ -485,5 +485,5 @@ def test_values_that_a_format_cannot_hold():
     partition = pl.DataFrame(
         {n: ["a"] for n in ("modelid", "segmentid", "side", "label", "targettype")}
     )
-    with pytest.raises(UsageError, match="n: targettype cannot stand beside score or label"):
+    with pytest.raises(UsageError, match="n: targettype clash with score or label"):
         encode(Table("n", partition), "nist-sre")

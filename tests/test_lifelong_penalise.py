@@ -416,7 +416,7 @@ def test_regions_of_a_table_are_used(there, capsys):
         ),
         ("recording,begin,end", "column begin is not known"),
         ("recording,strat,end", "strat (did you mean 'start'?)"),
-        ("id,recording,end", "a column 'id' and a column 'recording': which one"),
+        ("id,recording,end", "a column 'id' and a column 'recording': leave out one"),
     ],
 )
 def test_columns_of_regions_that_are_not_read(head, said, there, capsys):

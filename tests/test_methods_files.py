@@ -236,7 +236,7 @@ def test_runs_that_do_not_agree(place, capsys, spoil, message):
         (["score", "none.csv", *SEED], 3, "none.csv: there is no such file"),
         (["score", "r.csv", "r.csv", *SEED], 2, "r.csv is given twice"),
         (["score", "r.csv", "copy.csv", *SEED], 3,
-         "method seed 1: its rows stand in r.csv and in copy.csv"),
+         "method seed 1: its rows are in r.csv and in copy.csv"),
         (["score", "A=r.csv", "copy.csv", *SEED], 2, "name the method of every file"),
         (["score", "=r.csv", *SEED], 2, "names no method"),
         (["score", "A=r.csv", *SEED, "--methods", "method"], 2, "name the method of every file"),

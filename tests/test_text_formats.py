@@ -485,7 +485,7 @@ def test_what_breaks_kaldi_text_is_named(put, more, said):
         transcripts(put("\n".join([*LINES, more]) + "\n"))
     assert str(caught.value).startswith(said)
     assert str(caught.value).endswith(
-        "mend what does not fit, or use input_format kaldi-text|lines"
+        "correct the lines that do not fit, or use input_format kaldi-text|lines"
     )
 
 

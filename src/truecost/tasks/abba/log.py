@@ -180,8 +180,8 @@ class Log:
             raise InputError(
                 f"{self.table.source}: {self._share(k, bad)} rejected offline{below}: "
                 f"{self.rows.places(np.flatnonzero(bad), model.scores)}; the model decides "
-                f"otherwise offline than online{cause}: mend {mend}, or leave these items out with "
-                f"--mismatch drop"
+                f"otherwise offline than online{cause}: correct {mend}, or leave these items out "
+                f"with --mismatch drop"
             )
         if (bad == own).all():
             raise InputError(
