@@ -1,8 +1,10 @@
 """Files read in parts: the same results as in memory, to the last byte, for any engine."""
 
+import fcntl
 import hashlib
 import json
 import os
+import tempfile
 import tracemalloc
 from pathlib import Path
 
@@ -481,6 +483,21 @@ def test_a_cache_is_sorted_once(parts, monkeypatch, capsys):
     Path("file").touch()
     assert cli.run([*words, "--cache", "file"]) == 3
     assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["cache", "scratch"])
+def test_the_next_command_removes_what_a_killed_one_left(parts, monkeypatch, kept):
+    place = Path("here").absolute()
+    for folder in (".truecost-old", ".truecost-busy"):
+        (place / folder).mkdir(parents=True)
+        (place / folder / "lock").touch()
+        (place / folder / "000000.73636f726573").write_bytes(bytes(1000))
+    with (place / ".truecost-busy" / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        monkeypatch.setattr(tempfile, "tempdir", str(place))
+        assert rows("score", "parts", *MAPPED, *(["--cache", "here"] if kept else []))
+    assert [p.name for p in place.glob(".*")] == [".truecost-busy"]
+    assert len([p for p in place.iterdir() if p.name[0] != "."]) == kept
 
 
 def test_unknown_engines_are_refused():

@@ -18,7 +18,7 @@ from streamed import at_random, batch_of, before, by_hand, log_of
 from truecost import cli
 from truecost.core.costs import BREAK_EVEN, PARTS_OF
 from truecost.errors import UsageError
-from truecost.pictures.costs import NAMES, spending
+from truecost.pictures.boards import NAMES, spending
 from truecost.prices import COSTS, PRICE, Prices, prices_of
 from truecost.tasks import find, names
 from truecost.tasks.streams.options import StreamScoring

@@ -7,7 +7,8 @@ come from. Sounds and images are sent without their file names, which may be the
 import io
 import os
 import wave
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -74,11 +75,8 @@ def sound_of(path: str, span: tuple[float, float] | None) -> tuple[bytes, str]:
 
 def length_of(path: str) -> float:
     """Seconds of a sound; InputError where it is no uncompressed wav."""
-    try:
-        with wave.open(path, "rb") as file:
-            return file.getnframes() / file.getframerate()
-    except (OSError, EOFError, RuntimeError, wave.Error) as error:
-        raise InputError(f"{path}: {_unread(error)}: expected uncompressed wav") from error
+    with _opened(path) as file:
+        return file.getnframes() / file.getframerate()
 
 
 def picture_of(path: str) -> tuple[bytes, str]:
@@ -98,24 +96,31 @@ def _read(path: str) -> bytes:
 def _stretch(path: str, span: tuple[float, float]) -> bytes:
     """A stretch of a wav file as a wav file: a meeting is not sent whole."""
     out = io.BytesIO()
-    try:
-        with wave.open(path, "rb") as file:
-            rate, length = file.getframerate(), file.getnframes()
-            first, last = (min(max(0, round(edge * rate)), length) for edge in span)
-            file.setpos(first)
-            frames = file.readframes(max(0, last - first))
-            with wave.open(out, "wb") as made:
-                made.setparams(file.getparams())
-                made.writeframes(frames)
-    except (OSError, EOFError, RuntimeError, wave.Error) as error:
-        raise InputError(f"{path}: {_unread(error)}: expected uncompressed wav") from error
+    with _opened(path) as file:
+        rate, length = file.getframerate(), file.getnframes()
+        first, last = (min(max(0, round(edge * rate)), length) for edge in span)
+        file.setpos(first)
+        frames = file.readframes(max(0, last - first))
+        with wave.open(out, "wb") as made:
+            made.setparams(file.getparams())
+            made.writeframes(frames)
     return out.getvalue()
 
 
-def _unread(error: Exception) -> str:
-    """Why a stretch of a sound cannot be read."""
-    reason = getattr(error, "strerror", None) or str(error) or "cut short"
-    return f"a stretch of it cannot be read ({reason})"
+@contextmanager
+def _opened(path: str) -> Iterator[wave.Wave_read]:
+    """A wav file; InputError where it is none, or its header says what none can hold."""
+    try:
+        with wave.open(path, "rb") as file:
+            frame = file.getnchannels() * file.getsampwidth()
+            if not 0 < file.getframerate() * frame < 1 << 32 or frame >= 1 << 16:
+                raise wave.Error("its header says what no sound has")
+            yield file
+    except (OSError, EOFError, RuntimeError, wave.Error) as error:
+        reason = getattr(error, "strerror", None) or str(error) or "cut short"
+        raise InputError(
+            f"{path}: a stretch of it cannot be read ({reason}): expected uncompressed wav"
+        ) from error
 
 
 PLACE = "{id}"  # of the id in a pattern

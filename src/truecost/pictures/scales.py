@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.digits import SIGN, factor_of
-from truecost.pictures.lettering import NAME, cut, width_of
+from truecost.pictures.look import NAME, cut, width_of
 from truecost.pictures.picture import LEAST, Axis, Floats
 
 Indices = npt.NDArray[np.intp]

@@ -1,6 +1,5 @@
 """The classes and conditions that a set lacks, whether dev was made by other rules than eval, and
-how frequent each class is:
-in the evaluation set against use, and in dev against eval.
+how frequent each class is: in the evaluation set against use, and in dev against eval.
 
 Shares are resampled by whole groups, with the plan and weights of every other interval. The level
 is shared among the classes (Bonferroni). Percentiles of the replicates cover far too little at such

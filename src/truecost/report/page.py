@@ -21,8 +21,7 @@ from truecost.core.results import Row, shown_value
 from truecost.errors import HIDDEN, InputError, visible
 from truecost.formats.opening import why_undecoded
 from truecost.pictures.frame import Frame
-from truecost.pictures.lettering import cut
-from truecost.pictures.look import SYSTEMS, sheet
+from truecost.pictures.look import SYSTEMS, cut, sheet
 from truecost.pictures.picture import Picture
 from truecost.pictures.scales import NORMAL, PROBIT_TICKS
 from truecost.pictures.svg import inline

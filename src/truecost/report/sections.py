@@ -13,7 +13,7 @@ from truecost.core.results import Row
 from truecost.errors import plural
 from truecost.gates import Verdict
 from truecost.names import PARTS
-from truecost.pictures import boards, costs, rows
+from truecost.pictures import boards, rows
 from truecost.pictures.boards import is_difference
 from truecost.pictures.picture import Picture
 from truecost.pictures.rows import WEAK
@@ -130,7 +130,7 @@ def spending(story: Story) -> Section | None:
     text = "Prices times measured amounts, errors included."
     if any("budget" in r.dims for own in found.values() for r in own):
         text += " At the minimum, one more question costs as much as it saves."
-    return Section("Total cost", text, of_each(costs.spending, found))
+    return Section("Total cost", text, of_each(boards.spending, found))
 
 
 def _in_currency(story: Story, part: Part) -> list[Row]:
@@ -139,7 +139,7 @@ def _in_currency(story: Story, part: Part) -> list[Row]:
     """
     own = [r for r in story.whole if r.measure in COSTS and part_of(r) == part]
     shown = [r for r in own if story.in_phase(r)]
-    return shown if any(r.measure in costs.NAMES and r.value is not None for r in shown) else []
+    return shown if any(r.measure in boards.NAMES and r.value is not None for r in shown) else []
 
 
 def runs(story: Story) -> Section | None:

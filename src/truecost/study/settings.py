@@ -8,12 +8,11 @@ no byte of a result depends on the engine.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import finalize
 
@@ -22,6 +21,7 @@ from truecost.core.scoring import Scoring
 from truecost.core.weights import Plan
 from truecost.errors import TruecostError, UsageError
 from truecost.formats import Table, read, sha256
+from truecost.formats.publishing import aside
 from truecost.names import STANDARD_INPUT, in_store
 from truecost.options import PartialTable
 from truecost.study.config import Study
@@ -136,10 +136,13 @@ class Reader:
         return doing(what, self.progress)
 
     def scratch(self) -> str:
-        """A new folder for what does not fit into memory; it goes with the reader."""
-        folder = mkdtemp(prefix="truecost-")
-        finalize(self, rmtree, folder, ignore_errors=True)
-        return folder
+        """A new folder for what does not fit into memory; it goes with the reader, or with the next
+        one where the process was killed.
+        """
+        held = ExitStack()
+        folder = held.enter_context(aside(Path(gettempdir())))
+        finalize(self, held.close)
+        return str(folder)
 
     def same(self, path: str, other: str) -> bool:
         """Whether two files hold the same bytes."""

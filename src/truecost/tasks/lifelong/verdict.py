@@ -8,7 +8,7 @@ from typing import TypeVar
 from truecost.core.digits import between, counted, percent, signed
 from truecost.core.results import Row, shown_value, verdict_of
 from truecost.outputs.page import plain
-from truecost.pictures.lettering import cut
+from truecost.pictures.look import cut
 from truecost.report.section import Group, Line
 from truecost.report.story import Part, Story, goodness, part_of
 from truecost.report.verdict import GOOD, NAIVE, costs, worst_subset

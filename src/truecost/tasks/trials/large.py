@@ -6,8 +6,6 @@ read: UsageError.
 """
 
 import hashlib
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +21,7 @@ from truecost.engines.segments import ROW, Held, Sorted, open_sorted, sort_parti
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.compound import JOINED, identified
+from truecost.formats.publishing import aside
 from truecost.formats.table import filled, refuse_repeated
 from truecost.names import POSTERIORS, in_store
 from truecost.study import columns as read
@@ -269,16 +268,13 @@ def sorted_in(cache: Path, key: str, sort: Callable[[str], Sorted], sets: Sets) 
     if not place.exists():
         try:
             cache.mkdir(parents=True, exist_ok=True)
-            made = Path(tempfile.mkdtemp(prefix=f"{place.name}.", dir=cache))
+            with aside(cache) as made:
+                (made / place.name).mkdir()
+                sort(str(made / place.name))
+                (made / place.name).rename(place)
         except OSError as error:
-            raise InputError(f"{cache}: cannot be written ({error.strerror})") from error
-        try:
-            sort(str(made))
-            made.replace(place)
-        except BaseException as error:
-            shutil.rmtree(made, ignore_errors=True)
-            if not (isinstance(error, OSError) and place.exists()):
-                raise
+            if not place.exists():  # nobody else has made them
+                raise InputError(f"{cache}: cannot be written ({error.strerror})") from error
     return open_sorted(str(place), sets)
 
 
