@@ -193,7 +193,7 @@ def counted(number: float, noun: str, verb: str = "") -> str:
     noun : str
         In the singular: `trial`, `query`.
     verb : str
-        In the plural: `are`, `stand`.
+        In the plural: `are`, `have`.
     """
     if number != 1:
         return " ".join(filter(None, (amount(number), plural(noun), verb)))
