@@ -50,7 +50,7 @@ def test_several_filters_have_to_be_told_apart(capsys):
     mapped = ["--map", "score=exact_match,label=exact_match", "--type", "number"]
     assert cli.run(["score", str(FREE), *mapped]) == 2
     said = capsys.readouterr().err
-    assert "the log has 2 filters, strict, flexible: say which one is scored" in said
+    assert "the log has 2 filters, strict, flexible: choose one" in said
     assert cli.run(["score", str(FREE), *mapped, "--filter", "flexible"]) == 0
     out, said = capsys.readouterr()
     assert " 6 " in out

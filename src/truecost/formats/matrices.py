@@ -100,8 +100,8 @@ def _rows_of(found: Any, source: str) -> tuple[list[Any], list[str] | None, list
         nested = [k for k, v in found.items() if isinstance(v, dict)]
         if nested and not several:
             raise InputError(
-                f"{source}: objects by name ({first_five(nested)}) do not say which names are "
-                f"versions and which are tests: {HOW}"
+                f"{source}: objects by name ({first_five(nested)}) are ambiguous: versions and "
+                f"tests cannot be distinguished: {HOW}"
             )
         found = next(iter(several.values()), None)
     if not _is_matrix(found):
