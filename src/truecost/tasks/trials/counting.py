@@ -53,8 +53,8 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
     if trials.machine is not None:
         parts &= {"decisions"}
     parts.add("columns")
-    if trials.detection and trials.scores.ndim == 1:
-        parts |= {*SPOOFING}
+    if trials.spoofing is not None and trials.scores.ndim == 1:
+        parts |= {*SPOOFING} if trials.spoofing.verified else {SPOOFED, BONAFIDE}
     return parts - ({"ranks"} if trials.detection else {"llr", "ranking"})
 
 
@@ -233,7 +233,7 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
     }
     wanted = dict.fromkeys(part for m in measures for part in m.parts)
     makers |= {part: at(place) for part, place in APART.items() if part in wanted}
-    if not wanted.keys().isdisjoint(SPOOFING):
+    if trials.spoofing is not None and not wanted.keys().isdisjoint(SPOOFING):
         from truecost.tasks.trials import further
 
         ratios = llrs(trials, scoring)
