@@ -157,7 +157,7 @@ def test_the_list_as_json_leads_to_pages(capsys):
             "name": rule.id,
             "text": rule.message,
             "section": rule.section,
-            "source": f"paper 003, {rule.section}",
+            "source": f"Ferrer et al. 2024, {rule.section}",
             "check": rule.check,
             "remedy": rule.remedy,
             "page": f"docs/advice/{rule.id}.md",

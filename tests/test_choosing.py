@@ -106,7 +106,9 @@ def test_what_it_does_on_other_trials():
     assert "threshold-chosen" not in rows["test", "p_miss"].signature
     assert not [p for p in outcome.problems if "optimistic" in p.message]
     shown = str(outcome)
-    assert any(word in shown for word in ("keeps the limit", "breaks the limit", "limit undecided"))
+    assert any(
+        word in shown for word in ("is within the limit", "breaks the limit", "limit undecided")
+    )
 
 
 def test_speakers_that_chose_it_are_no_test():
@@ -148,7 +150,7 @@ def test_posteriors_have_the_threshold_of_their_likelihood_ratios():
 @pytest.mark.parametrize(
     ("more", "error", "said"),
     [
-        ({}, UsageError, "say by which rule the threshold is chosen: max_fa_per_hour=0.5"),
+        ({}, UsageError, "choose a rule for the threshold: max_fa_per_hour=0.5"),
         ({"least_cost": True, "by": "upper"}, UsageError, 'by="upper" goes with a limit'),
         ({"max_p_fa": 5.0}, UsageError, "max_p_fa is 5: give a number at least 0 and at most 1"),
         ({"max_fa_per_hour": 1.0}, UsageError, "need the hours of audio"),
@@ -173,7 +175,7 @@ def test_a_gate_on_what_the_threshold_does_elsewhere(tmp_path):
         "gate": [{"measure": "p_fa", "data": "test", "max_upper": 0.5}],
     }
     assert [gate.state for gate in tc.run(study).gates] == ["pass"]
-    with pytest.raises(UsageError, match="say which with data=NAME"):
+    with pytest.raises(UsageError, match="choose one with data=NAME"):
         tc.run(study | {"gate": [{"measure": "p_fa", "max_upper": 0.5}]})
 
 
@@ -183,12 +185,42 @@ def test_a_missing_key_of_the_test_set_is_named(tmp_path):
         rows.select("id", "score").write_csv(tmp_path / f"{name}.csv")
         rows.drop("score").write_csv(tmp_path / f"{name}.key.csv")
     given = {**GIVEN, "key": str(tmp_path / "dev.key.csv"), "test": str(tmp_path / "test.csv")}
-    with pytest.raises(InputError, match="test_key names the key of"):
+    with pytest.raises(InputError, match="test_key is the key of"):
         tc.threshold(str(tmp_path / "dev.csv"), max_p_fa=0.05, **given)
     found = tc.threshold(
         str(tmp_path / "dev.csv"), max_p_fa=0.05, test_key=str(tmp_path / "test.key.csv"), **given
     )
     assert {row.dims["data"] for row in found.estimates} == {"dev", "test"}
+
+
+def test_hours_and_metadata_of_the_test_set(tmp_path, capfd):
+    """Each set has its own: hours as a list of recordings, columns of subsets and of the unit."""
+    from truecost import cli
+
+    for name, frame, seconds in (("dev", DEV, 3600.0), ("test", TEST, 7200.0)):
+        rows = frame.with_columns(id=pl.lit(name) + pl.int_range(len(frame)).cast(pl.String))
+        rows.drop("speaker").write_csv(tmp_path / f"{name}.csv")
+        rows.select("id", "speaker").write_csv(tmp_path / f"{name}.meta.csv")
+        heard = {"room": ["a", "b"], "duration": [seconds, seconds]}
+        pl.DataFrame(heard).write_csv(tmp_path / f"{name}.room.csv")
+    place = {name: str(tmp_path / name) for name in ("dev", "test")}
+    given = {**GIVEN, "metadata": f"{place['dev']}.meta.csv", "max_fa_per_hour": 3.0}
+    given |= {"background": f"{place['dev']}.room.csv", "test": f"{place['test']}.csv"}
+    own = {"test_metadata": f"{place['test']}.meta.csv"}
+    own["test_background"] = f"{place['test']}.room.csv"
+    rows = tc.threshold(f"{place['dev']}.csv", **given, **own).estimates
+    found = {(row.measure, row.dims["data"]): row for row in rows}
+    accepted = found["p_fa", "test"].value * (TEST["label"] == 0).sum()
+    assert found["fa_per_hour", "test"].value == pytest.approx(accepted / 4)
+    assert found["p_fa", "test"].n_units == TEST["speaker"].n_unique()
+    with pytest.raises(InputError, match=r"dev\.meta\.csv"):
+        tc.threshold(f"{place['dev']}.csv", **given, test_hours=2.0)
+    for words in ("--max-p-fa 0.1 --test-key k.csv", "--max-p-fa 0.1 --threshold 3"):
+        line = f"threshold {place['dev']}.csv --type score {words}"
+        assert cli.run(line.split()) == 2
+    err = capfd.readouterr().err
+    assert "--test-key goes with --test" in err
+    assert "Unknown option: --threshold" in err
 
 
 def test_a_test_set_is_of_one_system():
@@ -210,8 +242,8 @@ def test_the_command_and_its_page(tmp_path, monkeypatch, capfd):
     result = tc.read_result("out") if hasattr(tc, "read_result") else None
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Chosen thresholds" in page
-    assert "What the thresholds do" in page
+    assert "Evaluation of the thresholds" in page
     assert result is None or result.described
     assert cli.run(given.split()[:-2]) == 2
-    assert "say by which rule" in capfd.readouterr().err
+    assert "choose a rule" in capfd.readouterr().err
     assert not (tmp_path / "out2").exists()

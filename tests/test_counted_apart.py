@@ -204,10 +204,10 @@ def test_several_collections(folder, workers):
         "collections": {"one": {}, "two": {"missing": "drop"}},
         "systems": {n: {"files": {"one": f"{n}.csv", "two": f"{n}.csv"}} for n in ("a", "b")},
     }  # fmt: skip
-    Path("study.toml").write_text(Study.of(tables).to_toml())
+    Path("study.toml").write_text(Study.from_tables(tables).to_toml())
     wanted = result("here", "run", "study.toml")
     tables |= {"engine": {"engine": "processes"}, "interval": {"jobs": 2}}
-    Path("study.toml").write_text(Study.of(tables).to_toml())
+    Path("study.toml").write_text(Study.from_tables(tables).to_toml())
     assert result("apart", "run", "study.toml") == wanted
 
 
@@ -267,7 +267,7 @@ def test_what_cannot_travel_is_counted_here(folder, monkeypatch, capsys):
     """Tables in memory and standard input are of this process."""
     monkeypatch.setattr(mapping, "engine_of", None)
     for name, held in (("-", {}), ("a", {"a": Table("a", pl.DataFrame())})):
-        study = Study.of({"task": "streams", "engine": {"engine": "processes"},
+        study = Study.from_tables({"task": "streams", "engine": {"engine": "processes"},
                           "systems": {"a": {"file": name}}})  # fmt: skip
         with settings.reading(study, Reader("streams", held)) as read:
             assert callable(read)
@@ -276,6 +276,6 @@ def test_what_cannot_travel_is_counted_here(folder, monkeypatch, capsys):
 @pytest.mark.parametrize("task", ["transcripts", "abba"])
 def test_what_an_engine_is_of_no_use_for(task):
     keys = {"engine": "processes", "cache": "kept"}
-    study = Study.of({"engine": keys, "systems": {"a": {"file": "a"}}, "task": task})
+    study = Study.from_tables({"engine": keys, "systems": {"a": {"file": "a"}}, "task": task})
     with pytest.raises(UsageError, match=r"under \[engine\] does not go with"):
         study.check()

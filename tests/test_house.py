@@ -29,7 +29,7 @@ TIERS = (
 # The table of tasks is light, and everybody's: their insides are not.
 TABLE = {"DEFAULT", "TABLE", "added", "faults", "find", "measures", "names"}
 # Commands and tables of a task for the terminal: imported by the command line only, by their names.
-COMMANDS = {"commands"}
+COMMANDS = {"commands", "terminal"}
 TIER = {room: tier for tier, rooms in enumerate(TIERS) for room in rooms}
 FILES = sorted(p for p in SOURCE.rglob("*.py") if p != SOURCE / "__init__.py")
 

@@ -45,12 +45,12 @@ def test_philox_published_vectors(counter, key, words):
     assert tuple(philox_python(counter, key)) == words
 
 
-def multinomial(units, replicates, strata=None, first=0):
+def multinomial(units, replicates, strata=None, first=0, draw=draws.multinomial_rows):
     strata = np.zeros(units, int) if strata is None else strata
     members = np.argsort(strata, kind="stable")
     start = np.concatenate([[0], np.cumsum(np.bincount(strata))])
     rows = np.empty((replicates, units), np.uint16)
-    draws.multinomial_rows(rows, first, members, start, *KEY)
+    draw(rows, first, members, start, *KEY)
     return rows
 
 
@@ -63,11 +63,14 @@ def test_multinomial_counts_the_draws_of_the_generator(units):
         drawn += [x * units >> 32 for x in w] if units == 11 else [x * units >> 64 for x in wide]
     expected = np.bincount(drawn[:units], minlength=units)
     assert np.array_equal(multinomial(units, 1, first=5)[0], expected)
+    few = draws.multinomial_few
+    assert units > 11 or np.array_equal(multinomial(units, 1, first=5, draw=few)[0], expected)
 
 
 def test_multinomial_sums_to_the_size_of_each_stratum():
     strata = np.array([0, 2, 1, 0, 0, 2, 2, 2, 1, 0, 3])
     rows = multinomial(11, 500, strata)
+    assert np.array_equal(rows, multinomial(11, 500, strata, draw=draws.multinomial_few))
     for s, size in enumerate(np.bincount(strata)):
         assert np.all(rows[:, strata == s].sum(axis=1) == size)
 
@@ -138,6 +141,11 @@ def test_entry_sums(sides):
         weight = math.prod(columns[slot, r] for slot in slots[e])
         expected[cells[e], s, r] += weight * values[e, s]
     assert np.array_equal(out, expected)
+    values, one, few = rng.normal(size=(40, 2)), np.zeros_like(out), np.zeros_like(out)
+    values[rng.random(values.shape) < 0.2] = 0
+    sums.entry_sums(columns, slots, cells, values, one)
+    sums.sums_of_few(columns, slots, cells, values, few)
+    assert one.tobytes() == few.tobytes()
 
 
 def test_transpose_block():
@@ -243,10 +251,10 @@ def test_places_of_thresholds_are_those_of_64_bits(dtype):
     near = scores.astype(float)
     wanted = np.concatenate([near, np.nextafter(near, np.inf), np.nextafter(near, -np.inf),
                              [0.1, 0.3, 1e300, -1e300, 1e-300]])  # fmt: skip
-    ranking = Ranking.of(scores, np.zeros(8, int), [Factor.trials(8)])
+    ranking = Ranking.from_scores(scores, np.zeros(8, int), [Factor.trials(8)])
     assert np.array_equal(ranking.positions(wanted), np.searchsorted(near, wanted))
     assert ranking.finite == slice(1, 7)
-    assert Ranking.of(scores[:1], [0], [Factor.trials(1)]).finite == slice(1, 1)
+    assert Ranking.from_scores(scores[:1], [0], [Factor.trials(1)]).finite == slice(1, 1)
 
 
 def test_rates_at_any_threshold(swept):
@@ -265,12 +273,12 @@ def test_trials_of_a_single_unit_are_sorted_by_class(dtype):
     scores, codes = rng.integers(-9, 9, 300).astype(dtype) / 7, rng.integers(0, 2, 300)
     scores[:3] = [-0.0, 0.0, np.inf]
     factor = Factor("all", np.zeros(1))
-    ranking = Ranking.of(scores, codes, [(factor, np.zeros(300, np.int32))])
+    ranking = Ranking.from_scores(scores, codes, [(factor, np.zeros(300, np.int32))])
     assert ranking.scores.dtype == dtype
     assert np.array_equal(ranking.scores, np.sort(scores))
     pairs = sorted(zip(scores.tolist(), codes.tolist(), strict=True))
     assert sorted(zip(ranking.scores.tolist(), ranking.codes.tolist(), strict=True)) == pairs
-    several = Ranking.of(scores, codes, [Factor.of("unit", rng.integers(0, 5, 300))])
+    several = Ranking.from_scores(scores, codes, [Factor.encode("unit", rng.integers(0, 5, 300))])
     block = Block({"all": np.ones((1, 1), np.uint16), "unit": np.ones((1, 5), np.uint16)}, 1)
     a, b = Sweep(ranking, block), Sweep(several, block)
     assert np.array_equal(a.eer(), b.eer())
@@ -331,7 +339,7 @@ def test_misses_and_false_alarms_at(swept):
 def test_misses_at_zero_with_weights_that_round(monkeypatch):
     monkeypatch.setattr("truecost.core.ranking.BUCKETS", 1)
     own = [0.1, 0.2, 0.3, 0.7, 0.1, 0.3, 0.3, 0.3]
-    ranking = Ranking.of(np.arange(8.0), np.arange(8) >= 5, [Factor.trials(8)], own)
+    ranking = Ranking.from_scores(np.arange(8.0), np.arange(8) >= 5, [Factor.trials(8)], own)
     sweep = Sweep(ranking, Block({"trial": np.ones((1, 8), np.uint16)}, 1))
     assert sweep.miss_at([0.0])[0][0, 0] == 0  # separable at score 5, 0 misses there
 
@@ -374,7 +382,9 @@ def test_weighted_medians_minimise_the_distances(swept):
 
 @pytest.mark.parametrize("trials", [4, 0])
 def test_undefined_without_a_class_or_a_trial(trials):
-    ranking = Ranking.of(np.arange(4.0)[:trials], [0, 0, 1, 1][:trials], [Factor.trials(trials)])
+    ranking = Ranking.from_scores(
+        np.arange(4.0)[:trials], [0, 0, 1, 1][:trials], [Factor.trials(trials)]
+    )
     weights = np.array([[1, 1, 0, 0]], np.uint16)[:, :trials]
     sweep = Sweep(ranking, Block({"trial": weights}, 1))
     rates = (sweep.miss_at([0.1])[0], sweep.fa_at([0.1])[0], sweep.minimum(1, 1))
@@ -401,14 +411,14 @@ def test_kernels_compile_where_nothing_can_be_written(tmp_path):
 def test_buckets_grow_with_the_trials_and_change_no_digit(monkeypatch):
     rng = np.random.default_rng(3)
     codes = (rng.random(20_000) < 0.1).astype(np.uint8)
-    side = Factor.of("unit", rng.integers(0, 30, 20_000))
+    side = Factor.encode("unit", rng.integers(0, 30, 20_000))
     scores = rng.normal(2 * codes, 1)
     block = Plan(replicates=9).weights({"unit": side[0]}).block()
     found = []
     for many, wanted in ((20_000, 16), (5_000, 32), (200, 160)):
         monkeypatch.setattr("truecost.core.ranking.BUCKETS", 16)
         monkeypatch.setattr("truecost.core.ranking.MANY", many)
-        sweep = Sweep(Ranking.of(scores, codes, [side]), block)
+        sweep = Sweep(Ranking.from_scores(scores, codes, [side]), block)
         assert len(sweep.ranking.edges) - 1 == pytest.approx(wanted, rel=0.1)
         found.append([sweep.eer(), sweep.minimum(0.05, 0.95), sweep.miss_at([0.01])[0][:, 0]])
     assert np.array_equal(found[0], found[1])

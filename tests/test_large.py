@@ -305,14 +305,14 @@ def test_ids_that_are_repeated_are_refused(parts, capsys):
     whole = pl.read_parquet("whole.parquet").rename({"trial": "id"})
     pl.concat([whole, whole[:1]]).write_parquet("twice.parquet")
     assert cli.run(["score", "twice.parquet", *TYPED, "--engine", "serial"]) == 3
-    assert "1 id stands more than once: t0" in capsys.readouterr().err
+    assert "1 id occurs more than once: t0" in capsys.readouterr().err
 
 
 def test_so_many_trials_are_no_units_by_their_ids(parts, monkeypatch, capsys):
     monkeypatch.setattr(large, "LARGE", ROWS - 1)
     pl.read_parquet("whole.parquet").rename({"trial": "id"}).write_parquet("own.parquet")
     assert cli.run(["score", "own.parquet", *TYPED, "--engine", "serial"]) == 2
-    assert "name what trials share (--map unit=COLUMN)" in capsys.readouterr().err
+    assert "name the unit column (--map unit=COLUMN)" in capsys.readouterr().err
 
 
 def test_systems_without_the_same_scores_are_not_compared(parts, capsys):
@@ -441,7 +441,7 @@ def test_measures_take_few_bytes_a_trial(parts, monkeypatch):
     monkeypatch.setattr(segments, "ROWS", 1 << 21)
     rows = 1_000_000
     frame(1, rows, 7).with_columns(pl.col("score").cast(pl.Float32)).write_parquet("many.parquet")
-    study = Study.of({
+    study = Study.from_tables({
         "data": {"type": "llr", "map": {"unit": "speaker"}}, "engine": {"engine": "serial"},
         "systems": {"many": {"file": "many.parquet"}},
     })  # fmt: skip
@@ -449,7 +449,7 @@ def test_measures_take_few_bytes_a_trial(parts, monkeypatch):
     trials = work.read(sources_of(study)[0], reader, study)
     scoring = tc.Scoring(measures=("act_dcf", "min_dcf", "eer"), plan=tc.Plan(5))
     tc.score_system(
-        tc.Trials.of([1.0, 0.0, 2.0], [1, 0, 1], kind="llr"), scoring
+        tc.Trials.from_arrays([1.0, 0.0, 2.0], [1, 0, 1], kind="llr"), scoring
     )  # loads what is needed
     tracemalloc.start()
     tc.score_system(trials, scoring)

@@ -295,7 +295,7 @@ def test_nothing_of_a_hidden_diarization_reaches_the_page(tmp_path):
     shown = live(tmp_path, "diarization", view=lambda _: view, corrects=True)
     assert shown._asked(Question("a"), BATCH, "").seen.length == 6.0
     bare = live(tmp_path, "diarization", corrects=True)
-    with pytest.raises(Exception, match="how long its recording is"):
+    with pytest.raises(Exception, match="length of its recording is not known"):
         bare._asked(Question("a"), BATCH, "")
 
 

@@ -494,7 +494,7 @@ def test_a_question_that_comes_later_reaches_who_waits(tmp_path):
 def test_without_a_certificate_nobody_listens_beyond_this_machine(path):
     for host, said in (
         ("192.0.2.7", "in the open.*tls_cert"),
-        ("0.0.0.0", "no browser can name it"),
+        ("0.0.0.0", "browsers cannot reach it"),
     ):
         with pytest.raises(UsageError, match=re.compile(said)) as raised:
             serve(path, SETTINGS, host=host)
@@ -656,7 +656,7 @@ def test_a_server_that_cannot_be_made_ends_the_command(tmp_path, monkeypatch, ca
     words = ["annotate", f"{tmp_path}/list.csv", "-o", f"{tmp_path}/out", "--classes", "a,b"]
     assert cli.run(words) == 3
     assert "the page cannot be served (ImportError: no h11 here)" in caplog.text
-    assert "--resume goes on" in capsys.readouterr().err
+    assert "continue with --resume" in capsys.readouterr().err
     live = LivePerson(store=f"{tmp_path}/out/answers.sqlite")
     expert = LiveExpert(live, "classes", ("a", "b"), lambda _: View())
     with pytest.raises(InputError, match="failed"):

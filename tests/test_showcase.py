@@ -46,4 +46,4 @@ def test_the_index_of_the_showcase_says_what_its_pages_print():
     ]
     for pairs, of, name in rows:
         page = (SHOWCASE / f"{name}.md").read_text(encoding="utf-8")
-        assert decided(page) == (int(pairs), int(of)), name
+        assert decided(page.partition("\n## ")[0]) == (int(pairs), int(of)), name

@@ -595,7 +595,7 @@ def test_columns_of_labels_that_events_have_are_left_out_and_said(run, folder):
     (folder / "odd.csv").write_text("\n".join([f"{rows[0]},unit", *(f"{r},x" for r in rows[1:])]))
     code, _, err = run(f"streams score events.jsonl --labels odd.csv --measure imlm {FAST}")
     assert code == 0
-    assert "odd.csv: column unit is left out: the events have what is named so" in err
+    assert "odd.csv: column unit is left out: the events have columns of these names" in err
     (folder / "odd.csv").write_text("\n".join([*rows, ",1"]) + "\n")
     code, _, err = run("streams score events.jsonl --labels odd.csv")
     assert code == 3
@@ -625,7 +625,7 @@ def test_columns_of_labels_that_events_have_are_left_out_and_said(run, folder):
         ("--before queries=3", "3 labels of queries before the stream: give 0 or more labels of"),
         (
             "--before training=5",
-            "5 labels of training before the stream do not count: say so (--annotations "
+            "5 labels of training before the stream do not count: count them (--annotations "
             "queries,bootstrap,training), or leave them out",
         ),
         ("--window 0", "window is 0: give a number at least 1"),

@@ -8,8 +8,9 @@ up.
 import atexit
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import fields
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -258,9 +259,9 @@ def verification() -> list[tc.Trials]:
     targets = np.load(CASE / "targets.npy")
     prior = targets.mean()
     llr = scores[:, 1] - scores[:, 0] - np.log(prior / (1 - prior))
-    raw = tc.Trials.of(llr, targets, kind="llr", name="raw")
+    raw = tc.Trials.from_arrays(llr, targets, kind="llr", name="raw")
     affine = tc.calibrate(raw, "affine").trials
-    return [raw, tc.Trials.of(affine.scores, affine.labels, kind="llr", name="calibrated")]
+    return [raw, tc.Trials.from_arrays(affine.scores, affine.labels, kind="llr", name="calibrated")]
 
 
 def hero() -> Picture:
@@ -269,6 +270,24 @@ def hero() -> Picture:
     scoring = tc.Scoring(tc.Application.detection(prior=0.01), measures=measures)
     rows = [row for system in verification() for row in tc.score_system(system, scoring)]
     return pictures.cost_bars(rows)
+
+
+class Narrow(Picture):
+    """A picture that is drawn for a narrow screen."""
+
+    def svg(self, width: float = 360.0, order: Sequence[str] | None = None) -> str:
+        """The picture as SVG, `width` wide."""
+        return super().svg(width, order)
+
+
+def narrow(make: Callable[[], Picture]) -> Callable[[], Picture]:
+    """How the picture for a narrow screen is made."""
+
+    def drawn() -> Picture:
+        wide = make()
+        return Narrow(**{field.name: getattr(wide, field.name) for field in fields(wide)})
+
+    return drawn
 
 
 def cost_of_verification() -> Picture:
@@ -378,6 +397,7 @@ TABLE: dict[str, Callable[[], Picture]] = {
 }
 REAL: dict[str, Callable[[], Picture]] = {  # where `shared` lies beside the repository
     "hero": hero,
+    "hero-narrow": narrow(hero),
     "study-verification": cost_of_verification,
 }
 LONG = tuple(n for n in TABLE if n.startswith(("stream", "lifelong")) and n != "lifelong-curve")

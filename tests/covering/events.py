@@ -27,9 +27,10 @@ def cells():
         name = f"{recordings} recordings of an hour, {rates} rates, {mean:g} false alarms an hour"
         draw = partial(heard, recordings=recordings, rates=rates, mean=mean)
         yield Cell("events", name, partial(dict, fa_per_hour=mean), draw)
-    for mean in (1, 5):
-        name = f"30 recordings of unequal length, exponential rates, {mean} false alarms an hour"
-        draw = partial(heard, recordings=30, rates="exponential", mean=mean, unequal=True)
+    for recordings, mean in ((30, 1), (30, 5), (20, 20)):
+        name = f"{recordings} recordings of unequal length, exponential rates, {mean} false alarms"
+        name += " an hour"
+        draw = partial(heard, recordings=recordings, rates="exponential", mean=mean, unequal=True)
         yield Cell("events", name, partial(dict, fa_per_hour=mean), draw)
     for speakers in (20, 100):
         name = f"{speakers} speakers choose a threshold, at most 10 % false alarms"
@@ -42,7 +43,7 @@ def heard(rng, plan, recordings, rates, mean, unequal=False):
     spread = RATES[rates]
     level = rng.gamma(1 / spread, spread, recordings) if spread else np.ones(recordings)
     found = rng.poisson(mean * hours * level).astype(float)
-    factor, codes = tc.Factor.of("recording", np.arange(recordings))
+    factor, codes = tc.Factor.encode("recording", np.arange(recordings))
     none = np.zeros(recordings, np.int64)
     axes = {"class": (NAMES[0], none), "decision": (NAMES[1], none + 1)}
     audio = tc.Tally.count([(factor, codes)], {"n": found, "hours": hours}, axes)

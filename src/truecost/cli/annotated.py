@@ -41,7 +41,7 @@ def render(answered: Answered, progress: Progress) -> str:
         headline += f" in {active / 60:.1f} minutes of active time by {_listed(answered.people)}"
     lead = (
         "Active time is measured on the page; in brackets the 95% interval. Thinking cannot be "
-        f"told from absence: a pause counts whole up to {timing.idle:g} s."
+        f"distinguished from absence: a pause counts whole up to {timing.idle:g} s."
     )
     if unknown := len(answered.rows) - len(answered.known_seconds):
         lead += (
@@ -80,10 +80,10 @@ def _people(figures: Sequence[Sequence[Estimate]]) -> Section | None:
         return None
     header, cells = table_of(figures)
     table = Table("People", header, tuple(cells))
-    text = "What each person did, with 95% intervals."
+    text = "Figures of each person, with 95% intervals."
     if len(figures) > 1:
         text += (
-            " Of all together items are resampled; these figures are about these people, and not "
+            " For all together, items are resampled; these figures are about these people, and not "
             "about others."
         )
     return Section("People", text, (), (table,))
@@ -119,7 +119,7 @@ def _classes(answered: Answered) -> Section | None:
     if not rows:
         return None
     picture = forest(rows, label=SECONDS.title, size=lambda row: counted(row.n_trials, row.item))
-    text = "Active seconds of an answer, by what was answered."
+    text = "Active seconds of an answer, by the label given."
     return Section("Seconds by answer", text, (picture,))
 
 
@@ -131,7 +131,7 @@ def _agreement(answered: Answered) -> Section | None:
         (row.dims["system"], TITLES[row.measure], shown(row), str(row.n_units)) for row in agreed
     )
     table = Table("Agreement", ("people", "coefficient", "value", "items"), cells)
-    text = "1: people agree always; 0: no more often than by chance."
+    text = "1: people always agree; 0: no more often than by chance."
     return Section("Agreement", f"{text} {free}".strip(), (), (table,))
 
 

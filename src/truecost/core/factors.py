@@ -1,4 +1,4 @@
-"""Factors: the ways in which trials hang together, and their units; how the units of single
+"""Factors: the ways in which trials are dependent, and their units; how the units of single
 replicates are drawn (`truecost.core.weights` asks for them block by block).
 """
 
@@ -189,7 +189,7 @@ class Factor:
         return found.hexdigest()[:16]
 
     @staticmethod
-    def of(
+    def encode(
         name: str, column: Column, strata: Column | None = None
     ) -> tuple["Factor", npt.NDArray[np.int32]]:
         """The factor of a column, text or numbers, and the int32 code of each row's unit in its
@@ -201,7 +201,7 @@ class Factor:
         Examples
         --------
         >>> import truecost as tc
-        >>> speakers, codes = tc.Factor.of("speaker", ["bob", "ann", "bob"])
+        >>> speakers, codes = tc.Factor.encode("speaker", ["bob", "ann", "bob"])
         >>> speakers.labels.tolist(), codes.tolist()
         (['ann', 'bob'], [1, 0, 1])
         """
@@ -243,7 +243,9 @@ def _refuse_ties(factor: Factor) -> None:
     """Refuse ties that name no units."""
     tied = np.asarray(factor.tied)
     if factor.strata is not None or factor.sizes is not None:
-        raise InputError(f"factor {factor.name!r} has ties: strata and sizes do not go with them")
+        raise InputError(
+            f"factor {factor.name!r} has ties: these cannot be combined with strata or sizes"
+        )
     units = np.unique(tied)
     if tied.shape != factor.labels.shape or not np.array_equal(units, np.arange(len(units))):
         raise InputError(
@@ -329,7 +331,7 @@ def _draw_units(
     rows: Counts, first: int, factor: Factor, plan: "Plan", k0: np.uint64, k1: np.uint64
 ) -> None:
     """Fill `rows` where each label is one unit."""
-    from truecost.kernels import draws
+    from truecost.kernels import FEW, draws
 
     scheme = plan.scheme_of(factor.name)
     if scheme == "poisson":
@@ -337,7 +339,8 @@ def _draw_units(
         return
     members, start = _strata(factor)
     if scheme == "multinomial":
-        draws.multinomial_rows(rows, first, members, start, k0, k1)
+        draw = draws.multinomial_few if rows.size <= FEW else draws.multinomial_rows
+        draw(rows, first, members, start, k0, k1)
         return
     sizes = np.diff(start)
     if plan.block_length is not None and plan.block_length >= sizes.max(initial=0):

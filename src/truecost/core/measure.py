@@ -1,4 +1,4 @@
-"""What a measure is, and which interval suits it."""
+"""Measures: their definition, and the interval that suits each."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -85,6 +85,9 @@ class Rule:
         Whether it is the best over thresholds, calibrations or versions on the same data.
     excess : bool
         Whether it is too large by chance: a loss, what the best of many was ahead by.
+    chance : callable, optional
+        From the totals with weights of one and the application to what chance adds to such a figure
+        where the truth is 0, which resampling shows too little of where cells hold few trials.
     fewest : int
         Units below which the interval is known to cover too little.
     rare : bool
@@ -102,6 +105,7 @@ class Rule:
     edge: bool = False
     optimistic: bool = False
     excess: bool = False
+    chance: Callable[..., float] | None = None
     fewest: int = 0
     rare: bool = False
     size: tuple[str, str] | None = None
@@ -139,8 +143,8 @@ NONE = float("nan")  # the naive baseline of a measure that has none
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What a measure gives for some replicates: its values and those of the naive baseline,
-    (replicates,), NaN where undefined, and what it says beside them (`extras`): the share of
+    """The results of a measure for some replicates: its values and those of the naive baseline,
+    (replicates,), NaN where undefined, and further figures beside them (`extras`): the share of
     queries that vanished, a chosen threshold.
     """
 
@@ -192,7 +196,7 @@ class Measure:
         Whether it needs two classes of which one is the target.
     uses : tuple of str
         What of the application enters the value: "costs", "prior", "prices". Parameters and
-        signature of a row say these only.
+        signature of a row have these only.
     errors : {"misses", "false_alarms", ""}
         The errors that it counts, where it reads decisions; every kind when left out.
     minimum_of : str
@@ -250,7 +254,7 @@ class Measure:
 
     @property
     def key(self) -> str:
-        """What it is listed under: its name, with its task where names meet."""
+        """Its name in lists, with its task where two tasks have the name."""
         return f"{self.task}/{self.name}" if self.task else self.name
 
     @property

@@ -15,15 +15,15 @@ import numpy.typing as npt
 from truecost.core.factors import Array
 from truecost.core.unit_index import (
     Computed,
-    Sides,
-    Slots,
+    UnitColumns,
+    UnitIndex,
     count_entries,
     digest_of,
     group,
     join,
     refuse_outside,
 )
-from truecost.core.weights import Block, Weights, Without
+from truecost.core.weights import Block, Columns, Weights, Without
 from truecost.errors import InputError, counted
 
 CELLS = ((np.uint8, 2**8), (np.int32, 2**31), (np.int64, 2**63))  # the least that holds them
@@ -35,7 +35,7 @@ class Tally:
 
     Attributes
     ----------
-    slots : Slots
+    slots : UnitIndex
         Units of each entry.
     cells : ndarray of int64, shape (entries,)
         Flat index into the product of `axes`.
@@ -51,7 +51,7 @@ class Tally:
         Sum of the squared weights of the rows of each cell, where rows have weights.
     """
 
-    slots: Slots
+    slots: UnitIndex
     cells: npt.NDArray[np.int64]
     values: Array
     axes: Mapping[str, tuple[str, ...]]
@@ -74,7 +74,7 @@ class Tally:
 
     @staticmethod
     def count(
-        sides: Sides,
+        sides: UnitColumns,
         statistics: Mapping[str, npt.ArrayLike | Computed],
         axes: Mapping[str, tuple[Sequence[str], npt.ArrayLike]] | None = None,
         weights: npt.ArrayLike | None = None,
@@ -104,7 +104,7 @@ class Tally:
         Examples
         --------
         >>> import truecost as tc
-        >>> speakers, codes = tc.Factor.of("speaker", ["ann", "ann", "bob"])
+        >>> speakers, codes = tc.Factor.encode("speaker", ["ann", "ann", "bob"])
         >>> axes = {"class": (("nontarget", "target"), [0, 1, 1])}
         >>> tally = tc.Tally.count([(speakers, codes)], {"n": [1, 1, 1]}, axes)
         >>> without_one = tc.Weights.leave_out(speakers).block()
@@ -115,7 +115,7 @@ class Tally:
 
         axes = axes or {}
         shape = tuple(len(labels) for labels, _ in axes.values())
-        slots = Slots.of(sides)
+        slots = UnitIndex.join(sides)
         rows = len(slots.codes)
         columns = [v if isinstance(v, Computed) else np.asarray(v) for v in statistics.values()]
         codes = [np.asarray(c) for _, c in axes.values()]
@@ -157,7 +157,10 @@ class Tally:
     ) -> "Tally":
         """Sums that no resampling changes, of shape (*cells, statistics)."""
         found = np.asarray(values)
-        none, empty = Slots((), np.zeros((0, 1), np.int32)), np.zeros((0, len(names)), found.dtype)
+        none, empty = (
+            UnitIndex((), np.zeros((0, 1), np.int32)),
+            np.zeros((0, len(names)), found.dtype),
+        )
         return Tally(none, np.zeros(0, np.int64), empty, axes, tuple(names), found)
 
     def __add__(self, other: "Tally") -> "Tally":
@@ -189,13 +192,20 @@ class Tally:
     @cached_property
     def _every(self) -> npt.NDArray[np.float64]:
         """Sums over all units, shape (cells, statistics)."""
-        from truecost.kernels.sums import entry_sums
-
         names = {factor.name: factor for factor in self.slots.factors}
         out = np.zeros((int(np.prod(self.shape, dtype=np.int64)), len(self.statistics), 1))
         ones = self.slots.columns(Weights.ones(names).block())
-        entry_sums(ones, self.slots.codes, self.cells, self.values.astype(np.float64), out)
+        self._add(ones, out)
         return out[:, :, 0]
+
+    def _add(self, columns: Columns, out: npt.NDArray[np.float64]) -> None:
+        """Weighted sums, into zeros of shape (cells, statistics, replicates)."""
+        from truecost.kernels import FEW
+        from truecost.kernels.sums import entry_sums, sums_of_few
+
+        few = self.values.size * columns.shape[1] <= FEW << 4  # 1 ms each of 50,000
+        add = sums_of_few if few else entry_sums
+        add(columns, self.slots.codes, self.cells, self.values.astype(np.float64), out)
 
     @cached_property
     def stood(self) -> npt.NDArray[np.float64]:
@@ -271,16 +281,13 @@ class Tally:
         By statistic, shape (replicates, cells...); int64 when all values are whole, float64
         otherwise.
         """
-        from truecost.kernels.sums import entry_sums
-
         size = int(np.prod(self.shape, dtype=np.int64))
         out = np.zeros((size, len(self.statistics), block.count))
         once = self.slots.codes.shape[1] == len(self.slots.factors)  # no factor on two sides
         if block.without is not None and (once or block.whole):
             self._less(block.without, out)
         else:
-            values = self.values.astype(np.float64)
-            entry_sums(self.slots.columns(block), self.slots.codes, self.cells, values, out)
+            self._add(self.slots.columns(block), out)
         out += self.fixed.reshape(size, len(self.statistics))[:, :, None]
         sums = {}
         for s, name in enumerate(self.statistics):

@@ -42,7 +42,7 @@ class Sets:
     numbers: frozenset[str] = frozenset()
     units: tuple[str, ...] = ()
 
-    def of(self, column: str) -> str:
+    def set_of(self, column: str) -> str:
         """The set of a column."""
         return self.shared.get(column, column)
 
@@ -57,12 +57,12 @@ def merged_labels(
     found: dict[str, set[str]] = {}
     for part in parts:
         for column, labels in part.items():
-            found.setdefault(sets.of(column), set()).update(labels.tolist())
+            found.setdefault(sets.set_of(column), set()).update(labels.tolist())
     every = {name: _sorted(labels, numbers=name in sets.numbers) for name, labels in found.items()}
     codes = {name: {str(label): k for k, label in enumerate(of)} for name, of in every.items()}
     tables = [
         {
-            column: np.array([codes[sets.of(column)][label] for label in labels], np.int32)
+            column: np.array([codes[sets.set_of(column)][label] for label in labels], np.int32)
             for column, labels in part.items()
         }
         for part in parts
@@ -127,8 +127,8 @@ class Partition:
             raise unreadable(self.path, error) from error
         if self.head and data.count(b'"') % 2:
             raise InputError(
-                f"{self.path}, line {self.line}: a text in quotes goes on in the next line, so "
-                f"that the file cannot be read in parts: write it as Parquet"
+                f"{self.path}, line {self.line}: a quoted text continues on the next line, so the "
+                f"file cannot be read in parts: write it as Parquet"
             )
         table = table_of_bytes(self.head + data, self.path, self.format, "trials")
         offset = self.line - bool(self.head) - 1
@@ -171,7 +171,7 @@ def _begins(path: str, mark: bytes) -> bool:
 def stored_files(pattern: str) -> list[str]:
     """The files of an object store that fit a pattern, sorted: Parquet alone."""
     if not is_parquet(pattern):
-        raise UsageError(f"{pattern}: of object stores Parquet is read: end it in .parquet")
+        raise UsageError(f"{pattern}: only Parquet is read from object stores: end it in .parquet")
     try:
         files = pl.scan_parquet(pattern, include_file_paths="its file").select("its file")
         found: list[str] = files.unique().sort("its file").collect().to_series().to_list()
@@ -181,7 +181,7 @@ def stored_files(pattern: str) -> list[str]:
 
 
 def unreadable(path: str, error: BaseException) -> InputError:
-    """What to say of a file that cannot be read."""
+    """The message for a file that cannot be read."""
     return InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})")
 
 
@@ -194,7 +194,7 @@ def size_of(paths: Sequence[str]) -> int:
 
 
 def do_not_fit(paths: Sequence[str]) -> bool:
-    """Whether twice the memory that files take exceeds what is free, where this can be told."""
+    """Whether twice the memory that files take exceeds the free memory, where this is known."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         free = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
@@ -256,7 +256,7 @@ def partitions_of(paths: Sequence[str], stated: str | None = None) -> list[Parti
             ]
             continue
         if in_store(path):
-            raise UsageError(f"{path}: of object stores Parquet is read: end it in .parquet")
+            raise UsageError(f"{path}: only Parquet is read from object stores: end it in .parquet")
         if path.lower().endswith(PACKED) or _begins(path, GZIP):
             raise UsageError(f"{path}: cannot be read in parts: unpack it, or write it as Parquet")
         found += _stretches(path, stated)

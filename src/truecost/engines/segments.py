@@ -50,7 +50,7 @@ class Held:
     codes : ndarray of uint8, shape (rows,)
         Class codes.
     texts : mapping of str to Coded
-        Columns of labels: units and what subsets are told by.
+        Columns of labels: units and columns of subsets.
     numbers : mapping of str to ndarray of float64 or int64, shape (rows,)
         Other columns: weights, numbers of rows.
     facts : object
@@ -80,7 +80,7 @@ ROW = "row"  # column of numbers: the row in its partition, which becomes that i
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What is known of a counted partition: where its ranges begin in its files, the types of its
+    """The description of a counted partition: where its ranges begin in its files, the types of its
     columns, its labels.
     """
 
@@ -109,7 +109,7 @@ class Sorted:
 
 @dataclass(frozen=True)
 class Layout:
-    """What the sorted columns are: name and type of each, and how many rows there are."""
+    """The sorted columns: name and type of each, and the number of rows."""
 
     rows: int
     kinds: Mapping[str, str]
@@ -161,7 +161,7 @@ def sort_partitions(
     for name, kind in layout.kinds.items():
         with Path(layout.place(name)).open("wb") as file:
             file.truncate(layout.rows * np.dtype(kind).itemsize)
-    units = len(labels.get(sets.of(_unit(layout)), ()))
+    units = len(labels.get(sets.set_of(_unit(layout)), ()))
     small = [replace(part, labels={}, facts=None) for part in parts]
     plan = _written((small, tables, layout, units), folder)
     jobs = [(k, plan, int(at)) for k, at in enumerate(starts)]
@@ -201,8 +201,8 @@ def _read(plan: str) -> Plan:
 
 
 def open_sorted(folder: str, sets: Sets, *, check: bool = True) -> Sorted:
-    """What `sort_partitions` left in a folder; InputError where it is not whole, or any byte is
-    another one. Without `check` the columns are taken as they are.
+    """The data that `sort_partitions` wrote to a folder; InputError if they are incomplete or
+    changed. Without `check` the columns are taken as they are.
     """
     try:
         known, _, data = (Path(folder) / MANIFEST).read_bytes().partition(b"\n")
@@ -372,7 +372,7 @@ def _opened(
     """The sorted columns."""
     maps = {name: layout.column(name) for name in layout.kinds}
     texts = {
-        column: Coded(labels[sets.of(column)], maps[f"text {column}"])
+        column: Coded(labels[sets.set_of(column)], maps[f"text {column}"])
         for name in layout.kinds
         if (column := name.removeprefix("text ")) != name
     }

@@ -61,7 +61,7 @@ def files_of(path: str) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What is right: a table with `id`, `label`, perhaps `stream`, `run` and further columns."""
+    """The reference: a table with `id`, `label`, perhaps `stream`, `run` and further columns."""
 
     source: str
     frame: pl.DataFrame
@@ -74,39 +74,39 @@ SCHEMA: dict[str, tuple[pl.DataType, str]] = {
         "run the time label of the batch (dates: days since 1970-01-01)",
     ),
     "batch": (pl.Int64(), "number of the batch in its stream, from 0; none before the stream"),
-    "id": (pl.String(), "the item; none for adapt, and for answers that stand for many labels"),
+    "id": (pl.String(), "the item; none for adapt, and for answers that count for many labels"),
     "event": (pl.Enum(WORDS["event"]), "what happened: predict, query, answer or adapt"),
     "phase": (pl.Enum(WORDS["phase"]), "of predict: pre (before adapting to the batch) or post"),
     "score": (pl.Float64(), "of predict: the score, higher for the target, or predicted number"),
-    "decision": (pl.String(), "of predict: what the system decided: a class, or a number"),
+    "decision": (pl.String(), "of predict: decision of the system: a class, or a number"),
     "label": (
         pl.String(),
-        "of answer: what the person said, none when refused; of predict: what is right",
+        "of answer: label by the person, none when refused; of predict: the reference label",
     ),
-    "expert": (pl.String(), "of answer: who answered"),
-    "active_seconds": (pl.Float64(), "of answer: seconds that the person was busy"),
-    "cpu_seconds": (pl.Float64(), "of predict and adapt: seconds of CPU that it took"),
-    "gpu_seconds": (pl.Float64(), "of predict and adapt: seconds of GPU that it took"),
-    "stream": (pl.String(), "name of the stream, where there are several"),
-    "run": (pl.String(), "name of the run (a seed, say), where there are several"),
+    "expert": (pl.String(), "of answer: name of the person"),
+    "active_seconds": (pl.Float64(), "of answer: active seconds of the person"),
+    "cpu_seconds": (pl.Float64(), "of predict and adapt: CPU seconds"),
+    "gpu_seconds": (pl.Float64(), "of predict and adapt: GPU seconds"),
+    "stream": (pl.String(), "name of the stream, if there are several"),
+    "run": (pl.String(), "name of the run (such as a seed), if there are several"),
     "set": (
         pl.Enum(WORDS["set"]),
-        "of answers without a batch: where their labels come from: bootstrap (unless said), "
-        "development, training or pretraining; of a lifelong run: test for all on the test set, "
+        "of answers without a batch: origin of their labels: bootstrap (default), development, "
+        "training or pretraining; of a lifelong run: test for all on the test set, "
         "offline for help with offline adaptation",
     ),
-    "count": (pl.Int64(), "of answers without a batch: how many labels they stand for, else 1"),
+    "count": (pl.Int64(), "of answers without a batch: number of labels, default 1"),
     "part": (pl.String(), "of query and answer: the part of the item that was asked about"),
     "version": (
         pl.Int64(),
         "of a lifelong run: the version of the model that predicts or is helped; of adapt: the one "
         "that comes out",
     ),
-    "words": (pl.Int64(), "of answer: words that the person put in"),
+    "words": (pl.Int64(), "of answer: words that the person inserted"),
     "actions": (pl.Int64(), "of answer: simple actions that it took, such as edits"),
     "verdict": (
         pl.Enum(WORDS["verdict"]),
-        "of answers without a label: right or wrong, where the person said only that",
+        "of answers without a label: verdict of the person, right or wrong",
     ),
     "timing": (
         pl.String(),
@@ -140,7 +140,7 @@ KINDS = ("ndjson", "parquet", "csv", "tsv")
 
 @dataclass(frozen=True, eq=False)
 class EventLog:
-    """What happened, in order.
+    """The events of a log, in order.
 
     Attributes
     ----------

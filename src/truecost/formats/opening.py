@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from truecost.errors import InputError, UsageError, refuse_forked
-from truecost.formats.publishing import tidy
 from truecost.names import STANDARD_INPUT
 
 Kind = TypeVar("Kind")
@@ -143,6 +142,8 @@ def opened(path: str | Path) -> io.BufferedReader:
     place = Path(path)
     try:
         if not os.path.lexists(place):
+            from truecost.formats.publishing import tidy
+
             tidy(place.parent)
         mode = place.stat().st_mode
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
@@ -306,7 +307,7 @@ def encodable(content: Any) -> Any:
 
 
 def why_undecoded(error: Exception) -> str:
-    """What is wrong with a text that is nested, for messages."""
+    """The fault of a text that is nested too deeply, for messages."""
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 

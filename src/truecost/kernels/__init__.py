@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 import numba
 
 FEW = 1 << 16  # rows that numpy handles in milliseconds: not worth the half second that a new
-# machine takes to compile a kernel (a first `truecost score` took 10.7 s of CPU time, now 6.5)
+# machine takes to compile a kernel (a first `truecost score` took 10.7 s of CPU time, now 3.9)
 
 F = TypeVar("F", bound=Callable[..., object])
 

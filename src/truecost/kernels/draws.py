@@ -6,6 +6,9 @@ Arrays: `rows` is (replicates x units) uint16; the units of stratum s are
 `members[start[s]:start[s + 1]]`.
 """
 
+from itertools import pairwise
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -42,6 +45,9 @@ def philox(
         k0 = (k0 + WEYL_0) & U32
         k1 = (k1 + WEYL_1) & U32
     return c0, c1, c2, c3
+
+
+PLAIN_PHILOX: Any = getattr(philox, "py_func", philox)  # for arrays, without compilation
 
 
 @kernel
@@ -130,6 +136,31 @@ def multinomial_rows(
                 first = done // each * CALLS
                 fill_words(words, first, np.uint64(first_replicate + r), np.uint64(s), k0, k1)
                 draw_units(rows[r], members, start[s], size, words, min(each, size - done))
+
+
+def multinomial_few(
+    rows: npt.NDArray[np.uint16],
+    first_replicate: int,
+    members: npt.NDArray[np.int64],
+    start: npt.NDArray[np.int64],
+    k0: np.uint64,
+    k1: np.uint64,
+) -> None:
+    """The result of `multinomial_rows`, for few draws of at most `LARGE` units: no kernel is
+    needed.
+    """
+    replicates, units = rows.shape
+    replicate = np.arange(first_replicate, first_replicate + replicates, dtype=np.uint64)
+    drawn = np.empty((replicates, start[-1]), np.int64)
+    for s, (begin, end) in enumerate(pairwise(start.tolist())):
+        counters, size = np.arange((end - begin + 3) // 4, dtype=np.uint64), np.uint64(end - begin)
+        zero, stratum = np.uint64(0), np.uint64(s)
+        words = np.stack(PLAIN_PHILOX(counters, zero, replicate[:, None], stratum, k0, k1), axis=2)
+        own = (words.reshape(replicates, -1)[:, : end - begin] * size) >> SHIFT
+        drawn[:, begin:end] = begin + own.astype(np.int64)
+    drawn = members[drawn] if len(members) else drawn
+    drawn += np.arange(replicates)[:, None] * units
+    rows[:] = np.bincount(drawn.ravel(), minlength=rows.size).reshape(rows.shape)
 
 
 @kernel

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from truecost.kernels import kernel
 from truecost.kernels.sums import Columns
-from truecost.kernels.sweeps import Codes, Cuts, Floats, Ints, Slots
+from truecost.kernels.sweeps import Codes, Cuts, Floats, Ints, UnitIndex
 
 Bytes = npt.NDArray[np.uint8]  # (slots x replicates)
 LANES = 16  # replicates pooled side by side: one cache line of float32 weights serves them all
@@ -61,6 +61,16 @@ def pooling_knots(codes: Codes, cut: Cuts, knots: Ints) -> int:
     return found
 
 
+def knots_of_few(codes: Codes, cut: Cuts) -> Ints:
+    """The result of `pooling_knots`, for few trials: no kernel is needed."""
+    starts = np.flatnonzero(cut)
+    ends = np.append(starts[1:], len(codes))
+    targets = np.add.reduceat(codes, starts, dtype=np.int64) if len(starts) else starts
+    separate = (targets[:-1] < (ends - starts)[:-1]) & (targets[1:] > 0)
+    last = [len(codes)] if len(codes) else []
+    return np.array([0, *starts[1:][separate], *last], np.int64)
+
+
 @kernel
 def entropy_of_blocks(prior: float, targets: Floats, nontargets: Floats) -> float:
     """Cross entropy in bits of blocks whose posterior is their own share of targets."""
@@ -83,7 +93,7 @@ def entropy_of_blocks(prior: float, targets: Floats, nontargets: Floats) -> floa
 def pooled_entropies(
     priors: Floats,
     columns: Columns,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     extra: Floats,
     knots: Ints,
@@ -95,12 +105,12 @@ def pooled_entropies(
     targets, weight of nontargets) for each replicate, so that targets/nontargets strictly rises.
     For weights that are no small whole numbers.
     """
-    replicates, size = len(out), max(1, len(knots) - 1)
-    width = min(LANES, replicates)
+    replicates, size = len(out), len(knots)  # `max` and `min` take 0.2 s to compile
+    width = LANES if replicates > LANES else replicates
     targets, nontargets = np.empty((width, size)), np.empty((width, size))
     weight, sums, tops = np.empty(LANES), np.empty((2, LANES)), np.empty(LANES, np.int64)
     for start in range(0, replicates, LANES):
-        lanes = min(LANES, replicates - start)
+        lanes = LANES if replicates - start > LANES else replicates - start
         for r in range(LANES):
             tops[r] = -1
         for k in range(len(knots) - 1):
@@ -132,7 +142,7 @@ def pooled_counts(
     priors: Floats,
     columns: Bytes,
     most: int,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     knots: Ints,
     out: Floats,
@@ -204,7 +214,7 @@ def wider(blocks: Floats, size: int) -> Floats:
 def bucket_sums(
     columns: Bytes,
     most: int,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     knots: Ints,
     edges: Ints,
@@ -330,7 +340,7 @@ def open_buckets(
     states: Ints,
     sources: Ints,
     columns: Bytes,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     knots: Ints,
     edges: Ints,

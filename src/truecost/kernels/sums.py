@@ -242,6 +242,31 @@ def entry_sums(
                     out[cell, s, r] += columns[slot, r] * value
 
 
+def sums_of_few(
+    columns: Columns,
+    slots: npt.NDArray[np.int32],
+    cells: npt.NDArray[np.int64],
+    values: npt.NDArray[np.float64],
+    out: npt.NDArray[np.float64],
+) -> None:
+    """The result of `entry_sums`, in the same order, for few entries: no kernel is needed; `out` is
+    zero.
+    """
+    size, _, replicates = out.shape
+    step = 1 + (1 << 17) // (1 + len(cells))  # of replicates: larger arrays take four times as long
+    for start in range(0, replicates, step):
+        own = columns[:, start : start + step]
+        weight = own[slots[:, 0]]
+        for side in range(1, slots.shape[1]):
+            weight *= own[slots[:, side]]
+        shape = size, weight.shape[1]
+        keys = (cells[:, None] * shape[1] + np.arange(shape[1])).ravel()
+        for s, column in enumerate(values.T):
+            weighed = (weight * column[:, None]).ravel()
+            sums = np.bincount(keys, weighed, shape[0] * shape[1])
+            out[:, s, start : start + step] = sums.reshape(shape)
+
+
 @kernel
 def take_away(
     groups: npt.NDArray[np.int64],
@@ -277,8 +302,8 @@ def take_few(
     values: npt.NDArray[np.float64],
     out: npt.NDArray[np.float64],
 ) -> None:
-    """What `take_away` does, in the same order, for few entries of one side: no kernel is needed;
-    `out` is contiguous.
+    """The result of `take_away`, in the same order, for few entries of one side: no kernel is
+    needed; `out` is contiguous.
     """
     _, statistics, replicates = out.shape
     group = groups[slots[:, 0]]

@@ -24,7 +24,7 @@ DIGITS = 12  # of a SHA-256, as signatures show it
 
 
 def replacing(step: str) -> Replace | None:
-    """What a step does to texts; None where it is none of these.
+    """The function of a step on texts; None where it is none of these.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def _mapping(path: str) -> dict[tuple[str, ...], str]:
     if broken:
         raise InputError(
             f"{path}: {counted(len(broken), 'line', 'are')} not FROM<TAB>TO: {first_five(broken)}; "
-            f"write the words, one tab, and what stands for them (nothing: they go)"
+            f"write the words, one tab, and their replacement (empty to remove them)"
         )
     if twice:
         raise InputError(f"{path}: the same words stand twice, at {first_five(twice)}: keep one")
@@ -290,7 +290,7 @@ def refuse_alternations(table: Table, column: str) -> None:
         raise InputError(
             f"{table.source}: {counted(len(rows), 'text', 'have')} alternatives in braces "
             f"({first_five(table.where(int(r)) for r in rows.head(6))}): the output of a system "
-            f"has to say one thing; only references may leave it open"
+            f"needs one text; only references may have alternatives"
         )
 
 

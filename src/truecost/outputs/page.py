@@ -1,5 +1,5 @@
-"""What pages of more than one task show: systems described one by one, over a stream or across
-time; of tasks of items what the errors are, unit by unit, and the worst items.
+"""Sections of pages of several tasks: systems described one by one, over a stream or across time;
+kinds of errors, units, and the worst items.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -23,11 +23,11 @@ MOST_CURVES = 4  # whose curves are drawn
 
 
 class Described(Protocol):
-    """What a result says of a system besides its rows."""
+    """The description of a system in a result, besides its rows."""
 
     @property
     def dims(self) -> dict[str, str]:
-        """Whose it is: system, collection, application, strategy."""
+        """The scope of the description: system, collection, application, strategy."""
 
 
 D = TypeVar("D", bound=Described)
@@ -78,18 +78,18 @@ FEW_ITEMS = 24  # where each is a unit of its own
 def breakdown(story: Story) -> Section:
     """The errors that rates add up, a picture a measure."""
     found = _by_measure(story, pictures.shares_of)
-    text = "The parts of a bar add up to the value, the dot on its interval."
-    return Section("What the errors are", text, of_each(pictures.error_breakdown, found))
+    text = "The parts of a bar add up to the value, which is the dot on its interval."
+    return Section("Kinds of errors", text, of_each(pictures.error_breakdown, found))
 
 
 def matching(story: Story) -> Section:
-    """What BLEU is made of."""
+    """The parts of BLEU."""
     found = _by_measure(story, pictures.has_ngrams)
     text = (
         "BLEU is the geometric mean of the shares of n-grams that a reference has, times the "
         "brevity penalty, which is below 1 where the output is shorter than the references."
     )
-    return Section("What BLEU is made of", text, of_each(pictures.matching, found))
+    return Section("Parts of BLEU", text, of_each(pictures.matching, found))
 
 
 def _by_measure(story: Story, fits: Callable[[Row], object]) -> dict[str, list[Row]]:
@@ -145,8 +145,8 @@ def paired(story: Story) -> Section:
                 factor, pair = both[0].factor, f"{row.dims['system']} against {row.baseline}"
                 drawn.append(pictures.paired_units(both, title=joined(pair, part.name)))
     text = (
-        f"Each mark is one {factor}. A single {factor} decides nothing; the paired comparison of "
-        f"all does."
+        f"Each mark is one {factor}. A single {factor} shows little; see the paired comparison of "
+        f"all."
     )
     return Section(f"Better and worse {plural(factor)}", text, tuple(drawn))
 

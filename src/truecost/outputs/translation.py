@@ -28,17 +28,17 @@ BETA = 2  # how much more recall weighs than precision in chrF2
 
 
 def count_character_ngrams(texts: Texts, word_order: int = 0) -> Statistics:
-    """What chrF is made of, each sentence against the reference that gives it the highest; int64
+    """The parts of chrF, each sentence against the reference with the highest value; int64
     (N,).
 
     `matches1` to `matches6`, `hypothesis1` to `hypothesis6`, `reference1` to `reference6`, and
     `unmatched`, characters of the longer side without a match. N-grams of the output count only
     where the reference has any of their order, as in sacrebleu. Orders of words follow, as 7 and 8.
     """
-    output, *references = (texts.characters(side) for side in texts.sides)
+    output, *references = (texts.characters(side) for side in texts.all_texts)
     found = np.array([_against(output, side) for side in references])
     if word_order:
-        words = [texts.split_words(side) for side in texts.sides]
+        words = [texts.split_words(side) for side in texts.all_texts]
         more = [_words_against(words[0], side, word_order) for side in words[1:]]
         found = np.concatenate([found, more], axis=-1)
     scores = character_f(*found.swapaxes(0, 1))
@@ -53,7 +53,7 @@ def count_character_ngrams(texts: Texts, word_order: int = 0) -> Statistics:
 
 
 def count_characters_and_words(texts: Texts) -> Statistics:
-    """What chrF++ is made of: the n-grams of chrF and those of one and two words."""
+    """The parts of chrF++: the n-grams of chrF and those of one and two words."""
     return count_character_ngrams(texts, WORD_ORDER)
 
 
@@ -128,8 +128,7 @@ class TranslationOptions(FileOptions):
         One of sacrebleu's: `13a`, `intl`, `zh`, `char`, `none`; `ja-mecab`, `ko-mecab`,
         `flores101`, `flores200` and others need packages or models of their own.
     lowercase : bool
-        Whether BLEU and chrF ignore case. TER always does, as Tercom and sacrebleu do unless told
-        otherwise.
+        Whether BLEU and chrF ignore case. TER always does, as Tercom and sacrebleu do by default.
     columns, reference_columns : mapping of str to str
         Column for `id` and `text`, where they have other names, and `unit` and `unit2` too.
     """
@@ -234,7 +233,7 @@ def _joined(
 def _sentences(table: Table, columns: Mapping[str, str], name: str) -> pl.DataFrame:
     """Ids and texts of a table, row by row; an empty cell is an empty sentence."""
     ids = filled(table, columns.get("id", "id"), "id")
-    refuse_repeated(table.source, ids, "each sentence stands once", table.where)
+    refuse_repeated(table.source, ids, "each sentence occurs once", table.where)
     texts = table.texts(columns.get("text", "text"), "text").fill_null("")
     return pl.DataFrame({"id": ids, name: texts})
 
@@ -269,23 +268,23 @@ def _problems(texts: aligning.Texts, counts: Mapping[str, aligning.Statistics]) 
     several = len(texts.references) > 1
     names = [f"reference {r + 1}" if several else "reference" for r in range(len(texts.references))]
     said: list[str] = []
-    for name, side in zip(["output", *names], texts.sides, strict=True):
+    for name, side in zip(["output", *names], texts.all_texts, strict=True):
         empty, ends = side.count(""), sum(text.endswith(" .") for text in side)
         if empty:
             said.append(f"{name}: {counted(empty, 'sentence', 'are')} empty")
         tokenised = ends >= TOKENISED or 2 * ends > max(len(side), 2)
         if tokenised and "ngrams" in counts and texts.tokenizer not in WORDS_AS_THEY_ARE:
             said.append(
-                f"{name}: {counted(ends, 'sentence', 'end')} in a blank and a full stop, as "
-                f"tokenised text does; BLEU is meant for text as people read it (where all sides "
-                f"are tokenised alike, say --tokenizer none)"
+                f"{name}: {counted(ends, 'sentence', 'end')} in a blank and a full stop, like "
+                f"tokenised text; BLEU is meant for text as people read it (if all sides are "
+                f"tokenised alike, use --tokenizer none)"
             )
     ngrams = counts.get("ngrams")
     cut_at_blanks = ngrams is not None and texts.tokenizer in BLANKS
     if cut_at_blanks and unspaced(pl.Series(texts.references[0])):
         said.append(
             f"the script of the reference has no blanks between words, and tokenizer "
-            f"{texts.tokenizer} cuts at blanks: whole sentences count as one word; say --tokenizer "
+            f"{texts.tokenizer} cuts at blanks: whole sentences count as one word; use --tokenizer "
             f"zh (Chinese), ja-mecab (Japanese) or char"
         )
     if ngrams is not None and ngrams["hypothesis"].any() and not ngrams["totals4"].any():

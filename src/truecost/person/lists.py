@@ -54,7 +54,7 @@ class Items:
 
     @cached_property
     def digest(self) -> str:
-        """What a store must not be continued without: items, classes, and what is in view."""
+        """The facts that a continued store must share: items, classes, and what people see."""
         frame = self.texts
         columns = {name: frame[name].to_list() for name in sorted(frame.columns)}
         seen = [self.how[key] for key in ("classes", "id", "guess", "audio", "image", "text")]
@@ -131,7 +131,7 @@ def items_of(file: str, how: Mapping[str, Any]) -> Items:
     ids = tuple(filled(table, how["id"], "id"))
     twice = [name for name, count in Counter(ids).items() if count > 1]
     if twice:
-        raise InputError(f"{file}: {first_five(twice)} stand more than once; each id is one item")
+        raise InputError(f"{file}: {first_five(twice)} occur more than once; each id is one item")
     return Items(table, ids, how)
 
 
@@ -140,8 +140,8 @@ def check_same(items: Items, place: Path) -> None:
     with Store(place) as store:
         if store.meta(LIST, items.digest) != items.digest:
             raise UsageError(
-                f"{place.parent}: its answers are to another list, or were asked with other "
-                f"classes or columns: give those, or choose another --output"
+                f"{place.parent}: its answers are for another list, or for other classes or "
+                f"columns: give those, or choose another --output"
             )
 
 

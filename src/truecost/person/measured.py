@@ -77,12 +77,12 @@ class Answered:
 
     @property
     def people(self) -> tuple[str, ...]:
-        """Who answered."""
+        """The person who answered."""
         return tuple(sorted({row.person for row in self.rows}))
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What was answered, where it is a class: at most `MOST` different answers."""
+        """The answers, if they are classes: at most `MOST` different ones."""
         found = sorted({row.label for row in self.rows if row.label is not None})
         return tuple(found) if len(found) <= MOST else ()
 
@@ -144,7 +144,7 @@ def shown_standing(path: Path, timing: Timing, progress: Progress | None) -> Ite
 def standing_beside(
     path: Path, timing: Timing, progress: Progress | None
 ) -> Iterator[Callable[[int, int], None] | None]:
-    """What tells how far a run is, in its steps: how far people are is told with it."""
+    """The display of a run's progress in steps, together with the progress of people."""
     if progress is None:
         yield None
         return

@@ -22,7 +22,7 @@ SHARED = ("ask", "audio", "image", "text", "people", "overlap", "gold", "idle", 
 
 
 class AnnotateTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """What people are asked of the items of a list, and where the page is."""
+    """The questions about the items of a list, and the address of the page."""
 
     __table__: ClassVar[str] = "annotate"
     __group__: ClassVar[str] = "Questions"
@@ -36,22 +36,26 @@ class AnnotateTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         str | None, Option("Folder that paths are relative to.", shown="that of the list")
     ] = None
     guess: Annotated[
-        str | None, Option("Column of the output of a system: people see it, and correct texts.")
+        str | None,
+        Option("Column with the output of a system, which people see; they correct texts."),
     ] = None
     order: Annotated[
         Literal["given", "shuffled"] | None,
-        Option("Order of the questions, the same in every run.", default="shuffled"),
+        Option("Order of the questions.", default="shuffled"),
     ] = None
     host: Annotated[
         str | None,
-        Option("Name by which browsers reach the page.", shown="127.0.0.1: this machine alone"),
+        Option(
+            "Host name by which browsers reach the page.", shown="127.0.0.1: this machine alone"
+        ),
     ] = None
     tls_cert: Annotated[
-        str | None, Option("Certificate (PEM), needed beyond this machine.", file=True)
+        str | None, Option("Certificate (PEM); required beyond this machine.", file=True)
     ] = None
     tls_key: Annotated[str | None, Option("Key of the certificate (PEM).", file=True)] = None
     proxy: Annotated[
-        str | None, Option("Address of a proxy with a certificate, https://..., in its place.")
+        str | None,
+        Option("Address of a proxy with a certificate, https://..., instead of a certificate."),
     ] = None
 
 
@@ -102,8 +106,8 @@ def settled(given: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextmanager
 def folder_of(output: str, *, resume: bool) -> Iterator[Path]:
-    """The place of a store: new, or with `resume` the one that is there. What is made goes again
-    where no list comes to it.
+    """The place of a store: new, or with `resume` the one that is there. The new files are removed
+    if no list is read.
 
     Raises
     ------
@@ -117,11 +121,13 @@ def folder_of(output: str, *, resume: bool) -> Iterator[Path]:
     there = place.exists()
     if there and not resume:
         raise UsageError(
-            f"{folder}: answers are there already: go on with them (--resume), or "
-            "choose another --output"
+            f"{folder}: answers are there already: continue with --resume, or choose another "
+            f"--output"
         )
     if not there and folder.exists() and any(folder.iterdir()):
-        raise UsageError(f"{folder}: exists and is no folder of answers; choose another --output")
+        raise UsageError(
+            f"{folder}: exists and is not a folder of answers; choose another --output"
+        )
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     folder.mkdir(parents=True, exist_ok=True)
     try:

@@ -1,4 +1,4 @@
-"""What passes through the store: questions, presentations, answers and raw events.
+"""Records of the store: questions, presentations, answers and raw events.
 
 A question of the kind
 
@@ -29,7 +29,7 @@ import msgspec
 from truecost.errors import UsageError
 
 STORE = "answers.sqlite"  # in the folder of a run, or of a list
-FAILED = "the page or the run has failed: what was answered is kept, and --resume goes on"
+FAILED = "the page or the run has failed: the answers are kept; continue with --resume"
 Kind = Literal["classes", "text", "number", "region", "verdict"]
 Order = Literal["given", "shuffled"]
 
@@ -37,7 +37,7 @@ Order = Literal["given", "shuffled"]
 class Seen(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """What of a question may reach the page; everything else belongs to `Asked.hidden`.
+    """The part of a question that may reach the page; everything else belongs to `Asked.hidden`.
 
     `base`, `length`: the part that is asked about, in seconds of the recording. `speakers` can be
     chosen, others be named. `wide`: between which times more may be corrected; `output` is given
@@ -104,8 +104,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
             seen = msgspec.convert(self.payload, Seen)
         except msgspec.ValidationError as error:
             raise UsageError(
-                f"question {self.key[:80]!r}: the payload cannot be shown ({error}); known are "
-                f"{', '.join(Seen.__struct_fields__)}; what the page may not see goes into hidden"
+                f"question {self.key[:80]!r}: the payload cannot be shown ({error}); the fields "
+                f"are "
+                f"{', '.join(Seen.__struct_fields__)}; put data that the page must not see into "
+                f"hidden"
             ) from error
         of = seen.correct if self.kind == "verdict" else self.kind
         lacking = {
@@ -217,7 +219,7 @@ Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
 class PageEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What happened on a page: no event says which key.
+    """An event on a page; key events do not hold the key.
 
     `seq` counts the events of a session; `mono` is the page's own clock, `wall` the one that can be
     set, both in seconds. `at`: where in a sound, in seconds.
@@ -248,7 +250,7 @@ class Logged(NamedTuple):
 
 
 class Presentation(NamedTuple):
-    """Who was shown which question when."""
+    """A presentation of a question to a person."""
 
     pid: str
     qid: int
@@ -259,20 +261,20 @@ class Presentation(NamedTuple):
 
 
 def majority(answers: Sequence[Any]) -> Any:
-    """What most people answered; None where they are divided, or nobody answered."""
+    """The answer of most people; None where they are divided, or nobody answered."""
     most = Counter(answers).most_common(2)
     divided = len(most) > 1 and most[0][1] == most[1][1]
     return most[0][0] if most and not divided else None
 
 
 def answer_of(row: Row) -> tuple[str | None, str]:
-    """What somebody answered, a label or a verdict; neither where it was refused."""
+    """An answer, a label or a verdict; neither if the question was refused."""
     return row.label, row.verdict
 
 
 def decided(rows: Sequence[Row]) -> tuple[str | None, str] | None:
-    """What the answers to a question decide, a label or a verdict: what most say, or the median of
-    numbers; None where people are divided, or nobody answered.
+    """The decision of the answers to a question, a label or a verdict: that of most people, or the
+    median of numbers; None where people are divided, or nobody answered.
     """
     if not rows or rows[0].kind != "number":
         most: tuple[str | None, str] | None = majority([answer_of(row) for row in rows])

@@ -1,6 +1,5 @@
-"""What the page sends: its types, what is checked before anything of a request is read (host,
-origin, kind, size), and what is kept of an answer. Every response gets the headers that keep other
-pages out.
+"""Requests of the page: their types, the checks before a request is read (host, origin, kind,
+size), and the stored part of an answer. Every response gets the headers that keep other pages out.
 
 A page of another site can send requests to this server, though not read what comes back; a name of
 another site can be made to point here (DNS rebinding). Hence the checks of the host and the origin

@@ -2,7 +2,7 @@
 and the page share.
 
 Every write is one transaction that begins as a writer; `synchronous=FULL` keeps what was
-acknowledged through a kill and a power cut. What was asked is never asked again: `put` knows
+acknowledged through a kill and a power cut. A question is never asked again: `put` knows
 questions by their keys, and an answer is known by the `aid` that the page made for it.
 """
 
@@ -146,7 +146,7 @@ class Store:
             return found
 
     def hidden(self) -> dict[str, Any]:
-        """What never reached the page, by key, in the order of the questions."""
+        """The hidden data of questions, by key, in the order of the questions."""
         rows = self._rows("SELECT key, hidden FROM question ORDER BY batch, rank")
         with faults(self.path):
             return {key: msgspec.json.decode(text) for key, text in rows}
@@ -175,7 +175,7 @@ class Store:
         return found[0][0] if found else 0
 
     def meta(self, key: str, default: Any = None) -> Any:
-        """What was noted under a name. `state` is open, done, stopped or failed."""
+        """The note under a name. `state` is open, done, stopped or failed."""
         found = self._rows("SELECT value FROM meta WHERE key = ?", key)
         with faults(self.path):
             kind: Any = str if key in TEXTS else NOTED.get(key, Any)
@@ -325,7 +325,7 @@ class Store:
         return found[0][0] if found else None
 
     def everybody(self) -> list[str]:
-        """Who answers, and who is not among these any more but has left something."""
+        """The people who answer, and former ones who have left answers."""
         sql = (
             "SELECT name FROM person UNION SELECT person FROM shown UNION SELECT person FROM answer"
         )
@@ -348,7 +348,7 @@ class Store:
         return [[*session] for _, session in groupby(events, attrgetter("session"))]
 
     def presentations(self) -> list[Presentation]:
-        """Who was shown which question when, in the order of time."""
+        """The presentations of questions, in the order of time."""
         fields = ", ".join(Presentation._fields)
         sql = f"SELECT {fields} FROM shown JOIN question USING (qid) ORDER BY shown.rowid"
         return [Presentation(*row) for row in self._rows(sql)]

@@ -1,4 +1,4 @@
-"""What people did, in figures with intervals: answers an hour, seconds of an answer, and how far
+"""Figures of people, with intervals: answers an hour, seconds of an answer, and how far
 people agree with each other and with known answers: Krippendorff's alpha, Cohen's kappa.
 """
 
@@ -27,7 +27,7 @@ ALPHA = "Krippendorff (2011)"
 KAPPA = "Cohen (1960)"
 SIDES = ("one", "other")  # answers of two people
 BOUNDS = Rule("identity", bounds=(-1.0, 1.0))
-UNDEFINED = "all answers are the same, so that chance alone agrees"
+UNDEFINED = "all answers are the same, so agreement by chance is complete"
 Label = tuple[str, str, str]  # item, person, what the person answered
 
 
@@ -152,7 +152,7 @@ def _are_several(labels: Sequence[Label]) -> bool:
 
 
 def _alpha(given: Mapping[str, Mapping[str, str]], plan: Plan | None, numbers: bool) -> Estimate:
-    factor, codes = Factor.of("item", [*given])
+    factor, codes = Factor.encode("item", [*given])
     answers = [[*of.values()] for of in given.values()]
     people = {person for of in given.values() for person in of}
     system = f"{len(people)} people"
@@ -183,7 +183,7 @@ def _alpha(given: Mapping[str, Mapping[str, str]], plan: Plan | None, numbers: b
 def _kappa(
     given: Mapping[str, Mapping[str, str]], pair: tuple[str, str], plan: Plan | None
 ) -> Estimate:
-    factor, codes = Factor.of("item", [*given])
+    factor, codes = Factor.encode("item", [*given])
     answers = [[of[person] for of in given.values()] for person in pair]
     same = [int(a == b) for a, b in zip(*answers, strict=True)]
     classes = sorted({*answers[0], *answers[1]})
@@ -265,7 +265,7 @@ def figures_of(
     if not rows:
         return []
     names = [f"{row.qid} {row.person}" if unit == "answer" else str(row.qid) for row in rows]
-    factor, codes = Factor.of(unit, names)
+    factor, codes = Factor.encode(unit, names)
     parts, ones = {}, np.ones(len(rows), np.int64)
     timed = [k for k, one in enumerate(answered.seconds) if one is not None]
     if timed:

@@ -2,11 +2,11 @@
 InputError.
 
 `shown` leases a question to a person until a time; `given` counts the current answers of a
-question, `wanted` says how many it shall have (`truecost.person.records`). Who is next is found
-with the partial index `question_open`: sorting all questions under the lock of the writer was forty
-times slower. Before the place that somebody has `reached` no open question waits for them, so that
-who is far ahead does not pass all of their answers again. Rows of `tally` count what would else be
-counted with every answer.
+question, `wanted` says how many it shall have (`truecost.person.records`). The next question is
+found with the partial index `question_open`: sorting all questions under the lock of the writer was
+forty times slower. Before the place that somebody has `reached` no open question waits for them, so
+that who is far ahead does not pass all of their answers again. Rows of `tally` count what would
+else be counted with every answer.
 """
 
 import hashlib
@@ -94,15 +94,16 @@ SELECT place, q.key, q.qid, q.kind, person, pid, revision, label, verdict, refus
     gold, t, q.asked
 FROM answer JOIN question q USING (qid) WHERE current = 1"""
 ADVICE = {  # what to do, by the code of the fault
-    sqlite3.SQLITE_FULL: "the disk is full: make room and go on; every acknowledged answer is kept",
-    sqlite3.SQLITE_IOERR: "the disk cannot be written or read: make room, or mend it, and go on; "
-    "every acknowledged answer is kept",
+    sqlite3.SQLITE_FULL: "the disk is full: make room and continue; every acknowledged answer is "
+    "kept",
+    sqlite3.SQLITE_IOERR: "the disk cannot be written or read: make room, or repair it, and "
+    "continue; every acknowledged answer is kept",
     sqlite3.SQLITE_BUSY: f"another process has been writing for {BUSY:g} s: end it and try again",
     sqlite3.SQLITE_READONLY: "may not be written: change its permissions",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the folder and its permissions",
 }
 DAMAGED = (
-    "is damaged, or is no store of answers: take a copy of it back, or save what can be read with "
+    "is damaged, or is no store of answers: restore a copy, or save the readable part with "
     "`sqlite3 FILE .recover`"
 )
 
@@ -160,7 +161,7 @@ def _check(db: sqlite3.Connection, path: Path) -> None:
     if not (application or version or objects):
         return
     if application != APPLICATION:
-        raise InputError(f"{path}: is a database of something else: name a store of answers")
+        raise InputError(f"{path}: is another kind of database: name a store of answers")
     if version != VERSION:
         raise InputError(
             f"{path}: is a store of format {version}, but this version of truecost reads format "
@@ -290,7 +291,7 @@ def keep_events(
 
 
 def presented(db: sqlite3.Connection, pid: str, qid: int, ahead: int | None) -> Presented:
-    """What the page is told of a question."""
+    """The data of a question that the page gets."""
     sql = "SELECT key, kind, payload, address, media, image, span FROM question WHERE qid = ?"
     key, kind, payload, address, media, image, span = db.execute(sql, (qid,)).fetchone()
     coming = "SELECT address FROM question WHERE qid = ? AND media IS NOT NULL"

@@ -1,4 +1,4 @@
-"""What people see and hear of an item: its sound, its image or a text, and its known answer.
+"""The presentation of an item: its sound, its image or a text, and its known answer.
 
 A file is named by a pattern (`clips/{id}.wav`), or stands in a column of the table that the items
 come from. Sounds and images are sent without their file names, which may be the label.
@@ -129,7 +129,7 @@ TEXTS = ("text", "gold")
 
 
 class Views(msgspec.Struct, frozen=True, kw_only=True):
-    """What is shown of each item.
+    """The presentation of each item.
 
     `audio`, `image`: a pattern, or a column of paths; `text`, `gold`: a column; `folder`: the one
     that paths are relative to.
@@ -156,7 +156,7 @@ def named(text: str, classes: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class View:
-    """What is shown of one item; `audio` and `image` are files that there are."""
+    """The presentation of one item; `audio` and `image` are files that there are."""
 
     audio: str | None = None
     image: str | None = None

@@ -30,7 +30,7 @@ def _cell(value: str | float | None) -> str:
 
 
 def slot_of(row: Row) -> str:
-    """What a row is about beside its system: subset, collection and so on; "all" when nothing."""
+    """The scope of a row beside its system: subset, collection and so on, or "all"."""
     return ", ".join(text for name, text in row.dims.items() if name != "system") or "all"
 
 
@@ -76,7 +76,7 @@ class Table:
     best: frozenset[tuple[int, int]] = frozenset()
 
     @staticmethod
-    def of(
+    def from_rows(
         caption: str, header: Sequence[str], rows: Sequence[Sequence[str | float | None]]
     ) -> "Table":
         """A table whose numbers are written with four significant digits."""
@@ -116,7 +116,7 @@ class Table:
             return "".join(f"| {' | '.join(cells)} |\n" for cells in (plain, under, *shown))
         sides = "".join("r" if n else "l" for n in self.numeric)
         cells = [[*map(_tex, self.header)], *self._bold(_tex, r"\textbf{{{}}}")]
-        head, *rows = (" & ".join(row) + r" \\" for row in cells)
+        head, *rows = (_tex_row(" & ".join(row)) for row in cells)
         body = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *rows]
         return "\n".join([*body, r"\bottomrule", r"\end{tabular}", ""])
 
@@ -155,7 +155,8 @@ def _number(cell: str, k: int) -> str:
 
 _TEX = {c: f"\\{c}" for c in "&%$#_{}"}
 _TEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-_TEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "\N{MINUS SIGN}": "$-$"}
+_TEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "\N{MINUS SIGN}": "$-$"}
+_TEX |= {"\N{LESS-THAN OR EQUAL TO}": r"$\leq$", "\N{GREATER-THAN OR EQUAL TO}": r"$\geq$"}
 
 
 def _md(cell: str) -> str:
@@ -168,6 +169,11 @@ def _tex(cell: str) -> str:
     number = bool(cell) and NUMBER.fullmatch(cell) is not None
     text = "".join(_TEX.get(c, c) for c in visible(cell))
     return re.sub(r"-(?=\d)", "$-$", text) if number else text
+
+
+def _tex_row(cells: str) -> str:
+    """A row for LaTeX, whose begin is no option of the line break or rule before it."""
+    return ("{}" if cells[:1] in ("[", "*", "(") else "") + cells + r" \\"
 
 
 def without_empty_columns(
@@ -195,7 +201,7 @@ def of_values(
     >>> import truecost as tc
     >>> from truecost.pictures import tables
     >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(100))
-    >>> trials = tc.Trials.of([1, 0, 0, 1], [1, 0, 1, 0], kind="decision", name="mine")
+    >>> trials = tc.Trials.from_arrays([1, 0, 0, 1], [1, 0, 1, 0], kind="decision", name="mine")
     >>> tables.of_values("Values", tc.score_system(trials, scoring)).rows[0][:3]
     ('mine', 'total_error', '0.50')
     """

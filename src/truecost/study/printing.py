@@ -1,4 +1,4 @@
-"""What results look like where they are printed, shown in a notebook, or put into other documents.
+"""Presentation of results where they are printed, shown in a notebook, or put into other documents.
 
 Tables are those of the terminal. `Shown` is what outcomes and lists of estimates have in common.
 

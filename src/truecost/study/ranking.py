@@ -78,8 +78,8 @@ def check_half_width(wanted: float | None) -> None:
 def plan_rows(outcome: Outcome, half_width: float | None) -> list[dict[str, object]]:
     """For each row the present half-width and the units for the wanted one.
 
-    What is measured once, such as memory, has no units to be more of, and a sum over units no
-    interval that more of them narrow.
+    A quantity measured once, such as memory, has no units to add, and a sum over units has no
+    interval that more units narrow.
     """
     rows: list[dict[str, object]] = []
     for e in outcome.estimates:
@@ -107,10 +107,13 @@ def plan_rows(outcome: Outcome, half_width: float | None) -> list[dict[str, obje
 
 
 SAID = (
-    "ranks: one more than the number of submissions that are better, by the paired differences of "
-    "all pairs judged together ({level}); equal ranks are ties; place: the places left open; "
-    "may be best: not beaten in the comparison with the best ({level}); its interval: of that "
-    "difference alone"
+    "ranks: one more than the number of better submissions, by the paired differences of all pairs "
+    "together ({level}); equal ranks are ties; place: the possible places; may be best: not worse "
+    "in the comparison with the best ({level}); its interval: of that difference alone"
+)
+UNLIKELY = (
+    "unlikely: tied for rank 1, which judges all pairs at once, and beaten in the comparison with "
+    "the best, which asks for less"
 )
 
 
@@ -148,13 +151,16 @@ def rank(
         When submissions are invalid (all of them are named), or not of the same trials.
     """
     if study.collections or study.applications:
-        raise UsageError("a leaderboard has one collection and one application: leave out the rest")
+        raise UsageError(
+            "a leaderboard has one collection and one application: leave out the others"
+        )
     if len(study.systems) < 2:
         raise UsageError("a leaderboard needs at least two submissions")
     if study.data.missing == "drop":
         raise UsageError(
-            "a leaderboard ranks on the same trials, and --missing drop would leave out others for "
-            "each submission: say --missing worst, or --keep-going to leave out whole submissions"
+            "a leaderboard ranks on the same trials, and --missing drop would leave out different "
+            "trials for each submission: use --missing worst, or --keep-going to leave out whole "
+            "submissions"
         )
     check_study(study)
     _check_first(study)
@@ -184,7 +190,10 @@ def rank(
         reader,
         (ranked,),
         (*problems, *problems_of([part])),
-        remarks=(SAID.format(level=percent(part.estimates[0].level)),),
+        remarks=(
+            SAID.format(level=percent(part.estimates[0].level)),
+            *((UNLIKELY,) if any(s.rank == 1 and s.may_be_best is False for s in board) else ()),
+        ),
         leaderboard=board,
         # Participants read the page: no text of the reference unless that is asked for.
         cases=tuple(work.cases(ranked, study.worst or 0)),
@@ -210,8 +219,8 @@ def _check_first(study: Study) -> None:
     first = next(iter(named(study.measures[:1], study.task or DEFAULT)), None)
     if first is not None and first.name in SHARED:
         raise UsageError(
-            f"a leaderboard ranks by the first measure, and {first.name} counts the reference, "
-            f"which all submissions share: put another measure first"
+            f"a leaderboard ranks by the first measure, and {first.name} is the same for all "
+            f"submissions: put another measure first"
         )
 
 

@@ -3,8 +3,8 @@ records, read and counted here or by the workers of an engine.
 
 Of several systems each is a job; of a single one each of its files, where these are read one by one
 (`Reader.each`). A worker gives back the record of a system, which is small beside its files, with
-what the result says of its inputs. These are put together in the order of the study, so that no
-byte of a result depends on the engine.
+the facts about its inputs for the result. These are put together in the order of the study, so that
+no byte of a result depends on the engine.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ Progress = Callable[[str, int, int], None]  # what is being done, how far it is,
 
 
 class Reader:
-    """Reads tables, and remembers what a result says of its inputs.
+    """Reads tables, and keeps the facts about its inputs for the result.
 
     Parameters
     ----------
@@ -119,20 +119,20 @@ class Reader:
             known.setdefault(kind, set()).update(found)
 
     def each(self, function: Callable[..., Made], jobs: Sequence[tuple[Any, ...]]) -> list[Made]:
-        """What a function gives for each job, such as a file, in their order."""
+        """The results of a function for each job, such as a file, in their order."""
         if self.engine is None:
             return [function(*job) for job in jobs]
         return self.engine.map(function, jobs)
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What `make` gives, made once for a key: a reference that all systems share."""
+        """The result of `make`, made once for a key: a reference that all systems share."""
         if key not in self._made:
             self._made[key] = make()
         found: Made = self._made[key]
         return found
 
     def progress_on(self, what: str) -> Callable[[int, int], None] | None:
-        """What to tell while something is read, where somebody listens."""
+        """The callback of progress in reading, if there is one."""
         return doing(what, self.progress)
 
     def scratch(self) -> str:
@@ -188,7 +188,7 @@ class Reader:
 
 
 def doing(what: str, progress: Progress | None) -> Callable[[int, int], None] | None:
-    """What to tell while something is being done, where somebody listens."""
+    """The callback of progress, if there is one."""
     return None if progress is None else partial(progress, what)
 
 
@@ -196,7 +196,7 @@ def application_of(table: ApplicationTable) -> Application:
     """The application that a table describes; 0/1 costs and the data's priors when it is empty."""
     given = table.given()
     if isinstance(table.prior, tuple):
-        raise UsageError("--prior: several priors go with score, compare and plan: give one here")
+        raise UsageError("--prior: only score, compare and plan take several priors: give one here")
     if table.preset is not None:
         known = preset(table.preset)
         if len(given) > 1:
@@ -222,7 +222,7 @@ def plan_of(table: IntervalTable, *, always: bool = False) -> Plan:
     """The resampling plan of `[interval]`; `always` where moving blocks are drawn in any case."""
     blocks = always or table.resample == "blocks"
     if table.block_length is not None and not blocks:
-        raise UsageError("a block length goes with moving blocks: say --resample blocks")
+        raise UsageError("a block length is for moving blocks: use --resample blocks")
     return Plan(
         table.settled("replicates"),
         table.settled("seed"),
@@ -239,7 +239,7 @@ def scoring_of(
     progress: Progress | None = None,
     reader: Reader | None = None,
 ) -> Scoring:
-    """What to compute for one system and application; `reader` for the files that choices name."""
+    """The scoring of one system and application; `reader` for the files that choices name."""
     face, interval = find(study.task), study.interval
     work = face.load()
     return Scoring(
@@ -310,7 +310,7 @@ SMALL = 1 << 25  # bytes of all systems, below which starting workers takes long
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What a worker found in the files of a system: its record, or what is wrong with it."""
+    """The findings of a worker in the files of a system: its record, or its fault."""
 
     record: Record | TruecostError
     inputs: list[Input]

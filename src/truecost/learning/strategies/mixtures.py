@@ -158,7 +158,7 @@ class Mixture(Keeping):
                 learn(batch, outputs, answered)
 
     def state(self) -> dict[str, Any]:
-        """What it keeps itself, and what the parts keep that keep something."""
+        """Its own state, and the states of the parts that have some."""
         parts = self.parts.items()
         stored = {key: part.snapshot() for key, part in parts if restorable(part)}
         return {**super().state(), "parts": stored}
@@ -211,11 +211,11 @@ class Split(Mixture):
 class Plateau(Mixture):
     """One strategy until it no longer brings anything, from then on another.
 
-    What it brings is the share of its questions whose answer was not what the learner had decided
-    before: wrong / answered, over the last `window` batches in which answers came. When there are
-    that many and the share is below `limit`, the second strategy takes over for good. Answers to
-    questions that the first did not ask (bootstrap) do not count, refused ones neither. A decision
-    is compared with the answer as text: for classes, not for predicted numbers.
+    Its gain is the share of its questions whose answer differs from the learner's earlier decision:
+    wrong / answered, over the last `window` batches in which answers came. When there are that many
+    and the share is below `limit`, the second strategy takes over for good. Answers to questions
+    that the first did not ask (bootstrap) do not count, refused ones neither. A decision is
+    compared with the answer as text: for classes, not for predicted numbers.
 
     `limit`: above 0, below 1.
     """

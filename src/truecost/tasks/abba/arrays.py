@@ -1,5 +1,5 @@
-"""What comes beside the file of a log, or in its place: arrays, labels in a file of their own, and
-the words of a log for its two models and a true accept.
+"""Input beside the file of a log, or instead of it: arrays, labels in a file of their own, and the
+names of a log for its two models and a true accept.
 
 `to_fill_in` makes the file of a choice of items, with an empty column `label`; `join_labels` lays
 what was filled in over the log, with the probabilities of the choice.
@@ -37,15 +37,15 @@ from truecost.tasks.abba.selecting import Selection
 
 @dataclass(frozen=True)
 class Words:
-    """What the log calls the deployed model and the candidate, and the label of a true accept; any
-    other label is a false one.
+    """The names of the deployed model and the candidate in the log, and the label of a true accept;
+    any other label is a false one.
     """
 
     models: tuple[str, str] | None = None
     target: str | None = None
 
     @staticmethod
-    def of(data: DataTable) -> "Words":
+    def from_data(data: DataTable) -> "Words":
         """Those of a study: UsageError where one model alone has a name, or both have the same."""
         given = data.a, data.b
         if (data.a is None) != (data.b is None):
@@ -126,7 +126,7 @@ def collected_items(
     name: str = "deployment",
     **columns: npt.ArrayLike,
 ) -> Deployment:
-    """What two models collected, from arrays, with the same checks as files.
+    """A deployment from arrays, with the same checks as files.
 
     Parameters
     ----------
@@ -163,7 +163,7 @@ def collected_items(
         Every unit, with those of which nothing was accepted: columns `unit`, `collected_by` and,
         where it differs, `exposure`.
     mismatch : {"error", "drop"}
-        What to do with items that the model which collected them rejects offline.
+        Handling of items that are rejected offline by the model that collected them.
     raw_machine : bool
         Accept any finite numbers as machine scores, to calibrate them.
     unlabelled : bool
@@ -289,12 +289,12 @@ def to_fill_in(deployment: Deployment, found: Selection, *, every: bool = False)
 def join_labels(log: Table, labels: Table, options: LogOptions) -> Joined:
     """A log with the labels that a file has for some of its items.
 
-    Items that are not in the file keep what the log says of them, but for the inclusion
-    probabilities of those without a label: the log's own say nothing of the choice in the file. The
-    file has a column `id`, or as it is called in the log; `label` (0, 1 or empty); where items were
-    chosen with known probabilities `inclusion_probability` or `inclusion`; `active_seconds`
-    where the labels were timed; and `state`, where not
-    all items were `chosen` for a label, as `to_fill_in` writes it.
+    Items that are not in the file keep their labels of the log, except the inclusion probabilities
+    of those without a label: the log's own say nothing of the choice in the file. The file has a
+    column `id`, or as it is called in the log; `label` (0, 1 or empty); where items were chosen
+    with known probabilities `inclusion_probability` or `inclusion`; `active_seconds` where the
+    labels were timed; and `state`, where not all items were `chosen` for a label, as `to_fill_in`
+    writes it.
     """
     own = Log(log, options)
     filled = _filled(labels, log, own.ids, options)
@@ -306,7 +306,7 @@ def join_labels(log: Table, labels: Table, options: LogOptions) -> Joined:
     filled.rows.refuse(
         ~np.isnan(filled.label) & ~np.isnan(there) & (filled.label != there),
         ("label", "differ", f"from the label in {log.source}"),
-        "mend one of the two, or empty it",
+        "correct one of the two, or empty it",
         filled.label,
     )
     known = theirs.copy()
@@ -386,8 +386,8 @@ def _problems(
         asked = counted(int(filled.asked.sum()), "item")
         yield (
             f"{int(waiting.sum())} of the {asked} to label in {labels.source} "
-            f"{'has' if waiting.sum() == 1 else 'have'} no label: right only if chance decided "
-            f"which"
+            f"{'has' if waiting.sum() == 1 else 'have'} no label: valid only if these are missing "
+            f"at random"
         )
     if changed:
         yield (

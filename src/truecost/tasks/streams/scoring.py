@@ -38,9 +38,9 @@ from truecost.prices import COSTS
 from truecost.task import Dims
 from truecost.tasks.measures import suiting
 from truecost.tasks.streams.counting import Counted, before
-from truecost.tasks.streams.measures import TASK
-from truecost.tasks.streams.options import OF_TIME, SETS, StreamScoring
-from truecost.tasks.streams.pooling import COUNTS, SUMS
+from truecost.tasks.streams.measures import TASK, hourly
+from truecost.tasks.streams.options import HOURLY, OF_TIME, SETS, StreamScoring
+from truecost.tasks.streams.pooling import COUNTS, SUMS, Effort
 from truecost.tasks.streams.records import Online
 
 NAMED = (("", COUNTS), ("_sums", SUMS))  # ends of the names of the tallies, and what they hold
@@ -101,7 +101,7 @@ def _tally(
 
 
 def before_parts(count: Counted, part: str) -> dict[str, Tally]:
-    """What was annotated before the streams alone, as the two tallies of a part."""
+    """The annotations before the streams alone, as the two tallies of a part."""
     fixed = before(count)
     axes = {"seed": count.online.seeds, "stream": count.online.streams}
     return {
@@ -126,7 +126,10 @@ def parts_of_phases(
     return parts
 
 
-ERRORS = ("p_miss", "p_fa", "act_dcf", "error_rate", "mean_loss", "n_missed", "n_false_alarms")
+ERRORS = (
+    *("p_miss", "p_fa", HOURLY, "act_dcf", "error_rate", "mean_loss"),
+    *("n_missed", "n_false_alarms"),
+)
 COSTLY = ("imlm", "imlm_seconds", "imlm_money", "mean_loss")  # of q, losses
 PRICED = ("total_cost", "cost_errors")  # errors count by number, each with its loss
 SECONDS = OF_TIME
@@ -153,6 +156,8 @@ def choices(name: str, phase: str, count: Counted) -> list[str]:
         stated = how.item_seconds
         said.append(f"item-seconds:{'measured' if stated is None else _exact(stated)}")
         said += [count.online.timing] if count.online.timing else []
+    if base == HOURLY:
+        said.append(f"item-duration:{_exact(how.item_duration or 0)}")
     if name.endswith("_trend"):
         said.append(f"window:{count.window}")
     return said
@@ -209,7 +214,7 @@ DEFAULTS = {
 }
 ERRORS_OF = {"detection": ("miss", "false_alarm"), "classes": ("error",), "numbers": ("error",)}
 DEPENDENT = "streams (moving blocks of batches are not exchangeable)"
-OF_DETECTION = ("act_dcf", "p_miss", "p_fa", "n_missed", "n_false_alarms", *GAPS[2:])
+OF_DETECTION = ("act_dcf", "p_miss", "p_fa", HOURLY, "n_missed", "n_false_alarms", *GAPS[2:])
 
 
 def asked_of(online: Online, scoring: Scoring) -> list[Measure]:
@@ -228,6 +233,11 @@ def asked_of(online: Online, scoring: Scoring) -> list[Measure]:
                 f"{online.kind}: name the target (--target), or take "
                 f"{', '.join(DEFAULTS[online.kind])}"
             )
+        if measure.name == HOURLY and scoring.chosen(StreamScoring).item_duration is None:
+            raise UsageError(
+                f"measure {measure.label!r} needs the seconds of audio that an item stands for: "
+                f"--item-duration 2.5"
+            )
         if measure.name in GAPS and len(online.phases) < 2:
             raise UsageError(
                 f"measure {measure.label!r} needs predictions before and after adaptation; "
@@ -237,7 +247,7 @@ def asked_of(online: Online, scoring: Scoring) -> list[Measure]:
 
 
 def _defaults(online: Online, scoring: Scoring) -> tuple[str, ...]:
-    """What is shown unless something is asked for."""
+    """The default measures."""
     names = [n for n in DEFAULTS[online.kind] if n not in GAPS or len(online.phases) == 2]
     if scoring.chosen(StreamScoring).item_seconds is not None:  # else it is the imlm itself
         names.insert(1, "imlm_seconds")
@@ -246,7 +256,7 @@ def _defaults(online: Online, scoring: Scoring) -> tuple[str, ...]:
 
 
 def lacking(online: Online, how: StreamScoring) -> dict[str, str]:
-    """What has no measurement in the logs, by key of its price, and how to get one."""
+    """The amounts without a measurement in the logs, by key of their price, and how to get one."""
     asked, before = online.questions, online.before.select("count", "timed").sum()
     made = asked.height + int(before["count"][0])
     timed = len(asked["seconds"].drop_nulls()) + int(before["timed"][0])
@@ -261,7 +271,7 @@ def lacking(online: Online, how: StreamScoring) -> dict[str, str]:
         found["memory"] = no_record("memory", OF_SYSTEM)
     if asked["waited"].null_count():
         found["waiting"] = (
-            "the logs do not say how long answers took: log t with query and answer events"
+            "the logs do not have the times of answers: log t with query and answer events"
         )
     return found
 
@@ -275,7 +285,7 @@ def batches(online: Online, scoring: Scoring, dims: Dims, _whole: object) -> Ite
     refuse_unmeasured(measures, prices, online.name, lacking(online, how))
     if "subset" in dims:
         measures = without_shared(measures, prices, ONCE[:3])  # waiting is timed by question
-    count = Counted.of(online, scoring)
+    count = Counted.from_online(online, scoring)
     if scoring.plan.block_length is not None and not count.by_batch:
         raise UsageError(
             f"--block-length goes with --factors batch: {online.name} is resampled by "
@@ -310,7 +320,9 @@ class Rows:
 
     @property
     def took(self) -> dict[str, Part]:
-        """What a run took that no event tells; CPU and GPU are counted with those of the events."""
+        """The resources of a run outside its events; CPU and GPU are counted with those of the
+        events.
+        """
         online = self.count.online
         runs = {k: v / len(online.seeds) for k, v in online.took.items() if k not in COMPUTING}
         return {TOOK: Tally.constant([*runs.values()], tuple(runs), {})} if runs else {}
@@ -325,7 +337,7 @@ class Rows:
         count = self.count
         return Batch(
             evidence=evidence,
-            measures=[replace(m, function=partial(m.function, how=count.effort)) for m in measures],
+            measures=[_bound(measure, count.effort) for measure in measures],
             application=count.application,
             plan=count.plan(self.scoring.plan),
             context=self._context(phase),
@@ -370,6 +382,13 @@ class Rows:
             signature="|".join(filter(None, (online.signature, resampled))),
             flags=raised(crossed="," in count.factors),
         )
+
+
+def _bound(measure: Measure, how: Effort) -> Measure:
+    """A measure with what joins errors and effort, and the interval that needs to know it."""
+    found = replace(measure, function=partial(measure.function, how=how))
+    seconds = how.scoring.item_duration if measure.name == HOURLY else None
+    return replace(found, interval=hourly(seconds)) if seconds else found
 
 
 def _reason(row: Estimate, count: Counted) -> str | None:

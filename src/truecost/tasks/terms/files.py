@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 
 def check_list(detections: DetectionList, kind: str | None = None) -> list[Check]:
-    """What was read, and as warnings what is odd about a list of detections on its own.
+    """The facts of a list of detections, and warnings about it on its own.
 
-    `kind` is what the scores claim to be, llr or score.
+    `kind` is the type of the scores, llr or score.
     """
     size = f"{counted(len(detections), 'detection')} of {counted(len(detections.queries), 'query')}"
     odd = (
@@ -65,7 +65,7 @@ def _decisions(detections: DetectionList) -> Iterator[tuple[str, str]]:
             "decisions",
             "every decision is YES, so nothing is submitted below the decision threshold: curves "
             "and Cnxe mean little; submit detections far below it too, with the decision NO "
-            "(paper 002, section 4.1)",
+            "(Rodriguez-Fuentes & Penagarikano 2013, section 4.1)",
         )
     elif not accepted.any():
         yield "decisions", "every decision is NO: every occurrence is missed"
@@ -80,16 +80,16 @@ def _scores(detections: DetectionList, kind: str | None) -> Iterator[tuple[str, 
         return
     low, high = float(scores.min()), float(scores.max())
     if len(scores) > 1 and low == high:
-        yield "scores", f"all scores are {low:g}: they tell nothing apart"
+        yield "scores", f"all scores are {low:g}: they distinguish nothing"
     elif kind == "llr" and low >= 0 and high <= 1:
         yield (
             "scores",
             f"all scores lie between {figure(low)} and {figure(high)}: if they are probabilities, "
-            f"they are no log-likelihood ratios; give ln(p / (1 - p)) less the log odds of their "
+            f"they are not log-likelihood ratios; give ln(p / (1 - p)) less the log odds of their "
             f"prior, or leave out --type llr",
         )
     elif kind == "llr" and low >= 0:
-        yield "scores", f"{NONE_BELOW}, which is odd: are they plain scores?"
+        yield "scores", f"{NONE_BELOW}, which is unusual: are they plain scores?"
 
 
 def _lowest(detections: DetectionList) -> Iterator[tuple[str, str]]:
@@ -102,7 +102,8 @@ def _lowest(detections: DetectionList) -> Iterator[tuple[str, str]]:
             "scores",
             f"the lowest scores of queries differ much, from {figure(known.min())} to "
             f"{figure(known.max())}: trials that are not submitted count with the lowest of all, "
-            f"which fits few of them (paper 002, footnote 6); submit every query down to one score",
+            f"which fits few of them (Rodriguez-Fuentes & Penagarikano 2013, footnote 6); submit "
+            f"every query down to one score",
         )
 
 
@@ -118,7 +119,7 @@ def _duplicates(detections: DetectionList) -> Iterator[tuple[str, str]]:
         yield (
             "duplicates",
             f"{counted(len(again), 'detection', 'stand')} there twice, at the same time of "
-            f"the same file: {shown}; what is there twice is a false alarm the second time",
+            f"the same file: {shown}; the second one counts as a false alarm",
         )
 
 
@@ -137,7 +138,7 @@ def check_queries(detections: DetectionList, queries: pl.Series, source: str) ->
     if len(absent):
         said = (
             f"{counted(len(absent), 'query')} of {source} not answered: {first_five(absent)}; "
-            f"what they should find is all missed"
+            f"all their occurrences count as missed"
         )
         found.append(Check("queries", "warning", f"{detections.source}: {said}"))
     said = f"{detections.source}: the queries are those of {source}"
@@ -156,7 +157,7 @@ def read_reference(
     options: ReferenceOptions | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Reference:
-    """What queries should find, and where.
+    """The occurrences that queries should find.
 
     Parameters
     ----------
@@ -218,7 +219,7 @@ def read_search(
     name: str = "",
     columns: Mapping[str, str] | None = None,
 ) -> Search:
-    """What a system found, aligned with a reference.
+    """The detections of a system, aligned with a reference.
 
     Parameters
     ----------
@@ -295,10 +296,12 @@ def decided(
 
 
 def _bayes(data: "DataTable", reference: Reference, study: "Study") -> float:
-    """The Bayes threshold of the application of a study, -logit(Ptar) (paper 002, Eq. 30)."""
+    """The Bayes threshold of the application of a study, -logit(Ptar) (Rodriguez-Fuentes &
+    Penagarikano 2013, Eq. 30).
+    """
     if data.type != "llr":
         raise UsageError(
-            "--threshold bayes takes scores as natural-log likelihood ratios: say --type llr if "
+            "--threshold bayes takes scores as natural-log likelihood ratios: use --type llr if "
             "they are, or give the threshold as a number"
         )
     if study.applications:
@@ -362,7 +365,7 @@ def on_quirks(part: "Part") -> "list[Problem]":
 
 def _atwv(search: Search, application: Application, how: TermsScoring) -> float:
     """ATWV at the point."""
-    count = Counted.of(search, application, how)
+    count = Counted.from_search(search, application, how)
     evidence = evidence_of(count, measures_of(["atwv"]))
     seen = totals(evidence, Weights.ones(evidence.factors).block())
     return float(np.asarray(atwv(seen, count.application, count.averaging)[0])[0])

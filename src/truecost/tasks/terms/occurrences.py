@@ -49,7 +49,7 @@ class Tree:
     terms: Ints
 
     @staticmethod
-    def of(terms: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> "Tree":
+    def build(terms: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> "Tree":
         """The tree of terms, of their words as the first is compared, and as later ones are.
 
         A term without words is nowhere.
@@ -124,7 +124,7 @@ def find_terms(
     folding); `max_gap` is the longest gap between two words of a term, in seconds.
     """
     fold_later = fold or "fold-later-words" in compat
-    tree = Tree.of(_folded(terms, fold), _folded(terms, fold_later))
+    tree = Tree.build(_folded(terms, fold), _folded(terms, fold_later))
     first, later = _codes(words, tree, fold, fold_later)
     following = _following(words, max_gap, "file-order-chains" in compat)
     query, begin, last = _walk(tree, first, later, following)
@@ -280,17 +280,17 @@ def sought_in_words(
 
 
 def _folds(queries: Listing, normalise: str | None) -> bool:
-    """Whether case is ignored."""
+    """Normalisation of case."""
     way = queries.header.get(NORMALISE) if normalise is None else normalise
     if way is None:
         raise UsageError(
-            f"{queries.source} does not say whether case counts ({NORMALISE}): give --normalise "
+            f"{queries.source} does not state whether case counts ({NORMALISE}): give --normalise "
             f"lowercase or none"
         )
     if way not in FOLDS:
         raise InputError(
-            f"{queries.source}: {NORMALISE} is {way!r}, which is not known; it may be lowercase "
-            f"or empty: mend it, or give --normalise lowercase or none"
+            f"{queries.source}: {NORMALISE} is {way!r}, which is not known; it may be lowercase or "
+            f"empty: correct it, or give --normalise lowercase or none"
         )
     return FOLDS[way]
 
@@ -342,7 +342,7 @@ def sought_in_list(queries: Listing | None, occurrences: Listing, excerpts: pl.D
         refuse(occurrences, unknown, fault, advice, ("query",))
     backward = pl.Series(ticks(frame["end"]) < ticks(frame["start"]))
     fault = "occurrence with an end before its start"
-    refuse(occurrences, backward, fault, "mend it", ("start", "end"))
+    refuse(occurrences, backward, fault, "correct it", ("start", "end"))
     twice = ~frame.select(pl.struct(OCCURRENCE).is_first_distinct()).to_series()
     refuse(occurrences, twice, "occurrence given before", "give each one once", OCCURRENCE)
     said = frame["document"].unique()

@@ -1,5 +1,5 @@
-"""What the page of searches for terms shows: the verdict, error rates, values by threshold and by
-query, scores, and what searches took.
+"""The page of searches for terms: the verdict, error rates, values by threshold and by query,
+scores, and resources.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -62,16 +62,19 @@ def rows_beside(story: Story, row: Row) -> dict[str, Row]:
 
 
 def about_values(story: Story) -> str:
-    """What the main figure of a search is, after which way is better."""
+    """The explanation of the main figure of a search, after its direction."""
     if at_best(story.main):
-        return "It takes what is best for these very data, and says nothing of decisions in use. "
+        return (
+            "It uses the best threshold for these data, and does not show the quality of "
+            "decisions in use. "
+        )
     if story.main in VALUES:
-        return "1 is a perfect search; false alarms can take it far below 0. "
+        return "1 is a perfect system; false alarms can make it far below 0. "
     return ""
 
 
 def lead(story: Story, row: Row) -> str:
-    """What the figures of searches are."""
+    """The explanation of the figures of searches."""
     return lead_of(story, row, about_values(story), decided=True)
 
 
@@ -92,9 +95,9 @@ def _gain(actual: float, best: Row) -> str:
     """`best for these data 0.39 [0.27, 0.52] at threshold 0.53 (mtwv)`."""
     assert best.value is not None
     if best.threshold is None and best.value == 0:
-        return "no threshold does better than rejecting everything"
+        return "no threshold is better than rejecting everything"
     if best.value - actual <= LEAST:
-        return "no single threshold would do better (mtwv)"
+        return "no single threshold would be better (mtwv)"
     at = "" if best.threshold is None else f" at threshold {figure(best.threshold)}"
     return f"best for these data {value(best)}{at} (mtwv)"
 
@@ -129,7 +132,7 @@ def side_by_side(story: Story) -> Section:
         found[part_of(row).name].setdefault(row.dims["system"], {})[row.label] = row
     text = (
         "Term-weighted values at the system's decisions (atwv), at the best threshold of all "
-        "queries (mtwv) and of each query (otwv); what detections with any score find (stwv)."
+        "queries (mtwv) and of each query (otwv); with any score accepted (stwv)."
     )
     return Section("Term-weighted values", text, of_each(pictures.term_weighted, found))
 
@@ -156,8 +159,8 @@ def value_by_threshold(story: Story) -> Section:
         alone = {joined(isolated(d.system), name): [d] for d in some}
         found |= {name: some} if pictures.alike(some) else alone
     text = (
-        "The dot stands at the lowest score that is accepted; its distance below the ring is "
-        "what a better threshold would gain. Bands are pointwise intervals."
+        "The dot is at the lowest accepted score; its distance below the ring is the gain of the "
+        "best threshold. Bands are pointwise intervals."
     )
     drawings = of_each(pictures.twv_by_threshold, found)
     return Section("Term-weighted value against threshold", text, drawings)
@@ -165,7 +168,9 @@ def value_by_threshold(story: Story) -> Section:
 
 def all_queries(story: Story) -> Section:
     """The values of all queries in order."""
-    text = "Each query counts alike: a few rare ones with false alarms can decide the mean."
+    text = (
+        "All queries have the same weight: a few rare ones with false alarms can dominate the mean."
+    )
     found = _by_part(story, lambda d: len(d.values) >= FEWEST)
     return Section("All queries", text, of_each(pictures.queries_in_order, found))
 
@@ -187,20 +192,24 @@ def worst_queries(story: Story) -> Section:
     if any(len(d.worst) < d.queries_with_targets for d in found.values()):
         most = max(len(d.worst) for d in found.values())
         which = f"The {most} queries with the lowest values"
-    return Section("Queries that cost most", f"{which}.", of_each(pictures.query_forest, found))
+    return Section("Costliest queries", f"{which}.", of_each(pictures.query_forest, found))
 
 
 def scores(story: Story) -> Section:
     """Scores against what the data show, and cross entropy in words."""
     found, lines, text = _searches(story, "bins"), tuple(_entropies(story)), ""
     if found:
-        text = "Above the Bayes threshold, the line across, a detection is worth accepting."
+        text = (
+            "Above the Bayes threshold (the horizontal line), accepting a detection costs less "
+            "than rejecting it."
+        )
     if any(d.llr for d in found.values()):
-        text += " On the diagonal scores are the log-likelihood ratios that they claim to be."
+        text += " On the diagonal, scores are calibrated log-likelihood ratios."
     if lines:
         text += (
-            " Cnxe is the cross entropy of the scores as log-likelihood ratios; 1 is a system that "
-            "knows the prior only, the minimum that of the best affine calibration."
+            " Cnxe is the cross entropy of the scores as log-likelihood ratios; 1 is the naive "
+            "baseline, which knows the prior only; the minimum is that of the best affine "
+            "calibration."
         )
     drawings = of_each(pictures.score_map, found)
     return Section("Calibration of the scores", text.strip(), drawings, lines=lines)
@@ -219,7 +228,7 @@ def _entropies(story: Story) -> Iterator[Line]:
 
 
 def resources(story: Story) -> Section:
-    """What searches took, by phase."""
+    """The resources of searches, by phase."""
     found = {load.system: load for load in story.described_as(Load)}
     loads = {name: found[name] for name in (*story.systems, *found) if name in found}
     kinds = {
@@ -260,7 +269,7 @@ def machine_words(machine: Machine) -> str:
         machine.system,
     ]
     said = ", ".join(str(fact) for fact in facts if fact)
-    return f"{counted(machine.count, 'node')}: {said or 'nothing is known of it'}"
+    return f"{counted(machine.count, 'node')}: {said or 'no details known'}"
 
 
 PAGE = Page(

@@ -1,10 +1,10 @@
 """Choosing a threshold: the one that keeps a limit with the fewest errors of the other kind, or
 costs least; and what it does, on the trials that chose it and on others.
 
-On the trials that chose it a threshold looks better than it is, and each interval knows that. The
-rate that the rule leaves free has the ends over all thresholds that the data do not rule out (see
-`truecost.core.intervals.rates`); so has the threshold itself. The rate that the rule limits has
-that of the chosen threshold, held: thresholds chosen anew would all keep to the limit. With the
+On the trials that chose it a threshold looks better than it is, and each interval allows for that.
+The rate that the rule leaves free has the ends over all thresholds that the data do not rule out
+(see `truecost.core.intervals.rates`); so has the threshold itself. The rate that the rule limits
+has that of the chosen threshold, held: thresholds chosen anew would all keep to the limit. With the
 least cost, replicates choose anew. On a test set the threshold was fixed before: its intervals are
 those of any score.
 """
@@ -75,7 +75,7 @@ class Choosing:
         found = self._upper(rule) if by == "upper" else self._point(rule)
         if not np.isfinite(found):
             raise InputError(
-                f"{self.trials.name}: no threshold keeps {rule}: only rejecting everything does"
+                f"{self.trials.name}: no threshold is within {rule}: only rejecting everything is"
             )
         return found
 
@@ -112,9 +112,9 @@ class Choosing:
         if low == len(places):
             least = self._end(rule, int(places[-1]))
             raise InputError(
-                f"{self.trials.name}: no threshold keeps {rule} by its upper end: even without "
-                f"such an error the interval ends at {least:.3g}; collect more trials, or say "
-                f"--by point"
+                f"{self.trials.name}: no threshold is within {rule} by its upper end: even without "
+                f"such an error the interval ends at {least:.3g}; collect more trials, or use --by "
+                f"point"
             )
         return float(self.sweep.thresholds(places[low : low + 1])[0])
 
@@ -260,15 +260,16 @@ def tests_of(systems: Sequence[Trials], study: "Study", reader: "Reader") -> dic
     if len(systems) > 1 or study.collections:
         raise UsageError("--test is of one system: choose the threshold of each by itself")
     [source] = sources_of(study)
-    known = {"hours": table.test_hours, "background": None}
-    key = {"key": table.test_key} if table.test_key else {}
-    data = msgspec.structs.replace(source.data, **known, **key)
+    heard: dict[str, Any] = {"hours": table.test_hours, "background": table.test_background}
+    own = {"key": table.test_key, "metadata": table.test_metadata}
+    named = {name: value for name, value in own.items() if value}
+    data = msgspec.structs.replace(source.data, **heard, **named)
     try:
         found = read(replace(source, file=table.test, data=data), reader, study)
     except InputError as error:
         if source.data.key is None or table.test_key:
             raise
-        raise InputError(f"{error}; --test-key names the key of {table.test}") from error
+        raise InputError(f"{error}; --test-key is the key of {table.test}") from error
     return {systems[0].name: found}
 
 

@@ -44,7 +44,7 @@ def chosen_evidence(trials: Trials, scoring: Scoring, measures: Sequence[Measure
     sides = counting.sides_of(whole, scoring)
     own = [(factor, codes[trials.rows]) for factor, codes in sides]
     scores = counting.llrs(trials, scoring)
-    parts = {"ranking": Ranking.of(scores, trials.labels, own, trials.weights)}
+    parts = {"ranking": Ranking.from_scores(scores, trials.labels, own, trials.weights)}
     parts[WHOLE] = counting.ranking_of(whole, scoring, sides)
     if any("audio" in measure.parts for measure in measures):
         return Evidence({**parts, "audio": audio_tally(whole, scoring, sides)})
@@ -58,8 +58,8 @@ def chosen_batch(
     evidence: Evidence,
     context: "Context",
 ) -> Batch:
-    """Measures of a subset that choose a threshold; each row says whose it is, and what the subset
-    has there.
+    """Measures of a subset that choose a threshold; each row has the origin of its threshold, and
+    the subset's values there.
     """
     whole = (WHOLE,) if WHOLE in evidence.parts else ()
     by = "whole" if whole else "subset"

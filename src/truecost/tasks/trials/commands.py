@@ -1,9 +1,5 @@
-"""`calibrate`: scores into likelihood ratios or log-posteriors, and what that saves; and further
-tables of trials on the terminal: thresholds that were chosen, classes and their costliest
-confusions, shares of variance of the runs of methods.
-"""
+"""`calibrate`: scores into likelihood ratios or log-posteriors, and what that saves."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,10 +8,7 @@ from cyclopts import Parameter
 from truecost.calibration import CalibrationTable
 from truecost.cli.options import Given, Measures, Target, keys_of, of_trials, parsed, study_of
 from truecost.cli.running import printed_instead, report
-from truecost.cli.tables import Columns, Layout, dim_cells, dims_shown, marks_of
 from truecost.cli.writing import ToFile, aside, check_file, to_standard_output, write_table
-from truecost.core.digits import amount, between, counted, figure, percent
-from truecost.core.results import Row, figures
 from truecost.errors import UsageError
 from truecost.options import check, declared, picked
 from truecost.study.judging import JUDGING
@@ -25,142 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from truecost.cli.terminal import Screen
-    from truecost.core.variance import Share, Variance
     from truecost.study import Outcome, Study
-    from truecost.tasks.trials.classes import ByClass, OneClass
-
-
-CLASSES = ("class", "trials", "recall", "precision", "of the cost")
-CONFUSED = ("class", "decided as", "trials", "of the class", "of the cost")
-MOST_CLASSES, MOST_CONFUSIONS = 12, 5  # of a system on the terminal
-MOST_SYSTEMS = 2
-VARIED = ("system", "measure", "varied by", "share of variance", "interval")
-
-
-def variance_table(found: "Sequence[Variance]") -> Columns:
-    """A line for each source."""
-    dims = tuple(dict.fromkeys(name for one in found for name in one.dims))
-    rows = tuple(
-        (*(one.dims.get(name, "") for name in dims), one.system, one.measure, *_cells(share))
-        for one in found
-        for share in one.shares
-    )
-    return Columns(
-        (*dims, *VARIED),
-        rows,
-        left=frozenset({"varied by"}),
-        about=(*dims, "system", "measure"),
-        above=("measure", *dims),
-        said=(f"{percent(found[0].level)} intervals",),
-    )
-
-
-def _cells(share: "Share") -> tuple[str, str, str]:
-    """The source, its share and the interval of it."""
-    if share.share is None:
-        return share.source, "undefined", ""
-    lower, upper = (None if end is None else round(end, 3) for end in (share.lower, share.upper))
-    return share.source, figure(round(share.share, 3), "%"), between(lower, upper, "%")
-
-
-def classes_table(found: "Sequence[ByClass]") -> Columns:
-    """A line for each class of each system, the costliest first; the first of many."""
-    dims = tuple(dict.fromkeys(name for one in found for name in one.dims))
-    rows, left = [], 0
-    for one in found:
-        about = (*(one.dims.get(name, "") for name in dims), one.system)
-        rows += [(*about, *_cells_of(c)) for c in one.costliest[:MOST_CLASSES]]
-        left = max(left, len(one.classes) - MOST_CLASSES)
-    below = (f"{counted(left, 'class')} more in result.json and on the page",) if left > 0 else ()
-    return Columns(
-        (*dims, "system", *CLASSES),
-        tuple(rows),
-        left=frozenset({"class"}),
-        about=(*dims, "system"),
-        above=("system", *dims),
-        said=(f"{percent(found[0].level)} intervals",),
-        below=below,
-    )
-
-
-def _cells_of(one: "OneClass") -> tuple[str, ...]:
-    from truecost.pictures.rows import figures_of
-
-    ends = (figures_of(one.recall), figures_of(one.precision))
-    return one.name, amount(one.trials), *ends, percent(float(f"{one.cost_share:.3g}"))
-
-
-def confusions_table(found: "Sequence[ByClass]") -> Columns:
-    """The costliest confusions of each system."""
-    dims = tuple(dict.fromkeys(name for one in found for name in one.dims))
-    rows = tuple(
-        (
-            *(one.dims.get(name, "") for name in dims),
-            *(one.system, d.truth, d.decision, amount(d.trials)),
-            *(percent(float(f"{share:.3g}")) for share in (d.share, d.cost_share)),
-        )
-        for one in found
-        for d in one.wrong[:MOST_CONFUSIONS]
-    )
-    return Columns(
-        (*dims, "system", *CONFUSED),
-        rows,
-        left=frozenset({"class", "decided as"}),
-        about=(*dims, "system"),
-        above=("system", *dims),
-        said=("costliest confusions",),
-    )
-
-
-def _below(outcome: "Outcome") -> list[Columns]:
-    """The tables of what the page draws beside rows; classes where no measure was asked for."""
-    if not any(part.described for part in outcome.parts):
-        return []
-    from truecost.core.variance import Variance
-    from truecost.tasks.trials.classes import ByClass
-
-    found = []
-    asked = any(scoring.measures for part in outcome.parts for scoring in part.scoring.values())
-    if (by_class := outcome.described_as(ByClass)[:MOST_SYSTEMS]) and not asked:
-        found.append(classes_table(by_class))
-        found += [confusions_table(by_class)] if any(one.wrong for one in by_class) else []
-    shares = [one for one in outcome.described_as(Variance) if one.shares]
-    return [*found, variance_table(shares)] if shares else found
-
-
-def _chosen(outcome: "Outcome") -> list[Columns]:
-    """A line for each threshold that was chosen and each set that it is shown on."""
-    if not any(part.described for part in outcome.parts):
-        return []
-    from truecost.tasks.trials.options import Chosen, ends_of, kept
-
-    known = {(c.system, c.rule, *c.dims.values()): c for c in outcome.described_as(Chosen)}
-    if not known:
-        return []
-    rows = [*outcome.estimates]
-    dims = [name for name in dims_shown(rows) if name not in ("rule", "data")]
-    labels = tuple(dict.fromkeys(row.label for row in rows))
-    found: dict[tuple[str, ...], dict[str, Row]] = {}
-    for row in rows:
-        about = (row.dims["rule"], row.dims["data"], *dim_cells(row, dims))
-        found.setdefault(about, {})[row.label] = row
-    cells = []
-    for (rule, data, *place), own in found.items():
-        some = next(iter(own.values()))
-        parts = (v for k, v in some.dims.items() if k in ("collection", "application"))
-        one = known[some.dims["system"], rule, *parts]
-        at = f"{figure(one.threshold)} {ends_of(one)}"
-        notes: list[str] = [kept(one, own)] if "subset" not in some.dims else []
-        notes += dict.fromkeys(mark for row in own.values() for mark in marks_of(row))
-        said = (" ".join(figures(own[k])).strip() if k in own else "" for k in labels)
-        cells.append((*place, rule, at, data, *said, ", ".join(filter(None, notes))))
-    heads = ("rule", "threshold", "data", *labels, "note")
-    first = (*dims, "rule", "threshold")
-    left = frozenset(heads)
-    return [Columns((*dims, *heads), tuple(cells), left=left, about=(*dims, "rule"), above=first)]
-
-
-LAYOUT = Layout(below=_below, whole=_chosen)
 
 
 @Parameter(name="*", group="Output")
@@ -169,7 +27,7 @@ class Written(ToFile):
     """Where the calibrated scores go."""
 
     output: Target = None
-    """File for all columns that were read and the calibrated score; - for standard output."""
+    """File for all input columns and the calibrated score; - for standard output."""
 
 
 WRITTEN = Written()
@@ -191,8 +49,8 @@ def calibrate(
     """Turn scores into log-likelihood ratios, or log-posteriors of classes.
 
     Fitted on the first file and applied to the second; with one file cross-fitted by unit. Prints
-    what the calibrated scores cost, and the raw ones where their type has a cost: the difference is
-    the calibration loss. A second file without labels is calibrated and not scored.
+    the cost of the calibrated scores, and of the raw ones if their type has a cost: the difference
+    is the calibration loss. A second file without labels is calibrated and not scored.
 
     Example: truecost calibrate dev.csv eval.csv --type score -o eval.calibrated.csv
 
@@ -210,10 +68,7 @@ def calibrate(
     check(table)
     study = _placed(study, table)
     if output.print_config:
-        raise UsageError(
-            "a calibration has no study file (a study scores systems as they are): leave out "
-            "--print-config"
-        )
+        raise UsageError("a calibration has no study file: leave out --print-config")
     if printed_instead(study, output, table.settled("method")):
         return 0
     kind = check_file(output, study)  # before the work

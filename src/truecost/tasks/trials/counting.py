@@ -1,8 +1,8 @@
 """Counting: what a system decides and how it is judged, as tallies and rankings.
 
-Conventions: log posteriors are natural; class 1 is the target of a detection task. What the
-system takes from the data (conversion of posteriors, Bayes decisions) uses the priors of the whole
-data and stays fixed in replicates and subsets.
+Conventions: log posteriors are natural; class 1 is the target of a detection task. Properties of
+the system that depend on the data (conversion of posteriors, Bayes decisions) use the priors of
+the whole data and stays fixed in replicates and subsets.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from truecost.core.application import bayes_decisions, log_normalise, move_posteriors
-from truecost.core.columns import MEAN
 from truecost.core.costs import TOOK
 from truecost.core.evidence import Evidence, Part, Totals, totals
 from truecost.core.factors import Factor
@@ -25,12 +24,12 @@ from truecost.core.unit_index import Computed
 from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.face import at
+from truecost.names import MEAN
 from truecost.prices import COSTS
-from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, SPOOFED
-from truecost.tasks.trials.options import PARTS_OF, TrialsScoring
+from truecost.tasks.trials.options import ASV, BONAFIDE, PARTS_OF, SPOOFED, TrialsScoring
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Trials
 
-Sides = list[tuple[Factor, Codes]]
+UnitColumns = list[tuple[Factor, Codes]]
 SPOOFING = (SPOOFED, BONAFIDE, ASV)  # parts of systems that spoofed speech attacks
 APART = {  # what counts parts that few measures read
     "audio": "truecost.tasks.trials.audio:audio_tally",
@@ -59,7 +58,7 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
     return parts - ({"ranks"} if trials.detection else {"llr", "ranking"})
 
 
-def sides_of(trials: Trials, scoring: Scoring) -> Sides:
+def sides_of(trials: Trials, scoring: Scoring) -> UnitColumns:
     """The factors of the trials with the unit code of each trial on each side.
 
     Codes have the shape (N,), one array for each side; each trial is its own unit when none is
@@ -74,7 +73,7 @@ def sides_of(trials: Trials, scoring: Scoring) -> Sides:
         )
         listed = trials.audio.listed if trials.audio is not None else None
         trials.made[key] = sides if listed is None else listed.joined(sides)
-    found: Sides = trials.made[key]
+    found: UnitColumns = trials.made[key]
     return found
 
 
@@ -83,7 +82,7 @@ def _trials_as_units(trials: Trials, scoring: Scoring) -> tuple[Factor, Codes]:
     blocks, which are made of successive rows.
     """
     rows = replace(trials, ids=None) if scoring.plan.scheme_of("trial") == "blocks" else trials
-    return Factor.of("trial", rows.places, trials.strata)
+    return Factor.encode("trial", rows.places, trials.strata)
 
 
 def class_shares(trials: Trials) -> Floats:
@@ -255,7 +254,7 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
 
 def tally_of(
     trials: Trials,
-    sides: Sides,
+    sides: UnitColumns,
     decision: tuple[Sequence[str], Ints] | None = None,
     /,
     **statistics: Array | Computed,
@@ -279,7 +278,7 @@ def choices_of(trials: Trials, scoring: Scoring) -> tuple[Ints, tuple[str, ...]]
     return choices, (*names, "abstain")[:width]
 
 
-def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+def _accepted_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
     from truecost.tasks.trials.further import accepted_tally
 
     if trials.annotation is None:
@@ -289,12 +288,12 @@ def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     return accepted_tally(trials.annotation, choices, costs, labels, sides, trials.weights)
 
 
-def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+def _decision_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
     choices, labels = choices_of(trials, scoring)
     return tally_of(trials, sides, (labels, choices), n=np.broadcast_to(np.int64(1), len(choices)))
 
 
-def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+def _loss_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
     logs = log_posteriors(trials, scoring)
     truth = logs[np.arange(len(trials.labels)), trials.labels]
     impossible = np.isneginf(truth)
@@ -304,7 +303,7 @@ def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     return tally_of(trials, sides, n=one, log=log, brier=brier, impossible=impossible)
 
 
-def _rank_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+def _rank_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
     """Trials by the place of their true class among the posteriors; ties go before it."""
     logs = log_posteriors(trials, scoring)
     own = logs[np.arange(len(logs)), trials.labels]
@@ -314,7 +313,7 @@ def _rank_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     return Tally.count(sides, {"n": np.ones(len(logs), np.int64)}, axes, trials.weights)
 
 
-def _bin_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+def _bin_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
     """Trials, confidence and right decisions by bins of confidence, of which each has its upper
     end: of the most probable class, or of the target.
     """
@@ -329,7 +328,7 @@ def _bin_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     return Tally.count(sides, sums, axes, trials.weights)
 
 
-def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+def _llr_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
     application = scoring.application.with_priors(system_shares(trials, scoring))
     shift = -application.threshold if application.plain_detection else 0.0
     ratios, labels = llrs(trials, scoring), trials.labels
@@ -369,25 +368,25 @@ def point_of(evidence: Evidence) -> Totals:
 
 
 def converted(scoring: Scoring) -> tuple[object, ...]:
-    """What decides the scale of `llrs`, beside the trials."""
+    """The settings of the scale of `llrs`, beside the trials."""
     how = scoring.chosen(TrialsScoring)
     return how.training_prior, how.clip, how.whole_shares
 
 
-def ranking_of(trials: Trials, scoring: Scoring, sides: Sides) -> Ranking:
+def ranking_of(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Ranking:
     """Trials ranked by likelihood ratio (or score): sorted once, whatever the application; `sides`
     are those of `sides_of`.
     """
     key = "ranking", scoring.plan.scheme, *converted(scoring)
     if key not in trials.made:
         plain = trials.ascending and trials.weights is None  # ties stand in order of weight
-        make = Ranking.ascending if plain else Ranking.of
+        make = Ranking.ascending if plain else Ranking.from_scores
         trials.made[key] = make(llrs(trials, scoring), trials.labels, sides, trials.weights)
     found: Ranking = trials.made[key]
     return found
 
 
-def _error_tally(trials: Trials, _: Scoring, sides: Sides) -> Part:
+def _error_tally(trials: Trials, _: Scoring, sides: UnitColumns) -> Part:
     errors = trials.scores - trials.labels
     centred = trials.labels - trials.labels.mean()  # a fixed origin keeps the variance precise
     squares = {"squared": errors**2, "truth2": centred**2}
@@ -395,5 +394,7 @@ def _error_tally(trials: Trials, _: Scoring, sides: Sides) -> Part:
     return tally_of(trials, sides, n=one, absolute=np.abs(errors), truth=centred, **squares)
 
 
-def _truth_ranking(trials: Trials, _: Scoring, sides: Sides) -> Part:
-    return Ranking.of(trials.labels, np.zeros(len(trials.labels), np.uint8), sides, trials.weights)
+def _truth_ranking(trials: Trials, _: Scoring, sides: UnitColumns) -> Part:
+    return Ranking.from_scores(
+        trials.labels, np.zeros(len(trials.labels), np.uint8), sides, trials.weights
+    )

@@ -1,6 +1,6 @@
-"""What trials may hold beside scores and a label, read and counted: several labels that are right,
-columns whose means are asked for (with a machine's judgement beside few human ones), and spoofed
-speech with the speaker verification that a countermeasure stands before.
+"""Further data of trials beside scores and a label, read and counted: several labels that are
+right, columns whose means are asked for (with a machine's judgement beside few human ones), and
+spoofed speech with the speaker verification that a countermeasure stands before.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,18 +12,20 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.core.columns import MEAN, sums_of
 from truecost.core.columns import finished as with_direction
+from truecost.core.columns import sums_of
 from truecost.core.factors import Factor
 from truecost.core.measure import Measure, Rule
 from truecost.core.tally import Tally
 from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.formats import Table
 from truecost.formats.table import refuse_rows
-from truecost.study.columns import Options
+from truecost.names import MEAN
+from truecost.study.columns import Options, join
 from truecost.tasks.trials.labels import Annotation
 from truecost.tasks.trials.machine import predicted_mean
-from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, KINDS, SIDES, SPOOFED
+from truecost.tasks.trials.measures.spoofing import KINDS, SIDES
+from truecost.tasks.trials.options import ASV, BONAFIDE, SPOOFED
 from truecost.tasks.trials.records import Codes, Floats, Ints, Mask, Trials
 
 if TYPE_CHECKING:
@@ -32,11 +34,11 @@ if TYPE_CHECKING:
     from truecost.study.tables import DataTable
 
 
-Sides = list[tuple[Factor, Codes]]
+UnitColumns = list[tuple[Factor, Codes]]
 
 
 def least_costs(accepted: Mask, costs: Floats) -> Floats:
-    """What each decision costs when any accepted label is right: min over k in A of c[k, d].
+    """The cost of each decision when any accepted label is right: min over k in A of c[k, d].
 
     `accepted` (N, K) has at least one in each row, `costs` the shape (K, D), the result (N, D).
     """
@@ -51,7 +53,7 @@ def accepted_tally(
     choices: Ints,
     costs: Floats,
     labels: Sequence[str],
-    sides: Sides,
+    sides: UnitColumns,
     weights: Floats | None,
 ) -> Tally:
     """Count what decisions and constants cost when any accepted label is right.
@@ -101,18 +103,35 @@ def numbered(table: Table, options: Options) -> Table:
             try:
                 refuse_rows(table, np.isnan(numbers), said, None)
             except InputError as error:
-                raise InputError(f"{error}; fill them in, or say --missing drop") from error
+                raise InputError(f"{error}; fill them in, or use --missing drop") from error
         elif open_ and np.isnan(numbers).all():
             raise InputError(
                 f"{table.source}: no trial has a human judgement in the column {column!r}: without "
-                f"any the machine's cannot be corrected"
+                f"these the machine's cannot be corrected"
             )
         made.append(pl.Series(column, numbers))
     return replace(table, frame=table.frame.with_columns(made))
 
 
+def valued(table: Table, options: Options) -> Table:
+    """The rows of a table that have every value, where others are left out: other rows, as event
+    logs have them, need no id then.
+    """
+    if options.missing != "drop" or options.machine is not None:
+        return table
+    kept = ~np.isnan(np.stack([table.frame[n].to_numpy() for n in options.values])).any(axis=0)
+    if kept.all() or not kept.any():
+        return table
+    noun, places = table.places
+    matrices = {name: matrix[kept] for name, matrix in table.matrices.items()}
+    found = replace(table, frame=table.frame.filter(kept), matrices=matrices)
+    return replace(found, noun=noun, lines=places[kept])
+
+
 def scores_of(table: Table, options: Options) -> Floats:
-    """What stands for scores where there are none: the columns, of the machine where it judged."""
+    """The replacement of scores if there are none: the columns, with the machine's values where it
+    judged.
+    """
     columns = [table.frame[name].to_numpy() for name in options.values]
     if options.machine is not None:
         machine = table.frame[options.machine].to_numpy()
@@ -173,14 +192,15 @@ Array = npt.NDArray[Any]
 TARGET, NONTARGET, SPOOF = range(3)
 WORDS = {"spoof": SPOOF, "target": TARGET, "bonafide": TARGET, "nontarget": NONTARGET}
 NEEDED = (
-    "t_dcf needs the scores of the speaker verification that the countermeasure stands before: "
-    "--asv COLUMN of the same trials, or --asv FILE with labels target, nontarget, spoof and scores"
+    "t_dcf needs the scores of the speaker verification behind the countermeasure: --asv COLUMN of "
+    "the same trials, or --asv FILE with labels target, nontarget, spoof and scores (labels in a "
+    "file of their own: --asv-key FILE)"
 )
 
 
 @dataclass(frozen=True, eq=False)
 class Spoofing:
-    """What trials are, and how speaker verification decides.
+    """The classes of trials, and the decisions of speaker verification.
 
     Attributes
     ----------
@@ -204,7 +224,7 @@ class Spoofing:
 
 
 def kinds_of(texts: pl.Series) -> Ints | None:
-    """What each trial is, by its label; None where none is spoofed."""
+    """The class of each trial, by its label; None where none is spoofed."""
     lower = texts.str.to_lowercase().str.replace_all(r"[-_ ]", "")
     if not (lower == "spoof").any():
         return None
@@ -229,8 +249,11 @@ def with_scores(
     return replace(found, accepted=(scores >= at).astype(np.int64)), at
 
 
-def read_verification(path: str, read: Callable[..., Table], columns: Sequence[str]) -> Table:
-    """The trials of a verification: a list of ASVspoof, or any file with label and score.
+def read_verification(
+    path: str, key: str | None, read: Callable[..., Table], columns: Sequence[str]
+) -> Table:
+    """The trials of a verification: a list of ASVspoof, or any file with label and score; with a
+    key, any file with ids and scores.
 
     UsageError where there is neither such a file nor such a column.
     """
@@ -239,6 +262,8 @@ def read_verification(path: str, read: Callable[..., Table], columns: Sequence[s
             f"--asv {path}: there is no such file, and no such column{near(path, columns)}; the "
             f"columns are {first_five(columns)}"
         )
+    if key is not None:
+        return join(read(path), read(key), Options(kind="score"), "the key of --asv")
     try:
         return read(path, "asvspoof-asv")
     except InputError:
@@ -295,12 +320,18 @@ def with_verification(
     if found.spoofing is None:
         raise UsageError(f"--asv {data.asv}: no label of {found.name} is spoof")
     if data.asv in found.frame.columns:
+        if data.asv_key is not None:
+            raise UsageError(
+                f"--asv {data.asv} is a column of {found.name}, whose labels it shares: leave out "
+                f"--asv-key"
+            )
         scores = Table(found.name, found.frame).numbers(data.asv, "asv")
         how = scores, data.asv_threshold, found.name
         known, at = with_scores(found.spoofing, *how)
     else:
-        table = read_verification(data.asv, reader.table, found.frame.columns)
-        reader.note(data.asv, source.name, source.collection)
+        table = read_verification(data.asv, data.asv_key, reader.table, found.frame.columns)
+        for path in filter(None, (data.asv, data.asv_key)):
+            reader.note(path, source.name, source.collection)
         known, at = with_file(found.spoofing, table, data.asv_threshold)
     said = f"asv:{Path(data.asv).name}|asv-threshold:{at:g}"
     return replace(found, spoofing=known, signature=f"{found.signature}|{said}")

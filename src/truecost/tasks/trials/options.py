@@ -1,4 +1,4 @@
-"""What trials leave open beside costs and priors: thresholds, training priors, clipping.
+"""Options of trials beside costs and priors: thresholds, training priors, clipping.
 
 `[threshold]` says by which rule a threshold is chosen, and on which data its effect is shown;
 `Chosen` is what a result has of it.
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from truecost.tasks.trials.records import Trials
 
 
+SPOOFED, BONAFIDE, ASV = "spoofed", "bonafide", "asv"  # parts of systems under attack
 PARTS_OF: dict[str, tuple[str, ...]] = {
     "score": ("ranking",),
     "decision": ("decisions",),
@@ -110,11 +111,12 @@ def choices_of(_study: object, data: DataTable, _reader: object) -> TrialsScorin
 
 
 _option = partial(Option, verbs=("threshold",))
+_TESTED: Mapping[str, tuple[str, ...]] = {"test": ()}
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What a threshold keeps: a `limit` on a `measure`, or the least cost where there is none."""
+    """The rule of a threshold: a `limit` on a `measure`, or the least cost without a limit."""
 
     name: str
     measure: str
@@ -134,39 +136,61 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
 
     choose: Annotated[
         bool | None,
-        Option("Choose a threshold, in place of scoring at that in use.", verbs=("study",)),
+        Option("Choose a threshold, instead of scoring at the deployed one.", verbs=("study",)),
     ] = None
     max_fa_per_hour: Annotated[
         float | None,
-        _option(help="The fewest misses with at most so many false alarms an hour.", ge=0),
+        _option(help="Rule: the fewest misses with at most this many false alarms per hour.", ge=0),
     ] = None
     max_p_fa: Annotated[
         float | None,
-        _option(help="The fewest misses with at most this false-alarm rate.", ge=0, le=1),
+        _option(help="Rule: the fewest misses with at most this false-alarm rate.", ge=0, le=1),
     ] = None
     max_p_miss: Annotated[
         float | None,
-        _option(help="The fewest false alarms with at most this miss rate.", ge=0, le=1),
+        _option(help="Rule: the fewest false alarms with at most this miss rate.", ge=0, le=1),
     ] = None
     least_cost: Annotated[
-        bool | None, _option(help="The least cost for costs and prior of the application.")
+        bool | None,
+        _option(help="Rule: the least cost for the costs and prior of the application."),
     ] = None
     by: Annotated[
         ChosenBy | None,
         _option(
-            help="Whether the value keeps the limit, or the upper end of its interval.",
+            help="Meet the limit by the value (point), or by the upper end of its interval "
+            "(upper).",
             default="point",
         ),
     ] = None
     test: Annotated[
         str | None,
-        _option(help="File with other labelled trials: what the threshold does there.", file=True),
+        _option(help="File with other labelled trials, to evaluate the threshold on.", file=True),
     ] = None
     test_key: Annotated[
-        str | None, _option(help="Key of TEST, where it is not that of the others.", file=True)
+        str | None,
+        _option(
+            help="Key of TEST, if it differs from that of the others.", file=True, needs=_TESTED
+        ),
     ] = None
+    test_metadata: Annotated[
+        tuple[str, ...],
+        _option(
+            help="Metadata of TEST, if they differ from those of the others.",
+            file=True,
+            sided=True,
+            needs=_TESTED,
+        ),
+    ] = ()
     test_hours: Annotated[
-        float | None, _option(help="Hours of audio of TEST.", gt=0, needs={"test": ()})
+        float | None, _option(help="Hours of audio of TEST.", gt=0, needs=_TESTED)
+    ] = None
+    test_background: Annotated[
+        str | None,
+        _option(
+            help="The same as a list of recordings with a column duration (seconds).",
+            file=True,
+            needs=_TESTED,
+        ),
     ] = None
 
     @property
@@ -186,7 +210,7 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
             found.append(Rule("least-cost", "act_dcf"))
         if not found:
             raise UsageError(
-                "say by which rule the threshold is chosen: --max-fa-per-hour 0.5, --max-p-fa "
+                "choose a rule for the threshold: --max-fa-per-hour 0.5, --max-p-fa "
                 "0.01, --max-p-miss 0.05 or --least-cost"
             )
         return tuple(found)
@@ -206,7 +230,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     limit : float or None
         Most that the measure may have; None for the least cost.
     by : {"point", "upper"}
-        Whether the value keeps the limit, or the upper end of its interval.
+        Meet the limit by the value (point), or by the upper end of its interval (upper).
     threshold, lower, upper : float or None
         The threshold with its interval; None for an end that is infinite.
     shared : str
@@ -231,10 +255,10 @@ def ends_of(found: Chosen) -> str:
     return f"[{', '.join(ends)}]"
 
 
-KEPT = {True: "keeps the limit", False: "breaks the limit", None: "limit undecided"}
+KEPT = {True: "is within the limit", False: "breaks the limit", None: "limit undecided"}
 
 
-def kept(found: Chosen, rows: "Mapping[str, Row]") -> str:
+def limit_state(found: Chosen, rows: "Mapping[str, Row]") -> str:
     """Whether the threshold keeps its limit on a test set, by the interval of what it limits; empty
     on the trials that chose it, and without a limit.
     """

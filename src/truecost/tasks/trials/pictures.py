@@ -71,7 +71,7 @@ def cost_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
     Raises
     ------
     UsageError
-        When no row of the whole data has the naive value 1.
+        When no row of the whole data has the naive baseline 1.
     """
     found = pairs_of(rows)
     needed([*found], "there is no row of the whole data whose naive value is 1 (row.naive == 1)")
@@ -184,7 +184,7 @@ def rates(found: Sequence[ByClass], name: str, *, title: str = "") -> Picture:
     UsageError
         When there is no system.
     """
-    needed(found, "no system tells several classes apart")
+    needed(found, "no system has several classes")
     first, several = found[0], len(found) > 1
     most = max(1, MOST_LINES // (len(found) + several))
     order = [one.name for one in first.costliest]
@@ -298,9 +298,10 @@ def confusions(found: ByClass, *, title: str = "") -> Picture:
         tone = sum(share > step for step in STEPS)
         text = amount(count) if count else ""
         marks.append(Mark(kind="cell", x=j, y=k, tone=tone, text=text, label=said))
-    caption = "A row is a class, a column what is decided; shades are shares of the class."
+    caption = "A row is a true class, a column a decision; shades are shares of the true class."
     if others:
-        caption += f" Shown are the {len(kept)} classes of the costliest confusions."
+        caption += f" Shown are the {len(kept)} classes with the costliest confusions; the "
+        caption += f"{others} share the last row and column, with their right and wrong decisions."
     x, y = _axes(rows, columns)
     return Picture(
         name="confusions",
@@ -334,7 +335,7 @@ def _place(names: Sequence[str], name: str, otherwise: int = -1) -> int:
 
 
 def cost_matrix(found: ByClass, *, title: str = "") -> Picture:
-    """What each decision (columns) on a trial of each class (rows) costs, as it was given."""
+    """The given cost of each decision (columns) on a trial of each class (rows)."""
     names = [one.name for one in found.classes]
     kept = chosen(found)
     costs = np.asarray(found.costs, float)
@@ -357,7 +358,7 @@ def cost_matrix(found: ByClass, *, title: str = "") -> Picture:
         for j, column in enumerate(columns)
     ]
     left = len(names) - len(kept)
-    caption = "A row is a class, a column what is decided."
+    caption = "A row is a true class, a column a decision."
     caption += f" {counted(left, 'class')} more not shown." if left else ""
     x, y = _axes(kept, shown)
     return Picture(

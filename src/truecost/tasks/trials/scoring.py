@@ -1,4 +1,4 @@
-"""Scoring trials: from checked records and a choice of measures to rows, and what a row says
+"""Scoring trials: from checked records and a choice of measures to rows, and the facts of a row
 besides its value. The measures are those asked for, or those that suit the type of the trials.
 
 A subset is decided as the whole is: the rates at an operating point are those of each subset at the
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from truecost.core.application import Application
-from truecost.core.columns import MEAN
 from truecost.core.costs import (
     ERRORS,
     ONCE,
@@ -31,7 +30,7 @@ from truecost.core.measure import Measure, Result
 from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring
 from truecost.errors import InputError, UsageError, first_five
-from truecost.names import POSTERIORS, SCORE_TYPES
+from truecost.names import MEAN, POSTERIORS, SCORE_TYPES
 from truecost.task import Dims
 from truecost.tasks.measures import find, registry
 from truecost.tasks.trials import counting
@@ -114,8 +113,8 @@ def _accepted_measures() -> tuple[str, ...]:
 def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     if trials.several_right and "accepted" not in measure.parts:
         raise UsageError(
-            f"measure {measure.label!r} needs one true class a trial, and with --annotators any "
-            f"several labels may be right: take {', '.join(_accepted_measures())}, or count the "
+            f"measure {measure.label!r} needs one true class a trial, but with --annotators any "
+            f"several labels may be right: use {', '.join(_accepted_measures())}, or count the "
             f"votes with --annotators votes"
         )
     if "accepted" in measure.parts and not trials.several_right:
@@ -126,14 +125,14 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     if "accepted" in measure.parts and not available:
         raise UsageError(
             f"measure {measure.label!r} needs decisions, which type {trials.kind} does not give: "
-            f"say --threshold"
+            f"use --threshold"
         )
     if measure.detection and not trials.detection:
         if not trials.classes:
             raise UsageError(f"measure {measure.label!r} needs classes; type number has none")
         raise UsageError(
-            f"measure {measure.label!r} needs a target class: say which label it is "
-            f"with --target ({first_five(trials.classes)})"
+            f"measure {measure.label!r} needs a target class: name it with --target "
+            f"({first_five(trials.classes)})"
         )
     if trials.machine is not None and measure.parts not in (("decisions",), ("columns",)):
         own = [m.name for m in registry(TASK).values() if m.parts == ("decisions",)]
@@ -149,8 +148,8 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
     if lacking:
         if measure.parts[0] not in {part for parts in PARTS_OF.values() for part in parts}:
             raise UsageError(
-                f"measure {measure.label!r} is not for trials: truecost list measures says for "
-                f"which task it is"
+                f"measure {measure.label!r} is not for trials: truecost list measures shows its "
+                f"task"
             )
         wanted = [k for k, parts in PARTS_OF.items() if set(measure.parts) <= set(parts)]
         raise UsageError(
@@ -162,9 +161,13 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
 
 
 def context_of(
-    trials: Trials, scoring: Scoring, evidence: Evidence, dims: Mapping[str, str]
+    trials: Trials,
+    scoring: Scoring,
+    measures: Sequence[Measure],
+    evidence: Evidence,
+    dims: Mapping[str, str],
 ) -> Context:
-    """Counts, thresholds, flags and signature of a row; `dims` are system and subset."""
+    """Counts, thresholds, flags and signature of rows; `dims` are system and subset."""
     counts = _class_counts(trials)
     if trials.audio is not None:
         hours = trials.audio.sum_of(trials, subset="subset" in dims)
@@ -200,7 +203,7 @@ def context_of(
         counts,
         _signature(trials, scoring),
         flags,
-        _thresholds(trials, scoring, seen),
+        _thresholds(trials, scoring, measures, seen),
         errors,
         part_signatures={} if trials.audio is None else {"audio": trials.audio.said},
     )
@@ -257,22 +260,23 @@ def _signature(trials: Trials, scoring: Scoring) -> str:
     return "|".join(said)
 
 
-def _thresholds(trials: Trials, scoring: Scoring, seen: Totals) -> dict[str, float]:
+def _thresholds(
+    trials: Trials, scoring: Scoring, measures: Sequence[Measure], seen: Totals
+) -> dict[str, float]:
     """Thresholds that a reader may want to set, on the scale of `counting.llrs`: that of the
     decisions, and the best one for the minimum of a cost of decisions.
     """
-    known = registry("trials")
     found: dict[str, float] = {}
     if trials.detection and trials.kind != "decision":
         threshold = counting.bayes_threshold(trials, scoring)
         if threshold is not None:
-            found |= {name: threshold for name, measure in known.items() if measure.decides}
+            found |= {m.name: threshold for m in measures if m.decides}
     if "ranking" in seen.evidence.parts and scoring.application.plain_detection:
         best = float(
             seen.sweep("ranking").minimum_at(*counting.risks(trials, scoring), ties=True)[1][0]
         )
         if np.isfinite(best):
-            minima = (m for m in known.values() if m.minimum_of and known[m.minimum_of].decides)
+            minima = (m for m in measures if m.minimum_of and find(m.minimum_of, TASK).decides)
             found |= {measure.name: best for measure in minima}
     return found
 
@@ -296,11 +300,11 @@ def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None)
             from truecost.tasks.trials.chosen import chosen_batch, chosen_evidence
 
             evidence = chosen_evidence(trials, scoring, asked)
-            context = context_of(trials, scoring, evidence, dims)
+            context = context_of(trials, scoring, asked, evidence, dims)
             batch = chosen_batch(trials, scoring, asked, evidence, context)
         else:
             evidence = counting.evidence_of(trials, scoring, asked)
-            context = context_of(trials, scoring, evidence, dims)
+            context = context_of(trials, scoring, asked, evidence, dims)
             batch = Batch(evidence=evidence, measures=asked, context=context)
         if trials.weights is not None and trials.origin is None:
             scoring.refuse_bca_of_samples()
@@ -383,5 +387,6 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
         raise InputError(
             f"{trials.place}: the scores look reversed: a target outscores a nontarget "
             f"in {area:.1%} of the pairs (AUC below 0.5, and its {LEVEL:.1%} interval too); higher "
-            f"must mean target. Turn the sign or the labels, or say --allow-reversed if it is so"
+            f"must mean target. Change the sign or the labels, or use --allow-reversed if the "
+            f"order is intended"
         )

@@ -13,7 +13,7 @@ from itertools import groupby
 import numpy as np
 
 from truecost.core.subsets import kish
-from truecost.core.unit_index import Sides
+from truecost.core.unit_index import UnitColumns
 from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.compound import identified
@@ -31,7 +31,7 @@ LEVEL = 0.999  # of the interval of the AUC that must lie below 0.5
 
 
 def beyond_chance(
-    scores: Floats, targets: Mask, sides: Sides, weights: Floats | None = None
+    scores: Floats, targets: Mask, sides: UnitColumns, weights: Floats | None = None
 ) -> bool:
     """Whether the two-sided 99.9 % interval of the AUC lies below 0.5.
 
@@ -220,7 +220,7 @@ def _spread(table: Table, options: Options) -> list[Check]:
     flat = scores if scores.ndim == 1 else scores[:, 0]
     distinct = len(np.unique(flat[~np.isnan(flat)]))
     if distinct == 1 and len(flat) > 1:
-        found.append(f"all scores are {flat[0]:g}: they tell nothing apart")
+        found.append(f"all scores are {flat[0]:g}: they distinguish nothing")
     elif distinct < FEW_VALUES * len(flat) and scores.ndim == 1 and options.kind != "number":
         found.append(
             f"only {distinct} distinct scores in {counted(len(flat), 'trial')}: were they rounded? "

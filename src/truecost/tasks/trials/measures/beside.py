@@ -2,7 +2,7 @@
 accuracy, top-k accuracy, calibration error.
 
 They stand beside other measures (`--also`), with an interval and a word on what is wrong with each
-(paper 003, sections 3.1 and 3.6); no gate and no leaderboard takes them.
+(Ferrer et al. 2024, sections 3.1 and 3.6); no gate and no leaderboard takes them.
 
 All but two read `decisions` (class x decision, statistic `n`). Its shares J[k, d] = P_k R[k, d], R
 the share of class k that is decided d and P_k the prior of the class, sum to 1; abstaining is one
@@ -38,8 +38,8 @@ def joint(totals: Totals, application: Application) -> tuple[Floats, Floats]:
 def f1(totals: Totals, application: Application) -> Result:
     """F1: 2 precision recall / (precision + recall) = 2 J[1, 1] / (P + sum_k J[k, 1]).
 
-    Range [0, 1], higher is better; the reference accepts everything and gets 2 P / (1 + P).
-    Undefined without targets of which nothing is accepted. Paper 003, section 3.1.
+    Range [0, 1], higher is better; the naive baseline accepts everything and gets 2 P / (1 + P).
+    Undefined without targets of which nothing is accepted. Ferrer et al. 2024, section 3.1.
     """
     application.require_detection()
     shares, priors = joint(totals, application)
@@ -52,9 +52,9 @@ def f1(totals: Totals, application: Application) -> Result:
 def macro_f1(totals: Totals, application: Application) -> Result:
     """Macro F1: mean over classes of 2 J[k, k] / (P_k + sum_j J[j, k]).
 
-    Range [0, 1], higher is better; the reference always decides the class of highest prior and gets
-    2 P / (1 + P) / K. Classes that neither occur nor are decided are left out. Paper 003, section
-    3.1.
+    Range [0, 1], higher is better; the naive baseline always decides the class of highest prior and
+    gets 2 P / (1 + P) / K. Classes that neither occur nor are decided are left out. Ferrer et al.
+    2024, section 3.1.
     """
     shares, priors = joint(totals, application)
     right = np.diagonal(shares, axis1=-2, axis2=-1)
@@ -69,8 +69,8 @@ def mcc(totals: Totals, application: Application) -> Result:
     """Matthews correlation (Gorodkin 2004): (sum_k J[k, k] - p q) / sqrt((1 - p p) (1 - q q)), with
     p the priors and q the shares of the decisions.
 
-    Range [-1, 1], higher is better; the reference is a random decision and gets 0. Undefined where
-    one class alone occurs or is decided. Paper 003, section 3.1.
+    Range [-1, 1], higher is better; the naive baseline is a random decision and gets 0. Undefined
+    where one class alone occurs or is decided. Ferrer et al. 2024, section 3.1.
     """
     shares, priors = joint(totals, application)
     decided = shares.sum(axis=-2)
@@ -83,8 +83,8 @@ def kappa(totals: Totals, application: Application) -> Result:
     """Cohen's kappa: (sum_k J[k, k] - p q) / (1 - p q) with p the priors and q the shares of the
     decisions.
 
-    Range [-1, 1], higher is better; the reference is a random decision and gets 0. Undefined where
-    one class alone occurs and is decided. Cohen (1960).
+    Range [-1, 1], higher is better; the naive baseline is a random decision and gets 0. Undefined
+    where one class alone occurs and is decided. Cohen (1960).
     """
     shares, priors = joint(totals, application)
     both = (priors * shares.sum(axis=-2)[:, : priors.shape[1]]).sum(axis=-1)
@@ -98,8 +98,8 @@ def _right(shares: Floats) -> Floats:
 def balanced_accuracy(totals: Totals, application: Application) -> Result:
     """Balanced accuracy: mean_k R[k, k], 1 - balanced error.
 
-    Range [0, 1], higher is better; the reference is any constant decision, 1/K. Undefined when any
-    class has no trials. Paper 003, section 3.1.
+    Range [0, 1], higher is better; the naive baseline is any constant decision, 1/K. Undefined when
+    any class has no trials. Ferrer et al. 2024, section 3.1.
     """
     value, reference = balanced_error(totals, application)
     return 1 - np.asarray(value), 1 - np.asarray(reference)
@@ -109,8 +109,8 @@ def top_k(totals: Totals, application: Application, k: int) -> Result:
     """Top-k accuracy: the share of trials whose true class is among the k most probable.
 
     sum_c P_c share of class c at the places 1 to k; ties count against the system. Range [0, 1],
-    higher is better; the reference always names the k classes of highest prior. Undefined when a
-    class that has a prior has no trials.
+    higher is better; the naive baseline always names the k classes of highest prior. Undefined when
+    a class that has a prior has no trials.
     """
     counts = totals.sums("ranks", "n")
     if k >= counts.shape[-1]:
@@ -130,13 +130,28 @@ def ece(totals: Totals, application: Application) -> Result:
 
     Confidence is the largest posterior (of a detection task that of the target) at the priors of
     the application, right whether that class is the true one. Range [0, 1], lower is better; the
-    reference says the priors and gets 0. Guo et al. (2017); paper 003, section 3.6.
+    naive baseline says the priors and gets 0. Guo et al. (2017); Ferrer et al. 2024, section 3.6.
     """
     sizes = totals.sums("bins", "n").sum(axis=-1)
     priors = application.class_priors(sizes)
     gaps = totals.sums("bins", "confidence") - totals.sums("bins", "right")
     weight = np.where(priors == 0, 0.0, share(priors, sizes))
     return np.abs((weight[..., None] * gaps).sum(axis=-2)).sum(axis=-1), 0.0
+
+
+def _of_chance(totals: Totals, application: Application) -> float:
+    """The calibration error that trials whose confidence is right show by chance: of each bin the
+    mean absolute deviation of what is right, of one trial 2 p (1 - p).
+    """
+    n, confidence = (totals.sums("bins", name)[0] for name in ("n", "confidence"))
+    sizes = n.sum(axis=-1)
+    priors = application.class_priors(sizes[None])[0]
+    weight = np.where(priors == 0, 0.0, share(priors, sizes))[:, None]
+    held = n.sum(axis=0)
+    p = np.clip(share(confidence.sum(axis=0), held), 0, 1)
+    many = np.sqrt(2 / np.pi * (weight**2 * n).sum(axis=0) * p * (1 - p))
+    one = (weight * n).sum(axis=0) * 2 * p * (1 - p)
+    return float(np.nansum(np.where(held <= 1, one, many)))
 
 
 def _of_f1(totals: Totals, _: Application) -> list[Rate]:
@@ -186,8 +201,8 @@ MEASURES: tuple[Measure, ...] = (
         "paper 003, 3.1",
         Rule("log1m", _of_f1, edge=True, bounds=_UNIT),
         detection=True,
-        advice="ignores what errors cost and what is rejected rightly, and moves with the "
-        "prevalence: compare and decide by nec with your own costs (Ferrer et al. 2024, 3.1)",
+        advice="ignores the costs of errors and correct rejections, and depends on the prevalence: "
+        "compare by nec with your own costs (Ferrer et al. 2024, 3.1)",
         rule="f-score",
     ),
     _of(
@@ -195,8 +210,8 @@ MEASURES: tuple[Measure, ...] = (
         "Macro F1",
         "paper 003, 3.1",
         Rule("log1m", _balanced, edge=True, bounds=_UNIT),
-        advice="turns one decision among classes into many between two, and ignores what errors "
-        "cost: decide by nec with a cost matrix (Ferrer et al. 2024, 3.1)",
+        advice="turns one decision among classes into many between two, and ignores the costs of "
+        "errors: compare by nec with a cost matrix (Ferrer et al. 2024, 3.1)",
         rule="macro-f1",
     ),
     _of(
@@ -204,8 +219,8 @@ MEASURES: tuple[Measure, ...] = (
         "Matthews correlation",
         "paper 003, 3.1",
         Rule("log1m", _balanced, edge=True, bounds=(-1.0, 1.0)),
-        advice="stands for no cost that anybody pays and moves with the prevalence: decide by nec "
-        "with your own costs (Ferrer et al. 2024, 3.1)",
+        advice="corresponds to no cost in use, and depends on the prevalence: compare by nec with "
+        "your own costs (Ferrer et al. 2024, 3.1)",
         rule="f-score",
     ),
     _of(
@@ -213,8 +228,8 @@ MEASURES: tuple[Measure, ...] = (
         "Cohen's kappa",
         "Cohen 1960",
         Rule("log1m", _balanced, edge=True, bounds=(-1.0, 1.0)),
-        advice="its chance agreement follows the decisions of the system itself, and it ignores "
-        "what errors cost: nte divides by what the best constant gets (Ferrer et al. 2024, 3.1)",
+        advice="its chance agreement depends on the decisions of the system itself, and it ignores "
+        "the costs of errors: nte divides by the naive baseline (Ferrer et al. 2024, 3.1)",
         rule="f-score",
     ),
     _of(
@@ -223,8 +238,8 @@ MEASURES: tuple[Measure, ...] = (
         "paper 003, 3.1",
         Rule(rates=_balanced),
         uses=(),
-        advice="weighs classes as if each were as frequent and its errors cost as much: state "
-        "priors and costs and decide by nec (Ferrer et al. 2024, 3.1)",
+        advice="weighs classes as equally frequent and errors as equally costly: state priors and "
+        "costs, and compare by nec (Ferrer et al. 2024, 3.1)",
         rule="accuracy-without-reference",
     ),
     measure(
@@ -238,8 +253,8 @@ MEASURES: tuple[Measure, ...] = (
         parameter="5",
         parse=_places,
         uses=("prior",),
-        advice="counts answers as right that nobody is shown unless k are used: if they are, state "
-        "what a wrong and a long list cost; else decide by nec (Ferrer et al. 2024, 3.1)",
+        advice="is valid only if k answers are shown: then state the costs of a wrong and of a "
+        "long list; else compare by nec (Ferrer et al. 2024, 3.1)",
         rule="accuracy-without-reference",
     ),
     measure(
@@ -247,11 +262,12 @@ MEASURES: tuple[Measure, ...] = (
         ece,
         "Expected calibration error (15 bins)",
         "paper 003, 3.6",
-        Rule("identity", excess=True, bounds=_UNIT),
+        Rule("identity", excess=True, chance=_of_chance, bounds=_UNIT),
         beside=True,
         uses=("prior",),
-        advice="is no quality (the priors alone get 0), depends on the bins and is too large on "
-        "few trials: decide by nce or cllr, and look at the reliability diagram (Ferrer et al. "
+        advice="does not measure quality (the priors alone have 0), depends on the bins, and is "
+        "too large on few trials: compare by nce or cllr, and read the reliability diagram "
+        "(Ferrer et al. "
         "2024, 3.6)",
         rule="ece-is-no-quality",
     ),

@@ -1,19 +1,20 @@
 """Measures of what each trial loses: proper scoring rules of probabilities, likelihood-ratio costs,
-errors of predicted numbers, each with the best constant predictor as reference.
+errors of predicted numbers, each with the best constant predictor as naive baseline.
 
 `losses` is a tally with the axis class and the statistics `n`, `log` (-ln p of the truth, finite
 part), `impossible` (truths given probability 0) and `brier`. `llr` is a tally with the axis class
 (nontarget, target) and the statistics `n`, `cllr`, `cnxe` (bits, finite parts) and `impossible`. A
 truth given probability 0 costs infinity: it is counted beside the sums, because 0 x infinity in a
-replicate that leaves it out would be NaN. Sources: paper 003, sections 3.3 and 3.5; paper 002,
-section 4.2.
+replicate that leaves it out would be NaN. Sources: Ferrer et al. 2024, sections 3.3 and 3.5;
+Rodriguez-Fuentes & Penagarikano 2013, section 4.2.
 
 `errors` is a tally with the statistics `n`, `absolute`, `squared` (of the error), `truth` and
 `truth2` (sums of the true value and its square, about a fixed origin); `truths` ranks the true
-values. The best constant is found anew in each replicate. Source: paper 003, sections 3.4 and 3.5.
+values. The best constant is found anew in each replicate. Source: Ferrer et al. 2024, sections 3.4
+and 3.5.
 
-What trials cost in one currency, errors by number and the computing that records tell of, reads the
-tally `decisions` (see `decisions.py`), and `took` where there are records.
+The total cost of trials, errors by number and recorded computing, reads the tally `decisions` (see
+`decisions.py`), and `took` where there are records.
 """
 
 from collections.abc import Callable
@@ -67,8 +68,8 @@ def entropy(priors: Floats) -> Floats:
 def ce(totals: Totals, application: Application) -> Result:
     """Cross entropy in nats: sum_k P_k mean over class k of -ln p(truth).
 
-    Range [0, inf], lower is better; the reference knows only the priors and gets their entropy.
-    Infinite where a truth was given probability 0. Paper 003, section 3.3.
+    Range [0, inf], lower is better; the naive baseline knows only the priors and gets their
+    entropy. Infinite where a truth was given probability 0. Ferrer et al. 2024, section 3.3.
     """
     counts, means = _mean_losses(totals, "losses", "log")
     priors = application.class_priors(counts)
@@ -79,7 +80,7 @@ def nce(totals: Totals, application: Application) -> Result:
     """Normalised cross entropy: cross entropy / entropy of the priors.
 
     Range [0, inf], lower is better; 1.0 knows only the priors, whose entropy is computed anew in
-    each replicate. Infinite where a truth was given probability 0. Paper 003, section 3.5.
+    each replicate. Infinite where a truth was given probability 0. Ferrer et al. 2024, section 3.5.
     """
     value, reference = ce(totals, application)
     return share(value, reference), 1.0
@@ -88,8 +89,8 @@ def nce(totals: Totals, application: Application) -> Result:
 def brier(totals: Totals, application: Application) -> Result:
     """Brier score: sum_k P_k mean over class k of sum_j (p_j - [j is the truth])^2.
 
-    Range [0, 2], lower is better; the reference knows only the priors: 1 - sum P_k^2.
-    Paper 003, section 3.3.
+    Range [0, 2], lower is better; the naive baseline knows only the priors: 1 - sum P_k^2. Ferrer
+    et al. 2024, section 3.3.
     """
     counts, means = _mean_losses(totals, "losses", "brier")
     priors = application.class_priors(counts)
@@ -100,7 +101,7 @@ def nbs(totals: Totals, application: Application) -> Result:
     """Normalised Brier score: Brier score / that of the priors alone.
 
     Range [0, inf), lower is better; 1.0 knows only the priors. The score of the priors is computed
-    anew in each replicate. Paper 003, section 3.5.
+    anew in each replicate. Ferrer et al. 2024, section 3.5.
     """
     value, reference = brier(totals, application)
     return share(value, reference), 1.0
@@ -112,7 +113,8 @@ def cllr(totals: Totals, _: Application) -> Result:
     Mean of the means over targets of log2(1 + exp(-llr)) and over nontargets of log2(1 + exp(llr)).
     Range [0, inf], lower is better; 1.0 is the system that always says llr = 0. Infinite where a
     truth was given probability 0, undefined when a class has no trials. Independent of costs and
-    priors. Brümmer and du Preez (2006); paper 002, Eq. 36-38 at Ptar = 1/2.
+    priors. Brümmer and du Preez (2006); Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-38 at Ptar =
+    1/2.
     """
     means = _mean_losses(totals, "llr", "cllr")[1]
     return _with_impossible(means.mean(axis=-1), totals, "llr"), 1.0
@@ -125,8 +127,8 @@ def cnxe(totals: Totals, application: Application) -> Result:
     log cost is log2(1 + exp(-llr - logit(Ptar))) for a target, with both signs turned for a
     nontarget. Range [0, inf], lower is better; 1.0 knows only the prior. Infinite where a truth was
     given probability 0. When the prior is left to the data, logit(Ptar) is that of all data (it
-    turns scores into posteriors, part of the system), all else that of the replicate. Paper 002,
-    Eq. 36-43.
+    turns scores into posteriors, part of the system), all else that of the replicate.
+    Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-43.
     """
     counts, means = _mean_losses(totals, "llr", "cnxe")
     priors = application.class_priors(counts)
@@ -136,7 +138,7 @@ def cnxe(totals: Totals, application: Application) -> Result:
 
 
 def _effective(application: Application, priors: Floats) -> Floats:
-    """(1-Ptar, Ptar) for each replicate (paper 002, Eq. 23)."""
+    """(1-Ptar, Ptar) for each replicate (Rodriguez-Fuentes & Penagarikano 2013, Eq. 23)."""
     risks = priors * np.array([application.cost_fa, application.cost_miss])
     return np.asarray(risks / risks.sum(axis=-1, keepdims=True))
 
@@ -155,7 +157,7 @@ def cllr_loss(totals: Totals, application: Application) -> Result:
     """Calibration loss: Cllr - minimum Cllr, in bits.
 
     Range [0, inf], lower is better; 0 is a system that no monotone map of its scores improves. No
-    reference. Brümmer and du Preez (2006).
+    naive baseline. Brümmer and du Preez (2006).
     """
     return np.asarray(cllr(totals, application)[0]) - min_cllr(totals, application)[0], NONE
 
@@ -163,8 +165,8 @@ def cllr_loss(totals: Totals, application: Application) -> Result:
 def mae(totals: Totals, _: Application) -> Result:
     """Mean absolute error: mean of abs(prediction - truth).
 
-    Range [0, inf) in the unit of the truth, lower is better; the reference always predicts the
-    weighted median of the truths of the replicate. Paper 003, section 3.4.
+    Range [0, inf) in the unit of the truth, lower is better; the naive baseline always predicts the
+    weighted median of the truths of the replicate. Ferrer et al. 2024, section 3.4.
     """
     n = totals.sums("errors", "n")
     return share(totals.sums("errors", "absolute"), n), share(totals.sweep("truths").median()[1], n)
@@ -174,7 +176,7 @@ def nmae(totals: Totals, application: Application) -> Result:
     """Mean absolute error / that of the best constant (the median).
 
     Range [0, inf), lower is better; 1.0 is the best constant. Undefined when all truths are equal.
-    Paper 003, sections 3.4 and 3.5.
+    Ferrer et al. 2024, sections 3.4 and 3.5.
     """
     value, reference = mae(totals, application)
     return share(value, reference), 1.0
@@ -183,8 +185,9 @@ def nmae(totals: Totals, application: Application) -> Result:
 def mse(totals: Totals, _: Application) -> Result:
     """Mean squared error: mean of (prediction - truth)^2.
 
-    Range [0, inf) in the squared unit of the truth, lower is better; the reference always predicts
-    the mean of the truths of the replicate and gets their variance. Paper 003, section 3.4.
+    Range [0, inf) in the squared unit of the truth, lower is better; the naive baseline always
+    predicts the mean of the truths of the replicate and gets their variance. Ferrer et al. 2024,
+    section 3.4.
     """
     n = totals.sums("errors", "n")
     mean = share(totals.sums("errors", "truth"), n)
@@ -199,7 +202,7 @@ def nmse(totals: Totals, application: Application) -> Result:
     """Mean squared error / variance of the truths, that of the best constant (the mean).
 
     Range [0, inf), lower is better; 1.0 is the best constant. Undefined when all truths are equal.
-    Paper 003, sections 3.4 and 3.5.
+    Ferrer et al. 2024, sections 3.4 and 3.5.
     """
     value, reference = mse(totals, application)
     return share(value, reference), 1.0
@@ -209,13 +212,14 @@ def r2(totals: Totals, application: Application) -> Result:
     """Coefficient of determination: 1 - normalised mean squared error.
 
     Range (-inf, 1], higher is better; 0 is the best constant. Undefined when all truths are equal.
-    Paper 003, section 3.5, for the normalisation.
+    Ferrer et al. 2024, section 3.5, for the normalisation.
     """
     return 1 - np.asarray(nmse(totals, application)[0]), 0.0
 
 
 _CHOSEN = (
-    "it fits the calibration on the evaluation data: a bound for the scores, no measure of use"
+    "it fits the calibration on the evaluation data: the best that calibration could do, not the "
+    "quality in use"
 )
 _loss = partial(measure, ("losses",), uses=("prior",))
 _cllr = partial(measure, source="Brümmer & du Preez 2006", detection=True, uses=(), cites=("pav",))
