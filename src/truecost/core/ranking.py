@@ -119,6 +119,13 @@ class Ranking:
         slots = self.slots if sides is None else Slots.of(sides)
         return Ranking(scores, slots, self.codes, self.extra)
 
+    def take(self, places: npt.NDArray[np.int64], sides: Sides | None = None) -> "Ranking":
+        """The trials at rising places, perhaps with other units."""
+        slots = Slots(self.slots.factors, self.slots.codes[places]) if sides is None else None
+        extra = self.extra[places] if len(self.extra) else self.extra
+        slots = slots or Slots.of(sides or ())
+        return Ranking(self.scores[places], slots, self.codes[places], extra)
+
     @staticmethod
     def _sorted(
         scores: npt.NDArray[np.floating[Any]],

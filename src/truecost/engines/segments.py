@@ -175,7 +175,7 @@ def sort_partitions(
     place = Path(folder) / MANIFEST
     place.with_suffix(".part").write_bytes(msgspec.json.encode(manifest))
     place.with_suffix(".part").replace(place)
-    return open_sorted(folder, sets)
+    return open_sorted(folder, sets, own=True)
 
 
 Plan = tuple[Sequence["Part"], Sequence[Mapping[str, Array]], "Layout", int]
@@ -199,18 +199,23 @@ def _read(plan: str) -> Plan:
     return found
 
 
-def open_sorted(folder: str, sets: Sets) -> Sorted:
-    """What `sort_partitions` left in a folder; InputError where it is not whole."""
+def open_sorted(folder: str, sets: Sets, *, own: bool = False) -> Sorted:
+    """What `sort_partitions` left in a folder; InputError where it is not whole. What this command
+    wrote itself (`own`) is not looked through: that would hold all of its maps in memory.
+    """
     try:
         told = msgspec.json.decode((Path(folder) / MANIFEST).read_bytes())
         layout = Layout(told["rows"], told["kinds"], folder)
         labels = {name: np.array(of, np.int64 if of and isinstance(of[0], int) else object)
                   for name, of in told["labels"].items()}  # fmt: skip
-        return _opened(layout, labels, sets, told["facts"])
+        found = _opened(layout, labels, sets, told["facts"])
+        if not own:
+            _check(found)
     except (OSError, ValueError, KeyError, TypeError, msgspec.DecodeError) as error:
         raise InputError(
             f"{folder}: does not hold sorted data as truecost wrote it ({error}): delete the folder"
         ) from error
+    return found
 
 
 def _edges(partitions: Sequence[Partition], read: Reader) -> Array:
@@ -359,7 +364,12 @@ def _opened(
     numbers = {
         name.removeprefix("number "): maps[name] for name in maps if name.startswith("number ")
     }
-    codes = [(maps["codes"], 2), *((coded.codes, len(coded.labels)) for coded in texts.values())]
-    if any(of.max(initial=0) >= max(1, count) or of.min(initial=0) < -1 for of, count in codes):
-        raise ValueError("a code stands for no class or label")  # kernels count at such places
     return Sorted(maps["scores"], maps["codes"], texts, numbers, facts)
+
+
+def _check(found: Sorted) -> None:
+    """Refuse codes that stand for nothing, at whose places kernels would count: ValueError."""
+    columns: list[tuple[Array, int]] = [(found.codes, 2)]
+    columns += [(one.codes, len(one.labels)) for one in found.texts.values()]
+    if any(of.max(initial=0) >= max(1, size) or of.min(initial=0) < -1 for of, size in columns):
+        raise ValueError("a code stands for no class or label")

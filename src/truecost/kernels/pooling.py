@@ -106,11 +106,11 @@ def pooled_entropies(
     For weights that are no small whole numbers.
     """
     replicates, size = len(out), len(knots)  # `max` and `min` take 0.2 s to compile
-    width = LANES if LANES < replicates else replicates
+    width = LANES if replicates > LANES else replicates
     targets, nontargets = np.empty((width, size)), np.empty((width, size))
     weight, sums, tops = np.empty(LANES), np.empty((2, LANES)), np.empty(LANES, np.int64)
     for start in range(0, replicates, LANES):
-        lanes = LANES if LANES < replicates - start else replicates - start
+        lanes = LANES if replicates - start > LANES else replicates - start
         for r in range(LANES):
             tops[r] = -1
         for k in range(len(knots) - 1):

@@ -25,9 +25,11 @@ from truecost.core.unit_index import Computed
 from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.face import at
+from truecost.names import POSTERIORS
 from truecost.prices import COSTS
 from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, SPOOFED
 from truecost.tasks.trials.options import PARTS_OF, TrialsScoring
+from truecost.tasks.trials.parts import part_sides, ranked
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Trials
 
 Sides = list[tuple[Factor, Codes]]
@@ -60,22 +62,23 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
 
 
 def sides_of(trials: Trials, scoring: Scoring) -> Sides:
-    """The factors of the trials with the unit code of each trial on each side.
-
-    Codes have the shape (N,), one array for each side; each trial is its own unit when none is
-    named.
+    """The factors of the trials with the unit code of each trial, (N,), on each side; each trial is
+    its own unit when none is named.
     """
     key = "sides", scoring.plan.scheme
     if key not in trials.made:
-        sides = (
-            sides_of_units(trials.units, trials.strata, scoring.plan)
-            if trials.units
-            else [_trials_as_units(trials, scoring)]
-        )
-        listed = trials.audio.listed if trials.audio is not None else None
-        trials.made[key] = sides if listed is None else listed.joined(sides)
+        trials.made[key] = part_sides(trials, key) or _sides(trials, scoring)
     found: Sides = trials.made[key]
     return found
+
+
+def _sides(trials: Trials, scoring: Scoring) -> Sides:
+    if trials.units:
+        sides = sides_of_units(trials.units, trials.strata, scoring.plan)
+    else:
+        sides = [_trials_as_units(trials, scoring)]
+    listed = trials.audio.listed if trials.audio is not None else None
+    return sides if listed is None else listed.joined(sides)
 
 
 def _trials_as_units(trials: Trials, scoring: Scoring) -> tuple[Factor, Codes]:
@@ -355,11 +358,11 @@ def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
 
 def sweep_of(trials: Trials, scoring: Scoring) -> Sweep:
     """The ranking of all trials, each with its own weight, at every threshold."""
-    key = "whole", scoring.plan.scheme, *converted(scoring)
+    key = "point", *ranking_key(trials, scoring)
     if key not in trials.made:
-        whole = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
+        one = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
         ranking = ranking_of(trials, scoring, sides_of(trials, scoring))
-        trials.made[key] = ranking.over(ranking.scores, whole)
+        trials.made[key] = ranking.over(ranking.scores, one)
     return point_of(Evidence({"ranking": trials.made[key]})).sweep("ranking")
 
 
@@ -368,23 +371,20 @@ def point_of(evidence: Evidence) -> Totals:
     return totals(evidence, Weights.ones(evidence.factors).block())
 
 
-def converted(scoring: Scoring) -> tuple[object, ...]:
-    """What decides the scale of `llrs`, beside the trials."""
-    how = scoring.chosen(TrialsScoring)
-    return how.training_prior, how.clip, how.whole_shares
+def ranking_key(trials: Trials, scoring: Scoring) -> tuple[object, ...]:
+    """What decides the ranking of trials: how units are resampled, and the scale of `llrs`."""
+    if trials.kind not in POSTERIORS:
+        return "ranking", scoring.plan.scheme
+    prior = training_priors(trials, scoring)[1]
+    return "ranking", scoring.plan.scheme, float(prior), scoring.chosen(TrialsScoring).clip
 
 
 def ranking_of(trials: Trials, scoring: Scoring, sides: Sides) -> Ranking:
     """Trials ranked by likelihood ratio (or score): sorted once, whatever the application; `sides`
     are those of `sides_of`.
     """
-    key = "ranking", scoring.plan.scheme, *converted(scoring)
-    if key not in trials.made:
-        plain = trials.ascending and trials.weights is None  # ties stand in order of weight
-        make = Ranking.ascending if plain else Ranking.of
-        trials.made[key] = make(llrs(trials, scoring), trials.labels, sides, trials.weights)
-    found: Ranking = trials.made[key]
-    return found
+    key, scores = ranking_key(trials, scoring), lambda: llrs(trials, scoring)
+    return ranked(trials, key, scores, sides, subsets=bool(scoring.subsets))
 
 
 def _error_tally(trials: Trials, _: Scoring, sides: Sides) -> Part:

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import ref
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from truecost.core.factors import Labels, sizes_of
+from truecost.core.unit_index import digest_of
 from truecost.errors import InputError, UsageError, counted, first_five, refuse_forked
 from truecost.formats import Table
 from truecost.names import Annotators, ScoreType
@@ -265,7 +267,7 @@ class Trials(Rows):
             return None if array is None else array[rows]
 
         places = np.flatnonzero(rows) if rows.dtype == bool else rows
-        return replace(
+        found = replace(
             self,
             scores=self.scores[rows],
             labels=self.labels[rows],
@@ -281,6 +283,22 @@ class Trials(Rows):
             spoofing=None if self.spoofing is None else self.spoofing.take(rows),
             frame=self.frame[places] if self.frame.width else self.frame,
         )
+        return found if rows.dtype != bool else found._as_part_of(self, rows)
+
+    def _as_part_of(self, whole: "Trials", mask: Mask) -> "Trials":
+        """The same trials, which know what was counted of them when they were taken before, and
+        what can be selected of the whole; what is read in parts is too large to keep.
+        """
+        kept = {} if whole.ascending else whole.made.setdefault(("part", digest_of(mask)), {})
+        kept["whole"] = ref(whole)
+        object.__setattr__(self, "made", kept)
+        return self
+
+    @property
+    def taken_from(self) -> "Trials | None":
+        """The trials of which these are a subset, where they are still there."""
+        whole: Trials | None = self.made.get("whole", lambda: None)()
+        return whole
 
     def subset(self, expression: str) -> "list[tuple[str, Trials]]":
         """The trials of each level of a column, or of a condition such as `snr < 10`.
