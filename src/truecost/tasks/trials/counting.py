@@ -7,6 +7,7 @@ data and stays fixed in replicates and subsets.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,6 @@ from truecost.names import POSTERIORS
 from truecost.prices import COSTS
 from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, SPOOFED
 from truecost.tasks.trials.options import PARTS_OF, TrialsScoring
-from truecost.tasks.trials.parts import part_sides, ranked
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Trials
 
 Sides = list[tuple[Factor, Codes]]
@@ -37,8 +37,9 @@ SPOOFING = (SPOOFED, BONAFIDE, ASV)  # parts of systems that spoofed speech atta
 APART = {  # what counts parts that few measures read
     "audio": "truecost.tasks.trials.audio:audio_tally",
     "judged": "truecost.tasks.trials.machine:judged_tally",
+    "ranks": "truecost.tasks.trials.confidence:rank_tally",
+    "bins": "truecost.tasks.trials.confidence:bin_tally",
 }
-BINS = 15  # of confidence, equally wide
 
 
 def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
@@ -67,12 +68,17 @@ def sides_of(trials: Trials, scoring: Scoring) -> Sides:
     """
     key = "sides", scoring.plan.scheme
     if key not in trials.made:
-        trials.made[key] = part_sides(trials, key) or _sides(trials, scoring)
+        trials.made[key] = _sides(trials, scoring, key)
     found: Sides = trials.made[key]
     return found
 
 
-def _sides(trials: Trials, scoring: Scoring) -> Sides:
+def _sides(trials: Trials, scoring: Scoring, key: tuple[object, ...]) -> Sides:
+    if trials.taken_from is not None:
+        from truecost.tasks.trials.parts import part_sides
+
+        if (found := part_sides(trials, key)) is not None:
+            return found
     if trials.units:
         sides = sides_of_units(trials.units, trials.strata, scoring.plan)
     else:
@@ -232,8 +238,6 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
         "ranking": ranking_of,
         "errors": _error_tally,
         "truths": _truth_ranking,
-        "ranks": _rank_tally,
-        "bins": _bin_tally,
     }
     wanted = dict.fromkeys(part for m in measures for part in m.parts)
     makers |= {part: at(place) for part, place in APART.items() if part in wanted}
@@ -307,31 +311,6 @@ def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     return tally_of(trials, sides, n=one, log=log, brier=brier, impossible=impossible)
 
 
-def _rank_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
-    """Trials by the place of their true class among the posteriors; ties go before it."""
-    logs = log_posteriors(trials, scoring)
-    own = logs[np.arange(len(logs)), trials.labels]
-    ranks = (logs >= own[:, None]).sum(axis=1) - 1
-    places = tuple(str(k + 1) for k in range(logs.shape[1]))
-    axes = {"class": (trials.classes, trials.labels), "place": (places, ranks)}
-    return Tally.count(sides, {"n": np.ones(len(logs), np.int64)}, axes, trials.weights)
-
-
-def _bin_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
-    """Trials, confidence and right decisions by bins of confidence, of which each has its upper
-    end: of the most probable class, or of the target.
-    """
-    posteriors = np.exp(log_posteriors(trials, scoring))
-    top = np.ones(len(posteriors), np.int64) if trials.detection else posteriors.argmax(axis=1)
-    confidence = np.minimum(posteriors[np.arange(len(top)), top], 1.0)
-    bins = np.clip(np.ceil(confidence * BINS).astype(np.int64) - 1, 0, BINS - 1)
-    names = tuple(f"{(k + 1) / BINS:.3g}" for k in range(BINS))
-    axes = {"class": (trials.classes, trials.labels), "bin": (names, bins)}
-    right = (top == trials.labels).astype(np.float64)
-    sums = {"n": np.ones(len(top)), "confidence": confidence, "right": right}
-    return Tally.count(sides, sums, axes, trials.weights)
-
-
 def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     application = scoring.application.with_priors(system_shares(trials, scoring))
     shift = -application.threshold if application.plain_detection else 0.0
@@ -383,8 +362,16 @@ def ranking_of(trials: Trials, scoring: Scoring, sides: Sides) -> Ranking:
     """Trials ranked by likelihood ratio (or score): sorted once, whatever the application; `sides`
     are those of `sides_of`.
     """
-    key, scores = ranking_key(trials, scoring), lambda: llrs(trials, scoring)
-    return ranked(trials, key, scores, sides, subsets=bool(scoring.subsets))
+    key = ranking_key(trials, scoring)
+    if key not in trials.made:
+        make = Ranking.ascending if trials.in_order else Ranking.of
+        if not trials.in_order and (scoring.subsets or trials.taken_from is not None):
+            from truecost.tasks.trials.parts import ranked
+
+            make = partial(ranked, trials, key)
+        trials.made[key] = make(llrs(trials, scoring), trials.labels, sides, trials.weights)
+    found: Ranking = trials.made[key]
+    return found
 
 
 def _error_tally(trials: Trials, _: Scoring, sides: Sides) -> Part:

@@ -48,39 +48,22 @@ def _of_labels(factor: Factor, there: Any) -> Factor:
 
 
 def ranked(
-    trials: Trials, key: Key, scores: Callable[[], Floats], sides: Sides, *, subsets: bool
+    trials: Trials, key: Key, scores: Floats, labels: Any, sides: Sides, weights: Floats | None
 ) -> Ranking:
-    """Trials ranked by their scores, once: a subset as the whole is, whose order is kept where it
-    has `subsets`.
+    """`Ranking.of` of a subset, selected from that of the whole; of a whole, whose order is kept
+    for its subsets.
     """
-    if key not in trials.made:
-        found = None if _stand_in_order(trials) else _selected(trials, key, sides)
-        trials.made[key] = found or _ranked(trials, key, scores(), sides, subsets)
-    ranking: Ranking = trials.made[key]
-    return ranking
-
-
-def _stand_in_order(trials: Trials) -> bool:
-    """Whether rows stand in the order of a ranking; ties would stand in order of weight."""
-    return trials.ascending and trials.weights is None
-
-
-def _ranked(trials: Trials, key: Key, scores: Floats, sides: Sides, subsets: bool) -> Ranking:
-    if _stand_in_order(trials):
-        return Ranking.ascending(scores, trials.labels, sides)
-    if not subsets:
-        return Ranking.of(scores, trials.labels, sides, trials.weights)
     from truecost.kernels.order import order_of
 
-    weights = np.zeros(0) if trials.weights is None else trials.weights
-    order = order_of(scores, Slots.of(sides).codes, trials.labels, weights)
+    if (found := _selected(trials, key, sides)) is not None:
+        return found
+    own = np.zeros(0) if weights is None else weights
+    order = order_of(scores, Slots.of(sides).codes, labels, own)
     trials.made["order", *key] = order.astype(np.int32)
-    classes = trials.labels[order].astype(np.uint8)
-    own = None if trials.weights is None else weights[order]
     there = scores[order] + 0.0  # no two kinds of zero
-    return Ranking.ascending(
-        there, classes, [(factor, codes[order]) for factor, codes in sides], own
-    )
+    units = [(factor, codes[order]) for factor, codes in sides]
+    classes, own = labels[order].astype(np.uint8), own[order] if len(own) else own
+    return Ranking.ascending(there, classes, units, own)
 
 
 def _selected(trials: Trials, key: Key, sides: Sides) -> Ranking | None:
@@ -120,7 +103,7 @@ def _places(trials: Trials, key: Key) -> tuple[Ranking, Ints, Ints] | None:
     whole = trials.taken_from
     if whole is None or trials.rows is None or key not in whole.made:
         return None
-    if _stand_in_order(whole):
+    if whole.in_order:
         return whole.made[key], trials.rows, trials.rows
     if ("order", *key) not in whole.made:
         return None

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
-from weakref import ref
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 import numpy.typing as npt
@@ -289,16 +289,21 @@ class Trials(Rows):
         """The same trials, which know what was counted of them when they were taken before, and
         what can be selected of the whole; what is read in parts is too large to keep.
         """
-        kept = {} if whole.ascending else whole.made.setdefault(("part", digest_of(mask)), {})
-        kept["whole"] = ref(whole)
-        object.__setattr__(self, "made", kept)
+        WHOLES[self] = ref(whole)
+        if not whole.ascending:
+            kept = whole.made.setdefault(("part", digest_of(mask)), {})
+            object.__setattr__(self, "made", kept)
         return self
+
+    @property
+    def in_order(self) -> bool:
+        """Whether rows stand in the order of a ranking, in which ties stand in order of weight."""
+        return self.ascending and self.weights is None
 
     @property
     def taken_from(self) -> "Trials | None":
         """The trials of which these are a subset, where they are still there."""
-        whole: Trials | None = self.made.get("whole", lambda: None)()
-        return whole
+        return WHOLES[self]() if self in WHOLES else None
 
     def subset(self, expression: str) -> "list[tuple[str, Trials]]":
         """The trials of each level of a column, or of a condition such as `snr < 10`.
@@ -340,6 +345,11 @@ class Trials(Rows):
         """Ids as text; places where there are none."""
         ids = np.arange(len(self.labels)) if self.ids is None else self.ids
         return pl.Series("id", ids).cast(pl.String)
+
+
+# Of each subset the trials that a mask took it from: no attribute, so that what is made of a subset
+# with other scores, or pickled, is a whole by itself.
+WHOLES: "WeakKeyDictionary[Trials, ref[Trials]]" = WeakKeyDictionary()
 
 
 def _check_shapes(name: str, arrays: Mapping[str, Array], most: int) -> None:
