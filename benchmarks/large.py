@@ -119,7 +119,7 @@ def sort(pattern: str) -> None:
     from truecost.tasks.trials.work import read
 
     data = {"type": "llr", "map": {"unit": "speaker"}}
-    study = Study.of({"data": data, "systems": {"s": {"file": pattern}}})
+    study = Study.from_tables({"data": data, "systems": {"s": {"file": pattern}}})
     read(sources_of(study)[0], Reader("trials"), study)
 
 

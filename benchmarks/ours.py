@@ -17,7 +17,7 @@ CHUNK = 1 << 15  # trials whose costs stay in the cache
 
 def nec(scores: Array, labels: Array, speaker: Array, replicates: int) -> tc.Estimate:
     """Normalised expected cost at the Bayes threshold, with its interval."""
-    factor, codes = tc.Factor.of("speaker", speaker)
+    factor, codes = tc.Factor.encode("speaker", speaker)
     tally = tc.Tally.count(
         [(factor, codes)],
         {"n": np.ones(len(scores), np.int64)},
@@ -28,8 +28,10 @@ def nec(scores: Array, labels: Array, speaker: Array, replicates: int) -> tc.Est
 
 def eer(scores: Array, labels: Array, speaker: Array, replicates: int, kind: str) -> tc.Estimate:
     """Equal error rate, with its interval."""
-    side = tc.Factor.of("speaker", speaker)
-    return _estimate({"ranking": tc.Ranking.of(scores, labels, [side])}, f"eer:{kind}", replicates)
+    side = tc.Factor.encode("speaker", speaker)
+    return _estimate(
+        {"ranking": tc.Ranking.from_scores(scores, labels, [side])}, f"eer:{kind}", replicates
+    )
 
 
 def _estimate(parts: dict[str, tc.Tally | tc.Ranking], name: str, replicates: int) -> tc.Estimate:
@@ -40,8 +42,8 @@ def _estimate(parts: dict[str, tc.Tally | tc.Ranking], name: str, replicates: in
 def checked(
     scores: Array, labels: Array, speaker: Array, replicates: int, name: str
 ) -> tc.Estimate:
-    """The same through the checked front door, `Trials.of` and `score`."""
-    trials = tc.Trials.of(scores, labels, kind="llr", unit=speaker)
+    """The same through the checked front door, `Trials.from_arrays` and `score`."""
+    trials = tc.Trials.from_arrays(scores, labels, kind="llr", unit=speaker)
     return tc.score_system(trials, tc.Scoring(APPLICATION, (name,), tc.Plan(replicates)))[0]
 
 
@@ -49,7 +51,10 @@ def points(scores: Array, labels: Array) -> tuple[tuple[Array, Array, Array], di
     """The points of the ROC and DET, and EER, minimum cost, Cllr and minimum Cllr; no interval."""
     whole = [(tc.Factor("all", np.zeros(1, np.int64)), np.zeros(len(scores), np.int32))]
     evidence = tc.Evidence(
-        {"llr": _log_costs(scores, labels, whole), "ranking": tc.Ranking.of(scores, labels, whole)}
+        {
+            "llr": _log_costs(scores, labels, whole),
+            "ranking": tc.Ranking.from_scores(scores, labels, whole),
+        }
     )
     totals = tc.totals(evidence, tc.Weights.ones(evidence.factors).block())
     sweep, costs = totals.sweep("ranking"), totals.sums("llr", "bits") / totals.sums("llr", "n")

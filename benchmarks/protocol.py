@@ -46,7 +46,7 @@ def report(part: int) -> str:
 
 def _small() -> tuple[Scaled, npt.NDArray[np.int64]]:
     rng = np.random.default_rng(0)
-    return Scaled.of(rng.normal(size=(300, 20))), rng.integers(3, size=300)
+    return Scaled.from_features(rng.normal(size=(300, 20))), rng.integers(3, size=300)
 
 
 def _speech_like(rng: np.random.Generator, samples: int) -> Floats:
@@ -94,7 +94,7 @@ def _row(name: str, make: Callable[..., Floats], samples: int) -> list[str]:
     rng = np.random.default_rng(1)
     points = make(rng, samples)
     codes = rng.choice(len(SHARES), p=[*SHARES.values()], size=samples)
-    (found, wall, cpu) = _timed(lambda: close_to_another(Scaled.of(points), codes, NEAR))
+    (found, wall, cpu) = _timed(lambda: close_to_another(Scaled.from_features(points), codes, NEAR))
     peer = ""
     ratio = ""
     if name == next(iter(KINDS)):
@@ -117,7 +117,7 @@ def _peer(points: Floats, codes: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]
     """Whether a sample has one of another set within the limit."""
     from sklearn.neighbors import NearestNeighbors
 
-    values = Scaled.of(points).values
+    values = Scaled.from_features(points).values
     found = np.zeros(len(values), bool)
     for code in range(len(SHARES)):
         others = NearestNeighbors(radius=NEAR, algorithm="brute", n_jobs=-1)

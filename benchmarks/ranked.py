@@ -34,9 +34,9 @@ def report(part: int) -> str:
 
 def _rows(trials: int, units: int) -> list[list[str]]:
     scores, labels, speaker = make(trials, units, "float32")
-    side = tc.Factor.of("speaker", speaker)
+    side = tc.Factor.encode("speaker", speaker)
     weights = tc.Plan(REPLICATES).weights({"speaker": side[0]})
-    ranking = tc.Ranking.of(scores, labels, [side])
+    ranking = tc.Ranking.from_scores(scores, labels, [side])
     sweeps = [Sweep(ranking, weights.block(*bounds)) for bounds in weights.blocks()]
     for sweep in sweeps:  # what all measures share
         _ = sweep.targets, ranking.slots.columns(sweep.block)

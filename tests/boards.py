@@ -14,7 +14,7 @@ PLAN = tc.Plan(400, seed=0)
 def template():
     """An estimate whose figures are exchanged for others."""
     labels = np.arange(8) % 2
-    trials = tc.Trials.of(labels, labels, kind="decision", unit=np.arange(8) // 2)
+    trials = tc.Trials.from_arrays(labels, labels, kind="decision", unit=np.arange(8) // 2)
     [row] = tc.score_system(trials, tc.Scoring(measures=("total_error",), plan=tc.Plan(2)))
     return row
 

@@ -89,7 +89,7 @@ def ran():
         tables["systems"] = {name: {"file": path} for name, path in named.items()}
         if compare:
             tables["baseline"] = next(iter(named))
-        return study.run(study.Study.of({"data": data or {"type": "llr"}, **tables}))
+        return study.run(study.Study.from_tables({"data": data or {"type": "llr"}, **tables}))
 
     return run
 
@@ -135,7 +135,7 @@ def swept(request, monkeypatch) -> tuple[Sweep, list[Scan]]:
     factor = Factor("unit", np.arange(units))
     places = rng.integers(0, units, (sides, trials)).astype(np.int32)
     block = Plan(replicates=12).weights({"unit": factor}).block()
-    ranking = Ranking.of(scores, codes, [(factor, p) for p in places], extra)
+    ranking = Ranking.from_scores(scores, codes, [(factor, p) for p in places], extra)
     rows = block["unit"].astype(float)
     weights = rows[:, places[0]] * (np.ones(trials) if extra is None else extra)
     if sides == 2:

@@ -24,7 +24,7 @@ def llr_system(name, gain=2.0, shift=0.0, trials=800, prior=0.3, step=0.0, kind=
     if kind == "posterior":
         scores = 1 / (1 + np.exp(-scores))
     units = rng.integers(0, 60, trials)
-    return tc.Trials.of(
+    return tc.Trials.from_arrays(
         scores, labels, kind=kind, name=name, unit=units, ids=np.arange(trials), room=units % 3
     )
 
@@ -42,14 +42,14 @@ def demo():
 def separated():
     labels = np.arange(300) % 2
     scores = 6 * labels - 3 + 0.1 * np.random.default_rng(0).normal(size=300)
-    return tc.Trials.of(scores, labels, kind="llr", name="separated")
+    return tc.Trials.from_arrays(scores, labels, kind="llr", name="separated")
 
 
 def of_classes():
     labels, rng = labelled(900, 0.5)
     labels = rng.integers(0, 4, 900)
     scores = rng.normal(size=(900, 4)) + 2 * np.eye(4)[labels]
-    return tc.Trials.of(scores, labels, kind="log-score", name="classes $x_1$")
+    return tc.Trials.from_arrays(scores, labels, kind="log-score", name="classes $x_1$")
 
 
 TINY = [-3, -2, -1, 0, 1, -0.5, 0.5, 1, 2, 3.0]
@@ -57,7 +57,7 @@ DETECTION = tc.Application.detection
 CASES = {
     "demo": demo,
     "tiny": lambda: (
-        [tc.Trials.of(TINY, np.repeat([0, 1], 5), kind="llr", name="tiny")],
+        [tc.Trials.from_arrays(TINY, np.repeat([0, 1], 5), kind="llr", name="tiny")],
         DETECTION(prior=0.5),
     ),
     "eight": lambda: (

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 
 from truecost.pictures.frame import Frame
-from truecost.pictures.lettering import width_of
+from truecost.pictures.look import width_of
 from truecost.pictures.svg import alone, inline
 
 WIDTHS = (760.0, 344.0)

@@ -28,7 +28,7 @@ def course_of(sizes=(3, 3, 3), tests=(2, 2, 2), *, kind="classes", bootstrap=2, 
         batch = batch_of(-1, bootstrap, seed, name, prefix="b")
         before = (batch.ids, batch.features)
     ids = [i for _, names, _ in (*lifelong, *test) for i in names] + [*(before or [()])[0]]
-    return Course.of(
+    return Course.from_parts(
         kind,
         lifelong,
         test,

@@ -310,7 +310,7 @@ def test_a_difference_by_chance_is_rarely_told():
 
 def test_a_log_without_labels_cannot_be_checked():
     [problem] = calibrate_machine(drawn(100, 0), drawn(seed=1, name="dev")).problems
-    assert problem.startswith("the log has no labels: whether its mix")
+    assert problem.startswith("the log has no labels: it is not known whether its mix")
 
 
 def test_the_curve_and_the_isotonic_check():

@@ -184,7 +184,7 @@ def test_what_is_said_of_the_split():
     [broken] = split_found(Traffic(units=(5300, 4700), split=0.5))
     assert (broken.name, broken.state) == ("traffic split", "warning")
     assert broken.text.endswith(
-        "a sample-ratio mismatch: the randomisation or the logging is broken; do not trust the "
+        "a sample-ratio mismatch: the randomisation or the logging is faulty; do not trust the "
         "ratios"
     )
 
@@ -260,7 +260,7 @@ def test_warnings_of_a_machine_that_errs_in_several_cells_are_one():
         if c.share is not None
     ]
     assert second == (
-        f"humans find other shares of true accepts than the machine expects: {', '.join(shares)}: "
+        f"shares of true accepts differ between humans and the machine: {', '.join(shares)}: "
         f"soft estimates are biased; trust the corrected ones, or calibrate the machine"
     )
     alone = describe(replace(log, label=np.where(log.cell == 1, log.label, np.nan)))
@@ -308,7 +308,7 @@ def test_cells_of_few_labels_are_named():
 def test_a_log_without_labels_says_so_once():
     log = counted((0,) * 4, (0,) * 4, (5,) * 4, machine=np.full(20, 0.5))
     assert [f.text for f in labels_found(log)] == [
-        "no item has a human label: machine labels alone, which nothing corrects"
+        "no item has a human label: machine labels alone, without correction"
     ]
     assert [c.share for c in describe(log).cells] == [None] * 4
 
@@ -332,7 +332,7 @@ GOLDEN = counted((1140, 60, 1140, 90), (175, 175, 175, 88))
 
 def test_intervals_that_are_alike_are_said_once():
     assert [(f.state, f.text) for f in intervals_found(rows_of(GOLDEN))] == [
-        ("ok", "those of the bootstrap and of the delta method are alike")
+        ("ok", "bootstrap and delta method agree")
     ]
 
 
@@ -342,7 +342,7 @@ def test_intervals_that_are_apart_are_warned_of():
     assert found.state == "warning"
     assert found.text == (
         "rrecall (direct): the bootstrap gives [0.9, 1.2], the delta method [1, 1.05]: few units, "
-        "or one that outweighs the others; rely on neither end"
+        "or one with most of the data; trust neither end"
     )
 
 

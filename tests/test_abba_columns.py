@@ -233,7 +233,7 @@ def test_thresholds_that_are_not_given_are_the_least_scores_collected(loaded):
     assert found.threshold_a == 0.5003
     assert found.problems == (
         "the deployed threshold of A was not given: taken as the least score that it collected, "
-        "0.5003, so it cannot be checked that A accepts offline what it collected; say "
+        "0.5003, so it cannot be checked that A accepts offline what it collected; use "
         "--threshold-a",
     )
     assert found.signature == "threshold-a:least|threshold-b:0.6"
@@ -268,14 +268,14 @@ BAD = {
     "no labels": (
         {(0, "label"): ""},
         "there are neither labels nor machine scores: map them (label=COLUMN, "
-        "map={'machine': COLUMN}), or give a file of labels (labels=FILE); truecost abba select "
-        "says which items to label",
+        "map={'machine': COLUMN}), or give a file of labels (labels=FILE); choose items to label "
+        "with truecost abba select",
     ),
     "score": (
         {(3, "score_b"): "", (4, "score_b"): "inf"},
         "2 scores are missing or infinite (column 'score_b', model B): line 3 (id u1, empty), line "
-        "4 (id u2, inf); every item needs the score of both models; where one finds nothing "
-        "offline, write -inf or a score below its threshold",
+        "4 (id u2, inf); every item needs the score of both models; if one finds nothing offline, "
+        "write -inf or a score below its threshold",
     ),
     "own score": (
         {(4, "score_b"): "-inf"},
@@ -323,7 +323,7 @@ BAD = {
     "inclusion": (
         {(0, "inclusion"): "0.5", (2, "inclusion"): "0", (4, "inclusion"): "20"},
         "2 inclusion probabilities lie outside (0, 1]: line 2 (id u3, 0.0), line 4 (id u2, 20.0); "
-        "it is the chance with which the item was chosen for a label",
+        "it is the probability that the item was chosen for a label",
     ),
     "no inclusion": (
         {(2, "inclusion"): "0.5", (4, "inclusion"): "1"},
@@ -613,8 +613,8 @@ def test_bad_lists_of_users(loaded, users, said):
     ("options", "said"),
     [
         ({"dropped": ["unit"]}, "users.csv: a list of users needs to know the unit of each item"),
-        ({"units": (9, 9)}, "a list of users tells their number: leave out units_a, units_b"),
-        ({"units": (1, 1)}, "a list of users tells their number: leave out units_a, units_b"),
+        ({"units": (9, 9)}, "a list of users has their number: leave out units_a, units_b"),
+        ({"units": (1, 1)}, "a list of users has their number: leave out units_a, units_b"),
         ({"exposure": (9, 9)}, "users.csv has the exposure of each user: leave out exposure_a"),
     ],
 )
@@ -716,7 +716,7 @@ def test_validation_counts_items_and_labels_of_each_cell():
             "11B",
             "warning",
             "log: 11B (collected by B, accepted by both): 12 items, no labels; "
-            "without a label here human labels alone give no ratio",
+            "without labels here, human labels alone give no ratio",
         ),
         (
             "01B",
@@ -737,8 +737,8 @@ def test_validation_warns_of_cells_without_items():
         ),
         (
             "11B",
-            "log: 11B (collected by B, accepted by both): 0 items, no labels; without any the "
-            "direct ratios cannot be told",
+            "log: 11B (collected by B, accepted by both): 0 items, no labels; without these the "
+            "direct ratios cannot be estimated",
         ),
     ]
 
@@ -800,7 +800,7 @@ def test_an_empty_table_is_refused():
     ("text", "error", "said"),
     [
         ("a;b\n1;2\n", tc.InputError, "log, line 1: no header with names separated by commas or "),
-        ("a,b\tc\n", tc.UsageError, "log: commas and tabs stand in the header: say input_format"),
+        ("a,b\tc\n", tc.UsageError, "log: commas and tabs stand in the header: use input_format"),
         ('[{"a": 1}]\n', tc.InputError, "log, line 1: no header with names separated by commas"),
         ("", tc.InputError, "log: the file is empty; expected items that two models collected"),
     ],

@@ -330,7 +330,7 @@ def test_a_result_directory_and_its_gate(run, folder):
     assert run(gate.format("0.5"))[0] == 4
     code, _, err = run("gate out --gate rfpr:max_upper=1.0")
     assert code == 2
-    assert "say which with estimator=NAME" in err
+    assert "choose one with estimator=NAME" in err
 
 
 def test_the_table_reads_well(run):
@@ -437,7 +437,7 @@ def test_wrong_usage(run, line, code, said):
     found, out, err = run(f"abba {line}")
     assert (found, out) == (code, "")
     assert said in err
-    assert "fault of truecost" not in err
+    assert "bug in truecost" not in err
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -504,11 +504,11 @@ def test_a_fresh_log_is_valid_and_told_what_to_do(run, folder):
     bare = MAP.replace(",label=y", "")
     code, out, _ = run(f"abba validate fresh.csv --map {bare} {AT}")
     assert code == 0
-    assert "neither labels nor machine scores yet: truecost abba select says what to label" in out
+    assert "nor machine scores yet: choose items to label with truecost abba select" in out
     pl.read_csv(folder / "few.csv").with_columns(pl.col("m") * 50).write_csv(folder / "raw.csv")
     code, out, _ = run(f"abba validate raw.csv --map {MAP},machine=m {AT}")
     assert code == 0
-    assert "machine scores are no probabilities yet: truecost abba calibrate makes them so" in out
+    assert "are not probabilities yet: calibrate them with truecost abba calibrate" in out
 
 
 # what a table says at every width
@@ -609,10 +609,10 @@ def test_a_limit_that_decides_nothing_is_told(result):
         return result(f"abba threshold log.csv --map {MAP} {AT} {FAST} {line}")["remarks"]
 
     more = "deploy B with a lower one to learn more"
-    kept = f"log (direct): max-rfpr=1.2 is kept at every threshold that is identified: {more}"
+    kept = f"log (direct): max-rfpr=1.2 is met at every threshold that is identified: {more}"
     assert kept in said("--max-rfpr 1.2")
     assert not any("at every threshold" in text for text in said("--max-rfpr 0.3"))
-    tried = "is kept at every threshold of the grid: try"
+    tried = "is met at every threshold of the grid: try"
     assert f"log (direct): max-rfpr=1 {tried} lower ones, from the deployed 0.6 up" in said(
         "--grid 0.7,0.8"
     )
@@ -635,8 +635,8 @@ def test_a_limit_that_only_the_value_keeps_is_told_once(result):
     ends = f"[{row['lower']:.4g}, {row['upper']:.4g}]"
     [told] = [text for text in found["remarks"] if "--by upper" in text]
     assert told == (
-        f"log (direct): max-rfpr=0.4 is kept by the value, not by its interval ({ends}); "
-        "--by upper asks for that"
+        f"log (direct): max-rfpr=0.4 is met by the value, not by its interval ({ends}); "
+        "for that use --by upper"
     )
     bound = result(f"{line} --by upper --estimator direct,pooled")
     assert not any("--by upper" in text for text in bound["remarks"])
@@ -670,7 +670,7 @@ def test_options_that_do_not_go_with_abba_are_not_offered(run, verb):
     assert "--replicates" in out
     for option in ("--method", "--block-length", "--hold", "bca"):
         assert option not in out
-    assert ("1 when no limit is given" in out) == (verb == "threshold")
+    assert ("1 without another limit" in out) == (verb == "threshold")
 
 
 def test_every_option_is_explained():

@@ -127,8 +127,8 @@ def test_items_without_a_label_are_said():
     file = table(id=["u1", "u2", "u3"], inclusion=[0.5] * 3, label=[1, None, None])
     _, found = joined(file)
     assert found.problems == (
-        "2 of the 3 items to label in to_label.csv have no label: right only if chance decided "
-        "which",
+        "2 of the 3 items to label in to_label.csv have no label: valid only if these are missing "
+        "at random",
     )
     some = file.frame.with_columns(state=pl.Series(["chosen", "left", "left"]))
     assert joined(Table("to_label.csv", some))[1].problems == ()
@@ -177,7 +177,7 @@ BAD = {
     "probability": (
         {**ID, **ONE, "inclusion_probability": [0.5, 0]},
         InputError,
-        "1 inclusion probability lies outside (0, 1]: line 3 (id u2, 0.0); it is the chance",
+        "1 inclusion probability lies outside (0, 1]: line 3 (id u2, 0.0); it is the probability",
     ),
     "no probability": (
         {**ID, **ONE, "inclusion_probability": [0.5, None]},
@@ -419,4 +419,4 @@ def test_labels_of_a_study_lie_beside_it(tmp_path):
     assert study.systems["a"].labels == str(tmp_path / "own.csv")
     other = {"task": "trials", "data": {"labels": "l.csv"}, "systems": {"a": {"file": "a"}}}
     with pytest.raises(UsageError, match=r"labels under \[data\] does not go with trials"):
-        Study.of(other).check()
+        Study.from_tables(other).check()

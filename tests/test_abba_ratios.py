@@ -154,7 +154,7 @@ def linear_of(true, false):
     """Sums of a deployment of fully labelled items."""
     cells = np.array([false, true]).reshape(2, 2, 2)
     deployment = collected(cells, Traffic(exposure=(5000.0, 5000.0)))
-    return Linear.of(evidence_of(deployment, tc.Plan(scheme="poisson")))
+    return Linear.from_evidence(evidence_of(deployment, tc.Plan(scheme="poisson")))
 
 
 def log_ratio(estimator, label):

@@ -51,7 +51,7 @@ def run(folder, systems=("log",), abba=None, **more):
         "abba": abba or {},
         **more,
     }
-    return study.run(study.Study.of(table))
+    return study.run(study.Study.from_tables(table))
 
 
 @pytest.fixture(scope="module")
@@ -261,7 +261,7 @@ def test_the_sections_of_both_pages(scored, chosen):
     def titles(result):
         return [s.title for s in Story(result, ()).sections]
 
-    always = ["What was collected", "Machine against human labels", "Checks"]
+    always = ["Collected items", "Machine against human labels", "Checks"]
     assert titles(scored.result) == ["Ratios", "Subsets", *always]
     assert titles(chosen.result) == ["Trade-off plane", "Ratios against the threshold", *always]
 
@@ -312,7 +312,7 @@ def test_machine_labels_on_the_other_side_are_flagged(scored):
     ]
     story = Story(structs.replace(result, rows=tuple(flagged)), ())
     line = verdict.verdict(story).groups[0].lines[0]
-    assert "Machine labels alone would say the opposite: rfpr" in line.more
+    assert "Machine labels alone show the opposite: rfpr" in line.more
 
 
 def test_a_test_set_stands_beside_the_log(chosen):
@@ -670,7 +670,7 @@ def test_where_both_improve_is_shaded():
     assert ([*band.lo], [*band.hi]) == ([1.0] * 2, [picture.y.domain[1]] * 2)
     assert rules_of(picture) == [(1.0, None, "no change"), (None, 1.0, "")]
     zero = structs.replace(wavy(), chosen=(structs.replace(wavy().chosen[0], threshold=0.9),))
-    assert "where a ratio is 0 has no place here" in pictures.trade_off([zero]).caption
+    assert "with a ratio of 0 is not drawn" in pictures.trade_off([zero]).caption
     assert "no place" not in pictures.trade_off([ruled()]).caption
 
 

@@ -485,7 +485,7 @@ def test_the_mean_of_a_column_over_many_items_is_grouped():
     [factor] = evidence.factors.values()
     assert len(factor) <= 4 * MOST_GROUPS
     assert factor.count == n
-    sums = Linear.of(evidence).sums
+    sums = Linear.from_evidence(evidence).sums
     values = grouped.frame["latency"].to_numpy()
     plain = np.bincount(grouped.cell, values).reshape(2, 2)
     assert sums["columns", "latency"] == pytest.approx(plain, rel=1e-12)
@@ -507,7 +507,7 @@ def test_many_different_inclusion_probabilities_are_grouped_and_keep_their_total
     [factor] = evidence.factors.values()
     assert len(factor) < 4 * MOST_GROUPS < factor.count == len(d)
     known, weights = ~np.isnan(label), 1 / inclusion
-    sums = Linear.of(evidence).sums
+    sums = Linear.from_evidence(evidence).sums
     for statistic, column in (
         ("items", np.ones(len(d))),
         ("labels", known),
@@ -559,7 +559,7 @@ def test_an_estimator_is_one_entry(monkeypatch):
     scores = np.random.default_rng(0).uniform(0.5, 1.0, len(d))
     d = replace(d, score_b=np.where((d.arm == 1) | d.other, scores, 0.1), threshold_b=0.5)
     found = scored(d, method="percentile", estimators=("halved",))
-    users, codes = tc.Factor.of("unit", d.units["unit"][0].astype(str).astype(object))
+    users, codes = tc.Factor.encode("unit", d.units["unit"][0].astype(str).astype(object))
     weights = plan_of(d, PLAN).weights({"unit": users}).block()["unit"][:, codes]
     drawn = [halved_by_hand(d, w) for w in weights.astype(float)]
     for (measure, _), row in found.items():

@@ -503,10 +503,10 @@ def test_scores_of_a_machine_are_no_rates():
     assert select(log, 50).problems == (
         "machine scores lie outside [0, 1]: rates are not taken from them; calibrate them first "
         "(truecost abba calibrate)",
-        "no rates are known: one half is assumed for each cell; say what is expected, with rates",
+        "no rates are known: one half is assumed for each cell; give the expected rates with rates",
     )
     assert select(log, 50, rates={"11A": 0.1, "01B": 0.2}).problems[1] == (
-        "no rates are known of cells 10A, 11B: one half is assumed; say what is expected, with "
+        "no rates are known of cells 10A, 11B: one half is assumed; give the expected rates with "
         "rates"
     )
 
@@ -547,7 +547,7 @@ def test_what_is_said_of_earlier_labels_and_users():
         "7 earlier labels count as a simple random sample of their strata and now have the "
         "probabilities of all items there: they are written behind the items to label, to be "
         "scored with them",
-        "expected standard errors take items as independent: items of one user make intervals "
+        "expected standard errors assume independent items: several items of a user make intervals "
         "wider",
     )
     fresh = select(deployed(inclusion=np.ones(700)), 100, rates=RATES)

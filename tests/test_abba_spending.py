@@ -106,7 +106,7 @@ def test_prices_of_misses_and_false_alarms_bring_their_measures(tmp_path):
 @pytest.mark.parametrize(
     ("measures", "prices", "said"),
     [
-        ("total_cost", PRICES, "how many targets both models miss: take candidate_cost"),
+        ("total_cost", PRICES, "number of targets that both models miss: use candidate_cost"),
         ("candidate_cost", {"miss": 1.0}, "a false alarm has no price: "),
         ("break_even_miss", {"false_alarm": 1.0}, "a miss has no price: "),
     ],
@@ -141,7 +141,7 @@ def test_the_page_draws_amounts_apart_from_ratios(tmp_path):
     found = tc.score(path, task="abba", prices=PRICES | {"currency": "EUR"}, replicates=100)
     found.save(tmp_path / "out")
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "What it costs" in page
-    ratios = page.split("B over A, by estimator")[1].split("What it costs")[0]
+    assert "Costs" in page
+    ratios = page.split("B over A, by estimator")[1].split("Costs")[0]
     assert "candidate_cost" not in ratios
-    assert "EUR" in page.split("What it costs")[1]
+    assert "EUR" in page.split("Costs")[1]

@@ -32,7 +32,7 @@ def study(folder, *names, data=None, **tables):
     """A study of some logs, quick to run."""
     systems = {name: {"file": str(folder / f"{name}.csv")} for name in names or ("log",)}
     base = {"task": "abba", "data": {**DATA, **(data or {})}, "systems": systems}
-    return Study.of({**base, "interval": {"replicates": 100}, **tables})
+    return Study.from_tables({**base, "interval": {"replicates": 100}, **tables})
 
 
 def estimates(outcome, measure="rfpr"):
@@ -90,8 +90,8 @@ def test_a_study_file_round_trip(tmp_path):
 
 
 def test_a_study_over_another():
-    base = Study.of({"task": "abba", "abba": {"mismatch": "drop", "grid": 50}})
-    over = Study.of({"abba": {"estimators": ["ab"], "grid": 9}, "data": {"units_a": 7}})
+    base = Study.from_tables({"task": "abba", "abba": {"mismatch": "drop", "grid": 50}})
+    over = Study.from_tables({"abba": {"estimators": ["ab"], "grid": 9}, "data": {"units_a": 7}})
     merged = over.over(base)
     assert merged.table(AbbaTable) == msgspec.structs.replace(
         base.table(AbbaTable), estimators=("ab",), grid=9
@@ -137,7 +137,7 @@ def test_keys_of_logs_go_with_no_other_task(name):
     for task in ("trials", "transcripts"):
         tables = {"task": task, "data": {name: value}, "systems": {"a": {"file": "a"}}}
         with pytest.raises(UsageError, match=rf"{name} under \[data\] does not go with {task}"):
-            Study.of(tables).check()
+            Study.from_tables(tables).check()
 
 
 def test_the_table_of_abba_goes_with_no_other_task():
@@ -147,7 +147,7 @@ def test_the_table_of_abba_goes_with_no_other_task():
         "systems": {"a": {"file": "a"}},
     }
     with pytest.raises(UsageError, match=r"\[abba\] goes with task abba"):
-        Study.of(tables).check()
+        Study.from_tables(tables).check()
 
 
 def test_deployments_have_thresholds_of_their_own(folder):
@@ -297,8 +297,8 @@ def test_advice_names_the_first_row_that_it_is_about(folder):
     said = [p.message for p in problems if "fewer than 100 human labels" in p.message]
     assert said == [
         "rrecall (few, corrected) and 1 other row: fewer than 100 human labels in a cell: the "
-        "corrected interval has one residual of +1 or -1 more in each such cell, whichever widens "
-        "it"
+        "corrected interval is widened by one further residual of +1 or -1 in each such cell. "
+        "Label more items"
     ]
 
 
@@ -307,7 +307,7 @@ def test_rows_without_a_value_are_not_said_to_lack_some_replicates(folder, tmp_p
     outcome = run_study(study(tmp_path))
     assert estimates(outcome)["direct"].value is None
     said = " ".join(p.message for p in outcome.problems)
-    assert "in some replicates a measure is undefined" not in said
+    assert "a measure is undefined in some replicates" not in said
     assert "labels are 1: were those of the other kind left out?" in said
 
 

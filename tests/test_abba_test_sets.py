@@ -123,7 +123,7 @@ def test_the_threshold_is_chosen_again_in_every_replicate():
     trials = drawn(users=60)
     [rrecall, rfpr], plane = compared(LOG, Choice(test_set=trials, grid=30), FAST, ABOUT)
     label, a, b = columns_of(trials)
-    factor, codes = tc.Factor.of("unit", trials.texts("unit", "unit").to_numpy())
+    factor, codes = tc.Factor.encode("unit", trials.texts("unit", "unit").to_numpy())
     weights = FAST.plan.weights({"unit": factor}).block()["unit"]
     assert (rrecall.n_units, rrecall.factors) == (60, ("unit",))
     assert "trials_as_units" not in rrecall.flags
@@ -223,7 +223,7 @@ def test_missing_columns():
         compared(LOG, Choice(test_set=bad), FAST, ABOUT)
     assert str(found.value) == (
         "held.csv: columns score_b, label are missing; a test set has score_a, score_b, label and, "
-        "where trials hang together, unit, by these names: the columns are y, score_a, sb"
+        "for dependent trials, unit, by these names: the columns are y, score_a, sb"
     )
 
 

@@ -86,7 +86,7 @@ def test_both_ratios_and_the_choice_of_every_replicate_by_brute_force():
         wanted = by_hand(d, threshold, one)
         assert (plane.rrecall[k], plane.rfpr[k]) == pytest.approx(wanted, rel=1e-12)
     plan = plan_of(d, scoring.plan)
-    factor, codes = tc.Factor.of("unit", d.units["unit"][0].astype(str).astype(object))
+    factor, codes = tc.Factor.encode("unit", d.units["unit"][0].astype(str).astype(object))
     weights = plan.weights({"unit": factor}).block()["unit"]
     found = {(r.measure, r.parameters["variant"]): r for r in rows}
     assert {v for _, v in found} == {"max-rfpr=0.9", "min-rrecall=0.95"}
@@ -281,7 +281,7 @@ def test_a_threshold_that_few_replicates_define_has_no_interval():
 
 
 def test_a_choice_that_few_replicates_make_has_no_interval():
-    """Of all thresholds one alone keeps the limit, and in 55 % of the replicates none does."""
+    """Of all thresholds one alone is within the limit, and in 55 % of the replicates none does."""
     d, scoring, grid = log(items=1500, seed=7), tc.Scoring(plan=tc.Plan(300)), (0.5, 0.7, 0.9)
     best = max(choose(d, scoring, Choice(grid=grid))[1][0].rrecall)
     for limit, few in ((best, True), (0.97 * best, False)):

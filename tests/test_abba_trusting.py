@@ -38,7 +38,7 @@ def scored(deployment, replicates=400, method="percentile", estimators=()):
 
 def weights_of(deployment, replicates=400):
     """Poisson weights of the items, through their users; shape (replicates, items)."""
-    users, codes = tc.Factor.of("unit", deployment.units["unit"][0].astype(str).astype(object))
+    users, codes = tc.Factor.encode("unit", deployment.units["unit"][0].astype(str).astype(object))
     plan = tc.Plan(replicates, 1, scheme="poisson")
     return plan.weights({"unit": users}).block()["unit"][:, codes].astype(float)
 
@@ -56,7 +56,7 @@ def test_ratios_of_two_rates_are_those_by_plain_loops(measure, label, estimator)
         for own, size in zip((False, True), sizes, strict=True)
         for _ in range(size)
     ]
-    side = tc.Factor.of("unit", [r["unit"] for r in records])
+    side = tc.Factor.encode("unit", [r["unit"] for r in records])
     ones = np.ones(len(records))
     right = np.array([r["label"] for r in records])
     axes = {
@@ -251,7 +251,7 @@ def test_ends_of_the_corrected_interval_are_those_of_one_residual_more(unequal):
 @pytest.mark.parametrize("label", [0, 1])
 def test_pseudo_residuals_are_the_worst_of_all_signs(label):
     d = partly(unequal=True)
-    linear = Linear.of(evidence_of(d, plan_of(d, tc.Plan())))
+    linear = Linear.from_evidence(evidence_of(d, plan_of(d, tc.Plan())))
     few = few_labels(d)
     found = [
         float(ratio(lambda p, s: linear.sums[p, s], "corrected", label, lean))
@@ -328,7 +328,7 @@ def test_totals_vary_within_arms_of_a_known_number_of_units():
     def log_ratio(sums):
         return np.log(ratio(sums, "ab", 1))
 
-    linear = Linear.of(evidence_of(d, plan_of(d, tc.Plan())))
+    linear = Linear.from_evidence(evidence_of(d, plan_of(d, tc.Plan())))
     found = standard_error(linear, log_ratio, adjusted=False)
     assert found**2 == pytest.approx(wanted, rel=1e-6)
     assert found < 0.9 * np.sqrt((own**2).sum())

@@ -118,7 +118,7 @@ def test_the_minimum_of_a_cost_has_the_best_threshold_and_shares_its_bar(registe
 def decided(misses: int, false_alarms: int) -> tc.Trials:
     labels = [1] * 50 + [0] * 50
     accepted = [0] * misses + [1] * (50 - misses) + [1] * false_alarms + [0] * (50 - false_alarms)
-    return tc.Trials.of(accepted, labels, kind="decision")
+    return tc.Trials.from_arrays(accepted, labels, kind="decision")
 
 
 @pytest.mark.parametrize(

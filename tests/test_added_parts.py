@@ -40,11 +40,11 @@ def counted(units):
 
 def ranked(units):
     """Rankings of the same rows."""
-    return lambda rows: tc.Ranking.of(SCORES[rows], CODES[rows], [units(rows)])
+    return lambda rows: tc.Ranking.from_scores(SCORES[rows], CODES[rows], [units(rows)])
 
 
 def in_strata(rows):
-    return tc.Factor.of("speaker", LABELS[rows], STREETS[rows])
+    return tc.Factor.encode("speaker", LABELS[rows], STREETS[rows])
 
 
 def of_sizes(rows):

@@ -58,7 +58,7 @@ def test_a_rule_is_one_line_with_a_page_that_names_its_section(rule):
     checked_by = f", checked by {by}" if rule.check else ""
     assert text.endswith(
         f"\n\nRule `{rule.id}`{checked_by}.\n"
-        f"Source: [paper 003](../sources.md), {sections} {named}.\n"
+        f"Source: [Ferrer et al. 2024](../sources.md), {sections} {named}.\n"
     )
     assert text.startswith("# ")
     assert re.findall("^## .*", text, re.MULTILINE) == ["## How to see it", "## What to do"]
@@ -157,7 +157,7 @@ def test_the_list_as_json_leads_to_pages(capsys):
             "name": rule.id,
             "text": rule.message,
             "section": rule.section,
-            "source": f"paper 003, {rule.section}",
+            "source": f"Ferrer et al. 2024, {rule.section}",
             "check": rule.check,
             "remedy": rule.remedy,
             "page": f"docs/advice/{rule.id}.md",

@@ -122,7 +122,7 @@ ONE = {  # exactly one bad row
     ),
     "other trials": lambda: paired(id=["a", "b", "d"]),
     "other label": lambda: paired(label=["1", "0", "0"]),
-    "one trial of one class": lambda: check_classes(tc.Trials.of([1.0], [1], kind="llr")),
+    "one trial of one class": lambda: check_classes(tc.Trials.from_arrays([1.0], [1], kind="llr")),
     "list, one field": lambda: read_lines(b"e1\n", "a.txt"),
     "list, a bad line": lambda: read_lines(b"e1 t1 target\ne1 t2 maybe\n", "a.txt"),
     "list, one of one": lambda: read_lines(b"e1 t2 maybe\n", "a.txt", "kaldi-trials"),
@@ -213,9 +213,11 @@ def test_pairing_is_the_same_whatever_the_order_of_the_rows():
     rng = np.random.default_rng(3)
     ids = np.array([f"trial {k}" for k in range(200)])
     labels, llrs = np.arange(200) % 2, rng.normal(size=200)
-    first = tc.Trials.of(llrs, labels, kind="llr", ids=ids, name="a")
+    first = tc.Trials.from_arrays(llrs, labels, kind="llr", ids=ids, name="a")
     for order in (np.arange(200), rng.permutation(200)):
-        other = tc.Trials.of(-llrs[order], labels[order], kind="llr", ids=ids[order], name="b")
+        other = tc.Trials.from_arrays(
+            -llrs[order], labels[order], kind="llr", ids=ids[order], name="b"
+        )
         [kept, aligned] = pair([first, other])
         assert kept is first
         assert aligned.ids.tolist() == ids.tolist()
@@ -230,8 +232,8 @@ def test_two_ids_with_one_hash_are_paired_all_the_same(monkeypatch):
 
 
 def test_ids_are_not_paired_with_rows():
-    named = tc.Trials.of([1.0, 2.0], [1, 0], kind="llr", ids=["0", "1"], name="named")
-    numbered = tc.Trials.of([1.0, 2.0], [1, 0], kind="llr", name="numbered")
+    named = tc.Trials.from_arrays([1.0, 2.0], [1, 0], kind="llr", ids=["0", "1"], name="named")
+    numbered = tc.Trials.from_arrays([1.0, 2.0], [1, 0], kind="llr", name="numbered")
     with pytest.raises(tc.InputError, match=r"named have ids, those of numbered only their rows"):
         pair([named, numbered])
     with pytest.raises(tc.InputError, match=r"named have ids, those of numbered only their rows"):

@@ -58,12 +58,12 @@ def test_metrics_of_detection_equal_scikit_learn(shared):
 
 
 def test_no_errors_never_mean_certainty():
-    perfect = tc.Trials.of(list("abcabcab"), list("abcabcab"), kind="decision")
+    perfect = tc.Trials.from_arrays(list("abcabcab"), list("abcabcab"), kind="decision")
     found = also(perfect, "macro_f1", "mcc", "kappa", "balanced_accuracy")
     for row in found.values():
         assert (row.value, row.upper) == (1, 1)
         assert row.lower < 0.9, row.label
-    two = tc.Trials.of([1, 1, 1, 0, 0], [1, 1, 1, 0, 0], kind="decision")
+    two = tc.Trials.from_arrays([1, 1, 1, 0, 0], [1, 1, 1, 0, 0], kind="decision")
     assert also(two, "f1")["f1"].lower < 0.7
 
 
@@ -71,8 +71,10 @@ def test_metrics_move_with_stated_priors_as_repeated_classes_do():
     """At stated priors as on data of which each class is repeated so often."""
     posteriors = np.array([[0.8, 0.15, 0.05], [0.1, 0.3, 0.6], [0.2, 0.45, 0.35], [0.3, 0.1, 0.6]])
     labels, times = np.array([0, 0, 1, 2]), np.array([1, 1, 2, 4])
-    few = tc.Trials.of(posteriors, labels, kind="posterior")
-    more = tc.Trials.of(posteriors.repeat(times, 0), labels.repeat(times), kind="posterior")
+    few = tc.Trials.from_arrays(posteriors, labels, kind="posterior")
+    more = tc.Trials.from_arrays(
+        posteriors.repeat(times, 0), labels.repeat(times), kind="posterior"
+    )
     flat = tc.TrialsScoring(training_prior=(0.25, 0.25, 0.5))
     stated = tc.Application(priors=(0.25, 0.25, 0.5))
     one = also(few, *NAMES[:4], "ece", application=stated, plan=tc.Plan(5), choices=flat)
@@ -91,7 +93,7 @@ def test_intervals_of_metrics_cover(name):
     def sampled(n):
         labels = random.choice(3, n, p=shares)
         chosen = (random.random(n)[:, None] > rates[labels].cumsum(axis=1)).sum(axis=1)
-        trials = tc.Trials.of(chosen.astype(str), labels.astype(str), kind="decision")
+        trials = tc.Trials.from_arrays(chosen.astype(str), labels.astype(str), kind="decision")
         return also(trials, name, plan=tc.Plan(100, seed=1))[name]
 
     truth = sampled(400_000).value
@@ -117,16 +119,16 @@ def test_metrics_decide_nothing(tmp_path):
         other = run("wer", "score", "--also", "mcc")
     assert shown.returncode == 0
     assert "mcc" in shown.stdout
-    assert "advice: mcc: stands for no cost that anybody pays" in shown.stderr
+    assert "advice: mcc: corresponds to no cost in use" in shown.stderr
     for refused in (asked, board, gate, gated):
         assert refused.returncode == 2, refused.stderr
-        assert "only reported beside other measures" in refused.stderr
+        assert "only a further metric" in refused.stderr
     assert "a gate does not decide by it" in gate.stderr
     assert "a gate does not decide by it" in gated.stderr
     assert beside.returncode == 0, beside.stderr
     assert beside.stdout.split("\n")[0].split()[3] == "nec"
     assert "macro_f1" in beside.stdout
-    assert (own.returncode, "say --measure nec" in own.stderr) == (2, True)
+    assert (own.returncode, "use --measure nec" in own.stderr) == (2, True)
     assert always.returncode == 2
     assert "cannot be computed from type decision" in always.stderr
     assert other.returncode == 2

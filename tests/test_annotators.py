@@ -62,7 +62,7 @@ def check(trials, scoring, rows, units, costs, decisions):
     values, references = brute(rows, costs, decisions)
     assert [row.value for row in found] == pytest.approx(values, abs=1e-12)
     assert [row.naive for row in found] == pytest.approx(references, abs=1e-12)
-    factor = tc.Factor.of("u", units)[0]
+    factor = tc.Factor.encode("u", units)[0]
     drawn = scoring.plan.weights({"u": factor}).block()["u"]
     naive = set()
     for r, weights in enumerate(drawn):
@@ -307,15 +307,17 @@ def test_columns_texts_and_arrays_say_the_same():
             {"score": "s", "annotators": "x"},
             annotators="any",
         ),
-        tc.Trials.of(scores, said, kind="decision", annotators="any"),
-        tc.Trials.of(scores, np.where(grid == "", None, grid), kind="decision", annotators="any"),
-        tc.Trials.of(scores, joined(said), kind="decision", annotators="any"),
+        tc.Trials.from_arrays(scores, said, kind="decision", annotators="any"),
+        tc.Trials.from_arrays(
+            scores, np.where(grid == "", None, grid), kind="decision", annotators="any"
+        ),
+        tc.Trials.from_arrays(scores, joined(said), kind="decision", annotators="any"),
     ]
     for trials in found:
         assert trials.classes == ("a", "b", "c")
         assert trials.annotation.votes.tolist() == [[2, 1, 0], [0, 2, 0], [0, 0, 1], [1, 1, 1]]
         assert trials.labels.tolist() == [0, 1, 2, 0]
-    numbers = tc.Trials.of([0.5, 1], [[1, np.nan], [0, 1]], kind="llr", annotators="votes")
+    numbers = tc.Trials.from_arrays([0.5, 1], [[1, np.nan], [0, 1]], kind="llr", annotators="votes")
     assert numbers.labels.tolist() == [1, 1, 0]
     assert numbers.weights.tolist() == [1, 0.5, 0.5]
 
@@ -456,7 +458,7 @@ def test_a_higher_share_never_lowers_the_cost(trials, low, high):
 
 def test_a_tally_of_accepted_labels_merges():
     """Counting the halves and adding is counting the whole."""
-    from truecost.tasks.trials.accepting import accepted_tally
+    from truecost.tasks.trials.further import accepted_tally
     from truecost.tasks.trials.labels import Annotation
 
     rng = np.random.default_rng(11)
@@ -464,7 +466,7 @@ def test_a_tally_of_accepted_labels_merges():
     choices, units = rng.integers(0, 4, 40), rng.integers(0, 6, 40)
 
     def tally(part):
-        sides = [tc.Factor.of("unit", units[part])]
+        sides = [tc.Factor.encode("unit", units[part])]
         chosen = Annotation(votes[part], "any")
         return accepted_tally(chosen, choices[part], np.array(COSTS), "abc-", sides, None)
 

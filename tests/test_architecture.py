@@ -120,8 +120,8 @@ def test_atwv_with_documents_and_queries(crossed):
     drawn = rng.integers([0, 0], [8, 6], (60, 2))
     records = [(f"doc{d}", int(q), rng.choice(["hit", "miss", "fa"])) for d, q in drawn]
     records = [r for r in records if not (r[1] == 5 and r[0] != "doc3")] + [("doc3", 5, "hit")]
-    document, codes = tc.Factor.of("document", [*seconds, *(d for d, _, _ in records)])
-    query, queries = tc.Factor.of("query", [q for _, q, _ in records])
+    document, codes = tc.Factor.encode("document", [*seconds, *(d for d, _, _ in records)])
+    query, queries = tc.Factor.encode("query", [q for _, q, _ in records])
     kinds = np.array([kind for *_, kind in records])
     counts = {"n_act": kinds != "fa", "miss": kinds == "miss", "fa": kinds == "fa"}
     axes = {"query": (query.labels, queries)}
@@ -158,7 +158,7 @@ def test_imlm_of_streams_by_moving_blocks():
     streams, size = np.repeat(["hi", "or", "ta"], [40, 25, 31]), 96
     batch = np.concatenate([np.arange(n) // 4 for n in (40, 25, 31)])
     label, decision, asked = (rng.random((3, size)) < [[0.3], [0.3], [0.2]]).astype(int)
-    factor, codes = tc.Factor.of("batch", batch, strata=streams)
+    factor, codes = tc.Factor.encode("batch", batch, strata=streams)
     statistics = {
         "n": np.ones(size, int),
         "targets": label,
@@ -200,7 +200,7 @@ def test_penalised_bleu_gives_the_published_table():
         shared = zip(*(split(m, 9) for m in OTHERS[version]), strict=True)
         matches = [MATCHES[version], *shared]
         rows += [(s, version, hyp[s], ref[s], matches[s]) for s in range(10)]
-    sentence, codes = tc.Factor.of("sentence", [r[0] for r in rows])
+    sentence, codes = tc.Factor.encode("sentence", [r[0] for r in rows])
     of_version = (("base", "impaired", "corrected", "adapted"), [r[1] for r in rows])
     lengths = {"hyp": [r[2] for r in rows], "ref": [r[3] for r in rows]}
     order = np.tile(np.arange(4), len(rows))
@@ -244,7 +244,7 @@ def test_abba_chooses_its_threshold_in_every_replicate():
     kept = np.where(arm == 0, score_a, score_b) >= 0.3  # what a model accepts is collected
     items = list(zip(users, arm, label, score_a, score_b, strict=True))
     items = [item for item, keep in zip(items, kept, strict=True) if keep]
-    user, codes = tc.Factor.of("user", users[kept])
+    user, codes = tc.Factor.encode("user", users[kept])
     axes = {
         "arm": ("AB", arm[kept]),
         "label": ("01", label[kept]),
@@ -277,7 +277,7 @@ def test_nec_takes_the_reference_of_each_replicate():
     rng = np.random.default_rng(4)
     costs = ((0.0, 1.0, 2.0, 0.9), (1.0, 0.0, 1.0, 0.9), (2.0, 1.5, 0.0, 0.9))
     speakers, truth, decision = rng.integers(0, [[12], [3], [4]], (3, 90))
-    speaker, codes = tc.Factor.of("speaker", speakers)
+    speaker, codes = tc.Factor.encode("speaker", speakers)
     axes = {"class": ("abc", truth), "decision": ("abc-", decision)}
     tally = tc.Tally.count([(speaker, codes)], {"n": np.ones(90, int)}, axes)
     evidence = tc.Evidence({"decisions": tally})
@@ -295,10 +295,12 @@ def test_nec_takes_the_reference_of_each_replicate():
 def test_mae_over_the_best_constant_of_each_replicate():
     rng = np.random.default_rng(5)
     speakers, truth = rng.integers(0, 9, 70), np.round(rng.normal(0, 3, 70), 1)
-    sides = [tc.Factor.of("speaker", speakers)]
+    sides = [tc.Factor.encode("speaker", speakers)]
     error = np.abs(rng.normal(0, 1, 70))
     tally = tc.Tally.count(sides, {"absolute": error})
-    evidence = tc.Evidence({"errors": tally, "truths": tc.Ranking.of(truth, np.zeros(70), sides)})
+    evidence = tc.Evidence(
+        {"errors": tally, "truths": tc.Ranking.from_scores(truth, np.zeros(70), sides)}
+    )
     rows = list(zip(speakers, truth, error, strict=True))
     for w, (found,) in replicates(evidence, [measure(nmae, "errors", "truths")], tc.Plan(50)):
         _, truths, errors = np.array(repeated(rows, w["speaker"], lambda r: r[0])).T

@@ -87,7 +87,9 @@ def test_other_measures_are_not_mixed():
 def test_a_row_is_marked_with_the_bound_of_its_own_replicates():
     rng = np.random.default_rng(0)
     labels = np.arange(300) % 3 == 0
-    trials = tc.Trials.of(2 * labels - 1 + rng.normal(0, 1, 300), labels.astype(int), kind="llr")
+    trials = tc.Trials.from_arrays(
+        2 * labels - 1 + rng.normal(0, 1, 300), labels.astype(int), kind="llr"
+    )
     [row] = tc.score_system(trials, tc.Scoring(measures=("act_dcf",), plan=tc.Plan(200)))
     [standing] = standings([line({"a": row.value}), line({"b": 2.0, "c": 3.0})]).values()
     found = marked(row, standing)

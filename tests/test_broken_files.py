@@ -76,7 +76,7 @@ BROKEN = {  # name of the file, content, the message after the file's name
     "NUL": (
         "f.txt",
         b"a b 0.5\na b\0 0.5\n",
-        ", line 2: a NUL byte, which no text has; text was expected (a binary file, or UTF-16? "
+        ", line 2: a NUL byte, but text was expected (a binary file, or UTF-16? "
         "save text as UTF-8)",
     ),
     "UTF-16": (

@@ -577,7 +577,7 @@ def test_pav_of_lir_on_its_own_tables(shared):
     folder = shared / SCORES / "lir_tables"
     ratios = [np.loadtxt(folder / f) for f in ("LLR_KM.csv", "LLR_KNM.csv")]
     labels = np.repeat([1, 0], [188, 477])
-    trials = tc.Trials.of(np.concatenate(ratios), labels, kind="score")
+    trials = tc.Trials.from_arrays(np.concatenate(ratios), labels, kind="score")
     calibrated = tc.calibrate(trials, "pav", train="self").trials
     assert values(calibrated, ("cllr",), tc.Application()) == pytest.approx([0.474572], abs=6e-7)
 
@@ -592,7 +592,9 @@ def trials_by_speaker(kind="score", seed=0, speakers=30, name="system"):
     scores = 3 + 2 * rng.normal(labels)
     ids = [f"{name}{i}" for i in range(600)]
     unit = np.array([f"{name}-{s}" for s in speaker])
-    return tc.Trials.of(scores, labels, kind=kind, unit=unit, ids=ids, name=name, part=speaker % 3)
+    return tc.Trials.from_arrays(
+        scores, labels, kind=kind, unit=unit, ids=ids, name=name, part=speaker % 3
+    )
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -711,8 +713,8 @@ def test_log_posteriors_of_classes_are_those_of_detection():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 500)
     logs = np.stack([np.zeros(500), rng.normal(2 * labels)], axis=1)
-    classes = tc.Trials.of(logs, labels, kind="log-score")
-    detection = tc.Trials.of(logs, labels, kind="log-score", target="1")
+    classes = tc.Trials.from_arrays(logs, labels, kind="log-score")
+    detection = tc.Trials.from_arrays(logs, labels, kind="log-score", target="1")
     for method in ("affine", "pav", "spline"):
         for application in (tc.Application(), tc.Application(priors=(0.9, 0.1))):
             found = [
@@ -775,7 +777,7 @@ def system_of(kind, classes, seed=4):
         scores = {"log-score": 2 * logs, "posterior": softmax(2 * logs, axis=1)}[kind]
         if (kind, classes) == ("posterior", 2):
             scores = scores[:, 1]
-    return tc.Trials.of(scores, labels, kind=kind, unit=speaker, part=speaker % 3)
+    return tc.Trials.from_arrays(scores, labels, kind=kind, unit=speaker, part=speaker % 3)
 
 
 SYSTEMS = [
@@ -820,7 +822,7 @@ def test_labels_that_leave_the_dealing_as_it_is_have_no_say_either(method):
 def test_labels_of_crossed_units_have_no_say_on_either_side():
     rng = np.random.default_rng(2)
     labels = rng.integers(0, 2, 900)
-    trials = tc.Trials.of(rng.normal(labels), labels, kind="score")
+    trials = tc.Trials.from_arrays(rng.normal(labels), labels, kind="score")
     folds = Folds(rng.integers(0, 3, (2, 900)), ("1", "2", "3"), "two sides")
     touched = (folds.codes == 0).any(axis=0)
     plain = Fitting("affine", True)
@@ -937,7 +939,9 @@ def test_soft_labels_stay_in_one_fold():
 def test_calibrators_stay_in_the_replicates():
     trials = trials_by_speaker()
     calibrated = tc.calibrate(trials).trials
-    fixed = tc.Trials.of(calibrated.scores, trials.labels, kind="llr", unit=trials.units["unit"][0])
+    fixed = tc.Trials.from_arrays(
+        calibrated.scores, trials.labels, kind="llr", unit=trials.units["unit"][0]
+    )
     scoring = tc.Scoring(measures=("cllr",), plan=tc.Plan(50))
     [one], [two] = tc.score_system(calibrated, scoring), tc.score_system(fixed, scoring)
     assert (one.replicates == two.replicates).all()
@@ -945,7 +949,7 @@ def test_calibrators_stay_in_the_replicates():
 
 def test_reversed_scores_are_told():
     trials = trials_by_speaker()
-    turned = tc.Trials.of(-trials.scores, trials.labels, kind="score")
+    turned = tc.Trials.from_arrays(-trials.scores, trials.labels, kind="score")
     [problem] = tc.calibrate(turned).problems
     assert "scores look reversed" in problem
     assert problem.endswith("(in 5 of 5 fits)")
@@ -954,7 +958,7 @@ def test_reversed_scores_are_told():
 def test_decomposition_of_cllr_and_of_cross_entropy():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 800)
-    trials = tc.Trials.of(3 * rng.normal(labels), labels, kind="llr")
+    trials = tc.Trials.from_arrays(3 * rng.normal(labels), labels, kind="llr")
     scoring = tc.Scoring(measures=("cllr", "min_cllr", "cllr_loss"), plan=tc.Plan(100))
     found = tc.decompose(trials, scoring, "pav")
     cllr, minimum, loss_ = (e.value for e in found.actual)
@@ -964,7 +968,7 @@ def test_decomposition_of_cllr_and_of_cross_entropy():
     assert found.losses[0].difference.lower > 0
     classes = rng.integers(0, 3, 800)
     scores = 4 * (rng.normal(size=(800, 3)) + np.eye(3)[classes])
-    many = tc.Trials.of(scores, classes, kind="log-score")
+    many = tc.Trials.from_arrays(scores, classes, kind="log-score")
     parts = tc.decompose(many, tc.Scoring(measures=("nce",), plan=tc.Plan(100)))
     assert parts.losses[0].difference.lower > 0
     assert parts.minimum[0].dims["system"] == "system+affine"
@@ -1026,7 +1030,9 @@ def test_a_method_is_registered_in_one_place(monkeypatch):
     with pytest.raises(tc.UsageError, match="by is for method shift, not for affine"):
         tc.calibrate(trials, by=2.0)
     logs = np.stack([np.zeros(600), trials.scores], axis=1)
-    classes = tc.calibrate(tc.Trials.of(logs, trials.labels, kind="log-score"), "shift", by=1.0)
+    classes = tc.calibrate(
+        tc.Trials.from_arrays(logs, trials.labels, kind="log-score"), "shift", by=1.0
+    )
     assert np.exp(classes.trials.scores).sum(axis=1) == pytest.approx(1)
 
 
@@ -1053,17 +1059,17 @@ def test_a_scoring_after_calibration_leaves_what_belonged_to_the_raw_scores():
 
 
 def test_messages_agree_with_one():
-    one = tc.Trials.of([0.0, 0.0, 1.0, 1.0, 2.0], [0, 1, 0, 1, 1], kind="score")
+    one = tc.Trials.from_arrays([0.0, 0.0, 1.0, 1.0, 2.0], [0, 1, 0, 1, 1], kind="score")
     [problem] = [p for p in tc.calibrate(one, "pav", train="self").problems if "infinite" in p]
     assert problem.startswith("1 trial gets an infinite likelihood ratio")
 
 
 def test_trials_that_cannot_be_calibrated():
     trials = trials_by_speaker()
-    other = tc.Trials.of(trials.scores, trials.labels, kind="llr", name="dev")
+    other = tc.Trials.from_arrays(trials.scores, trials.labels, kind="llr", name="dev")
     with pytest.raises(tc.UsageError, match="dev has scores of type llr, system of type score"):
         tc.calibrate(trials, train=other)
-    decisions = tc.Trials.of(trials.labels, trials.labels, kind="decision")
+    decisions = tc.Trials.from_arrays(trials.labels, trials.labels, kind="decision")
     with pytest.raises(tc.UsageError, match="type decision has no scores"):
         tc.calibrate(decisions)
     with pytest.raises(tc.InputError, match="without fold a: no trials of nontarget to"):
@@ -1073,8 +1079,10 @@ def test_trials_that_cannot_be_calibrated():
         tc.calibrate(trials, fold=only)
     logs = np.random.default_rng(0).normal(size=(90, 3))
     with pytest.raises(tc.UsageError, match="pav needs two classes, the data have 3"):
-        tc.calibrate(tc.Trials.of(logs, np.arange(90) % 3, kind="log-score"), "pav")
-    sure = tc.Trials.of([0.0, 0.2, 0.9, 1.0, 0.4, 0.6], [0, 1, 0, 1, 0, 1], kind="posterior")
+        tc.calibrate(tc.Trials.from_arrays(logs, np.arange(90) % 3, kind="log-score"), "pav")
+    sure = tc.Trials.from_arrays(
+        [0.0, 0.2, 0.9, 1.0, 0.4, 0.6], [0, 1, 0, 1, 0, 1], kind="posterior"
+    )
     with pytest.raises(tc.InputError, match="clip them"):
         tc.calibrate(sure, train="self")
     assert tc.calibrate(sure, train="self", clip=0.01).trials.signature.endswith("clip:0.01")

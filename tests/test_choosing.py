@@ -6,7 +6,7 @@ import pytest
 
 import truecost as tc
 from truecost.errors import InputError, UsageError
-from truecost.tasks.trials.rules import Chosen
+from truecost.tasks.trials.options import Chosen
 
 
 def frame_of(seed, n=400):
@@ -106,7 +106,9 @@ def test_what_it_does_on_other_trials():
     assert "threshold-chosen" not in rows["test", "p_miss"].signature
     assert not [p for p in outcome.problems if "optimistic" in p.message]
     shown = str(outcome)
-    assert any(word in shown for word in ("keeps the limit", "breaks the limit", "limit undecided"))
+    assert any(
+        word in shown for word in ("is within the limit", "breaks the limit", "limit undecided")
+    )
 
 
 def test_speakers_that_chose_it_are_no_test():
@@ -148,7 +150,7 @@ def test_posteriors_have_the_threshold_of_their_likelihood_ratios():
 @pytest.mark.parametrize(
     ("more", "error", "said"),
     [
-        ({}, UsageError, "say by which rule the threshold is chosen: max_fa_per_hour=0.5"),
+        ({}, UsageError, "choose a rule for the threshold: max_fa_per_hour=0.5"),
         ({"least_cost": True, "by": "upper"}, UsageError, 'by="upper" goes with a limit'),
         ({"max_p_fa": 5.0}, UsageError, "max_p_fa is 5: give a number at least 0 and at most 1"),
         ({"max_fa_per_hour": 1.0}, UsageError, "need the hours of audio"),
@@ -173,7 +175,7 @@ def test_a_gate_on_what_the_threshold_does_elsewhere(tmp_path):
         "gate": [{"measure": "p_fa", "data": "test", "max_upper": 0.5}],
     }
     assert [gate.state for gate in tc.run(study).gates] == ["pass"]
-    with pytest.raises(UsageError, match="say which with data=NAME"):
+    with pytest.raises(UsageError, match="choose one with data=NAME"):
         tc.run(study | {"gate": [{"measure": "p_fa", "max_upper": 0.5}]})
 
 
@@ -183,7 +185,7 @@ def test_a_missing_key_of_the_test_set_is_named(tmp_path):
         rows.select("id", "score").write_csv(tmp_path / f"{name}.csv")
         rows.drop("score").write_csv(tmp_path / f"{name}.key.csv")
     given = {**GIVEN, "key": str(tmp_path / "dev.key.csv"), "test": str(tmp_path / "test.csv")}
-    with pytest.raises(InputError, match="test_key names the key of"):
+    with pytest.raises(InputError, match="test_key is the key of"):
         tc.threshold(str(tmp_path / "dev.csv"), max_p_fa=0.05, **given)
     found = tc.threshold(
         str(tmp_path / "dev.csv"), max_p_fa=0.05, test_key=str(tmp_path / "test.key.csv"), **given
@@ -210,8 +212,8 @@ def test_the_command_and_its_page(tmp_path, monkeypatch, capfd):
     result = tc.read_result("out") if hasattr(tc, "read_result") else None
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Chosen thresholds" in page
-    assert "What the thresholds do" in page
+    assert "Evaluation of the thresholds" in page
     assert result is None or result.described
     assert cli.run(given.split()[:-2]) == 2
-    assert "say by which rule" in capfd.readouterr().err
+    assert "choose a rule" in capfd.readouterr().err
     assert not (tmp_path / "out2").exists()

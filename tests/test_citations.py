@@ -20,7 +20,7 @@ def keys(text: str) -> set[str]:
 def trials():
     rng = np.random.default_rng(0)
     labels, speakers = np.arange(400) % 2, np.arange(400) // 10
-    return tc.Trials.of(2 * rng.normal(labels), labels, kind="llr", unit=speakers)
+    return tc.Trials.from_arrays(2 * rng.normal(labels), labels, kind="llr", unit=speakers)
 
 
 def cited(trials, **scoring):

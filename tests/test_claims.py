@@ -57,7 +57,7 @@ def test_nothing_is_claimed_where_the_interval_holds_0(higher, which):
     two = [method(name, 0.1, FIVE, higher=higher) for name in ("new", "before")]
     found = claim(*two)
     assert found.verdict == "inconclusive"
-    assert f"nothing is claimed about which of new and before has the {which} " in found.text
+    assert f"it is inconclusive which of new and before has the {which} " in found.text
     assert found.text.endswith(FEW)
 
 
@@ -67,7 +67,7 @@ def test_one_run_is_no_method(ours, theirs):
     found = claim(method("new", 0.1, ours), method("before", 0.3, theirs))
     once = ours is ONE or theirs is ONE
     assert (
-        "nothing is claimed of the methods, for new or before was trained" in found.text
+        "the comparison of methods is inconclusive, as new or before was trained" in found.text
     ) is once
     assert found.verdict == ("inconclusive" if once else "better")
     assert (FEW in found.text) is not once
@@ -132,8 +132,8 @@ def test_a_pair_with_many_undefined_replicates_decides_nothing(undefined, decide
         ("better", 9, 0, ""),
         ("worse", 0, 9, ""),
         ("inconclusive", 9, 0, ""),
-        ("better", 0, 2, "decide against what all runs say in 2 cases"),
-        ("worse", 3, 0, "decide against what all runs say in 3 cases"),
+        ("better", 0, 2, "contradict all runs together in 2 cases"),
+        ("worse", 3, 0, "contradict all runs together in 3 cases"),
         ("better", 8, 1, "decide for new in 8 cases and for before in 1"),
     ],
 )

@@ -12,7 +12,7 @@ import truecost as tc
 from drawn import laws
 from processes import resident
 from test_reference_cases import trials_of
-from truecost.tasks.trials import class_pictures
+from truecost.tasks.trials import pictures
 from truecost.tasks.trials.classes import ByClass, by_class
 
 HAND = (("a", "a", 6), ("a", "b", 2), ("b", "b", 3), ("b", "c", 1), ("c", "c", 8))
@@ -98,7 +98,7 @@ def test_precision_is_covered(priors, most):
     for _ in range(200):
         labels = random.choice(3, 60, p=(0.2, 0.3, 0.5))
         chosen = (random.random(60)[:, None] > rates[labels].cumsum(axis=1)).sum(axis=1)
-        trials = tc.Trials.of(chosen.astype(str), labels.astype(str), kind="decision")
+        trials = tc.Trials.from_arrays(chosen.astype(str), labels.astype(str), kind="decision")
         ends = by_class(trials, how).classes[1].precision
         missed += not ends.lower <= truth <= ends.upper
     assert missed / 200 <= 0.05 + most
@@ -108,10 +108,10 @@ def test_precision_is_covered(priors, most):
 def test_pictures_of_classes(classes):
     found = described(many(classes))
     for name in ("recall", "precision"):
-        picture = class_pictures.rates([found], name)
+        picture = pictures.rates([found], name)
         laws(picture)
         assert picture.y.names[0] == "class 7"
-    matrix = class_pictures.confusions(found)
+    matrix = pictures.confusions(found)
     laws(matrix)
     cells = {(m.y, m.x): m for m in matrix.marks}
     rows = [name.partition("  ")[0] for name in matrix.y.names]
@@ -127,9 +127,9 @@ def test_systems_side_by_side_and_a_cost_matrix():
     table = decided(*HAND)
     two = tc.compare({"old": table, "new": table}, type="decision", cost_matrix=COSTS)
     old, new = two.described_as(ByClass)
-    picture = class_pictures.rates([old, new], "recall")
+    picture = pictures.rates([old, new], "recall")
     assert picture.y.names[:3] == ("b", "old", "new")
-    drawn = class_pictures.cost_matrix(old)
+    drawn = pictures.cost_matrix(old)
     laws(drawn)
     assert [m.text for m in drawn.marks] == ["0", "1", "1", "1", "0", "10", "1", "1", "0"]
     for name in ("recall", "precision", "confusions", "cost-matrix"):

@@ -242,7 +242,7 @@ def test_plan_says_how_many_more_queries(run, result, folder):
 def test_the_application_is_needed(run):
     code, _, err = run(f"terms score {REFERENCE} s.kwslist.xml {FAST}")
     assert code == 2
-    assert "say what misses and false alarms cost" in err
+    assert "give the costs of misses and false alarms" in err
 
 
 def test_standard_input_and_gzip(run, folder, monkeypatch):
@@ -279,7 +279,7 @@ def test_standard_input_and_gzip(run, folder, monkeypatch):
         (f"{REFERENCE} s.kwslist.xml --measure act_dcf", "is not for terms: take"),
         (f"{REFERENCE} s.kwslist.xml --measure atw", "did you mean 'atwv'?"),
         (f"{REFERENCE} s.kwslist.xml --alignment out.xls", "--alignment out.xls: the ending does"),
-        (f"{REFERENCE} s.kwslist.xml --per-query submissions", "does not say a table"),
+        (f"{REFERENCE} s.kwslist.xml --per-query submissions", "is not that of a table"),
         (f"{REFERENCE} s.kwslist.xml --alignment o.csv --per-query ./o.csv", "name one file"),
         (f"{REFERENCE} s.kwslist.xml --subset nothing", "is neither a column nor a condition"),
         (
@@ -333,7 +333,7 @@ def test_a_bad_list_is_refused_and_nothing_is_left(run, folder, name):
     )
     assert (code, out) == (3, ""), err
     assert said in err
-    assert "fault of truecost" not in err
+    assert "bug in truecost" not in err
     assert {*folder.iterdir()} == before
 
 
@@ -415,7 +415,7 @@ def test_verbose_says_what_there_is(run):
     err = run(f"terms score {REFERENCE} s.kwslist.xml {NIST} {FAST} --measure atwv -v")[2]
     assert "of 12 queries in 4 documents (480 s)" in err
     assert (
-        f"resampling: query ({OCCURRING} units); counts of queries in documents are weighed" in err
+        f"resampling: query ({OCCURRING} units); counts of queries in documents are weighted" in err
     )
 
 

@@ -117,7 +117,7 @@ def test_demo_as_written(run, files):
 def test_a_file_of_unknown_columns_is_refused_with_its_columns(run, files, mapped):
     code, out, err = run("score", "A.csv", *mapped)
     assert (code, out) == (2, "")
-    assert "A.csv: say what the scores are: --type llr|posterior|" in err
+    assert "A.csv: name the type of the scores: --type llr|posterior|" in err
     assert "no column gives the scores, the columns are trial, spk, y, s, snr: --map score=" in err
     err = run("score", "A.csv", "--map", "score=s")[2]
     assert "--type llr|score" in err
@@ -255,7 +255,7 @@ def test_a_fault_of_ours_is_said_to_be_one(run, files, monkeypatch):
     monkeypatch.setattr("truecost.study.run", lambda *_, **__: 1 / 0)
     code, _, err = run("score", "A.csv", "--type", "llr", "--map", MAP)
     assert code == 70
-    assert "fault of truecost (ZeroDivisionError" in err
+    assert "bug in truecost (ZeroDivisionError" in err
     assert "Traceback" not in err
     code, _, err = run("score", "A.csv", "--type", "llr", "--map", MAP, "--debug")
     assert "Traceback" in err

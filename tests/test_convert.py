@@ -275,7 +275,7 @@ def test_from_one_evaluation_to_another(run, tmp_path, capfd):
     mapped = "modelid=model,segmentid=seg,side=ch,score=s"
     to = ["convert", "a.csv", "--map", mapped, "--output-format", "nist-sre", "-o", "b.tsv"]
     assert run(*to) == 2
-    assert "say --type llr" in capfd.readouterr().err
+    assert "use --type llr" in capfd.readouterr().err
     assert run(*to, "--type", "llr") == 0
     assert (tmp_path / "b.tsv").read_text() == (
         "modelid\tsegmentid\tside\tLLR\nm1\ts1\ta\t0.50\nm2\ts1\tb\t-3\n"
@@ -310,7 +310,7 @@ def test_names_are_mapped_all_at_once(run, tmp_path, capfd):
     assert "made way" not in capfd.readouterr().err
     assert run("convert", "a.csv", "-o", "c.csv", "--map", "c=a,d=a") == 0
     assert (tmp_path / "c.csv").read_text() == "c,d,b\n1,1,2\n"
-    assert "note: c of a.csv made way for --map\n" in capfd.readouterr().err
+    assert "note: --map replaces c of a.csv\n" in capfd.readouterr().err
 
 
 def test_standard_output(run, tmp_path, capfdbinary):

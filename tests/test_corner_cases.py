@@ -20,7 +20,9 @@ def detections(n=400, units=40, seed=0, **columns):
     rng = np.random.default_rng(seed)
     labels = (rng.random(n) < 0.4).astype(int)
     unit = rng.integers(0, units, n)
-    return tc.Trials.of(rng.normal(2 * labels - 1), labels, kind="llr", unit=unit, **columns)
+    return tc.Trials.from_arrays(
+        rng.normal(2 * labels - 1), labels, kind="llr", unit=unit, **columns
+    )
 
 
 def test_missing_numbers_satisfy_no_condition():
@@ -71,12 +73,12 @@ def test_a_replicate_without_a_class_is_undefined_for_every_measure(name):
     unit = np.r_[[0, 0], np.repeat(np.arange(1, 31), 2)]
     scores = np.random.default_rng(0).normal(labels)
     kind = "number" if name in ("mae", "nmae", "mse", "nmse", "r2") else "llr"
-    trials = tc.Trials.of(scores, labels, kind=kind, unit=unit)
+    trials = tc.Trials.from_arrays(scores, labels, kind=kind, unit=unit)
     scoring = tc.Scoring(
         measures=(name,), plan=tc.Plan(300), choices=tc.TrialsScoring(allow_reversed=True)
     )
     (row,) = tc.score_system(trials, scoring)
-    weights = scoring.plan.weights({"unit": tc.Factor.of("unit", unit)[0]}).block()["unit"]
+    weights = scoring.plan.weights({"unit": tc.Factor.encode("unit", unit)[0]}).block()["unit"]
     one_class = weights[:, 0] == 0
     if name not in ("precision", "fdr", "mcc"):  # undefined too where nothing is accepted
         assert np.isfinite(row.replicates[~one_class]).all()
@@ -94,7 +96,7 @@ DEFINED_WITHOUT_TARGETS = {
 
 
 def test_clipping_reaches_every_measure_and_the_signature():
-    trials = tc.Trials.of([0.0, 1.0, 0.4, 0.7], [1, 1, 0, 0], kind="posterior")
+    trials = tc.Trials.from_arrays([0.0, 1.0, 0.4, 0.7], [1, 1, 0, 0], kind="posterior")
     for name in ("cllr", "cnxe", "cllr_loss", "nce"):
         scoring = tc.Scoring(
             measures=(name,), plan=POINT, choices=tc.TrialsScoring(allow_reversed=True)
@@ -111,7 +113,7 @@ def test_clipping_reaches_every_measure_and_the_signature():
 
 def test_an_impossible_truth_of_a_class_without_prior_costs_nothing():
     posteriors = [[0.6, 0.4, 0.0], [0.2, 0.8, 0.0], [0.5, 0.5, 0.0]]
-    trials = tc.Trials.of(posteriors, [0, 1, 2], kind="posterior")
+    trials = tc.Trials.from_arrays(posteriors, [0, 1, 2], kind="posterior")
     for priors, infinite in (((0.5, 0.5, 0.0), False), ((0.4, 0.4, 0.2), True)):
         scoring = tc.Scoring(tc.Application(priors=priors), ("nce",), POINT)
         assert np.isinf(tc.score_system(trials, scoring)[0].point) == infinite
@@ -166,7 +168,7 @@ def test_systems_are_paired_only_on_equal_trials(what):
 def test_estimates_of_other_units_or_subsets_are_not_paired():
     one = tc.score_system(detections(half=np.arange(400) % 2), tc.Scoring(subsets=("half",)))
     shifted = detections()
-    moved = tc.Trials.of(shifted.scores, shifted.labels, kind="llr",
+    moved = tc.Trials.from_arrays(shifted.scores, shifted.labels, kind="llr",
                          unit=shifted.units["unit"][0] + 1)  # fmt: skip
     with pytest.raises(tc.InputError, match="resampling"):
         compare(one[0], tc.score_system(moved, tc.Scoring())[0])
@@ -180,7 +182,8 @@ def test_the_order_of_rows_means_nothing_when_trials_are_units_with_ids():
     ids = np.array([f"t{i}" for i in range(400)])
     rows = [
         tc.score_system(
-            tc.Trials.of(base.scores[o], base.labels[o], kind="llr", ids=ids[o]), tc.Scoring()
+            tc.Trials.from_arrays(base.scores[o], base.labels[o], kind="llr", ids=ids[o]),
+            tc.Scoring(),
         )[0]
         for o in (np.arange(400), order)
     ]
@@ -188,7 +191,7 @@ def test_the_order_of_rows_means_nothing_when_trials_are_units_with_ids():
 
 
 def test_one_unit_gives_no_interval():
-    trials = tc.Trials.of([1.0, -1, 2, -2], [1, 0, 0, 1], kind="llr", unit=["a"] * 4)
+    trials = tc.Trials.from_arrays([1.0, -1, 2, -2], [1, 0, 0, 1], kind="llr", unit=["a"] * 4)
     for method in ("percentile", "bca"):
         (row,) = tc.score_system(
             trials,
@@ -209,7 +212,7 @@ def test_one_unit_gives_no_interval():
 def test_a_deployed_threshold_is_on_the_scale_of_the_scores(kind, threshold):
     posteriors = np.array([0.05, 0.65, 0.75, 0.9, 0.69, 0.71])
     scores = posteriors if kind == "posterior" else np.log(posteriors)
-    trials = tc.Trials.of(scores, [0, 0, 0, 1, 1, 1], kind=kind)
+    trials = tc.Trials.from_arrays(scores, [0, 0, 0, 1, 1, 1], kind=kind)
     scoring = tc.Scoring(
         measures=("p_miss", "p_fa"), plan=POINT, choices=tc.TrialsScoring(threshold=threshold)
     )
@@ -227,7 +230,7 @@ def test_a_deployed_threshold_is_on_the_scale_of_the_scores(kind, threshold):
     ],
 )
 def test_numbers_that_mean_nothing_are_refused(options):
-    trials = tc.Trials.of([0.2, 0.8, 0.4], [0, 1, 1], kind="posterior")
+    trials = tc.Trials.from_arrays([0.2, 0.8, 0.4], [0, 1, 1], kind="posterior")
     with pytest.raises(tc.UsageError):
         tc.score_system(trials, tc.Scoring(plan=POINT, choices=tc.TrialsScoring(**options)))
 
@@ -246,11 +249,11 @@ def test_labels_and_units_of_any_kind_are_read_or_refused():
     trials = loaded({**COLUMNS, "v": list("xyzxyz")}, {**MAPPED, "unit": "u+v"})
     assert tc.score_system(trials, tc.Scoring(measures=("nec",), plan=POINT))[0].n_units == 7
     with pytest.raises(tc.InputError, match="no trials"):
-        tc.Trials.of([], [], kind="llr")
+        tc.Trials.from_arrays([], [], kind="llr")
 
 
 def test_rounding_above_zero_is_no_missing_score():
-    trials = tc.Trials.of([1e-9, -0.5, -2.0], [1, 1, 0], kind="log-posterior")
+    trials = tc.Trials.from_arrays([1e-9, -0.5, -2.0], [1, 1, 0], kind="log-posterior")
     assert np.isposinf(trials.scores[0])
 
 
@@ -322,7 +325,7 @@ def test_a_disk_that_fails_is_invalid_output_and_leaves_nothing(outcome, tmp_pat
 def test_intervals_without_width_and_few_errors_of_one_kind_are_flagged():
     labels = np.arange(400) % 2
     unit = np.arange(400) // 10
-    perfect = tc.Trials.of(labels * 20.0 - 10, labels, kind="llr", unit=unit)
+    perfect = tc.Trials.from_arrays(labels * 20.0 - 10, labels, kind="llr", unit=unit)
     measures = ("eer", "min_dcf")
     for method, flag in (("percentile", "no_spread"), ("auto", "few_errors")):
         scoring = tc.Scoring(measures=measures, plan=tc.Plan(50), method=method)
@@ -332,7 +335,7 @@ def test_intervals_without_width_and_few_errors_of_one_kind_are_flagged():
     scores = labels * 4.0 - 2
     scores[labels == 1][:50] = -3
     scores = np.where((labels == 1) & (np.arange(400) < 100), -3.0, scores)
-    trials = tc.Trials.of(scores, labels, kind="llr", unit=unit)
+    trials = tc.Trials.from_arrays(scores, labels, kind="llr", unit=unit)
     rows = tc.score_system(trials, tc.Scoring(measures=("p_miss", "p_fa"), plan=tc.Plan(50)))
     assert ["few_errors" in r.flags for r in rows] == [False, True]
 
@@ -391,7 +394,9 @@ def test_subsets_of_many_levels_or_misspelt_are_refused():
 
 
 def test_other_labels_than_the_target_are_named():
-    trials = tc.Trials.of([2.0, 1, -1, 0], ["yes", "yes", "no", "maybe"], kind="llr", target="yes")
+    trials = tc.Trials.from_arrays(
+        [2.0, 1, -1, 0], ["yes", "yes", "no", "maybe"], kind="llr", target="yes"
+    )
     assert trials.problems == ("counted as nontarget: maybe (1), no (1)",)
 
 
@@ -401,7 +406,8 @@ def test_the_order_of_batches_survives_pairing():
     labels = (np.arange(n) % 3 == 0).astype(int)
     ids = [f"t{i}" for i in range(n)]
     systems = [
-        tc.Trials.of(rng.normal(labels), labels, kind="llr", ids=ids, name=name) for name in "ab"
+        tc.Trials.from_arrays(rng.normal(labels), labels, kind="llr", ids=ids, name=name)
+        for name in "ab"
     ]
     scoring = tc.Scoring(measures=("nec",), plan=tc.Plan(200, scheme="blocks"))
     alone = tc.score_system(systems[1], scoring)[0]

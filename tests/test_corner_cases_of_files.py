@@ -79,13 +79,13 @@ def test_a_target_may_be_named_with_soft_labels():
 
 def test_levels_are_named_as_they_are_written():
     written = ["01", "1", "12345678901234567890", "12345678901234567891", "x"]
-    trials = tc.Trials.of(np.zeros(5), [0, 1] * 2 + [1], kind="llr", g=written)
+    trials = tc.Trials.from_arrays(np.zeros(5), [0, 1] * 2 + [1], kind="llr", g=written)
     assert [name for name, _ in trials.subset("g")] == sorted(f"g={w}" for w in written)
 
 
 def test_clipped_posteriors_still_sum_to_one():
     posteriors = np.tile([[0.98, 0.01, 0.01], [0.3, 0.6, 0.1], [0.2, 0.2, 0.6]], (10, 1))
-    trials = tc.Trials.of(posteriors, np.tile([0, 1, 2], 10), kind="posterior")
+    trials = tc.Trials.from_arrays(posteriors, np.tile([0, 1, 2], 10), kind="posterior")
     values = [
         tc.score_system(
             trials,
@@ -104,7 +104,7 @@ def test_a_score_at_the_deployed_threshold_is_accepted(kind, columns):
     for p in np.arange(1, 200) / 200:
         scores = np.array([p, p]) if columns == 1 else np.array([[1 - p, p], [1 - p, p]])
         given = scores if kind == "posterior" else np.log(scores)
-        trials = tc.Trials.of(given, [0, 1], kind=kind, target="1")
+        trials = tc.Trials.from_arrays(given, [0, 1], kind=kind, target="1")
         threshold = p if kind == "posterior" else np.log(p)
         scoring = tc.Scoring(
             measures=("p_miss",), plan=POINT, choices=tc.TrialsScoring(threshold=threshold)

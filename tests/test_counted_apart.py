@@ -17,7 +17,7 @@ from truecost import cli
 from truecost.engines import mapping
 from truecost.errors import UsageError
 from truecost.formats import Table
-from truecost.study import records
+from truecost.study import settings
 from truecost.study.config import Study
 from truecost.study.settings import Reader
 
@@ -35,7 +35,7 @@ def place(tmp_path_factory):
 def folder(place, monkeypatch):
     """The folder to work in, where nothing is too small for workers."""
     monkeypatch.chdir(place)
-    monkeypatch.setattr(records, "SMALL", 0)
+    monkeypatch.setattr(settings, "SMALL", 0)
     return place
 
 
@@ -204,10 +204,10 @@ def test_several_collections(folder, workers):
         "collections": {"one": {}, "two": {"missing": "drop"}},
         "systems": {n: {"files": {"one": f"{n}.csv", "two": f"{n}.csv"}} for n in ("a", "b")},
     }  # fmt: skip
-    Path("study.toml").write_text(Study.of(tables).to_toml())
+    Path("study.toml").write_text(Study.from_tables(tables).to_toml())
     wanted = result("here", "run", "study.toml")
     tables |= {"engine": {"engine": "processes"}, "interval": {"jobs": 2}}
-    Path("study.toml").write_text(Study.of(tables).to_toml())
+    Path("study.toml").write_text(Study.from_tables(tables).to_toml())
     assert result("apart", "run", "study.toml") == wanted
 
 
@@ -257,9 +257,9 @@ def test_little_is_counted_here(folder, monkeypatch):
     """Workers take seconds to start; an engine that may not be used fails."""
     words = transcripts(folder)
     monkeypatch.setattr(mapping, "engine_of", None)
-    monkeypatch.setattr(records, "SMALL", sum(Path(n).stat().st_size for n in ("a.csv", "b.csv")))
+    monkeypatch.setattr(settings, "SMALL", sum(Path(n).stat().st_size for n in ("a.csv", "b.csv")))
     assert cli.run([*words, *WORKERS]) == 70
-    monkeypatch.setattr(records, "SMALL", records.SMALL + 1)
+    monkeypatch.setattr(settings, "SMALL", settings.SMALL + 1)
     assert result("apart", *words, *WORKERS) == result("here", *words)
 
 
@@ -267,15 +267,15 @@ def test_what_cannot_travel_is_counted_here(folder, monkeypatch, capsys):
     """Tables in memory and standard input are of this process."""
     monkeypatch.setattr(mapping, "engine_of", None)
     for name, held in (("-", {}), ("a", {"a": Table("a", pl.DataFrame())})):
-        study = Study.of({"task": "streams", "engine": {"engine": "processes"},
+        study = Study.from_tables({"task": "streams", "engine": {"engine": "processes"},
                           "systems": {"a": {"file": name}}})  # fmt: skip
-        with records.reading(study, Reader("streams", held)) as read:
+        with settings.reading(study, Reader("streams", held)) as read:
             assert callable(read)
 
 
 @pytest.mark.parametrize("task", ["transcripts", "abba"])
 def test_what_an_engine_is_of_no_use_for(task):
     keys = {"engine": "processes", "cache": "kept"}
-    study = Study.of({"engine": keys, "systems": {"a": {"file": "a"}}, "task": task})
+    study = Study.from_tables({"engine": keys, "systems": {"a": {"file": "a"}}, "task": task})
     with pytest.raises(UsageError, match=r"under \[engine\] does not go with"):
         study.check()

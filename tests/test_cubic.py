@@ -194,7 +194,7 @@ def test_a_far_score_is_no_trouble():
 
 def test_it_is_a_method_like_the_others():
     scores, labels, _ = kept()
-    trials = tc.Trials.of(scores, labels, kind="score", name="machine")
+    trials = tc.Trials.from_arrays(scores, labels, kind="score", name="machine")
     found = tc.calibrate(trials, "poly3", train="self")
     assert "|calibrated:poly3:self:" in found.trials.signature
     assert found.calibrators[0].coefficients == Cubic.fit(scores, labels).coefficients

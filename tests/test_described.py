@@ -30,7 +30,7 @@ print(*(name for name in sys.modules if name.startswith("truecost.tasks.")))
 
 
 def rows():
-    trials = tc.Trials.of([1.0, 0, 1, 0], [1, 0, 0, 1], kind="decision", name="mine")
+    trials = tc.Trials.from_arrays([1.0, 0, 1, 0], [1, 0, 0, 1], kind="decision", name="mine")
     return tuple(tc.score_system(trials, tc.Scoring(plan=tc.Plan(20))))
 
 

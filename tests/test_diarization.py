@@ -231,7 +231,7 @@ A = turns(("a", "A", 0, 10), ("b", "B", 0, 10), source="ref.rttm")
 
 def test_missing_recordings():
     output = turns(("a", "x", 0, 10), source="hyp.rttm")
-    message = r"hyp.rttm: 1 recording of ref.rttm without output: b; add them, or say missing"
+    message = r"hyp.rttm: 1 recording of ref.rttm without output: b; add them, or use missing"
     with pytest.raises(InputError, match=message):
         told(A, output)
     assert told(A, output, missing="drop").ids.tolist() == ["a"]

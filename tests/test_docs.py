@@ -9,6 +9,7 @@ A page that says `<!-- needs: PATH, ... -->` finds these files and folders, of t
 `shared/` beside it, in its folder by their last names; it is skipped where `shared` is missing.
 A block below `<!-- with: NAME -->` runs where a command or module of this name is installed, or a
 folder of `shared/` is there; elsewhere it is left out, and the page skipped after the others ran.
+A picture beside a page that a command of the page draws has the words of what it draws now.
 A page that says `<!-- long -->` takes a minute or more: it runs with the long studies.
 `truecost` runs in the process of the tests, and a shell is given what it printed and its exit code;
 on a page that says `<!-- processes -->` it runs wherever the shell starts it.
@@ -46,6 +47,7 @@ from truecost.tasks.measures import registry
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 PAGES += sorted((ROOT / "docs" / "advice").glob("*.md"))
+PAGES += sorted((ROOT / "docs" / "showcase").glob("*.md"))
 PAGES += sorted((ROOT / "examples").glob("*/README.md"))
 FOUND = [m.name for m in pkgutil.walk_packages(truecost.__path__, "truecost.")]
 MODULES = ["truecost", *(m for m in FOUND if not m.endswith("__main__"))]
@@ -56,6 +58,9 @@ WITH = re.compile(r"^<!-- with: (\S+) -->\n\Z", re.MULTILINE)  # before a block
 NEEDS = re.compile(r"^<!-- needs: (.+?) -->$", re.MULTILINE)
 SHELL = re.compile(r"[|<>;&$*`]")  # what needs a shell, outside of quotes
 REST = re.compile(r" (?=\||[12]?>)")  # where the shell goes on with what a command printed
+BESIDE = re.compile(
+    r"^!\[[^]]*\]\(([\w-]+\.svg)\)$", re.MULTILINE
+)  # a picture in the folder of the page
 QUOTED = re.compile(r"'.*?'|\".*?\"")
 REPLAY = 'replay() { cat "$FOLDER/err" >&2; cat "$FOLDER/out"; return "$CODE"; }; replay '
 
@@ -109,11 +114,20 @@ def test_examples_of_a_page(page, folder, request):
     now = FENCE.sub(again, text)
     if os.environ.get("UPDATE_DOCS"):
         page.write_text(now, encoding="utf-8")
+        for name in BESIDE.findall(text):
+            shutil.copyfile(folder / name, page.parent / name)
     elif now != text:
         lines = (text.splitlines(keepends=True), now.splitlines(keepends=True))
         pytest.fail("".join(difflib.unified_diff(*lines, f"{page}", "what it prints", n=1)))
+    for name in BESIDE.findall(text):
+        assert words_of(folder / name) == words_of(page.parent / name), f"{page.name}: {name}"
     if lacking:
         pytest.skip(f"{page.name}: all but the blocks of {', '.join(lacking)}, not installed here")
+
+
+def words_of(picture: Path) -> list[str]:
+    """What a picture says; its coordinates may differ between machines."""
+    return re.findall(r"<text[^>]*>([^<]+)</text>", picture.read_text(encoding="utf-8"))
 
 
 def there(name: str, folder: Path) -> bool:

@@ -23,14 +23,14 @@ from truecost.tasks.terms import ReferenceOptions, SearchOptions
 NETWORK = str(files("truecost") / "data" / "demo" / "network.csv")
 LABELS = np.arange(40) % 2
 SCORES = np.random.default_rng(0).normal(2.0 * LABELS)
-TRIALS = tc.Trials.of(SCORES, LABELS, kind="score")
+TRIALS = tc.Trials.from_arrays(SCORES, LABELS, kind="score")
 FRAME = pl.DataFrame({"score": SCORES, "label": LABELS})
 LOG = Table("log", pl.DataFrame({"utt": ["a", "b"], "by": ["A", "B"]}))
 SAMPLES = protocol.samples_of(
     Table("s", pl.DataFrame({"id": [*map(str, range(40))], "label": [*map(str, LABELS)]})), {}
 )
 PLAIN = tc.Scoring(plan=tc.Plan(10))
-THREE = tc.Trials.of(np.full((6, 3), 1 / 3), np.arange(6) % 3, kind="posterior")
+THREE = tc.Trials.from_arrays(np.full((6, 3), 1 / 3), np.arange(6) % 3, kind="posterior")
 
 
 def scored(trials, measure, **choices):
@@ -51,10 +51,10 @@ CALLED = {  # a call that is wrong, and how its message begins or what stands in
     "Plan, hold": (lambda: scored(TRIALS, "auc", hold=("x",)), "hold x: the factors are trial"),
     "TrialsScoring": (lambda: tc.TrialsScoring(training_prior=3), "training_prior is 3: give"),
     "TrialsScoring, clip": (lambda: tc.TrialsScoring(clip=3), "clip is 3: give a number above 0"),
-    "target": (lambda: scored(THREE, "p_miss"), "say which label it is with target"),
+    "target": (lambda: scored(THREE, "p_miss"), "name it with target"),
     "reversed": (
-        lambda: scored(tc.Trials.of(-5 * SCORES, LABELS, kind="score"), "auc"),
-        "say allow_reversed if it is so",
+        lambda: scored(tc.Trials.from_arrays(-5 * SCORES, LABELS, kind="score"), "auc"),
+        "use allow_reversed if it is so",
     ),
     "preset": (lambda: tc.preset("sre"), "preset 'sre' is not known"),
     "transcripts": (lambda: tc.count_transcripts(["a"], ["a"], normalise=("x",)), "normalisation"),
@@ -84,7 +84,7 @@ CALLED = {  # a call that is wrong, and how its message begins or what stands in
     "split, inner": (lambda: protocol.split(SAMPLES, inner=2), "inner goes with folds"),
     "split, shares": (lambda: protocol.split(SAMPLES, shares={"a": 1, "b": 0}), "shares b is 0"),
     "check": (lambda: protocol.check(SAMPLES, near=2.0), "near is 2: give a number at least 0"),
-    "check, sets": (lambda: protocol.check(SAMPLES), "nothing is mapped to set: say map={'set'"),
+    "check, sets": (lambda: protocol.check(SAMPLES), "nothing is mapped to set: use map={'set'"),
     "ReferenceOptions": (lambda: ReferenceOptions(max_gap=-1), "max_gap is -1: give a number"),
     "SearchOptions": (lambda: SearchOptions(compat=("x",)), "compat 'x' is not known"),
     "StreamScoring": (lambda: StreamScoring(q=-1), "q is -1: give a number at least 0"),
@@ -93,19 +93,21 @@ CALLED = {  # a call that is wrong, and how its message begins or what stands in
     "LifelongScoring": (lambda: LifelongScoring(policies="recent"), "policy is the text 'rec"),
     "life cycles": (
         lambda: tc.score_system(tc.lifelong.from_matrix([[0.5], [1]], versions=[0, 1]), PLAIN),
-        "say higher=True (of accuracies) or higher=False",
+        "use higher=True (of accuracies) or higher=False",
     ),
     "learner": (lambda: learning.build_learner("x", learning.Task(("a", "b"))), "no learner 'x'"),
     "strategy": (lambda: learning.build_strategy("x"), "there is no strategy 'x'"),
     "budget": (lambda: learning.Budget(count=-1), "-1"),
     "a study": (
         lambda: run_study(
-            Study.of({"data": {"type": "llr", "clip": 0.1}, "systems": {"a": {"file": NETWORK}}})
+            Study.from_tables(
+                {"data": {"type": "llr", "clip": 0.1}, "systems": {"a": {"file": NETWORK}}}
+            )
         ),
         'clip goes with type="posterior"',
     ),
     "a gate": (lambda: tc.Gate(measure="x"), "max_upper"),
-    "a live run": (lambda: run_live(Study.of({}), "out"), ""),
+    "a live run": (lambda: run_live(Study.from_tables({}), "out"), ""),
 }
 
 
@@ -150,9 +152,9 @@ def test_the_same_fault_at_every_door(case, capsys):
 
 def test_quoted_values_and_commands_keep_their_flags():
     assert str(tc.InputError("id '--type' and a--b")) == "id '--type' and a--b"
-    said = "say --type llr|score, --folds 3 or --grid; see truecost list types --json; --by x"
+    said = "use --type llr|score, --folds 3 or --grid; see truecost list types --json; --by x"
     assert str(tc.UsageError(said)) == (
-        'say type="llr" or "score", folds=3 or grid; see truecost list types --json; by x'
+        'use type="llr" or "score", folds=3 or grid; see truecost list types --json; by x'
     )
 
 
@@ -192,8 +194,8 @@ def test_a_flag_that_says_the_opposite_is_the_argument_or_key(tmp_path):
     path = tmp_path / "matrix.csv"
     path.write_text("version,1,2\n0,0.5,0.6\n1,0.4,0.5\n")
     with pytest.raises(
-        tc.UsageError, match=r"say higher=True \(of acc.*\) or higher=False \(of er"
+        tc.UsageError, match=r"use higher=True \(of acc.*\) or higher=False \(of er"
     ):
         tc.score(path, task="lifelong")
-    with pytest.raises(tc.UsageError, match=r"say higher = true \(of .*\) or higher = false \(of"):
+    with pytest.raises(tc.UsageError, match=r"use higher = true \(of .*\) or higher = false \(of"):
         tc.run({"task": "lifelong", "systems": {"a": {"file": str(path)}}})

@@ -11,7 +11,7 @@ import pytest
 from scipy.special import logsumexp
 
 import truecost as tc
-from truecost.tasks.trials.rules import Chosen
+from truecost.tasks.trials.options import Chosen
 
 HOURS = 61.7
 

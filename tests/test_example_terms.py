@@ -334,7 +334,7 @@ def by_hand(table, occurrences, seconds):
 
 
 def test_the_study_of_the_demo_finds_what_is_counted_by_hand():
-    study = tc.Study.of({"interval": {"replicates": 20}}).over(
+    study = tc.Study.from_tables({"interval": {"replicates": 20}}).over(
         tc.Study.read(str(SHIPPED / "study.toml"))
     )
     rows = [e for e in run_study(study).estimates if e.parameters.get("variant") != "by_query"]

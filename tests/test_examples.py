@@ -39,7 +39,7 @@ def prepared(shared, tmp_path_factory):
 def outcome(prepared):
     """The study with few replicates."""
     study = tc.Study.read(str(prepared / "study.toml"))
-    return run_study(tc.Study.of({"interval": {"replicates": 20}}).over(study))
+    return run_study(tc.Study.from_tables({"interval": {"replicates": 20}}).over(study))
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 import truecost as tc
 from truecost.cli import tables as values
 from truecost.core.digits import dims_of
-from truecost.core.flags import FLAGS, Flag, beware, raised
+from truecost.core.flags import FLAGS, Flag, raised, warning_of
 from truecost.core.results import Row
 from truecost.gates import Gate, check
 from truecost.names import DIMS, PARTS
@@ -19,7 +19,7 @@ from truecost.pictures.rows import WEAK
 from truecost.report import words
 
 SOURCE = Path(__file__).parents[1] / "src" / "truecost"
-TRIALS = tc.Trials.of([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision", name="mine")
+TRIALS = tc.Trials.from_arrays([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision", name="mine")
 [ESTIMATE] = tc.score_system(TRIALS, tc.Scoring(measures=("total_error",), plan=tc.Plan(50)))
 ROW = ESTIMATE.row()
 
@@ -59,8 +59,8 @@ def test_every_reader_says_a_flag_in_its_words(flag):
     assert words.caveats(flagged) == flag.caveat
     assert (flag.name in WEAK) is flag.weak
     [verdict] = check([Gate(measure="total_error", max_upper=1)], [flagged])
-    assert verdict.message.endswith(f"; warning: {flag.beware or flag.mark}")
-    assert flag.beware or flag.mark
+    assert verdict.message.endswith(f"; warning: {flag.warning or flag.mark}")
+    assert flag.warning or flag.mark
 
 
 def test_what_always_decides_as_the_naive_system_has_spread_enough():
@@ -68,14 +68,14 @@ def test_what_always_decides_as_the_naive_system_has_spread_enough():
     labels = [1, 0] * 30
     measures = ("nec", "total_error", "p_miss")
     for decided, flagged in (([0] * 60, [False, False, True]), (labels, [True] * 3)):
-        trials = tc.Trials.of(decided, labels, kind="decision")
+        trials = tc.Trials.from_arrays(decided, labels, kind="decision")
         how = tc.Scoring(
             tc.Application.detection(prior=0.1), measures, plan=tc.Plan(50), method="percentile"
         )
         rows = tc.score_system(trials, how)
         assert all(row.lower == row.upper for row in rows)
         assert ["no_spread" in row.flags for row in rows] == flagged
-    late = tc.Trials.of([3.0] * 5 + [1.0, 0.0] * 30, [0] * 5 + [1, 0] * 30, kind="llr")
+    late = tc.Trials.from_arrays([3.0] * 5 + [1.0, 0.0] * 30, [0] * 5 + [1, 0] * 30, kind="llr")
     [row] = tc.score_system(
         late,
         tc.Scoring(
@@ -91,18 +91,18 @@ def test_what_always_decides_as_the_naive_system_has_spread_enough():
 
 def test_a_flag_of_another_version_is_said_by_its_name():
     flagged = changed(flags=("odd_weather", "few_units"))
-    assert beware("odd_weather") == "odd weather"
+    assert warning_of("odd_weather") == "odd weather"
     assert words.caveats(flagged) == FLAGS["few_units"].caveat
     assert values.note_of(flagged) == tables.note(flagged) == "odd weather, few units"
 
 
 def test_a_new_flag_reaches_every_reader(monkeypatch):
-    new = Flag("odd_weather", "odd", "it rained", caveat="it rained a lot", beware="rain")
+    new = Flag("odd_weather", "odd", "it rained", caveat="it rained a lot", warning="rain")
     monkeypatch.setitem(FLAGS, new.name, new)
     flagged = changed(flags=raised(odd_weather=True))
     assert values.note_of(flagged) == "odd"
     assert words.caveats(flagged) == "it rained a lot"
-    assert beware(new.name) == "rain"
+    assert warning_of(new.name) == "rain"
 
 
 def test_dims_stand_in_one_order_and_unknown_ones_follow():
@@ -140,7 +140,7 @@ def test_a_new_dim_is_shown_in_every_table(dim):
 def test_terminal_and_report_say_the_same_of_a_flag(name):
     row, mark = changed(flags=(name,)), FLAGS[name].mark
     assert values.note_of(row) == mark
-    assert tables.note(row) == (mark or beware(name))
+    assert tables.note(row) == (mark or warning_of(name))
 
 
 def test_an_interval_of_few_runs_is_not_called_conservative():
@@ -156,7 +156,8 @@ def test_an_interval_of_few_runs_is_not_called_conservative():
 
 def test_scores_taken_as_llrs_are_said_so_everywhere():
     row = changed(flags=("not_llrs",))
-    assert values.note_of(row) == tables.note(row) == beware("not_llrs") == "scores taken as LLRs"
+    assert values.note_of(row) == tables.note(row) == "scores taken as LLRs"
+    assert warning_of("not_llrs") == "scores taken as LLRs"
 
 
 def test_no_other_place_spells_a_flag_out():

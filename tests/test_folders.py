@@ -147,7 +147,7 @@ def test_a_silent_output_in_a_folder(there, capsys):
     Path("hyp/r2.rttm").write_text("")
     code, _, err = run("diarization score ref hyp", capsys)
     assert code == 3
-    assert "hyp: 1 recording of ref without output: r2; add them, or say --missing" in err
+    assert "hyp: 1 recording of ref without output: r2; add them, or use --missing" in err
     for path in Path("hyp").iterdir():
         path.write_text("")
     assert values("diarization score ref hyp --missing worst", capsys)["der"] == 1

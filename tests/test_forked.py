@@ -14,11 +14,11 @@ from truecost.formats import read
 def score():
     return tc.score(scores=[1.0, 0.0, 2.0], labels=[1, 0, 1], type="llr", replicates=20)
 
-trials = tc.Trials.of([1.0, 0.0, 2.0], [1, 0, 1], kind="llr")
+trials = tc.Trials.from_arrays([1.0, 0.0, 2.0], [1, 0, 1], kind="llr")
 ways = {
     "score": score,
     "record": lambda: tc.score_system(trials, tc.Scoring(plan=tc.Plan(20))),
-    "arrays": lambda: tc.Trials.of([1.0, 0.0], [1, 0], kind="llr"),
+    "arrays": lambda: tc.Trials.from_arrays([1.0, 0.0], [1, 0], kind="llr"),
     "file": lambda: read("a.csv"),
 }
 score()

@@ -10,7 +10,7 @@ RNG = np.random.default_rng(5)
 ROOM = np.arange(600) // 300
 LABELS = np.arange(600) % 2
 SCORES = RNG.normal(2.0 * LABELS) + 1.5 * ROOM  # the second room has higher scores
-TRIALS = tc.Trials.of(
+TRIALS = tc.Trials.from_arrays(
     *(SCORES, LABELS), kind="score", unit=np.arange(600) // 6, room=np.array(["a", "b"])[ROOM]
 )
 PLAN = tc.Plan(40, seed=1)
@@ -75,7 +75,7 @@ def test_its_own_threshold_is_chosen_when_asked_for():
 @pytest.mark.parametrize(("name", "rate"), [("miss_at_fa", 0.1), ("fa_at_miss", 0.2)])
 def test_the_threshold_is_that_of_the_whole_in_each_replicate(name, rate):
     found = rows_of(f"{name}:{rate}")
-    units, codes = tc.Factor.of("unit", np.arange(600) // 6)
+    units, codes = tc.Factor.encode("unit", np.arange(600) // 6)
     drawn = PLAN.weights({"unit": units}).block()["unit"]
     for k, room in enumerate("ab"):
         expected = []
@@ -120,7 +120,7 @@ def test_a_subset_at_the_threshold_of_a_whole_of_its_kind_is_the_whole():
 
 def test_a_subset_of_one_unit_has_no_interval():
     one = np.where(np.arange(600) // 6 == 3, "one", "rest")
-    trials = tc.Trials.of(SCORES, LABELS, kind="score", unit=np.arange(600) // 6, part=one)
+    trials = tc.Trials.from_arrays(SCORES, LABELS, kind="score", unit=np.arange(600) // 6, part=one)
     scoring = tc.Scoring(measures=("miss_at_fa:0.1",), plan=PLAN, subsets=("part",))
     row = next(r for r in tc.score_system(trials, scoring) if r.dims.get("subset") == "part=one")
     assert (row.lower, row.upper, row.n_units) == (None, None, 1)
@@ -138,7 +138,7 @@ def test_rows_keep_the_order_of_the_measures_and_are_compared():
 
 def test_posteriors_keep_the_training_prior_of_the_whole():
     posteriors = 1 / (1 + np.exp(-SCORES))
-    trials = tc.Trials.of(
+    trials = tc.Trials.from_arrays(
         *(posteriors, LABELS),
         kind="posterior",
         unit=np.arange(600) // 6,
@@ -154,6 +154,8 @@ def test_posteriors_keep_the_training_prior_of_the_whole():
 def test_rejecting_everything_stays_so_in_subsets():
     scores = np.where(LABELS == 1, np.arange(600) % 7, 100.0)
     room = np.array(["a", "b"])[ROOM]
-    trials = tc.Trials.of(scores, LABELS, kind="score", room=room, unit=np.arange(600) // 6)
+    trials = tc.Trials.from_arrays(
+        scores, LABELS, kind="score", room=room, unit=np.arange(600) // 6
+    )
     found = rows_of("miss_at_fa:0.01", trials=trials, allow_reversed=True)
     assert {row.value for row in found.values()} == {1.0}

@@ -167,7 +167,7 @@ def test_methods_that_cannot_be_run(training, capsys, key, value):
     code = cli.run(["methods", "run", "methods.toml", "-o", "out", "--no-ledger"])
     said = capsys.readouterr().err
     assert code in (2, 3), said
-    assert "fault of truecost" not in said
+    assert "bug in truecost" not in said
     began = "the program ended with exit code 1" in said
     assert began == (training / "out").exists(), said
     assert {p.name for p in training.iterdir()} - {"out"} == {"list.csv", "methods.toml"}

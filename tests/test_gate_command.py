@@ -132,7 +132,7 @@ def test_a_study_file_gives_its_gates(run, result, tmp_path):
     )
     code, _, err = run(result)
     assert code == 2
-    assert "no gate is given: say --gate" in err
+    assert "no gate is given: use --gate" in err
 
 
 # -- the command
@@ -287,7 +287,7 @@ def test_markdown():
         "| state | gate | system | measure | value [interval] | limit | why |",
         "| --- | --- | --- | --- | --- | --- | --- |",
         r"| pass |  | A | act_dcf | 0.3 \[0.2, 0.4\] | \<= 0.5 "
-        "| the upper end 0.4 keeps the limit |",
+        "| the upper end 0.4 is within the limit |",
     ]
     assert [line.split(" | ")[0] for line in lines[4:]] == [
         *("| pass", "| pass", "| **fail**", "| **undecided**", "| undecided (passes)"),

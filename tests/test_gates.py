@@ -216,7 +216,7 @@ def test_a_value_beyond_the_limit_would_more_likely_fail():
 def test_a_value_on_the_limit_is_not_helped_by_data():
     [verdict] = check([parse_gate("act_dcf:max_upper=0.3,system=A")], ROWS)
     assert (verdict.state, verdict.units_needed) == ("undecided", None)
-    assert "so near the value that data do not help" in verdict.message
+    assert "so near the value that more data would not decide" in verdict.message
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,9 @@ def test_the_whole_data_are_a_subset_named_all():
 def test_flags_are_mentioned():
     flagged = row(flags=("few_units", "few_errors"))
     [verdict] = check([Gate(measure="act_dcf", max_upper=0.5)], [flagged])
-    assert verdict.message == ("the upper end 0.4 keeps the limit; warning: few units, few errors")
+    assert verdict.message == (
+        "the upper end 0.4 is within the limit; warning: few units, few errors"
+    )
     assert verdict.flags == ("few_units", "few_errors")
 
 
@@ -263,7 +265,10 @@ def test_flags_without_words_for_gates_leave_no_gap():
             {"value": None, "lower": None, "upper": None, "reason": "there are no targets"},
             "no targ",
         ),
-        ({"lower": None, "upper": None, "reason": "there is 1 unit only"}, "no whole interval"),
+        (
+            {"lower": None, "upper": None, "reason": "there is 1 unit only"},
+            "interval is incomplete",
+        ),
         ({"upper": None, "reason": "the upper end is infinite"}, "upper end is infinite"),
         ({"n_undefined": 101}, "undefined in 5% of the replicates"),
     ],
@@ -281,7 +286,7 @@ ONCE = {"n_replicates": 0, "n_units": 0, "factors": (), "reason": "no interval: 
 
 def test_what_was_measured_once_is_decided_by_its_value():
     once = row(0.3, None, None, **ONCE)
-    for limit, state, said in ((0.3, "pass", "keeps"), (0.2, "fail", "lies above")):
+    for limit, state, said in ((0.3, "pass", "is within"), (0.2, "fail", "lies above")):
         [verdict] = check([Gate(measure="act_dcf", max_upper=limit)], [once])
         assert verdict.state == state
         assert verdict.message == f"the value 0.3 {said} the limit (no interval: measured once)"
@@ -294,7 +299,7 @@ def test_what_was_measured_once_is_decided_by_its_value():
 
 
 def test_an_infinite_value_whose_interval_lies_beyond_the_limit_fails():
-    infinite = row(None, 0.5, None, reason="infinite: a truth was given probability 0")
+    infinite = row(None, 0.5, None, reason="infinite: a true class was given probability 0")
     assert states("act_dcf:max_upper=0.4", [infinite]) == ["fail"]
     assert states("act_dcf:max_upper=0.6", [infinite]) == ["undecided"]
 
@@ -427,13 +432,13 @@ def test_a_gate_that_fits_no_row(gate, said):
 
 
 def test_no_comparison_to_hold_against():
-    with pytest.raises(tc.UsageError, match=r"compares no systems.*truecost compare A=FILE"):
+    with pytest.raises(tc.UsageError, match=r"has no comparisons.*truecost compare A=FILE"):
         states("act_dcf:max_upper_delta=0,baseline=A", ROWS[:6])
 
 
 def test_a_system_without_the_measure_is_not_passed_over():
     rows = [*ROWS, row(measure="p_miss", system="B")]
-    with pytest.raises(tc.UsageError, match="no p_miss for A: say which to check with system=NAME"):
+    with pytest.raises(tc.UsageError, match="no p_miss for A: choose one with system=NAME"):
         states("p_miss:max_upper=1", rows)
     assert states("p_miss:max_upper=1,system=B", rows) == ["pass"]
     with pytest.raises(tc.UsageError, match="has act_dcf for subsets only"):
@@ -442,10 +447,10 @@ def test_a_system_without_the_measure_is_not_passed_over():
 
 def test_rows_that_a_gate_cannot_tell_apart():
     estimators = [row(dims={"estimator": e}) for e in ("plain", "stratified")]
-    with pytest.raises(tc.UsageError, match=r"2 rows .*say which with estimator=NAME"):
+    with pytest.raises(tc.UsageError, match=r"2 rows .*choose one with estimator=NAME"):
         states("act_dcf:max_upper=1", estimators)
     assert states("act_dcf:max_upper=1,estimator=plain", estimators) == ["pass"]
-    with pytest.raises(tc.UsageError, match="tell them apart by nothing but"):
+    with pytest.raises(tc.UsageError, match="selects rows only by"):
         states("act_dcf:max_upper=1", [row(dims={"query": q}) for q in "ab"])
     assert states("act_dcf:max_upper=1", [row(), row(dims={"query": "a"})]) == ["pass"]
 
@@ -464,7 +469,9 @@ def scored():
     for noise in (1.5, 1.0):
         scores = 3 * labels - 1.5 + noise * rng.normal(size=800)
         found.append(
-            tc.score_system(tc.Trials.of(scores, labels, kind="llr", unit=speakers), scoring)
+            tc.score_system(
+                tc.Trials.from_arrays(scores, labels, kind="llr", unit=speakers), scoring
+            )
         )
     (old, _), (new, auc) = found
     return old, new, compare(new, old), auc
@@ -562,6 +569,6 @@ def test_limits_on_what_is_no_share_may_be_large():
 def test_a_study_refuses_a_limit_in_percent_before_it_reads_anything():
     tables = {"data": {"reference": ["gone.trn"]}, "systems": {"a": {"file": "gone too.trn"}}}
     gates = {"gate": [{"measure": "wer", "max_upper": 8}]}
-    study = tc.Study.of({"task": "transcripts", **tables, **gates})
+    study = tc.Study.from_tables({"task": "transcripts", **tables, **gates})
     with pytest.raises(tc.UsageError, match="max_upper is a share, and 8 is 800%"):
         run_study(study)

@@ -197,7 +197,7 @@ def test_details_of_hugging_face_by_their_fields(tmp_path):
     assert table.numbers("metrics.acc", "score").tolist() == [1, 1, 1, 0]
 
 
-WRONG = (None, 3, "x", [1], {"a": [2]}, [[]], True)
+WRONG = (None, 3, "x", [1], {"a": [2]}, [[]], True, 10**400, -(1 << 63), "\ud800")
 
 
 @pytest.mark.parametrize("key", [*OLD, "metrics", "filter"])

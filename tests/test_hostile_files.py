@@ -190,20 +190,29 @@ def test_no_part_is_passed_over_in_silence(said, part, expected):
     assert (code == 0) is not bool(expected)
 
 
-def test_a_cache_whose_codes_stand_for_nothing(said):
+def test_a_cache_in_which_a_byte_is_another_one(said):
     Path("units.csv").write_text("unit,label,score\n" + ROWS)
     command = (
         "score units.csv --type llr --map unit=unit --replicates 20 --cache kept --engine serial"
     )
-    assert said(command)[0] == 0
-    for name, data in (("sorted.codes", b"\xff"), ("sorted.text unit*", b"\xff\xff\xff\x7f")):
-        [place] = Path("kept").rglob(name)
+    first = said(command)
+    assert first[0] == 0
+    columns = {p.name: p for p in Path("kept").rglob("sorted.*")}
+    assert len(columns) == 4  # scores, codes, units, and what tells of them
+    for name, place in columns.items():
         whole = place.read_bytes()
-        place.write_bytes(data + whole[len(data) :])
-        code, text = said(command)
-        assert code == 3
-        assert "does not hold sorted data as truecost wrote it (a code stands for no class" in text
+        for at in (0, len(whole) // 2, len(whole) - 1):
+            place.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
+            code, text = said(command)
+            assert code == 3, (name, at)
+            assert "does not hold sorted data as truecost wrote it (the checksum of" in text
+        for other in (whole[:-1], whole + b"\0", b""):
+            place.write_bytes(other)
+            assert said(command)[0] == 3, (name, len(other))
+        place.unlink()
+        assert said(command)[0] == 3, name
         place.write_bytes(whole)
+    assert said(command) == first
 
 
 @pytest.mark.parametrize(
@@ -211,8 +220,10 @@ def test_a_cache_whose_codes_stand_for_nothing(said):
     [
         (lambda result: result.update(configuration="a = "), "the configuration in it is no valid"),
         (lambda result: result["rows"][0]["parameters"].update(prior="x"), "a prior that is no nu"),
+        (lambda result: result["rows"][0].update(n_undefined=10**400), "has more than 64 bits"),
+        (lambda result: result["rows"][0]["parameters"].update(x=10**400), "more than 64 bits"),
     ],
-    ids=["configuration", "prior"],
+    ids=["configuration", "prior", "number", "parameter"],
 )
 def test_a_result_that_was_changed_by_hand(said, change, expected):
     assert said("score a.csv --type llr --replicates 20 -o out")[0] == 0

@@ -157,7 +157,7 @@ USAGE = {  # arguments, exit code, what the message must say
     "a measure we replace": (
         ["score", "a.csv", *BASE, "--measure", "f1"],
         2,
-        ["by --also f1", "decide by nec"],
+        ["by --also f1", "compare by nec"],
     ),
     "ranks only": (
         ["score", "a.csv", "--type", "score", "--map", MAP, "--measure", "cllr"],

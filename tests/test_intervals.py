@@ -24,7 +24,7 @@ MEAN = tc.Measure("mean", mean, ("values",), "Mean", "lower", "test", uses=())
 
 def numbers(values, units, strata=None):
     """Evidence of plain numbers."""
-    sides = [tc.Factor.of("unit", units, strata)]
+    sides = [tc.Factor.encode("unit", units, strata)]
     counts = {"sum": np.asarray(values), "n": np.ones(len(values), int)}
     return tc.Evidence({"values": tc.Tally.count(sides, counts)})
 
@@ -109,7 +109,7 @@ def test_bca_deletes_groups_above_2000_units():
 
 def test_bca_is_refused_where_it_is_not_defined(skewed):
     values, units = skewed
-    one, two = tc.Factor.of("unit", units), tc.Factor.of("session", np.arange(300) % 7)
+    one, two = tc.Factor.encode("unit", units), tc.Factor.encode("session", np.arange(300) % 7)
     for sides in ([one, two], [one, (one[0], np.roll(one[1], 1))]):
         counts = {"sum": values, "n": np.ones(300)}
         crossed = tc.Evidence({"values": tc.Tally.count(sides, counts)})
@@ -135,7 +135,7 @@ def decisions(counts, apart=False):
     """Evidence of detections: resampled by speaker, or each trial `apart`."""
     label, decision, speaker = (axis.ravel() for axis in np.indices(counts.shape))
     rows = np.repeat(np.arange(counts.size), counts.ravel() if apart else 1)
-    side = tc.Factor.trials(len(rows)) if apart else tc.Factor.of("speaker", speaker)
+    side = tc.Factor.trials(len(rows)) if apart else tc.Factor.encode("speaker", speaker)
     n = np.ones(len(rows), int) if apart else counts.ravel()
     axes = {"class": ("01", label[rows]), "decision": ("01", decision[rows])}
     return tc.Evidence({"decisions": tc.Tally.count([side], {"n": n}, axes)})
@@ -165,7 +165,7 @@ def test_published_interval_of_400_trials_in_20_conditions(shared):
     labels = data["labels"].astype(int)
 
     def accuracy(unit):
-        trials = tc.Trials.of(data["dec_sys1"], labels, kind="decision", unit=unit)
+        trials = tc.Trials.from_arrays(data["dec_sys1"], labels, kind="decision", unit=unit)
         scoring = tc.Scoring(measures=("accuracy",), plan=tc.Plan(200_000), method="percentile")
         return tc.score_system(trials, scoring)[0]
 
@@ -208,7 +208,7 @@ def detections(units, targets, **more):
     labels = np.concatenate([np.ones(targets, int), np.zeros(units, int)])
     unit = np.concatenate([np.arange(targets), np.arange(units)])
     scores = np.where(np.arange(len(labels)) % 3, 1.0, -1.0) * (2 * labels - 1)
-    return tc.Trials.of(scores, labels, kind="llr", unit=unit, **more)
+    return tc.Trials.from_arrays(scores, labels, kind="llr", unit=unit, **more)
 
 
 def test_undefined_replicates_are_counted_and_left_out():
@@ -230,7 +230,7 @@ def test_undefined_replicates_are_counted_and_left_out():
 
 
 def test_a_value_without_its_class_is_undefined_with_a_reason():
-    trials = tc.Trials.of([1.0, 2, 3], [0, 0, 0], kind="llr", unit=[1, 2, 3])
+    trials = tc.Trials.from_arrays([1.0, 2, 3], [0, 0, 0], kind="llr", unit=[1, 2, 3])
     (found,) = tc.score_system(
         trials, tc.Scoring(DETECTION, ("p_miss",), choices=tc.TrialsScoring(allow_reversed=True))
     )
@@ -244,7 +244,7 @@ def test_a_value_without_its_class_is_undefined_with_a_reason():
 def test_a_truth_of_probability_0_costs_infinity(method):
     posteriors, labels = np.tile([[0.8, 0.2], [0.3, 0.7]], (15, 1)), np.tile([0, 1], 15)
     posteriors[4] = [0, 1]
-    trials = tc.Trials.of(posteriors, labels, kind="posterior", unit=np.arange(30))
+    trials = tc.Trials.from_arrays(posteriors, labels, kind="posterior", unit=np.arange(30))
     (found,) = tc.score_system(trials, tc.Scoring(measures=("nce",), plan=tc.Plan(), method=method))
     assert found.point == np.inf
     assert (found.value, found.upper) == (None, None)
@@ -307,7 +307,9 @@ def test_a_difference_spreads_on_its_own_account():
     labels, speakers = np.arange(400) % 2, np.arange(400) // 10
     scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200), method="percentile")
     systems = (labels, np.where(rng.random(400) < 0.2, 1 - labels, labels))
-    right, wrong = (tc.Trials.of(made, labels, kind="decision", unit=speakers) for made in systems)
+    right, wrong = (
+        tc.Trials.from_arrays(made, labels, kind="decision", unit=speakers) for made in systems
+    )
     [sure], [varies] = tc.score_system(right, scoring), tc.score_system(wrong, scoring)
     assert "no_spread" in sure.flags
     assert "no_spread" not in compare(varies, sure).difference.flags
@@ -322,7 +324,8 @@ def test_a_class_in_which_two_systems_never_differ_leaves_their_costs_uncertain(
     new = np.r_[old[:30], np.maximum(old[30:], rng.random(300) < 0.08)]
     scoring = tc.Scoring(DETECTION, ("act_dcf", "p_miss", "p_fa"))
     first, second, again = (
-        tc.score_system(tc.Trials.of(d, labels, kind="decision"), scoring) for d in (old, new, old)
+        tc.score_system(tc.Trials.from_arrays(d, labels, kind="decision"), scoring)
+        for d in (old, new, old)
     )
     cost, miss, false_alarm = (compare(b, a).difference for a, b in zip(first, second, strict=True))
     assert miss.value == 0
@@ -337,7 +340,7 @@ def test_a_class_in_which_two_systems_never_differ_leaves_their_costs_uncertain(
 
 def test_what_is_0_lies_in_its_interval_at_every_level():
     labels = np.repeat([1, 0], [8, 60])
-    trials = tc.Trials.of(labels * 2.0 - 1, labels, kind="llr")
+    trials = tc.Trials.from_arrays(labels * 2.0 - 1, labels, kind="llr")
     for level in (0.5, 0.8, 0.95):
         measures = ("eer", "miss_at_fa", "fa_at_miss", "min_cllr", "p_miss")
         for row in tc.score_system(trials, tc.Scoring(DETECTION, measures, level=level)):

@@ -45,7 +45,7 @@ def decided(errors, sizes, nontargets=0, false_alarms=0):
     unit += [f"v{k:05d}" for k in range(nontargets)]
     if not nontargets:
         decision, label, unit = [*decision, 0, 0], [*label, 0, 0], [*unit, "x", "y"]
-    return tc.Trials.of(decision, label, kind="decision", unit=unit)
+    return tc.Trials.from_arrays(decision, label, kind="decision", unit=unit)
 
 
 def scored(seed, units=30, most=8, apart=1.5):
@@ -56,7 +56,7 @@ def scored(seed, units=30, most=8, apart=1.5):
     scores = (2 * label - 1) * (apart + rng.normal(0, 0.7, units)[unit]) + rng.normal(
         0, 1.2, len(unit)
     )
-    return tc.Trials.of(scores, label, kind="llr", unit=unit)
+    return tc.Trials.from_arrays(scores, label, kind="llr", unit=unit)
 
 
 # --- laws ---------------------------------------------------------------------------------------
@@ -146,7 +146,7 @@ def test_more_units_narrow_the_interval():
         unit = np.repeat(np.arange(8), rng.integers(2, 7, 8))
         label = np.arange(len(unit)) % 2
         scores = (2 * label - 1) * rng.normal(0.5, 0.3, 8)[unit] + rng.normal(0, 1, len(unit))
-        trials = tc.Trials.of(
+        trials = tc.Trials.from_arrays(
             np.tile(scores, times), np.tile(label, times), kind="llr",
             unit=np.concatenate([unit + 8 * k for k in range(times)]),
         )  # fmt: skip
@@ -176,7 +176,7 @@ def test_twenty_targets():
     rng = np.random.default_rng(3)
     label = np.arange(520) < 20
     scores = rng.normal(np.where(label, 2.0, -2.0), 2.0)
-    trials = tc.Trials.of(scores, label.astype(int), kind="llr")
+    trials = tc.Trials.from_arrays(scores, label.astype(int), kind="llr")
     names = ("eer", "act_dcf", "cllr", "min_dcf", "auc")
     wide, narrow = (score(trials, *names, method=m) for m in ("auto", "percentile"))
     for name in names:
@@ -187,7 +187,9 @@ def test_twenty_targets():
 def test_targets_of_one_speaker_say_next_to_nothing():
     """However many there are: another speaker may be missed all the time."""
     decision, label = [1] * 200 + [0] * 40, [1] * 200 + [0] * 40
-    trials = tc.Trials.of(decision, label, kind="decision", unit=[0] * 200 + [*range(1, 41)])
+    trials = tc.Trials.from_arrays(
+        decision, label, kind="decision", unit=[0] * 200 + [*range(1, 41)]
+    )
     rows = score(trials, "p_miss", "act_dcf", "p_fa")
     assert rows["p_miss"].lower == 0
     assert rows["p_miss"].upper > 0.9
@@ -214,7 +216,7 @@ def test_groups_of_units_are_as_wide_as_units_alone(monkeypatch):
     unit = np.repeat(np.arange(units), 4)
     label = np.tile([0, 1, 0, 1], units)
     scores = (2 * label - 1) * (1.5 + rng.normal(0, 0.7, units)[unit]) + rng.normal(0, 1.5, 10_000)
-    trials = tc.Trials.of(scores, label, kind="llr", unit=unit)
+    trials = tc.Trials.from_arrays(scores, label, kind="llr", unit=unit)
     names = ("cllr", "auc", "eer", "act_dcf", "p_miss")
     grouped = score(trials, *names)
     assert len(grouped["cllr"].left_out[0].values) == 1000
@@ -234,7 +236,7 @@ def test_scores_that_claim_no_more_than_they_know_have_no_loss():
     for seed in range(12):
         rng = np.random.default_rng(seed)
         label = np.arange(600) % 2
-        trials = tc.Trials.of(2 * rng.normal(2 * label - 1), label, kind="llr")
+        trials = tc.Trials.from_arrays(2 * rng.normal(2 * label - 1), label, kind="llr")
         for method in held:
             row = score(trials, "cllr_loss", method=method)["cllr_loss"]
             held[method] += row.lower == 0
@@ -252,7 +254,9 @@ def test_no_such_correlation(icc):
 
 
 def test_one_unit_has_no_interval():
-    trials = tc.Trials.of([1, 0, 1, 0, 1], [1, 0, 0, 0, 1], kind="decision", unit=["a"] * 5)
+    trials = tc.Trials.from_arrays(
+        [1, 0, 1, 0, 1], [1, 0, 0, 0, 1], kind="decision", unit=["a"] * 5
+    )
     for row in score(trials, "act_dcf", "p_miss", "p_fa").values():
         assert (row.lower, row.upper) == (None, None)
         assert "one unit" in row.reason
@@ -315,7 +319,7 @@ def test_labels_that_stand_for_several_units_are_those_units():
     few = tc.Factor("unit", np.arange(12), sizes=sizes)
     copies = np.repeat(np.arange(12), sizes)
     rows = np.concatenate([np.flatnonzero(codes == c) for c in copies])
-    many, places = tc.Factor.of("unit", np.repeat(np.arange(len(copies)), 4))
+    many, places = tc.Factor.encode("unit", np.repeat(np.arange(len(copies)), 4))
     short = rows_of(evidence_of(few, codes, label, decision))
     long = rows_of(evidence_of(many, places, label[rows], decision[rows]))
     for a, b in zip(short, long, strict=True):
@@ -328,8 +332,8 @@ def test_labels_that_are_tied_are_one_unit():
     codes = np.repeat(np.arange(20), 5)
     label, decision = rng.integers(0, 2, 100), rng.integers(0, 2, 100)
     tied = tc.Factor("unit", np.arange(20), tied=np.arange(20) // 2)
-    whole, places = tc.Factor.of("unit", codes // 2)
-    alone, _ = tc.Factor.of("unit", codes)
+    whole, places = tc.Factor.encode("unit", codes // 2)
+    alone, _ = tc.Factor.encode("unit", codes)
     first = rows_of(evidence_of(tied, codes, label, decision))
     second = rows_of(evidence_of(whole, places, label, decision))
     apart = rows_of(evidence_of(alone, codes, label, decision))

@@ -46,7 +46,7 @@ def trials_of(records, kind="llr", factors=("unit",), *, stratum=False, weighted
     if kind == "decision":
         scores = [int(s >= 0) for s in scores]
     columns = {"weight": [r["weight"] for r in records]} if weighted else {}
-    found = tc.Trials.of(scores, [r["label"] for r in records], kind=kind, **columns)
+    found = tc.Trials.from_arrays(scores, [r["label"] for r in records], kind=kind, **columns)
     units = {f: (np.array([r[f] for r in records]),) for f in factors}
     strata = np.array([r["stratum"] for r in records]) if stratum else None
     return replace(found, units=units, strata=strata)
@@ -185,7 +185,7 @@ def test_scales_of_a_measure_of_ones_own(scale):
     measure = tc.Measure(
         "mean", function, ("values",), "Mean", direction, "test", uses=(), interval=Rule(scale)
     )
-    sides = [tc.Factor.of("unit", codes)]
+    sides = [tc.Factor.encode("unit", codes)]
     evidence = tc.Evidence({"values": tc.Tally.count(sides, {"sum": numbers, "n": np.ones(40)})})
     [row] = tc.estimate(evidence, [measure], tc.Application(), FEW, jobs=1)
     assert ends(row) == pytest.approx(slow.smooth(records, mean, scale), **TIGHT)

@@ -139,7 +139,7 @@ def test_further_references_are_references(there, capsys):
         ("diarization score ref.rttm a.rttm --collar -1", 2, "collar"),
         ("diarization score ref.rttm a.rttm --uem none.uem", 3, "none.uem: there is no such"),
         ("transcripts score - -", 2, "standard input can be read once only"),
-        ("transcripts score ref.trn hyp.trn --block-length 3", 2, "say --resample blocks"),
+        ("transcripts score ref.trn hyp.trn --block-length 3", 2, "use --resample blocks"),
         ("diarization score ref.rttm a.rttm --merge-gaps 1e300", 2, "at most 86400"),
         ("translation score ref.txt hyp.txt --measure bleu:floor=", 2, "a number above 0"),
         ("diarization score ref.rttm a.rttm --lines a=b", 2, "lines"),
@@ -270,7 +270,7 @@ def test_tables_of_another_task_are_refused(there, capsys):
     (there / "study.toml").write_text(STUDY)
     code, _, err = run("transcripts score --config study.toml", capsys)
     assert code == 2
-    assert "the study file is of task diarization, the command of task transcripts" in err
+    assert "the study file is for task diarization, but the command for task transcripts" in err
 
 
 @pytest.mark.parametrize(
@@ -317,8 +317,8 @@ def test_a_gate_names_a_measure_with_a_value_in_its_name(there, capsys):
 @pytest.mark.parametrize(
     ("metadata", "said"),
     [
-        ("docs", "docs: has one value a line and no ids: say --lines COLUMN=docs"),
-        ("document=docs", "docs: has one value a line and no ids: say --lines COLUMN=docs"),
+        ("docs", "docs: has one value a line and no ids: use --lines COLUMN=docs"),
+        ("document=docs", "docs: has one value a line and no ids: use --lines COLUMN=docs"),
         ("utt2spk", "ref.txt has no ids: give a column from a file with one value a line by --lin"),
     ],
 )

@@ -216,7 +216,7 @@ def test_words_are_the_sizes_of_speakers():
 def test_every_measure_of_numbers_has_an_interval(name):
     rng = np.random.default_rng(2)
     truth = rng.normal(0, 2, 60)
-    trials = tc.Trials.of(
+    trials = tc.Trials.from_arrays(
         truth + rng.normal(0, 1, 60), truth, kind="number", unit=np.arange(60) // 4
     )
     [row] = tc.score_system(trials, tc.Scoring(measures=(name,), plan=PLAN))

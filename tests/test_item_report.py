@@ -37,8 +37,7 @@ from truecost.report import items as units
 from truecost.report import page, sections, sums, verdict, words
 from truecost.report.story import Story
 from truecost.study.directory import render_again
-from truecost.study.planning import plan_rows
-from truecost.study.ranking import rank
+from truecost.study.ranking import plan_rows, rank
 
 RATES = {"old": 0.12, "new": 0.06}
 TASKS = {
@@ -206,7 +205,7 @@ def test_plans_and_leaderboards_are_in_percent(tmp_path):
     spoken.transcripts(tmp_path, {f"t{k}": 0.05 + 0.05 * k for k in range(3)})
     data = {"reference": [str(tmp_path / "reference.csv")], "map": {"unit": "speaker"}}
     tables = {"task": "transcripts", "data": data, "systems": files, "interval": spoken.FEW}
-    ranked = rank(tc.Study.of({**tables, "measures": ["wer"]}))
+    ranked = rank(tc.Study.from_tables({**tables, "measures": ["wer"]}))
     board = standings_table(ranked, 120)
     assert board.rows[0][3].endswith("%")
     assert board.names[6] == "from first"
@@ -226,7 +225,7 @@ def test_verbose_tells_the_sums(tmp_path):
         r"mine: 48 utterances.*\d+ substitutions?, \d+ deletions?, .* words", told.getvalue()
     )
     assert re.search(r"\d+ insertions? in \d+ characters", told.getvalue())
-    assert "counts by unit are weighed" in told.getvalue()
+    assert "counts by unit are weighted" in told.getvalue()
     assert "thresholds" not in told.getvalue()
 
 
@@ -308,7 +307,7 @@ def test_the_verdict_says_what_was_counted(outcome):
     row = outcome.estimates[0]
     assert f"{words.value(row)}" in text.replace("\xa0", " ")
     assert words.errors_of(row) in text
-    assert "trial" not in text.split("How it was computed")[0]
+    assert "trial" not in text.split("Computation and inputs")[0]
     count = {"transcripts": "48 utterances; 12 units (speaker)",
              "translation": "60 sentences; 10 units (document)",
              "diarization": "16 recordings"}[outcome.task]  # fmt: skip
@@ -429,7 +428,7 @@ def test_gates_are_told_in_percent_and_written_as_shares(outcomes):
 SECTIONS = {
     "transcripts": ["What the errors are", "Paired comparison", "By speaker",
                     "Better and worse speakers", "Worst utterances"],
-    "translation": ["What BLEU is made of", "Paired comparison", "By document",
+    "translation": ["Parts of BLEU", "Paired comparison", "By document",
                     "Better and worse documents", "Worst sentences"],
     "diarization": ["What the errors are", "Paired comparison", "By recording",
                     "Better and worse recordings", "Worst recordings"],
@@ -600,10 +599,10 @@ def test_units_without_reference_are_undefined():
 
 def test_items_of_another_measure_are_refused(outcomes):
     items = frame_of_items(outcomes("diarization"))
-    with pytest.raises(UsageError, match="these items have no sums that wer divides"):
+    with pytest.raises(UsageError, match="these items have no counts that wer divides"):
         units.units_of(items, row_of(outcomes("transcripts"), "wer"))
     odd = msgspec.structs.replace(row_of(outcomes("diarization"), "der"), measure="of_another")
-    with pytest.raises(UsageError, match="no sums that of_another divides"):
+    with pytest.raises(UsageError, match="no counts that of_another divides"):
         units.units_of(items, odd)
 
 

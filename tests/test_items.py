@@ -166,13 +166,13 @@ def test_moving_blocks_follow_the_numbers_of_lines():
 
 @pytest.mark.parametrize("name", ["wer", "bleu", "der"])
 def test_measures_of_items_are_refused_for_trials(name):
-    trials = tc.Trials.of([1.0, -1.0], [1, 0], kind="llr")
+    trials = tc.Trials.from_arrays([1.0, -1.0], [1, 0], kind="llr")
     with pytest.raises(UsageError, match="is not for trials: truecost list measures"):
         tc.score_system(trials, tc.Scoring(measures=(name,)))
 
 
 def test_trials_and_items_are_not_compared():
-    trials = tc.Trials.of([1.0, -1.0], [1, 0], kind="llr", name="theirs")
+    trials = tc.Trials.from_arrays([1.0, -1.0], [1, 0], kind="llr", name="theirs")
     with pytest.raises(
         UsageError, match="mine has utterances and theirs has trials: compare alike"
     ):
@@ -229,7 +229,7 @@ def test_systems_counted_otherwise_are_not_compared():
     with pytest.raises(InputError, match="counted otherwise: normalise:none against normalise:low"):
         tc.compare_systems([plain, lower], PLAN)
     other = tc.count_transcripts(["a cow", "a dog"] * 6, found, name="other")
-    with pytest.raises(InputError, match="plain and other are held against other references"):
+    with pytest.raises(InputError, match="plain and other are scored against different references"):
         tc.compare_systems([plain, other], PLAN)
     again = tc.count_transcripts(right, right, name="again", unit=["x", "y"] * 6)
     with pytest.raises(InputError, match="other units"):

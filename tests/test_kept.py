@@ -28,7 +28,7 @@ def test_what_has_a_note_goes_on_when_asked_to(work, tmp_path):
     (tmp_path / work.place).mkdir()
     (tmp_path / work.note).touch()
     work.check(tmp_path, resume=True)
-    with pytest.raises(UsageError, match=r"already: go on with (it|them) \(resume=True\)"):
+    with pytest.raises(UsageError, match=r"already: continue (it|them) \(resume=True\)"):
         work.check(tmp_path, resume=False)
 
 
@@ -62,5 +62,7 @@ def test_folders_that_were_made_do_not_stay_empty(work, tmp_path):
 def test_which_work_a_study_makes():
     import truecost as tc
 
-    assert work_of(tc.Study.of({"training": {"commands": {"a": ["x", "{out}"]}}})) is TRAINED
-    assert work_of(tc.Study.of({"task": "streams", "source": {"name": "digits"}})) is LOGS
+    assert (
+        work_of(tc.Study.from_tables({"training": {"commands": {"a": ["x", "{out}"]}}})) is TRAINED
+    )
+    assert work_of(tc.Study.from_tables({"task": "streams", "source": {"name": "digits"}})) is LOGS

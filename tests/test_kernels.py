@@ -251,10 +251,10 @@ def test_places_of_thresholds_are_those_of_64_bits(dtype):
     near = scores.astype(float)
     wanted = np.concatenate([near, np.nextafter(near, np.inf), np.nextafter(near, -np.inf),
                              [0.1, 0.3, 1e300, -1e300, 1e-300]])  # fmt: skip
-    ranking = Ranking.of(scores, np.zeros(8, int), [Factor.trials(8)])
+    ranking = Ranking.from_scores(scores, np.zeros(8, int), [Factor.trials(8)])
     assert np.array_equal(ranking.positions(wanted), np.searchsorted(near, wanted))
     assert ranking.finite == slice(1, 7)
-    assert Ranking.of(scores[:1], [0], [Factor.trials(1)]).finite == slice(1, 1)
+    assert Ranking.from_scores(scores[:1], [0], [Factor.trials(1)]).finite == slice(1, 1)
 
 
 def test_rates_at_any_threshold(swept):
@@ -273,12 +273,12 @@ def test_trials_of_a_single_unit_are_sorted_by_class(dtype):
     scores, codes = rng.integers(-9, 9, 300).astype(dtype) / 7, rng.integers(0, 2, 300)
     scores[:3] = [-0.0, 0.0, np.inf]
     factor = Factor("all", np.zeros(1))
-    ranking = Ranking.of(scores, codes, [(factor, np.zeros(300, np.int32))])
+    ranking = Ranking.from_scores(scores, codes, [(factor, np.zeros(300, np.int32))])
     assert ranking.scores.dtype == dtype
     assert np.array_equal(ranking.scores, np.sort(scores))
     pairs = sorted(zip(scores.tolist(), codes.tolist(), strict=True))
     assert sorted(zip(ranking.scores.tolist(), ranking.codes.tolist(), strict=True)) == pairs
-    several = Ranking.of(scores, codes, [Factor.of("unit", rng.integers(0, 5, 300))])
+    several = Ranking.from_scores(scores, codes, [Factor.encode("unit", rng.integers(0, 5, 300))])
     block = Block({"all": np.ones((1, 1), np.uint16), "unit": np.ones((1, 5), np.uint16)}, 1)
     a, b = Sweep(ranking, block), Sweep(several, block)
     assert np.array_equal(a.eer(), b.eer())
@@ -339,7 +339,7 @@ def test_misses_and_false_alarms_at(swept):
 def test_misses_at_zero_with_weights_that_round(monkeypatch):
     monkeypatch.setattr("truecost.core.ranking.BUCKETS", 1)
     own = [0.1, 0.2, 0.3, 0.7, 0.1, 0.3, 0.3, 0.3]
-    ranking = Ranking.of(np.arange(8.0), np.arange(8) >= 5, [Factor.trials(8)], own)
+    ranking = Ranking.from_scores(np.arange(8.0), np.arange(8) >= 5, [Factor.trials(8)], own)
     sweep = Sweep(ranking, Block({"trial": np.ones((1, 8), np.uint16)}, 1))
     assert sweep.miss_at([0.0])[0][0, 0] == 0  # separable at score 5, 0 misses there
 
@@ -382,7 +382,9 @@ def test_weighted_medians_minimise_the_distances(swept):
 
 @pytest.mark.parametrize("trials", [4, 0])
 def test_undefined_without_a_class_or_a_trial(trials):
-    ranking = Ranking.of(np.arange(4.0)[:trials], [0, 0, 1, 1][:trials], [Factor.trials(trials)])
+    ranking = Ranking.from_scores(
+        np.arange(4.0)[:trials], [0, 0, 1, 1][:trials], [Factor.trials(trials)]
+    )
     weights = np.array([[1, 1, 0, 0]], np.uint16)[:, :trials]
     sweep = Sweep(ranking, Block({"trial": weights}, 1))
     rates = (sweep.miss_at([0.1])[0], sweep.fa_at([0.1])[0], sweep.minimum(1, 1))
@@ -409,14 +411,14 @@ def test_kernels_compile_where_nothing_can_be_written(tmp_path):
 def test_buckets_grow_with_the_trials_and_change_no_digit(monkeypatch):
     rng = np.random.default_rng(3)
     codes = (rng.random(20_000) < 0.1).astype(np.uint8)
-    side = Factor.of("unit", rng.integers(0, 30, 20_000))
+    side = Factor.encode("unit", rng.integers(0, 30, 20_000))
     scores = rng.normal(2 * codes, 1)
     block = Plan(replicates=9).weights({"unit": side[0]}).block()
     found = []
     for many, wanted in ((20_000, 16), (5_000, 32), (200, 160)):
         monkeypatch.setattr("truecost.core.ranking.BUCKETS", 16)
         monkeypatch.setattr("truecost.core.ranking.MANY", many)
-        sweep = Sweep(Ranking.of(scores, codes, [side]), block)
+        sweep = Sweep(Ranking.from_scores(scores, codes, [side]), block)
         assert len(sweep.ranking.edges) - 1 == pytest.approx(wanted, rel=0.1)
         found.append([sweep.eer(), sweep.minimum(0.05, 0.95), sweep.miss_at([0.01])[0][:, 0]])
     assert np.array_equal(found[0], found[1])

@@ -1,8 +1,10 @@
 """Files read in parts: the same results as in memory, to the last byte, for any engine."""
 
+import fcntl
 import hashlib
 import json
 import os
+import tempfile
 import tracemalloc
 from pathlib import Path
 
@@ -13,7 +15,7 @@ import pytest
 import truecost as tc
 from partitioned import Killing, Narrow, Read
 from truecost import cli
-from truecost.engines import labels, mapping, partitions, segments
+from truecost.engines import mapping, partitions, segments
 from truecost.errors import InputError, UsageError
 from truecost.kernels import order
 from truecost.study.config import Study
@@ -184,7 +186,7 @@ def digest(folder, paths, reader, engine):
     """Hashes of the sorted columns."""
     Path(folder).mkdir()
     found = partitions.partitions_of(paths)
-    segments.sort_partitions(found, reader, labels.Sets(), str(folder), engine)
+    segments.sort_partitions(found, reader, partitions.Sets(), str(folder), engine)
     files = sorted(Path(folder).iterdir())
     assert [p.name for p in files if ".part" in p.name or p.name[0].isdigit()] == []
     files = [p for p in files if p.name != segments.MANIFEST]  # it tells of each partition
@@ -214,7 +216,7 @@ def test_the_number_of_ranges_changes_nothing_and_what_is_done_is_told(parts, mo
     assert digest("ranges", ["whole.parquet"], Read(), mapping.Serial(2)) == wanted
     told, found = [], partitions.partitions_of(["whole.parquet"])
     Path("told").mkdir()
-    segments.sort_partitions(found, Read(), labels.Sets(), "told", mapping.Serial(1),
+    segments.sort_partitions(found, Read(), partitions.Sets(), "told", mapping.Serial(1),
                              lambda *step: told.append(step))  # fmt: skip
     steps = {step: [done for s, done, _ in told if s == step] for step, *_ in told}
     total = pl.read_parquet("whole.parquet").height
@@ -232,7 +234,11 @@ def test_processes_give_the_same_results(parts, capsys):
 
 def test_segments_hold_what_the_files_hold(parts):
     found = segments.sort_partitions(
-        partitions.partitions_of(["whole.parquet"]), Read(), labels.Sets(), ".", mapping.Serial(2)
+        partitions.partitions_of(["whole.parquet"]),
+        Read(),
+        partitions.Sets(),
+        ".",
+        mapping.Serial(2),
     )
     whole = pl.read_parquet("whole.parquet")
     assert (np.diff(found.scores) >= 0).all()
@@ -306,7 +312,7 @@ def test_so_many_trials_are_no_units_by_their_ids(parts, monkeypatch, capsys):
     monkeypatch.setattr(large, "LARGE", ROWS - 1)
     pl.read_parquet("whole.parquet").rename({"trial": "id"}).write_parquet("own.parquet")
     assert cli.run(["score", "own.parquet", *TYPED, "--engine", "serial"]) == 2
-    assert "name what trials share (--map unit=COLUMN)" in capsys.readouterr().err
+    assert "name the unit column (--map unit=COLUMN)" in capsys.readouterr().err
 
 
 def test_systems_without_the_same_scores_are_not_compared(parts, capsys):
@@ -482,7 +488,7 @@ def test_measures_take_few_bytes_a_trial(parts, monkeypatch):
     monkeypatch.setattr(segments, "ROWS", 1 << 21)
     rows = 1_000_000
     frame(1, rows, 7).with_columns(pl.col("score").cast(pl.Float32)).write_parquet("many.parquet")
-    study = Study.of({
+    study = Study.from_tables({
         "data": {"type": "llr", "map": {"unit": "speaker"}}, "engine": {"engine": "serial"},
         "systems": {"many": {"file": "many.parquet"}},
     })  # fmt: skip
@@ -490,7 +496,7 @@ def test_measures_take_few_bytes_a_trial(parts, monkeypatch):
     trials = work.read(sources_of(study)[0], reader, study)
     scoring = tc.Scoring(measures=("act_dcf", "min_dcf", "eer"), plan=tc.Plan(5))
     tc.score_system(
-        tc.Trials.of([1.0, 0.0, 2.0], [1, 0, 1], kind="llr"), scoring
+        tc.Trials.from_arrays([1.0, 0.0, 2.0], [1, 0, 1], kind="llr"), scoring
     )  # loads what is needed
     tracemalloc.start()
     tc.score_system(trials, scoring)
@@ -524,6 +530,21 @@ def test_a_cache_is_sorted_once(parts, monkeypatch, capsys):
     Path("file").touch()
     assert cli.run([*words, "--cache", "file"]) == 3
     assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["cache", "scratch"])
+def test_the_next_command_removes_what_a_killed_one_left(parts, monkeypatch, kept):
+    place = Path("here").absolute()
+    for folder in (".truecost-old", ".truecost-busy"):
+        (place / folder).mkdir(parents=True)
+        (place / folder / "lock").touch()
+        (place / folder / "000000.73636f726573").write_bytes(bytes(1000))
+    with (place / ".truecost-busy" / "lock").open() as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        monkeypatch.setattr(tempfile, "tempdir", str(place))
+        assert rows("score", "parts", *MAPPED, *(["--cache", "here"] if kept else []))
+    assert [p.name for p in place.glob(".*")] == [".truecost-busy"]
+    assert len([p for p in place.iterdir() if p.name[0] != "."]) == kept
 
 
 def test_unknown_engines_are_refused():

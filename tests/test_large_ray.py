@@ -14,7 +14,7 @@ from test_counted_apart import result
 from test_large import MAPPED, digest, parts, rows
 from truecost import cli
 from truecost.engines import mapping
-from truecost.study import records
+from truecost.study import settings
 
 __all__ = ["parts"]
 pytest.importorskip("ray")
@@ -54,7 +54,7 @@ def test_equal_segments_even_when_workers_are_killed(parts, long_folder):
 def test_results_and_faults_are_those_of_threads(parts, monkeypatch, capsys):
     words = ("score", "parts/*.parquet", *MAPPED)
     assert rows(*words, *RAY) == rows(*words)
-    monkeypatch.setattr(records, "SMALL", 0)
+    monkeypatch.setattr(settings, "SMALL", 0)
     streaming.written(parts)
     logs = ("streams", "score", "runs", "--labels", "labels.csv")
     assert result("ray", *logs, *RAY) == result("here", *logs)

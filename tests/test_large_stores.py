@@ -47,7 +47,7 @@ def test_files_of_a_store_are_those_of_a_disk(stored, capsys):
     assert rows("score", PATTERN, *MAPPED, "--engine", "processes", "--jobs", "2") == wanted
     stored.put_object(Bucket="trials", Key="one.parquet", Body=Path("whole.parquet").read_bytes())
     assert rows("score", "s3://trials/one.parquet", *MAPPED) == wanted
-    study = Study.of({"systems": {"x": {"file": PATTERN}}, "data": {
+    study = Study.from_tables({"systems": {"x": {"file": PATTERN}}, "data": {
         "type": "llr", "map": {"unit": "speaker"}}, "application": {"prior": 0.05}})  # fmt: skip
     Path("below").mkdir()
     Path("below/study.toml").write_text(study.to_toml())
@@ -55,8 +55,8 @@ def test_files_of_a_store_are_those_of_a_disk(stored, capsys):
 
 
 @pytest.mark.parametrize(("words", "code", "said"), [
-    (("s3://trials/parts/*.csv",), 2, "of object stores Parquet is read"),
-    (("s3://trials/one.csv",), 2, "of object stores Parquet is read"),
+    (("s3://trials/parts/*.csv",), 2, "only Parquet is read from object stores"),
+    (("s3://trials/one.csv",), 2, "only Parquet is read from object stores"),
     (("s3://trials/none/*.parquet",), 3, "s3://trials/none/*.parquet: cannot be read"),
     (("s3://trials/none.parquet",), 3, "s3://trials/none.parquet: cannot be read"),
     ((PATTERN, "--cache", "kept"), 2, "--cache with an object store, whose files are not hashed"),

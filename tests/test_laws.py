@@ -47,7 +47,9 @@ class Rows:
         return len(self.scores)
 
     def sides(self, count):
-        factor, codes = tc.Factor.of("speaker", np.concatenate([self.enroll, self.test][:count]))
+        factor, codes = tc.Factor.encode(
+            "speaker", np.concatenate([self.enroll, self.test][:count])
+        )
         return [(factor, part) for part in np.split(codes, count)]
 
     def tally(self, count, weights=None):
@@ -56,10 +58,10 @@ class Rows:
         return tc.Tally.count(self.sides(count), stats, axes, weights)
 
     def ranking(self, count, weights=None):
-        return tc.Ranking.of(self.scores, self.labels, self.sides(count), weights)
+        return tc.Ranking.from_scores(self.scores, self.labels, self.sides(count), weights)
 
     def trials(self, **more):
-        return tc.Trials.of(self.scores, self.labels, kind="llr", unit=self.enroll, **more)
+        return tc.Trials.from_arrays(self.scores, self.labels, kind="llr", unit=self.enroll, **more)
 
 
 @st.composite
@@ -119,7 +121,7 @@ def test_merge_equals_whole_with_trial_weights(whole, cut):
 
 
 def test_merged_fixed_rows_add():
-    sides = [tc.Factor.of("batch", ["a", "b"])]
+    sides = [tc.Factor.encode("batch", ["a", "b"])]
     tally = tc.Tally.count(sides, {"n": [1, 2]}, fixed=[5])
     assert (tally + tally).sums(tc.Weights.ones({"batch": sides[0][0]}).block())["n"] == [16]
 
@@ -198,14 +200,14 @@ def all_one(estimate):
 def test_the_priors_alone_get_1(shares):
     labels = np.repeat(np.arange(len(shares)), shares)
     priors = np.array(shares) / sum(shares)
-    trials = tc.Trials.of(np.tile(priors, (len(labels), 1)), labels, kind="posterior")
+    trials = tc.Trials.from_arrays(np.tile(priors, (len(labels), 1)), labels, kind="posterior")
     same([e.point for e in points(trials, ("nce", "nbs"), tc.Application())], [1, 1], 1e-12)
     given_priors = tc.Application(priors=tuple(priors[::-1].tolist()))
     assert all(all_one(e) for e in points(trials, ("nce", "nbs"), given_priors))
 
 
 def test_numbers_from_numpy_are_numbers():
-    trials = tc.Trials.of([1.0, -1, 2, 0], [1, 0, 1, 0], kind="llr")
+    trials = tc.Trials.from_arrays([1.0, -1, 2, 0], [1, 0, 1, 0], kind="llr")
     prior = np.array([1, 0, 1, 0]).mean()
     (found,) = points(trials, ("act_dcf",), tc.Application.detection(np.float64(1), 1, prior))
     assert found.row().to_dict()["parameters"] == {"costs": {"miss": 1, "fa": 1}, "prior": 0.5}
@@ -291,9 +293,9 @@ def test_same_bytes_for_any_threads_and_blocks(whole, jobs, size):
 @given(seed=st.integers(0, 99), first=st.integers(0, 20))
 def test_a_weight_depends_on_seed_name_replicate_and_place_only(seed, first):
     column = np.random.default_rng(seed).permutation(np.repeat([f"d{k}" for k in range(9)], 3))
-    plan, other = tc.Plan(30, seed), tc.Factor.of("other", range(5))[0]
-    alone = tc.Factor.of("document", np.sort(column))[0]
-    mixed = tc.Factor.of("document", column)[0]
+    plan, other = tc.Plan(30, seed), tc.Factor.encode("other", range(5))[0]
+    alone = tc.Factor.encode("document", np.sort(column))[0]
+    mixed = tc.Factor.encode("document", column)[0]
     whole = plan.weights({"document": alone}).block()["document"]
     part = plan.weights({"other": other, "document": mixed}).block(first, 30)["document"]
     assert np.array_equal(part, whole[first:])
@@ -317,7 +319,7 @@ def test_codes_that_name_nothing_are_refused(unit, class_):
 
 
 def test_a_measure_may_say_more_than_its_value():
-    factor, codes = tc.Factor.of("unit", [0, 0, 1, 2])
+    factor, codes = tc.Factor.encode("unit", [0, 0, 1, 2])
     evidence = tc.Evidence({"n": tc.Tally.count([(factor, codes)], {"n": [1, 1, 1, 1]})})
 
     def size(totals, application):
@@ -344,12 +346,12 @@ def test_a_soft_label_is_one_trial_in_every_count():
 
 
 def test_what_does_not_fit_is_refused():
-    factor, codes = tc.Factor.of("unit", ["a", "b"])
-    numbers, places = tc.Factor.of("unit", [1, 2])
+    factor, codes = tc.Factor.encode("unit", ["a", "b"])
+    numbers, places = tc.Factor.encode("unit", [1, 2])
     tally = tc.Tally.count([(factor, codes)], {"n": [1, 1]})
     refused = [
-        lambda: tc.Ranking.of([1.0, 2], [0, 2], [(factor, codes)]),
-        lambda: tc.Ranking.of([1.0, 2], [0, 1], [(factor, codes)], [1.0]),
+        lambda: tc.Ranking.from_scores([1.0, 2], [0, 2], [(factor, codes)]),
+        lambda: tc.Ranking.from_scores([1.0, 2], [0, 1], [(factor, codes)], [1.0]),
         lambda: tc.Tally.count([(factor, codes)], {"n": [1, 1]}, weights=[1.0]),
         lambda: tally + tc.Tally.count([(numbers, places)], {"n": [1, 1]}),
         lambda: tc.Evidence({"n": tally}).factors and tc.totals(
@@ -370,7 +372,7 @@ def test_what_does_not_fit_is_refused():
 
 def test_held_factors_allow_bca_and_stay_at_one():
     rng = np.random.default_rng(0)
-    factor, codes = tc.Factor.of("unit", np.arange(30))
+    factor, codes = tc.Factor.encode("unit", np.arange(30))
     query = tc.Factor("q", np.array(["x", "y"]))
     axes = {"q": (("x", "y"), rng.integers(0, 2, 30))}
     tally = tc.Tally.count([(factor, codes)], {"n": rng.integers(0, 9, 30)}, axes)
@@ -389,7 +391,7 @@ def test_held_factors_allow_bca_and_stay_at_one():
 
 
 def test_a_replicate_without_any_weight_is_undefined():
-    trials = tc.Trials.of([1.0, 0.0], [1, 0], kind="decision", unit=["a", "b"])
+    trials = tc.Trials.from_arrays([1.0, 0.0], [1, 0], kind="decision", unit=["a", "b"])
     plan = tc.Plan(1000, scheme="poisson")
     for name in ("expected_cost", "total_error", "accuracy", "nec"):
         (row,) = tc.score_system(trials, tc.Scoring(measures=(name,), plan=plan))
@@ -401,6 +403,6 @@ def test_a_replicate_without_any_weight_is_undefined():
 def test_a_prior_of_nothing_leaves_no_naive_cost(prior):
     application = tc.Application(((0, 1), (1, 0)), (1 - prior, prior))
     assert application.threshold == (np.inf if prior == 0 else -np.inf)
-    trials = tc.Trials.of([1.0, -1.0], [1, 0], kind="llr")
+    trials = tc.Trials.from_arrays([1.0, -1.0], [1, 0], kind="llr")
     (row,) = tc.score_system(trials, tc.Scoring(application, measures=("nec",)))
     assert row.value is None

@@ -101,7 +101,7 @@ def test_standings_against_a_brute_force():
     rows = []
     for name, share in (("a", 0.1), ("b", 0.12), ("c", 0.3), ("d", 0.11), ("e", 0.2)):
         wrong = rng.random(300) < share
-        trials = tc.Trials.of(
+        trials = tc.Trials.from_arrays(
             np.where(wrong, 1 - labels, labels), labels, kind="decision", unit=speakers, name=name
         )
         scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(300), method="percentile")
@@ -151,7 +151,7 @@ def test_the_board_on_the_terminal_and_as_a_report(run, folder, monkeypatch):
     lines = out.splitlines()
     assert lines[0].split()[:3] == ["rank", "place", "system"]
     assert len(lines) == 6
-    assert "all pairs judged together" in err
+    assert "all pairs together" in err
     assert "report: out/report.html" in err
     assert "Leaderboard" in (folder / "out" / "report.html").read_text()
 

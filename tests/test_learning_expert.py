@@ -207,7 +207,7 @@ def test_a_run_must_be_named_where_there_are_several(tmp_path):
         lines += (tmp_path / name).read_bytes()
     both = tmp_path / "both.jsonl"
     both.write_bytes(lines)
-    with pytest.raises(UsageError, match=r"holds 2 runs \(one, two\): say which to replay"):
+    with pytest.raises(UsageError, match=r"holds 2 runs \(one, two\): choose one to replay"):
         recorded(both)
     with pytest.raises(UsageError, match="has no run 'three'; there are one, two"):
         recorded(both, "three")

@@ -383,7 +383,7 @@ WRONG = {
     "range": ("logistic", "detection", {"C": 0}, r"Expected float > 0"),
     "twice": ("logistic", "detection", {"C": 1, "options": {"C": 1}}, "C is given twice"),
     "table": ("logistic", "detection", {"options": 3}, "options is 3, expected a table"),
-    "numbers": ("logistic", "numbers", {}, r"take learner sklearn .*Ridge"),
+    "numbers": ("logistic", "numbers", {}, r"use learner sklearn .*Ridge"),
     "weight": ("logistic", "classes", {"class_weight": 2.0}, "there is none: give a weight"),
     "class": ("logistic", "classes", {"class_weight": {"b": 2}}, "of 'b': classes are z, a, m"),
     "below": ("logistic", "detection", {"class_weight": 0.0}, "of '1' is 0; above 0"),

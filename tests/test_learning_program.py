@@ -394,7 +394,7 @@ PREDICT = {
     "no JSON": ("print('nan')", "is no JSON .*it said 'nan'"),
     "NaN": ("right['scores'] = [0, float('nan')]; say(**right)", "NaN and Infinity are no JSON"),
     "null": ("right['scores'] = [0, None]; say(**right)", r"Expected 'float', got 'null'.*scores"),
-    "old answer": ("right['n'] = 0; say(**right)", "it answered message 0, and was told message 1"),
+    "old answer": ("right['n'] = 0; say(**right)", "it answered message 0, but message 1 was sent"),
     "no number": ("del right['n']; say(**right)", "missing required field 'n'"),
     "fewer ids": ("right['ids'] = ['a']; say(**right)", "of 1 item, and 2 were told"),
     "other order": ("right['ids'].reverse(); say(**right)", "in their order: 'b' for 'a', 'a' for"),
@@ -404,7 +404,7 @@ PREDICT = {
         "right['decisions'] = ['1']; say(**right)",
         "decisions are 1, expected one for each of the 2",
     ),
-    "no decisions": ("del right['decisions']; say(**right)", "it said no decisions"),
+    "no decisions": ("del right['decisions']; say(**right)", "it gave no decisions"),
     "no class": (
         "right['decisions'][0] = '2'; say(**right)",
         "item 'a': the decision is '2', expected one of the classes 0, 1",
@@ -461,7 +461,7 @@ def test_failures_of_asking(case, start):
         ("os.close(0); say(n=2); time.sleep(60)", "snapshot: it closed its input or output"),
         (
             'print(\'{"n": 2}\\n{"n": 3}\'); time.sleep(60)',
-            r"snapshot: it said something without being",
+            r"snapshot: it wrote a line without being",
         ),
         ("say(n=2); hear(); say(n=3, state=4)", "snapshot: .*Expected 'str', got 'int', in 'state"),
     ],
@@ -516,7 +516,9 @@ def test_features_that_json_does_not_hold(start):
     bad = Batch(2, ("a", "b"), np.array([[0.0], [np.inf]]))
     with pytest.raises(InputError, match="batch 2, item 'b': a feature is not finite"):
         learner.predict(bad)
-    with pytest.raises(InputError, match=r"a program cannot be told this: .*JSON does not hold it"):
+    with pytest.raises(
+        InputError, match=r"this cannot be sent to a program: .*JSON cannot hold it"
+    ):
         learner.predict(Batch(2, ("a",), np.array([object()], object)))
 
 
@@ -548,7 +550,7 @@ def test_a_command_of_one_text():
     assert learner.predict(TWO).decisions == ("0", "0")
     learner.close()
     learner.close()  # once is enough, twice no harm
-    with pytest.raises(InputError, match="has ended before: it was told goodbye"):
+    with pytest.raises(InputError, match="has ended before: the connection was closed"):
         learner.predict(TWO)
 
 

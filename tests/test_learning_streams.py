@@ -441,7 +441,7 @@ WRONG = [
     ({"name": "fsdd", "folder": "a", "file": "b"}, r"needs folder = .* or file"),
     ({"name": "common-voice", "folder": "a", "tsv": "b"}, r"needs extractor"),
     ({"name": "drift"}, r"needs drift"),
-    ({"target": "a", "targets": ("b",)}, r"target and targets say the same"),
+    ({"target": "a", "targets": ("b",)}, r"target and targets mean the same"),
     ({"targets": ("a", "b", "a")}, r"name each once"),
     ({"kind": "classes", "target": "a"}, r"kind = 'classes' has no targets"),
     ({"kind": "numbers", "prevalence": 0.1}, r"prevalence is one of targets"),
@@ -1014,8 +1014,8 @@ def test_a_regression_of_river_has_numbers():
     ("keys", "said"),
     [
         ({"drift": "SAE", "items": 9}, r"river\.datasets\.synth has no 'SAE'"),
-        ({"drift": "SEA"}, r"say how many items the stream has"),
-        ({"drift": "SEA", "items": 9, "pool": 0.5}, r"give the pool as a number"),
+        ({"drift": "SEA"}, r"give the number of items of the stream"),
+        ({"drift": "SEA", "items": 9, "pool": 0.5}, r"and the pool as a number"),
         (
             {"drift": "SEA", "items": 9, "options": {"varyant": 1}},
             r"SEA has no option 'varyant'",

@@ -35,7 +35,7 @@ def test_sums_without_units_are_those_of_their_weights(
     rng = np.random.default_rng(units)
     factor, counted = tally(rng, units, crossed=crossed, whole=whole, sized=sized, strata=strata)
     evidence = tc.Evidence({"counted": counted})
-    groups = Groups.of(factor)
+    groups = Groups.deal(factor)
     weights = tc.Weights.leave_out(factor, groups, evidence.factors)
     for start, stop in ((0, min(9, weights.count)), (5, weights.count)):
         block = weights.block(start, stop)

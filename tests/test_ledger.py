@@ -124,7 +124,7 @@ def test_a_line_that_was_cut_off_is_taken_away_and_said(tmp_path):
         )
         _, places, said = keep(path, [scoring("y")])
         assert (places, path.read_bytes()) == ([2], whole)
-        assert said == [f"{path}, line 2: it was cut off while it was written, and is taken away"]
+        assert said == [f"{path}, line 2: it was cut off while it was written, and is removed"]
 
 
 def test_a_last_line_without_its_line_break_stays(tmp_path):
@@ -134,7 +134,7 @@ def test_a_last_line_without_its_line_break_stays(tmp_path):
     path.write_bytes(whole[:-1])
     _, places, said = keep(path, [scoring("y")])
     assert (places, path.read_bytes()) == ([2], whole)
-    assert said == [f"{path}, line 2: its line break was missing and is there again"]
+    assert said == [f"{path}, line 2: its missing line break is restored"]
 
 
 def test_each_line_holds_the_hash_of_the_bytes_before_it(tmp_path):
@@ -236,7 +236,7 @@ def test_the_command_shows_the_sets_and_names_a_broken_line(tmp_path, capsys, mo
     empty = tmp_path / "empty.jsonl"
     empty.touch()
     assert cli.run(["protocol", "ledger", "empty.jsonl"]) == 0
-    assert "nothing was scored yet" in capsys.readouterr().err
+    assert "no scoring yet" in capsys.readouterr().err
     assert cli.run(["protocol", "ledger", "none.jsonl"]) == 3
     assert cli.run(["protocol", "ledger"]) == 2
     empty.write_bytes(encoded(msgspec.structs.replace(scoring(), number=1))[:-9])

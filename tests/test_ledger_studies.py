@@ -336,7 +336,7 @@ def test_hashes_are_the_same_whatever_was_hashed_before():
     """One sort of ids serves several systems; systems without ids have rows."""
 
     def trials(ids, scores):
-        return tc.Trials.of(scores, [1, 0, 1, 0], kind="llr", ids=ids)
+        return tc.Trials.from_arrays(scores, [1, 0, 1, 0], kind="llr", ids=ids)
 
     systems = [
         trials(["b", "a", "d", "c"], [1, 2, 3, 4]),

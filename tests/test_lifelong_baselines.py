@@ -224,7 +224,7 @@ def test_a_baseline_without_any_row_is_refused(whole, run):
         ),
         (
             {"measures": ["policy_score", "penalty"], "help": {"says": "verdicts"}},
-            "measure 'penalty' needs to know what is right",
+            "measure 'penalty' needs the right outputs",
         ),
         (
             {"loop": {"seeds": 1}, "lifelong": {"factors": "item,seed"}},
@@ -237,7 +237,7 @@ def test_a_baseline_without_any_row_is_refused(whole, run):
         ({"lifelong": {"kind": "translation"}}, "the source makes a course of classes"),
         (
             {"measures": ["penalty"], "baseline": "own-frozen"},
-            "the baseline own-frozen had no help of a person, and all that is asked for is of help",
+            "the baseline own-frozen had no help of a person, but all measures are about help",
         ),
     ],
 )
@@ -264,7 +264,7 @@ def test_logs_of_a_run_say_their_kind_and_their_name(whole, run, monkeypatch):
     logs = whole / "run/logs"
     code, out, err = run("lifelong", "score", logs / "own/assisted", logs / "own/unsupervised")
     assert code == 0, err
-    assert f"{logs}/own/assisted: kind classes, as courses/seed-0.json of its run says" in err
+    assert f"{logs}/own/assisted: kind classes, from courses/seed-0.json of its run" in err
     assert "own-unsupervised" in out
     code, out, err = run("lifelong", "score", f"x={logs}/own/assisted/seed-0.jsonl.gz", "--json")
     assert code == 0, err
@@ -290,7 +290,7 @@ def test_a_kind_that_contradicts_the_run_is_refused(whole, run):
     code, _, err = run("lifelong", "score", logs, "--kind", "transcripts")
     assert code == 2
     assert "--output-kind transcripts" in err
-    assert "by courses/seed-0.json of its run they are classes; leave the kind out" in err
+    assert "by courses/seed-0.json of its run it is classes; leave the kind out" in err
     assert run("lifelong", "score", logs, "--kind", "classes", "-q")[0] == 0
 
 
@@ -298,7 +298,7 @@ def test_logs_elsewhere_need_a_kind(whole, tmp_path, run):
     shutil.copytree(whole / "run/logs/own/assisted", tmp_path / "own/assisted")
     code, _, err = run("lifelong", "score", tmp_path / "own/assisted")
     assert code == 2
-    assert "is an event log: say what its outputs are, --output-kind classes|" in err
+    assert "is an event log: give the kind of its outputs, --output-kind classes|" in err
 
 
 def test_a_course_that_cannot_be_read_is_said(whole, tmp_path, run):
@@ -489,7 +489,7 @@ def test_a_learner_that_generalises_needs_less_than_all_corrections(tmp_path):
     batch = (2.5, tuple(said), np.array([*heard.values()], dtype=object))
     lifelong = [(t, (f"x{t}",), np.array(["x"], dtype=object)) for t in (1.0, 3.0)]
     right = said | {f"{s}{t}": "x" for s, ts in (("y", (1.5, 3.5)), ("x", (1.0, 3.0))) for t in ts}
-    course = Course.of("transcripts", lifelong, [tests[0], batch, tests[1]], right)
+    course = Course.from_parts("transcripts", lifelong, [tests[0], batch, tests[1]], right)
     expert = DomainExpert("transcripts", right, (), seed=0)
     life = Life(stream=Help(0, 9, rounds=9), test=Help(0, 9, rounds=9))
     with LogWriter.open(place) as log:

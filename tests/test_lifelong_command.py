@@ -131,10 +131,10 @@ def test_the_direction_of_a_table_is_asked_for(run, verb):
     name = "curve.csv" if verb == "curve" else "new.csv"
     code, out, err = run(f"lifelong {verb} {name}")
     assert (code, out) == (2, "")
-    assert "nothing says whether higher or lower scores are better: say --higher (of acc" in err
+    assert "it is not known whether higher or lower scores are better: use --higher (of acc" in err
     code, out, _ = run(f"lifelong validate {name}")
     assert code == 0
-    assert "warning: nothing says whether higher or lower" in out
+    assert "warning: it is not known whether higher or lower" in out
     code, _, err = run(f"lifelong {verb} {name} --lower {FAST} --no-advice")
     assert code == 0, err
 
@@ -145,7 +145,7 @@ def test_accuracies_that_are_taken_for_errors_are_told(run, folder):
     assert code == 0
     assert "note: acc: at all 2 times" in err
     assert "(0.25, then 0.9)" in err
-    assert "say --higher (higher = true under [lifelong])" in err
+    assert "use --higher (higher = true under [lifelong])" in err
     assert "at all" not in run("lifelong score acc.csv --higher")[2]
     assert "warning: at all 2 times" in run("lifelong validate acc.csv --lower")[1]
 
@@ -153,7 +153,7 @@ def test_accuracies_that_are_taken_for_errors_are_told(run, folder):
 def test_errors_that_are_taken_for_accuracies_are_told(run, folder):
     (folder / "wer.csv").write_text("version,1,2\n0,0.5,0.6\n1,0.2,0.5\n2,0.3,0.1\n")
     _, _, err = run("lifelong score wer.csv --higher")
-    assert "say --lower (higher = false under [lifelong])" in err
+    assert "use --lower (higher = false under [lifelong])" in err
     _, _, err = run("lifelong score --lower wer.csv")
     assert "at all" not in err
 
@@ -318,7 +318,7 @@ def test_curve_as_written(rows):
 def test_a_matrix_has_no_curve(run):
     code, _, err = run("lifelong curve --lower matrix.csv")
     assert code == 2
-    assert "tells of no help" in err
+    assert "has no help" in err
 
 
 def test_plan_says_how_many_more_runs(run):

@@ -75,13 +75,13 @@ def made(**options):
 
 @given(OUTPUT)
 def test_a_grid_says_the_same_turns(text):
-    assert frames(text_of(Grid.of(turns_of(text)).turns())) == frames(text)
+    assert frames(text_of(Grid.from_turns(turns_of(text)).turns())) == frames(text)
 
 
 @given(OUTPUT)
 def test_shares_of_overlap_by_frames(text):
     seconds = frames(text)
-    for name, share in Grid.of(turns_of(text)).overlaps().items():
+    for name, share in Grid.from_turns(turns_of(text)).overlaps().items():
         own = [len(who) > 1 for who in seconds if name in who]
         assert share == pytest.approx(sum(own) / len(own))
 
@@ -98,7 +98,7 @@ def distance(stretch, name, turns):
 def test_the_time_of_heaps_goes_to_who_is_nearest(text, gone):
     turns = turns_of(text)
     others = sorted({turn.speaker for turn in turns} - gone)
-    found = frames(text_of(Grid.of(turns).given_to_others(gone).turns()))
+    found = frames(text_of(Grid.from_turns(turns).given_to_others(gone).turns()))
     edges = sorted({time for turn in turns for time in turn[:2]})
     for start, end in pairwise(edges):
         before = {turn.speaker for turn in turns if turn.start <= start and end <= turn.end}
@@ -323,7 +323,7 @@ def ami(name, meeting):
 def wrong(output, reference):
     """The diarization error rate."""
     errors = sum(part.errors for part in SPEECH.parts(output, reference))
-    spoken_ = Grid.of(turns_of(reference))
+    spoken_ = Grid.from_turns(turns_of(reference))
     return errors * MICRO / float((spoken_.speaks @ spoken_.lengths).sum())
 
 

@@ -253,6 +253,6 @@ def test_the_demo_says_its_study(capfd):
     assert cli.run(["demo", "lifelong", "--print-config"]) == 0
     import tomllib
 
-    study = Study.of(tomllib.loads(capfd.readouterr()[0]))
+    study = Study.from_tables(tomllib.loads(capfd.readouterr()[0]))
     assert (study.task, study.source.name, study.loop.folder) == ("lifelong", "digits", None)
     assert {*study.systems} == {"plastic", "rehearsing"}

@@ -165,7 +165,7 @@ def test_differences_have_two_sided_ends_and_forgetting_may_be_none():
 
 def test_scores_of_unknown_range_may_be_negative():
     """Ready-made scores, as log-likelihoods are: no logarithm is taken of them."""
-    units, codes = tc.Factor.of("item", np.arange(30))
+    units, codes = tc.Factor.encode("item", np.arange(30))
     scores = np.random.default_rng(0).normal(-1, 1, 30)
     tally = tc.Tally.count([(units, codes)], {"score": scores, "weight": np.ones(30)})
     evidence = tc.Evidence({"scored": tally})
@@ -176,7 +176,7 @@ def test_scores_of_unknown_range_may_be_negative():
 
 def test_speeds_have_intervals_and_peaks_none():
     """Resources of runs on several machines, were they resampled: a peak is no sample."""
-    units, codes = tc.Factor.of("node", np.arange(12))
+    units, codes = tc.Factor.encode("node", np.arange(12))
     rng = np.random.default_rng(0)
     names = ("cpu_indexing", "cpu_searching", "peak_indexing", "peak_searching", "audio", "query")
     tally = tc.Tally.count([(units, codes)], {n: 1 + rng.random(12) for n in names})

@@ -253,7 +253,7 @@ def test_a_fault_names_the_job_and_keeps_what_there_is(whole, tmp_path, run):
     assert code == 3
     assert "zealous, assisted, seed 0" in err
     assert "no more" in err
-    assert "--resume goes on" in err
+    assert "continue with --resume" in err
     assert (tmp_path / "run/logs/own/assisted/seed-0.jsonl.gz").exists()
     assert not (tmp_path / "run/result.json").exists()
     code, _, err = run("run", write_study(tmp_path), "-o", tmp_path / "run", "--resume", "-q")
@@ -283,7 +283,7 @@ def test_other_simulations_of_a_person_are_not_compared(tmp_path, run):
     assert code == 0, err
     code, out, err = run(*compare, f"a={logs['plain']}", f"b={logs['errs']}")
     assert (code, out) == (3, "")
-    assert "had the help of others (reference against reference(error_rate=0.1))" in err
+    assert "had help of different people (reference against reference(error_rate=0.1))" in err
     code, _, err = run("lifelong", "score", *compare[2:], *logs.values())  # side by side
     assert code == 0, err
 
@@ -407,7 +407,7 @@ def test_help_and_learners_of_systems_belong_to_live_lifelong_runs(tmp_path, run
 
 
 def test_the_defaults(tmp_path):
-    study = Study.of(
+    study = Study.from_tables(
         {"task": "lifelong", "source": {"name": "digits"}, "learner": {"name": "logistic"}}
     )
     recipe, jobs = recipe_of(study), jobs_of(study)
@@ -418,7 +418,7 @@ def test_the_defaults(tmp_path):
 
 
 def test_a_systems_learner_takes_what_is_left_from_the_table_of_all(tmp_path):
-    study = Study.of(
+    study = Study.from_tables(
         {
             "task": "lifelong",
             "source": {"name": "digits"},

@@ -323,7 +323,7 @@ def faults():
     stream = first(events, event="predict", version=1, batch=1, phase="pre", set=None)
     answer = first(events, event="answer", set="test", version=1)
     query = first(events, event="query", set="test", version=1)
-    yield "no version", changed(events, pre, version=None), rf"line {pre + 1}.*names no version"
+    yield "no version", changed(events, pre, version=None), rf"line {pre + 1}.*has no version"
     yield "negative version", changed(events, pre, version=-1), rf"line {pre + 1}.*version.*-1"
     yield "no time", changed(events, pre, t=None), rf"line {pre + 1}.*'t0-0' has no time t"
     yield "no output", changed(events, pre, decision=None), rf"line {pre + 1}.*no decision"
@@ -486,7 +486,7 @@ def test_a_run_killed_while_it_adapts_loses_that_batch(tmp_path):
 
 def test_answers_that_say_only_wrong_cannot_be_penalised(tmp_path):
     found = read(tmp_path, life(verdict="wrong"))
-    assert "18 answers say only that an output is wrong" in found.no_penalty
+    assert "18 answers are only verdicts" in found.no_penalty
     with pytest.raises(UsageError, match="nothing can be penalised: 18 answers say only"):
         values_of(found, ("penalised_score",))
     assert values_of(found, ("policy_score",))["policy_score", "2"] is not None

@@ -529,7 +529,7 @@ def test_verdicts_reach_systems_that_understand_them(tmp_path):
         said = told(events, "predict", e.get("set"), id=e["id"], phase="pre", version=e["version"])
         assert (said[0]["decision"] == said[0]["label"]) == (e["verdict"] == "right")
     system = Asking(Restorable(CLASSES), Drawn())
-    with pytest.raises(InputError, match=r"the person said only '(right|wrong)', and this system"):
+    with pytest.raises(InputError, match=r"the person said only '(right|wrong)', but this system"):
         live(tmp_path / "no", course, life, expert=expert, system=system)
 
 
@@ -723,7 +723,7 @@ def test_overlapping_regions_are_refused(tmp_path):
             return [Question(batch.ids[0], "0-2"), Question(batch.ids[0], "1.5-3")]
 
     course = course_of(kind="diarization")
-    with pytest.raises(InputError, match=r"part '1.5-3', was told before") as info:
+    with pytest.raises(InputError, match=r"part '1.5-3', was corrected before") as info:
         live(tmp_path / "log", course, Life(stream=Help(2)), system=Twice("diarization"))
     assert "(part '0-2')" in str(info.value)
 
@@ -890,7 +890,7 @@ def test_courses_that_cannot_be_are_refused():
     with pytest.raises(UsageError, match="no course has outputs of kind 'numbers'"):
         check_course(replace(course, kind="numbers"))
     with pytest.raises(UsageError, match="no course has outputs of kind 'x'"):
-        Course.of("x", [], [], {})
+        Course.from_parts("x", [], [], {})
 
 
 def test_times_are_numbers_or_dates():

@@ -343,7 +343,7 @@ def test_names_and_citations(there, capsys):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "the file is empty; expected what the person corrected"),
+        ("", "the file is empty; expected the corrections of the person"),
         ("9\n", "1 sentence is not among the 3 that are scored: 9"),
         ("9\n", "line numbers, from 1"),
         ("1\n1\n", "1 id stands more than once: 1"),
@@ -357,7 +357,7 @@ def test_corrections_that_are_none(text, said, there, capsys):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("id,verdict\nu1,wrong\n", "1 answer only said that the output is wrong"),
+        ("id,verdict\nu1,wrong\n", "1 answer is only a verdict that the output is wrong"),
         ("id,verdict\nu2,right\nu1,wrong\n", "the first at line 3"),
         ("id,verdict,label\nu1,wrong,\n", "without the right output"),
         (
@@ -442,7 +442,9 @@ def test_columns_of_corrections_that_are_not_read(text, said, there, capsys):
 def test_segments_are_no_regions(there, capsys):
     refused(f"{RECORDINGS} --corrected b.rttm", capsys, 3, "b.rttm: was read as rttm")
     (there / "c.csv").write_text("recording,start,end,verdict\nr1,0,4,wrong\n")
-    refused(f"{RECORDINGS} --corrected c.csv", capsys, 3, "only said that the output is wrong")
+    refused(
+        f"{RECORDINGS} --corrected c.csv", capsys, 3, "is only a verdict that the output is wrong"
+    )
 
 
 def test_outputs_that_do_not_belong_together(there, capsys):

@@ -450,7 +450,7 @@ def test_curves_of_several_costs_are_refused():
     words = ageing.described("w", curve=ageing.curve(cost="words"))
     with pytest.raises(UsageError, match=r"curves of several costs \(seconds, words\): draw one"):
         pictures.learning_curves([words, ageing.described(curve=ageing.curve())])
-    with pytest.raises(UsageError, match="no system was helped at a known cost"):
+    with pytest.raises(UsageError, match="no system has help at a known cost"):
         pictures.learning_curves([ageing.described()])
     bleu = ageing.described("b", curve=ageing.curve(), score="bleu")
     with pytest.raises(UsageError, match=r"curves of several scores \(bleu, wer\): draw one"):

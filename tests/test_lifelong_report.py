@@ -15,7 +15,7 @@ from truecost.report import verdict
 from truecost.report.page import render
 from truecost.report.story import Story, page_of
 from truecost.study.outcome import ResultFile
-from truecost.tasks.lifelong.page import frame_of_lives
+from truecost.tasks.lifelong.page import lifelong_frame
 from truecost.tasks.lifelong.verdict import main_of, newest
 
 EVERY = (*ageing.STATES, "penalised")
@@ -179,7 +179,7 @@ def test_each_policy_has_a_line_for_each_system(two):
 def test_what_the_data_do_not_tell_is_said(two):
     line = lines_of(two, "conservative:3")[-1]
     assert (line.look, line.chip) == ("open", "inconclusive")
-    assert line.more == "The data do not tell which of the two is better."
+    assert line.more == "The comparison is inconclusive."
     worse = lines_of(two, "uniform")[-1]
     assert (worse.look, worse.chip) == ("bad", "worse than mine")
 
@@ -203,7 +203,7 @@ def test_a_score_above_that_of_the_initial_version_loses_to_it():
     [
         (0.04, 0.01, "bad", "forgets"),
         (0.04, 0.05, "open", "inconclusive"),
-        (-0.04, 0.01, "good", "nothing lost"),
+        (-0.04, 0.01, "good", "no loss"),
         (0.0, 0.0, "open", "no change"),
     ],
 )
@@ -240,7 +240,7 @@ def test_systems_without_help_stand_beside_by_the_score_that_they_have():
 
 
 def page_title(result):
-    [found] = re.findall(r"<h1>What it really costs: (.*?)</h1>", render(result, ()))
+    [found] = re.findall(r"<h1>Evaluation of (.*?)</h1>", render(result, ()))
     return html.unescape(found)
 
 
@@ -320,13 +320,13 @@ def test_every_picture_has_words_and_a_table(two):
 
 def test_sections_stand_in_their_order(two):
     assert [*sections_of(two)] == [
-        "Under the policies of users",
+        "Policies of users",
         "Version by time",
-        "The price of help",
+        "Cost of help",
         "Score against cost of help",
         "Forgetting, transfer and help",
         "Paired comparison",
-        "From version to version",
+        "Scores by version",
         "Scores and weights by test time",
         "On the lifelong set",
     ]
@@ -372,7 +372,7 @@ def test_large_matrices_show_some_versions_and_times():
 
 
 def test_bars_are_those_of_each_policy(two):
-    section = sections_of(two)["The price of help"]
+    section = sections_of(two)["Cost of help"]
     [bars] = section.pictures
     assert [bars.y.names[k] for k in bars.y.heads] == [*POLICIES]
     first = cells_of(bars.numbers)[0]
@@ -413,7 +413,7 @@ def page(two):
 
 def test_the_page_says_its_figures(two, page):
     text = plain(page)
-    assert "What it really costs: mine, yours" in text
+    assert "Evaluation of mine, yours" in text
     for row in two.rows:
         if row.measure == "penalised_score" and row.kind == "value":
             assert f"{100 * row.value:.4g}%" in text
@@ -441,7 +441,7 @@ def test_undefined_figures_do_not_stop_a_page():
 
 
 def test_the_store_has_every_figure(two):
-    frame = frame_of_lives(two)
+    frame = lifelong_frame(two)
     assert frame is not None
     for found in two.described["lifelong"]:
         own = frame.filter(system=found.dims["system"])
@@ -459,7 +459,7 @@ def test_the_store_has_every_figure(two):
         [area] = own.filter(kind="area").iter_rows(named=True)
         assert (area["cost"], area["value"]) == (found.curve.maximum, found.curve.area.value)
     assert frame.schema["seen"] == pl.Boolean
-    assert frame_of_lives(result_of(rows_of("mine"))) is None
+    assert lifelong_frame(result_of(rows_of("mine"))) is None
 
 
 def test_a_stored_result_draws_the_same_page(two, page):

@@ -63,7 +63,7 @@ def test_scores_under_a_policy_are_the_sums_of_equations_2_and_3(name):
         assert row.value == pytest.approx(across(None), abs=1e-12)
         if block is None:
             time = lifelong.test.items["time"].to_numpy()
-            factor, _ = tc.Factor.of("item", lifelong.test.items["id"].to_numpy(), time)
+            factor, _ = tc.Factor.encode("item", lifelong.test.items["id"].to_numpy(), time)
             block = (factor, tc.Plan(30, seed=3).weights({"item": factor}).block()["item"])
         factor, drawn = block
         for r in (0, 7, 29):
@@ -247,7 +247,7 @@ def test_only_runs_of_the_same_life_cycle_with_the_same_help_are_compared():
     short = other.take(np.arange(len(other)) > 0)
     with pytest.raises(InputError, match="not scored on the same"):
         pair_lifelong([one, short])
-    with pytest.raises(InputError, match="the help of others"):
+    with pytest.raises(InputError, match="help of different people"):
         pair_lifelong([replace(one, experts=("anna",)), replace(other, experts=("bob",))])
     with pytest.raises(InputError, match="other seeds"):
         pair_lifelong([one, replace(other, seeds=("7",))])

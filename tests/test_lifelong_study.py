@@ -44,7 +44,7 @@ def tables_of(systems, **tables):
 
 def study_of(systems, **tables):
     """A study of systems by name."""
-    return tc.Study.of(tables_of(systems, **tables))
+    return tc.Study.from_tables(tables_of(systems, **tables))
 
 
 def values(outcome, measure, **dims):
@@ -93,7 +93,7 @@ def test_a_study_of_logs(logs):
 def test_a_gate_has_to_name_the_policy(logs):
     gate = {"measure": "policy_score", "system": "new", "max_upper": 2.9}
     policies = {"policies": ["recent:1", "uniform"], "kind": "transcripts"}
-    with pytest.raises(UsageError, match=r"2 rows .* fit: .*; say which with policy=NAME"):
+    with pytest.raises(UsageError, match=r"2 rows .* fit: .*; choose one with policy=NAME"):
         run_study(study_of(logs, lifelong=policies, gate=[gate]))
     gate |= {"policy": "recent:1", "method": "percentile"}
     named = run_study(study_of(logs, lifelong=policies, interval=PERCENTILES, gate=[gate]))
@@ -274,7 +274,7 @@ def test_people_who_helped_must_be_the_same(tmp_path):
     events = life()
     others = [e | {"expert": "bob"} if "expert" in e else e for e in events]
     systems = {"a": write(tmp_path / "a.jsonl", events), "b": write(tmp_path / "b.jsonl", others)}
-    with pytest.raises(InputError, match="a and b had the help of others"):
+    with pytest.raises(InputError, match="a and b had help of different people"):
         run_study(study_of(systems, lifelong={"kind": "classes"}, baseline="a"))
 
 
@@ -292,7 +292,7 @@ def _of(**keys):
 
 
 FAULTY = [
-    ({"lifelong": {}}, r"is an event log: say what its outputs are, kind = \"classes\" or"),
+    ({"lifelong": {}}, r"is an event log: give the kind of its outputs, kind = \"classes\" or"),
     (_of(higher=True), "higher goes with a table of scores"),
     (_of(bounds=[1, 0]), r"bounds 1,0 are not understood: give the lowest"),
     (_of(score="bleu"), r"score 'bleu' is not for transcripts"),
@@ -318,7 +318,7 @@ FAULTY = [
     ({"data": {"key": "k.csv"}}, r"key under \[data\] does not go with lifelong: it takes"),
     ({"data": {"map": {"score": "x"}, "labels": "l.csv"}}, r"map = { score = ... } is not known"),
     ({"measures": ["wer"]}, r"wer"),
-    ({"measures": ["offline_words"]}, r"tells of no help away from the test set"),
+    ({"measures": ["offline_words"]}, r"has no help away from the test set"),
 ]  # fmt: skip
 
 
@@ -333,7 +333,7 @@ def test_what_is_right_is_the_same_for_all_systems(logs):
     own = {"old": {"file": logs["old"], "labels": "mine.csv"}, "new": {"file": logs["new"]}}
     tables = {"task": "lifelong", "lifelong": {"kind": "transcripts"}, "systems": own}
     with pytest.raises(
-        UsageError, match=r"\[systems.old\] names labels: what is right is the same"
+        UsageError, match=r"\[systems.old\] names labels: the reference is the same"
     ):
         tc.run(tables)
     own = {"old": {"file": logs["old"], "budget": 3}}

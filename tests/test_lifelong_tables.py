@@ -42,13 +42,15 @@ def table(text: str, tmp_path: Path, name: str = "m.csv") -> Table:
 def test_a_direction_that_nobody_says_is_asked_for(tmp_path):
     record = read_scores(table(LONG, tmp_path), "mine")
     assert record.higher is None
-    assert record.problems[0].startswith("nothing says whether higher or lower scores are better")
+    assert record.problems[0].startswith(
+        "it is not known whether higher or lower scores are better"
+    )
     for unsaid in (
         record,
         from_matrix([[0.5, 0.4]] * 2),
         from_curve("cost,score\n0,1\n1,0\n", tmp_path),
     ):
-        with pytest.raises(UsageError, match=r"say higher=True \(of accuracies\) or higher=False"):
+        with pytest.raises(UsageError, match=r"use higher=True \(of accuracies\) or higher=False"):
             tc.score_system(unsaid, tc.Scoring(plan=tc.Plan(10)))
     errors = from_curve("cost,errors,n\n0,3,9\n1,1,9\n", tmp_path)
     assert errors.higher is False
@@ -192,8 +194,8 @@ def test_seeds_give_intervals_and_single_runs_say_what_to_add(tmp_path: Path) ->
     assert row.upper - row.lower == pytest.approx(2 * 1.96 * means.std() / math.sqrt(8), rel=0.15)
     assert not any("interval" in text for text in many.problems)
     assert one.problems == (
-        "there are no intervals: each cell is one number; add a column seed (runs that were "
-        "repeated), or id (scores of single items)",
+        "there are no intervals: each cell is one number; add a column seed (repeated runs), or id "
+        "(scores of single items)",
     )
     [row] = figures(one, "policy_score").values()
     assert row.lower is None
@@ -262,10 +264,7 @@ def test_missing_cells_are_null_and_said(tmp_path: Path) -> None:
     assert found["policy_score"].value == pytest.approx(0.5)
     assert found["backward_transfer"].value == pytest.approx((0.6 - 0.9 + 0.5 - 0.7) / 2)
     holed = lifelong("version,1,2\n1,0.9,0.2\n2,,0.7\n", tmp_path, HIGHER)
-    assert (
-        "1 cell of what versions have seen without a score (version 2 at time 1)"
-        in (holed.problems[0])
-    )
+    assert "1 cell of seen data have no score (version 2 at time 1)" in (holed.problems[0])
     row = figures(holed, "policy_score")["policy_score"]
     assert row.value is None
     assert "undefined" in str(row.reason)
@@ -413,7 +412,7 @@ MISSING = {
     "version": ("versoin,time,score\n1,1,2\n", r"no column version \(did you mean 'version'\?\)"),
     "score": ("version,time,wer\n1,1,2\n", r"no column 'score'"),
     "log": ("event,version,time,score\npredict,1,1,2\n", r"this is an event log"),
-    "costs": ("words,seconds,score\n1,1,2\n", r'say which is the cost, cost="seconds"'),
+    "costs": ("words,seconds,score\n1,1,2\n", r'name the cost, cost="seconds"'),
 }
 
 

@@ -42,7 +42,7 @@ def test_presets(name):
 
 def test_preset_of_2012_takes_the_prior_from_the_data():
     assert tc.preset("sws-2012").priors is None
-    trials = tc.Trials.of([0.0, 1, 2, 3], [0, 0, 0, 1], kind="llr")
+    trials = tc.Trials.from_arrays([0.0, 1, 2, 3], [0, 0, 0, 1], kind="llr")
     row = value(trials, "act_dcf", tc.preset("sws-2012"))
     assert row.threshold == pytest.approx(math.log(3))
     assert row.parameters == {
@@ -54,7 +54,7 @@ def test_preset_of_2012_takes_the_prior_from_the_data():
 
 def test_opensad_cost():
     decisions, labels = [0] * 2 + [1] * 8 + [1] * 3 + [0] * 7, [1] * 10 + [0] * 10
-    trials = tc.Trials.of(decisions, labels, kind="decision")
+    trials = tc.Trials.from_arrays(decisions, labels, kind="decision")
     row = value(trials, "detection_cost", tc.preset("opensad"))
     assert row.value == pytest.approx(0.75 * 0.2 + 0.25 * 0.3)
     assert row.naive == pytest.approx(0.25)
@@ -64,7 +64,7 @@ def test_total_error_with_a_large_majority():
     """Accuracy 90 % where always the majority gets 95 %: NTE 2.0 (paper 003, section 3.5)."""
     labels = [0] * 95 + [1] * 5
     decisions = [1] * 10 + [0] * 85 + [1] * 5
-    trials = tc.Trials.of(decisions, labels, kind="decision")
+    trials = tc.Trials.from_arrays(decisions, labels, kind="decision")
     assert value(trials, "accuracy").value == pytest.approx(0.90)
     assert value(trials, "accuracy").naive == pytest.approx(0.95)
     assert value(trials, "nte").value == pytest.approx(2.0)
@@ -73,7 +73,7 @@ def test_total_error_with_a_large_majority():
 
 def test_always_accepting_ninety_percent_targets():
     """Recall 100, precision 90, FPR 100, FDR 10 % (paper 001, A.1)."""
-    trials = tc.Trials.of([1] * 10, [1] * 9 + [0], kind="decision")
+    trials = tc.Trials.from_arrays([1] * 10, [1] * 9 + [0], kind="decision")
     found = [value(trials, name).value for name in ("recall", "precision", "fpr", "fdr")]
     assert found == pytest.approx([1.0, 0.9, 1.0, 0.1])
 
@@ -81,7 +81,7 @@ def test_always_accepting_ninety_percent_targets():
 def test_twv_is_one_minus_the_normalised_cost():
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 400)
-    trials = tc.Trials.of(rng.normal(size=400) + 3 * labels, labels, kind="llr")
+    trials = tc.Trials.from_arrays(rng.normal(size=400) + 3 * labels, labels, kind="llr")
     application = tc.preset("sws-2013")
     miss, fa = (value(trials, name, application).value for name in ("p_miss", "p_fa"))
     twv = 1 - (miss + application.beta * fa)
@@ -89,7 +89,7 @@ def test_twv_is_one_minus_the_normalised_cost():
 
 
 def test_a_class_without_trials_makes_the_cost_undefined():
-    trials = tc.Trials.of([[0.6, 0.3, 0.1], [0.2, 0.7, 0.1]], [0, 1], kind="posterior")
+    trials = tc.Trials.from_arrays([[0.6, 0.3, 0.1], [0.2, 0.7, 0.1]], [0, 1], kind="posterior")
     row = value(trials, "nec", tc.Application(priors=(0.4, 0.3, 0.3)))
     assert row.value is None
     assert "undefined" in row.reason
@@ -98,7 +98,7 @@ def test_a_class_without_trials_makes_the_cost_undefined():
 
 def test_abstaining():
     posteriors = [[0.95, 0.05], [0.6, 0.4], [0.1, 0.9], [0.5, 0.5]]
-    trials = tc.Trials.of(posteriors, [0, 0, 1, 1], kind="posterior")
+    trials = tc.Trials.from_arrays(posteriors, [0, 0, 1, 1], kind="posterior")
     application = tc.Application(((0, 1, 0.2), (1, 0, 0.2)))
     assert value(trials, "abstained", application).value == pytest.approx(0.5)
     row = value(trials, "expected_cost", application)
@@ -106,13 +106,15 @@ def test_abstaining():
 
 
 def test_decisions_may_abstain_only_with_a_column_for_it():
-    trials = tc.Trials.of(["accept", "abstain", "reject"], [1, 1, 0], kind="decision")
+    trials = tc.Trials.from_arrays(["accept", "abstain", "reject"], [1, 1, 0], kind="decision")
     with pytest.raises(tc.UsageError, match="one more column"):
         value(trials, "nec")
 
 
 def test_impossible_truth_costs_infinity_and_is_counted():
-    trials = tc.Trials.of([[1.0, 0.0], [0.3, 0.7], [0.2, 0.8]], [1, 0, 1], kind="posterior")
+    trials = tc.Trials.from_arrays(
+        [[1.0, 0.0], [0.3, 0.7], [0.2, 0.8]], [1, 0, 1], kind="posterior"
+    )
     row = value(trials, "nce")
     assert row.value is None
     assert math.isinf(row.point)
@@ -124,7 +126,7 @@ def test_impossible_truth_costs_infinity_and_is_counted():
 
 
 def test_threshold_in_place_of_the_bayes_threshold():
-    trials = tc.Trials.of([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1], kind="score")
+    trials = tc.Trials.from_arrays([0.1, 0.4, 0.6, 0.9], [0, 1, 0, 1], kind="score")
     row = value(trials, "p_miss", threshold=0.5)
     assert (row.value, row.threshold) == (0.5, 0.5)
     assert value(trials, "p_miss", threshold=0.4).value == 0.0  # accept when score >= threshold
@@ -137,9 +139,9 @@ def test_posteriors_move_to_the_priors_of_the_application():
     llr = rng.normal(size=300) + 2 * labels - 1
     shares = np.bincount(labels) / 300
     posterior = 1 / (1 + np.exp(-(llr + np.log(shares[1] / shares[0]))))
-    two = tc.Trials.of(np.stack([1 - posterior, posterior], 1), labels, kind="posterior")
-    one = tc.Trials.of(posterior, labels, kind="posterior")
-    direct = tc.Trials.of(llr, labels, kind="llr")
+    two = tc.Trials.from_arrays(np.stack([1 - posterior, posterior], 1), labels, kind="posterior")
+    one = tc.Trials.from_arrays(posterior, labels, kind="posterior")
+    direct = tc.Trials.from_arrays(llr, labels, kind="llr")
     application = tc.Application.detection(5, 1, 0.1)
     for name in ("nec", "nce", "nbs"):
         expected = value(direct, name, application).point
@@ -151,7 +153,7 @@ def test_normalised_cross_entropy_at_the_effective_prior():
     """Cnxe with equal costs is NCE; with other costs it is NCE at Ptar (paper 002, Eq. 38-43)."""
     rng = np.random.default_rng(2)
     labels = rng.integers(0, 2, 200)
-    trials = tc.Trials.of(rng.normal(size=200) + 2 * labels - 1, labels, kind="llr")
+    trials = tc.Trials.from_arrays(rng.normal(size=200) + 2 * labels - 1, labels, kind="llr")
     application = tc.Application.detection(10, 1, 0.01)
     flat = tc.Application.detection(1, 1, application.effective_prior)
     expected = value(trials, "nce", flat).point
@@ -161,7 +163,7 @@ def test_normalised_cross_entropy_at_the_effective_prior():
 def test_regression_references_are_the_best_constants():
     rng = np.random.default_rng(3)
     truth = rng.exponential(size=101)
-    trials = tc.Trials.of(truth + rng.normal(size=101), truth, kind="number")
+    trials = tc.Trials.from_arrays(truth + rng.normal(size=101), truth, kind="number")
     mae, mse, r2 = (value(trials, name) for name in ("mae", "mse", "r2"))
     assert mae.naive == pytest.approx(np.abs(truth - np.median(truth)).mean())
     assert mse.naive == pytest.approx(truth.var())

@@ -25,7 +25,7 @@ def members(errors, measure="total_error", units=UNITS, first=0):
         wrong = np.random.default_rng(first + k).random(units * SIZE) < error
         labels, speakers = LABELS[: units * SIZE], SPEAKERS[: units * SIZE]
         decided = np.where(wrong, 1 - labels, labels)
-        trials = tc.Trials.of(decided, labels, kind="decision", unit=speakers)
+        trials = tc.Trials.from_arrays(decided, labels, kind="decision", unit=speakers)
         found += tc.score_system(trials, tc.Scoring(measures=(measure,), plan=PLAN))
     return found
 
@@ -37,7 +37,9 @@ def numbers(offsets, units=UNITS, seed=0):
     found = []
     for offset in offsets:
         predicted = hard + offset + 0.2 * rng.random(units)
-        trials = tc.Trials.of(predicted, np.zeros(units), kind="number", unit=np.arange(units))
+        trials = tc.Trials.from_arrays(
+            predicted, np.zeros(units), kind="number", unit=np.arange(units)
+        )
         found += tc.score_system(trials, tc.Scoring(measures=("mae",), plan=PLAN))
     return found
 

@@ -31,7 +31,9 @@ def members(seeds, name="cnn", scoring=SCORING, error=0.2):
     """For each measure the estimates of the runs."""
     rows = [
         tc.score_system(
-            tc.Trials.of(decisions(s, error), LABELS, kind="decision", name=name, unit=SPEAKERS),
+            tc.Trials.from_arrays(
+                decisions(s, error), LABELS, kind="decision", name=name, unit=SPEAKERS
+            ),
             scoring,
         )
         for s in seeds
@@ -50,7 +52,7 @@ def method(seeds, name="cnn", **kwargs):
 
 def shares_wrong(seeds, error=0.2):
     """Total error of each run in each replicate, from the weights: (runs, replicates)."""
-    factor, codes = Factor.of("unit", SPEAKERS)
+    factor, codes = Factor.encode("unit", SPEAKERS)
     weights = PLAN.weights({"unit": factor}).block()["unit"][:, codes].astype(float)
     wrong = np.array([decisions(s, error) != LABELS for s in seeds], float)
     # Priors are the shares in the replicate, so the total error is the share of wrong trials.
@@ -59,7 +61,7 @@ def shares_wrong(seeds, error=0.2):
 
 def drawn(seeds, name="cnn", column="seed", plan=PLAN):
     """The weights of a run factor, drawn for itself."""
-    factor, codes = Factor.of(f"{column} of {name}", [*map(str, seeds)])
+    factor, codes = Factor.encode(f"{column} of {name}", [*map(str, seeds)])
     return plan.weights({factor.name: factor}).block()[factor.name][:, codes].astype(float)
 
 
@@ -191,7 +193,7 @@ def test_one_run_is_the_system():
         )
         assert "few_runs" in estimate.flags
         assert estimate.factors == ("unit",)
-    assert "one run tells nothing of the variation over seed" in scope(found)
+    assert "one run does not show the variation over seed" in scope(found)
 
 
 # Laws
@@ -360,7 +362,7 @@ def test_bca_is_refused():
         ({}, (), UsageError, "has no runs"),
         ({"seed": ()}, (), UsageError, "has no runs"),
         ({"seed": ("1", "2", "1")}, (), InputError, "1 run has the levels of another: seed 1"),
-        ({"seed": ("1", "2")}, ("set",), UsageError, "set cannot be held.*apart is seed"),
+        ({"seed": ("1", "2")}, ("set",), UsageError, "set cannot be held.*runs are seed"),
         (
             {"seed": ("1", "2"), "set": ("b", "a")},
             (),

@@ -212,7 +212,10 @@ def no_number(row):
             "only in method seed 1 (t3, t4)",
         ),
         (swap_label, "give 1 trial another label: t3"),
-        (no_seed, "column 'seed' is empty in 2 rows (line 5, line 185): say of every row"),
+        (
+            no_seed,
+            "column 'seed' is empty in 2 rows (line 5, line 185): fill in the run of every row",
+        ),
         (no_number, "numbers were expected: 'much' at line 185"),
     ],
 )

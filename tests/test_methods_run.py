@@ -175,7 +175,7 @@ def test_seeds_only_and_one_run(place, capsys):
     words = ["train.py", "-", "5", "{out}"]
     study_of(place, list=None, seeds=None, words=words)
     told(capsys, "-o", "one")
-    assert "nothing is claimed of the methods" in of_type(result("one"), "claim")[0]["text"]
+    assert "the comparison of methods is inconclusive" in of_type(result("one"), "claim")[0]["text"]
 
 
 def test_more_seeds_sets_and_methods_join(place, capsys):
@@ -184,7 +184,7 @@ def test_more_seeds_sets_and_methods_join(place, capsys):
     before = Path("out/sets/set-02/train.csv").read_bytes()
     assert calls() == 4
     refused = told(capsys, "-o", "out", code=2)
-    assert "there are runs already: go on with them (--resume)" in refused
+    assert "there are runs already: continue them (--resume)" in refused
     study_of(place, bootstraps=3, group="spk", seeds=3)
     told(capsys, "-o", "out", "--resume")
     assert calls() == 18
@@ -198,7 +198,7 @@ def test_a_failure_is_told_and_the_others_stay(place, capsys):
     said = told(capsys, "-o", "out", "--workers", "1", code=3)
     assert "old, seed 2: the program ended with exit code 1" in said
     assert "out/trained/old/seed-2/stderr.log" in said
-    assert "1 of 2 runs are done and stay: --resume goes on" in said
+    assert "1 of 2 runs are finished and kept: continue with --resume" in said
     assert said.endswith("    no\n    convergence\n")
     assert not Path("out/trained/old/seed-2/run.json").exists()
     assert not Path(
@@ -219,7 +219,7 @@ def test_scores_that_cannot_be_scored_are_said_after_the_first_run(place, capsys
     right = study.read_text(encoding="utf-8")
     for number, (wrong, said) in enumerate(
         (
-            (right.replace('type = "llr"', ""), "say what the scores are ("),
+            (right.replace('type = "llr"', ""), "name the type of the scores ("),
             (right.replace("spk", "speaker"), "there is no column 'speaker' for the unit"),
         ),
         start=1,
@@ -237,7 +237,7 @@ def test_scores_that_cannot_be_scored_are_said_after_the_first_run(place, capsys
         ("os.remove(out); os.mkdir(out)", "the program ended well but left a folder at {out}, the"),
         ("open(out, 'w').close()", "the program ended well but left an empty file at {out}"),
         ("open(out, 'a').write('t,s')", "cannot be scored: scores.csv, line 82: 2 fields"),
-        ("time.sleep(30)", "its time was over"),
+        ("time.sleep(30)", "it ran longer than its timeout"),
     ],
 )
 def test_what_does_not_count(place, capsys, ending, said):
@@ -317,7 +317,7 @@ def test_scores_that_were_changed_or_say_another_run(place, capsys):
             'training.commands.a is a text: write a list of words, such as ["python3", "train.py"]',
         ),
         ({"bootstraps": 1}, "bootstraps is 1: give a number at least 2"),
-        ({"group": "spk"}, "group says what is drawn whole: say bootstraps"),
+        ({"group": "spk"}, "group is for drawn training sets: write bootstraps"),
         ({"bootstraps": 2, "group": "speaker"}, "there is no column 'speaker'"),
         ({"seeds": [1, 1]}, "give different whole numbers"),
         ({"seeds": 0}, "seeds is 0"),
@@ -416,7 +416,7 @@ def test_an_interruption_ends_children_and_their_children(place, capsys, number)
     process.send_signal(number)
     _, said = process.communicate(timeout=60)
     assert process.returncode == 128 + number
-    assert "finished runs stay in out/trained: --resume goes on" in said
+    assert "finished runs are in out/trained: continue with --resume" in said
     assert gone(pids)
     assert Path("out/trained/old/seed-1/run.json").exists()
     assert not Path("out/trained/old/seed-2/run.json").exists()

@@ -77,7 +77,7 @@ def test_misuse_is_refused_and_changes_nothing(run, tmp_path, name):
     found, _, err = run(*arguments)
     assert found == code, err
     assert said in err
-    assert "fault of truecost" not in err
+    assert "bug in truecost" not in err
     assert {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()} == before
 
 

@@ -12,9 +12,9 @@ def ranking(rng, trials, units, weighted, crossed):
     """Random trials, many of them tied."""
     labels = np.r_[0, 1, rng.random(trials - 2) < 0.2].astype(np.int64)
     scores = np.round(rng.normal(labels * 1.5, 1), 2 if trials > 100 else 0)
-    sides = [tc.Factor.of(name, rng.integers(units, size=trials)) for name in ("a", "b")]
+    sides = [tc.Factor.encode(name, rng.integers(units, size=trials)) for name in ("a", "b")]
     own = rng.uniform(0.5, 2, trials) if weighted else None
-    return tc.Ranking.of(scores, labels, sides[: 1 + crossed], own)
+    return tc.Ranking.from_scores(scores, labels, sides[: 1 + crossed], own)
 
 
 def scanned(ranked):
@@ -81,7 +81,7 @@ def test_an_equal_error_rate_alone_is_not_computed_without_its_units(monkeypatch
     rng = np.random.default_rng(0)
     labels = rng.integers(2, size=400)
     trials = [
-        tc.Trials.of(rng.normal(labels), labels, unit=np.arange(400) // 4, kind="llr")
+        tc.Trials.from_arrays(rng.normal(labels), labels, unit=np.arange(400) // 4, kind="llr")
         for _ in range(2)
     ]
     rows = [tc.score_system(one, tc.Scoring(measures=("eer", "p_miss")))[0] for one in trials]

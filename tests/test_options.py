@@ -146,13 +146,13 @@ def test_an_option_that_cannot_apply_is_refused_wherever_it_stands(place):
     tables = {"data": {"type": "llr"}, "systems": systems}
     {"data": tables["data"], **systems}[place]["clip"] = 0.1
     with pytest.raises(tc.UsageError, match='clip goes with type="posterior"'):
-        tc.Study.of(tables).check()
+        tc.Study.from_tables(tables).check()
     systems["second"]["type"] = "posterior"
     if place == "first":
         with pytest.raises(tc.UsageError, match='clip goes with type="posterior"'):
-            tc.Study.of(tables).check()
+            tc.Study.from_tables(tables).check()
     else:
-        tc.Study.of(tables).check()
+        tc.Study.from_tables(tables).check()
 
 
 IDLE = {  # data, options that cannot apply to them, and what is said
@@ -434,5 +434,5 @@ def test_tables_of_live_runs_have_ranges_too(case):
     tables, said = LIVE[case]
     study = {"task": "streams", "source": {"name": "digits"}}
     with pytest.raises(tc.UsageError) as found:
-        tables() if callable(tables) else tc.Study.of(study | tables).check()
+        tables() if callable(tables) else tc.Study.from_tables(study | tables).check()
     assert said in str(found.value)

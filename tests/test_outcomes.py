@@ -126,7 +126,7 @@ def test_a_result_takes_the_place_of_a_plan(tmp_path):
 
 
 def test_a_list_of_estimates_shows_itself():
-    trials = tc.Trials.of([1.0, 2.0, 0.5, -1.0], [1, 1, 0, 0], kind="score")
+    trials = tc.Trials.from_arrays([1.0, 2.0, 0.5, -1.0], [1, 1, 0, 0], kind="score")
     rows = tc.score_system(trials, tc.Scoring(measures=("auc",), plan=tc.Plan(10)))
     assert "<table>" in rows._repr_html_()
     assert rows.to_pandas().shape == rows.to_polars().shape

@@ -38,7 +38,7 @@ def drawn(draw):
 def test_weighed_pairs_of_units_give_the_digits_of_all_trials(trials):
     scores, codes, units, rows = trials
     factor = Factor("unit", np.arange(rows.shape[1]))
-    ranking = Ranking.of(scores, codes, [(factor, units)])
+    ranking = Ranking.from_scores(scores, codes, [(factor, units)])
     assert np.array_equal(ranking.wins, wins_of(scores, codes, units, len(factor)))
     tiled = np.zeros_like(ranking.wins)
     trials = ranking.slots.codes, ranking.codes, ranking.cut
@@ -65,7 +65,7 @@ def sweep_of(trials=3000, units=20, sides=1, own=None, rows=None):
     scores = np.round(rng.normal(codes, 1), 2)
     places = [(factor, rng.integers(0, units, trials).astype(np.int32)) for _ in range(sides)]
     rows = rng.integers(0, 4, (90, units)).astype(np.uint16) if rows is None else rows
-    return Sweep(Ranking.of(scores, codes, places, own), Block({"unit": rows}, len(rows)))
+    return Sweep(Ranking.from_scores(scores, codes, places, own), Block({"unit": rows}, len(rows)))
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from truecost.core.weights import Plan
-from truecost.person.agreement import agreement
-from truecost.person.deciding import majority
+from truecost.person.records import majority
+from truecost.person.summary import agreement
 
 # Krippendorff (2011), section C: four observers, twelve units; 0 stands for no answer.
 KRIPPENDORFF = [

@@ -17,8 +17,8 @@ import pytest
 import accepted
 from robots import Robot, Running, questions, write_sound
 from truecost import cli
+from truecost.person.measured import shown_standing, standing_of
 from truecost.person.seconds import Timing
-from truecost.person.standing import shown_standing, standing_of
 from truecost.person.store import Given, PageEvent, Store
 
 
@@ -140,7 +140,7 @@ def test_two_people_and_a_third_who_adjudicates(clips, running):
     (["clips.csv", "-o", "out", *ASKED, "--overlap", "0"], 2, "--overlap is 0: .* at least 1"),
     (["clips.csv", "-o", "out", *ASKED, "--people", "ann,ann"], 2, "ann,ann: name each once"),
     (["clips.csv", "-o", "out", *ASKED, "--people", "a\x1b[31m"], 2, "a name has letters"),
-    (["clips.csv", "-o", "out", *ASKED, "--host", "0.0.0.0"], 2, "no browser can name it"),
+    (["clips.csv", "-o", "out", *ASKED, "--host", "0.0.0.0"], 2, "browsers cannot reach it"),
     (["clips.csv", "-o", "out", *ASKED, "--tls-cert", "nix.pem"], 2, "belong together"),
     (["clips.csv", "-o", "out", *ASKED, "--tls-cert", "nix", "--tls-key", "nix"], 3, "cannot be"),
     (["clips.csv", "-o", "out", *ASKED, "--proxy", "http://a.b"], 2, "give its address"),
@@ -258,12 +258,12 @@ def begun(answered, tmp_path, monkeypatch):
 @pytest.mark.parametrize(("arguments", "said"), [
     (["clips.csv", "-o", "out", *ASKED], "--resume"),
     (["clips.csv", "-o", "out", "--classes", "a,b", "--audio", "path", "--resume"], "another list"),
-    (["out"], "say what to do"),
+    (["out"], "choose what to do"),
     (["out", "--link", "eve"], "nobody is called 'eve'"),
     (["out", "--report", "--overlap", "2"], "goes with a list"),
     (["out", "--report", "-o", "x"], "--output goes with a list"),
     (["out", "--report", "--resume"], "--resume goes with a list"),
-    (["out", "--link", "me"], "nobody serves its page"),
+    (["out", "--link", "me"], "its page is not being served"),
     (["out", "--link", "me", "--unfocused", "active"], "goes with --report"),
     (["out", "--export", "x.nix"], "x.nix"),
 ])  # fmt: skip
@@ -289,7 +289,7 @@ def damage():
 
 
 @pytest.mark.parametrize(("change", "code", "said"), [
-    (change_list, 2, "out: its answers are to another list, or were asked with other classes"),
+    (change_list, 2, "out: its answers are for another list, or for other classes"),
     (be_live, 2, "holds answers about a live run, and this is a list: choose another --output"),
     (damage, 3, "answers.sqlite: is damaged"),
 ])  # fmt: skip

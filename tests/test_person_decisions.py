@@ -20,14 +20,13 @@ from truecost.learning.lifelong.helping import Help
 from truecost.learning.system import Batch, Outputs, Question, Stream
 from truecost.outputs.event_logs import guess_of
 from truecost.person import store as store_module
-from truecost.person.agreement import agreement, agreement_of
-from truecost.person.deciding import count_divided
 from truecost.person.expert import STOPPED, LiveExpert, LivePerson, known_answer
 from truecost.person.lists import answers_given, labels
 from truecost.person.measured import Answered
+from truecost.person.records import count_divided
 from truecost.person.seconds import Timing
 from truecost.person.store import LEASE, Asked, Given, PageEvent, Progress, Store
-from truecost.person.summary import by_person, table_of
+from truecost.person.summary import agreement, agreement_of, by_person, table_of
 from truecost.person.views import View, Views, viewed
 from truecost.tasks.streams.reading import read_online
 
@@ -296,7 +295,7 @@ def test_nothing_of_a_hidden_diarization_reaches_the_page(tmp_path):
     shown = live(tmp_path, "diarization", view=lambda _: view, corrects=True)
     assert shown._asked(Question("a"), BATCH, "").seen.length == 6.0
     bare = live(tmp_path, "diarization", corrects=True)
-    with pytest.raises(Exception, match="how long its recording is"):
+    with pytest.raises(Exception, match="length of its recording is not known"):
         bare._asked(Question("a"), BATCH, "")
 
 

@@ -1,11 +1,12 @@
 """Files that people hear and see are looked at before anybody is asked."""
 
+from pathlib import Path
+
 import pytest
 
 from robots import clip
 from truecost.errors import InputError
-from truecost.person.media import check
-from truecost.person.views import Views, viewed
+from truecost.person.views import Views, check, length_of, sound_of, viewed
 
 GOOD = {
     "audio": [
@@ -42,3 +43,15 @@ def test_another_file_is_named_before_anybody_is_asked(tmp_path, kind, head):
 def test_a_sound_is_no_picture(tmp_path):
     with pytest.raises(InputError, match="is no picture"):
         check(clip(tmp_path / "a.wav"), "image")
+
+
+@pytest.mark.parametrize(
+    ("at", "data"), [(24, bytes(4)), (24, b"\xff" * 4), (22, b"\2\xcf")], ids=["0", "high", "many"]
+)
+def test_a_header_that_says_what_no_sound_has(tmp_path, at, data):
+    path = Path(clip(tmp_path / "a.wav"))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:at] + data + whole[at + len(data) :])
+    for use in (length_of, lambda place: sound_of(place, (0.0, 0.1))):
+        with pytest.raises(InputError, match=r"a\.wav: a stretch of it cannot be read"):
+            use(str(path))

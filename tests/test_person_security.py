@@ -24,7 +24,7 @@ from truecost.learning.system import Batch, Question
 from truecost.person import web
 from truecost.person.app import FILES
 from truecost.person.expert import LiveExpert, LivePerson
-from truecost.person.guard import MOST
+from truecost.person.requests import MOST
 from truecost.person.store import Asked, Given, Store
 from truecost.person.views import View
 from truecost.person.web import Settings, _origin, serve
@@ -459,7 +459,7 @@ def test_a_question_that_comes_later_reaches_who_waits(tmp_path):
 def test_without_a_certificate_nobody_listens_beyond_this_machine(path):
     for host, said in (
         ("192.0.2.7", "in the open.*tls_cert"),
-        ("0.0.0.0", "no browser can name it"),
+        ("0.0.0.0", "browsers cannot reach it"),
     ):
         with pytest.raises(UsageError, match=re.compile(said)) as raised:
             serve(path, SETTINGS, host=host)
@@ -621,7 +621,7 @@ def test_a_server_that_cannot_be_made_ends_the_command(tmp_path, monkeypatch, ca
     words = ["annotate", f"{tmp_path}/list.csv", "-o", f"{tmp_path}/out", "--classes", "a,b"]
     assert cli.run(words) == 3
     assert "the page cannot be served (ImportError: no h11 here)" in caplog.text
-    assert "--resume goes on" in capsys.readouterr().err
+    assert "continue with --resume" in capsys.readouterr().err
     live = LivePerson(store=f"{tmp_path}/out/answers.sqlite")
     expert = LiveExpert(live, "classes", ("a", "b"), lambda _: View())
     with pytest.raises(InputError, match="failed"):
@@ -631,7 +631,7 @@ def test_a_server_that_cannot_be_made_ends_the_command(tmp_path, monkeypatch, ca
 
 def test_the_page_is_known_without_the_packages_that_serve_it():
     heavy = {"starlette", "uvicorn", "polars", "numpy"}
-    page = "truecost.cli.annotate, truecost.person.places, truecost.person.web"
+    page = "truecost.cli.annotate, truecost.person.options, truecost.person.web"
     code = f"import sys, {page}; print(*{heavy} & {{*sys.modules}})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""

@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -23,6 +24,7 @@ import nursery
 from robots import questions
 from truecost.errors import InputError, UsageError
 from truecost.person import store as store_module
+from truecost.person.seconds import Timing
 from truecost.person.store import LEASE, Asked, Given, PageEvent, Progress, Store
 from truecost.person.tables import tally
 
@@ -509,6 +511,56 @@ def test_a_damaged_store_is_refused(store):
     store.path.write_bytes(data)
     with pytest.raises(InputError, match=r"answers\.sqlite: is damaged.*copy"):
         Store(store.path)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ("UPDATE answer SET label = x'ff00'", "table answer"),
+        ("UPDATE answer SET t = 'late'", "table answer"),
+        ("UPDATE answer SET wall = 9e999", "table answer"),
+        ("UPDATE answer SET revision = -9223372036854775808", "overflow"),
+        ("UPDATE answer SET label = 'two'", "two"),
+        ("UPDATE answer SET label = CAST(x'ff' AS TEXT)", "UTF-8"),
+        ("UPDATE event SET mono = x'00'", "table event"),
+        ("UPDATE shown SET person = 1.5", ""),  # SQLite itself makes a text of it
+        ("UPDATE question SET kind = 'shape'", "table question"),
+        ("UPDATE question SET hidden = '{'", "table question"),
+        ("UPDATE question SET hidden = '[]'", "Expected `object`"),
+        ("UPDATE meta SET value = '{' WHERE key = 'people'", "table meta"),
+        ("UPDATE meta SET value = '[1]' WHERE key = 'people'", "Expected `str`"),
+        ("UPDATE tally SET n = 'many'", "table tally"),
+    ],
+)
+def test_a_store_with_a_value_that_is_none_of_its_column_is_refused(tmp_path, change, said):
+    from truecost.cli import run
+    from truecost.person.lists import answers_given
+    from truecost.person.measured import Answered
+
+    with Store(tmp_path / "answers.sqlite") as store:
+        store.set_meta(people=["ann"])
+        hidden = {"row": 0, "columns": {"id": "a"}}
+        store.put([Asked(key="a", kind="number", payload={"ask": "How many?"}, hidden=hidden)])
+        shown = store.next("ann", session="s")
+        event = PageEvent(seq=0, kind="shown", mono=0.0, wall=0.0, pid=shown.pid)
+        given = Given(aid="a", pid=shown.pid, label="2", mono=1.0, wall=1.0)
+        assert store.answer("ann", given, session="s", events=[event]) == "new"
+    with closing(sqlite3.connect(store.path)) as db:
+        db.execute(change)
+        db.commit()
+
+    def use():
+        with Store(store.path) as found:
+            answers_given(found, Answered.read(found, Timing()))
+            found.everybody()
+
+    if not said:
+        use()
+        return
+    with pytest.raises(InputError, match=f"answers.sqlite: is damaged.*{said}"):
+        use()
+    assert run(["annotate", str(tmp_path), "--report", "--export", f"{tmp_path}/a.csv"]) == 3
+    assert not [*tmp_path.glob("report.html"), *tmp_path.glob("a.csv")]
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_a_store_of_another_run_is_refused(run, tmp_path):
 def test_what_was_deleted_cannot_be_measured(run, tmp_path):
     with Store(tmp_path / STORE) as store:
         store.forget("ann")
-    with pytest.raises(InputError, match=r"page of ann was deleted: leave out idle"):
+    with pytest.raises(InputError, match=r"page of ann were deleted: leave out idle"):
         seconds(run, idle=4)
     assert seconds(run) == [14, 5]
 
@@ -147,7 +147,7 @@ def test_answers_timed_in_several_ways(run):
     run.write_text(run.read_text().replace("idle:30s", "idle:5s", 1))
     [before, _] = rows(run)
     assert "|timing:mixed|" in before["signature"]
-    with pytest.raises(UsageError, match="several ways: state both"):
+    with pytest.raises(UsageError, match="several settings: give both"):
         seconds(run, idle=4)
     assert seconds(run, idle=4, tail=0) == [2, 5]
 

@@ -19,8 +19,7 @@ from drawn import laws, texts_of
 from gated import row as row_of
 from truecost.pictures import Axis, Frame, Mark, Picture, Rows, span
 from truecost.pictures.files import letters
-from truecost.pictures.lettering import cut, width_of, wrapped
-from truecost.pictures.look import DARK, LIGHT, RULES, attributes, sheet
+from truecost.pictures.look import DARK, LIGHT, RULES, attributes, cut, sheet, width_of, wrapped
 from truecost.pictures.rows import figures_of
 from truecost.pictures.scales import NORMAL, Place, forward, probit, thinned, tick_text
 from truecost.pictures.svg import inline

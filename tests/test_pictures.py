@@ -193,7 +193,7 @@ def test_reliability_lines_are_never_drawn_at_infinity(case):
 def test_rates_from_a_thousandth_of_a_percent_up_do_not_collide():
     labels = np.repeat([0, 1], [70_000, 500])
     scores = np.random.default_rng(0).normal(size=70_500) + labels
-    trials = tc.Trials.of(scores, labels, kind="llr", name="many nontargets")
+    trials = tc.Trials.from_arrays(scores, labels, kind="llr", name="many nontargets")
     found = curves.det_curves([trials], tc.Scoring(DETECTION(prior=0.1), plan=tc.Plan(20)))
     picture = laws(own.det(found))
     assert {">0.001%<", ">1%<", ">60%<"} <= set(re.findall(r">[\d.]+%<", picture.svg()))
@@ -210,7 +210,7 @@ def in_rooms(levels, name):
     names, units = np.array([name.format(k) for k in range(levels)]), rng.integers(0, 90, 2500)
     scores = rng.normal(size=2500) * (1 + room / 40) + 2 * labels - 1
     return [
-        tc.Trials.of(
+        tc.Trials.from_arrays(
             gain * scores, labels, kind="llr", name=f"{LONG.format(k)}", unit=units,
             ids=np.arange(2500), room=names[room],
         )
@@ -298,7 +298,7 @@ def test_sixty_systems_keep_the_laws(case):
 
 
 def test_one_class_leaves_curves_out_and_says_undefined():
-    trials = tc.Trials.of([1, 2, 3.0], [1, 1, 1], kind="llr", name="one class")
+    trials = tc.Trials.from_arrays([1, 2, 3.0], [1, 1, 1], kind="llr", name="one class")
     scoring = tc.Scoring(
         DETECTION(prior=0.5), plan=tc.Plan(20), choices=tc.TrialsScoring(allow_reversed=True)
     )
@@ -318,7 +318,7 @@ def test_impossible_truths_are_infinite_and_drawn_on_the_edge():
     scores = [-np.inf, -1, 0.5, 2, np.inf, 1, -2, 0.3] * 3
     labels = [1, 0, 1, 1, 1, 0, 0, 1] * 3
     posteriors = 1 / (1 + np.exp(-np.array(scores)))
-    trials = tc.Trials.of(posteriors, labels, kind="posterior", name="too sure")
+    trials = tc.Trials.from_arrays(posteriors, labels, kind="posterior", name="too sure")
     scoring = tc.Scoring(DETECTION(prior=0.3), plan=tc.Plan(30))
     for scale in (True, False):
         [curve] = curves.reliabilities([trials], scoring, posteriors=scale)
@@ -364,7 +364,7 @@ def test_a_hundred_thousand_trials_are_thinned_only_for_drawing(shared):
     folder = shared / "cases" / "scores" / "ec_fvcaus_plda"
     logs, targets = np.load(folder / "scores.npy"), np.load(folder / "targets.npy")
     llrs = logs[:, 1].astype(float) - logs[:, 0]
-    trials = tc.Trials.of(llrs, targets, kind="llr", name="plda")
+    trials = tc.Trials.from_arrays(llrs, targets, kind="llr", name="plda")
     scoring = tc.Scoring(DETECTION(prior=0.0172), plan=tc.Plan(60))
     rows = tc.score_system(trials, scoring)
     [cost] = curves.cost_curves([trials], scoring)

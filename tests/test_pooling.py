@@ -150,7 +150,7 @@ def test_a_sweep_takes_either_way_to_the_same_entropy(way, monkeypatch):
     scores[:1500] -= 10  # one long interval: 1,500 trials of weight 255 are more than 16 bits hold
     own = rng.integers(1, 9, trials) / 4 if weighted else None
     places = [rng.integers(0, 40, trials).astype(np.int32) for _ in range(sides)]
-    ranking = Ranking.of(scores, codes, [(factor, p) for p in places], own)
+    ranking = Ranking.from_scores(scores, codes, [(factor, p) for p in places], own)
     rows = rng.integers(0, most + 1, (70, 40)).astype(np.uint16)
     rows[:, 0] = most
     block = Block({"unit": rows if whole else rows / 2}, 70)
@@ -177,7 +177,7 @@ def test_a_point_and_its_replicates_are_compiled_once(monkeypatch):
     monkeypatch.setattr("truecost.kernels.FEW", 0)
     factor = Factor("unit", np.arange(4))
     places = np.arange(40, dtype=np.int32) % 4
-    ranking = Ranking.of(np.arange(40.0), np.arange(40) % 3 == 0, [(factor, places)])
+    ranking = Ranking.from_scores(np.arange(40.0), np.arange(40) % 3 == 0, [(factor, places)])
     weights = Plan(replicates=70).weights({"unit": factor})
     ones = Block({"unit": np.ones((1, 4), np.uint16)}, 1)
     for block in (ones, weights.block()):
@@ -189,7 +189,7 @@ def test_a_point_and_its_replicates_are_compiled_once(monkeypatch):
 
 def test_few_trials_need_no_second_kernel(monkeypatch):
     """Where kernels are compiled for the first time that takes longer than all replicates."""
-    ranking = Ranking.of(np.arange(40.0), np.arange(40) % 3 == 0, [Factor.trials(40)])
+    ranking = Ranking.from_scores(np.arange(40.0), np.arange(40) % 3 == 0, [Factor.trials(40)])
     block = Plan(replicates=70).weights({"trial": ranking.slots.factors[0]}).block()
     few = Sweep(ranking, block)
     monkeypatch.setattr(pooling, "pooled_counts", None)

@@ -18,7 +18,7 @@ from streamed import at_random, batch_of, before, by_hand, log_of
 from truecost import cli
 from truecost.core.costs import BREAK_EVEN, PARTS_OF
 from truecost.errors import UsageError
-from truecost.pictures.costs import NAMES, spending
+from truecost.pictures.boards import NAMES, spending
 from truecost.prices import COSTS, PRICE, Prices, prices_of
 from truecost.tasks import find, names
 from truecost.tasks.streams.options import StreamScoring
@@ -78,7 +78,7 @@ def trials(**more):
     """Two of five targets are missed, one of five others is a false alarm."""
     llrs = [1, 1, 1, -1, -1, -2, -2, -2, -2, 3]
     labels = [1] * 5 + [0] * 5
-    return replace(tc.Trials.of(np.array(llrs, float), labels, kind="llr"), **more)
+    return replace(tc.Trials.from_arrays(np.array(llrs, float), labels, kind="llr"), **more)
 
 
 def test_trials_by_hand():
@@ -362,7 +362,7 @@ def test_a_break_even_that_is_none_says_why():
     (_, like), _ = tc.compare_systems([trials(), same], scoring)
     row = {row.measure: row for row in like}["break_even_miss"]
     assert row.value is None
-    assert row.reason == "undefined: both have as much of it, whatever a miss costs"
+    assert row.reason == "undefined: both have the same amount of it, whatever a miss costs"
 
 
 # What is refused
@@ -407,7 +407,7 @@ def test_prices_of_other_tasks_are_refused():
             "a miss and a false alarm have no price: --price miss=NUMBER and --price",
         ),
         ({"miss": 1.0}, "a false alarm has no price: --price false_alarm=NUMBER"),
-        ({"miss": 1.0, "false_alarm": 1.0, "error": 1.0}, "of errors that it does not make"),
+        ({"miss": 1.0, "false_alarm": 1.0, "error": 1.0}, "errors that this task does not have"),
         ({"miss": 1.0, "false_alarm": 1.0, "gpu": 1.0}, "log gpu_seconds with predict and"),
         ({"miss": 1.0, "false_alarm": 1.0, "memory": 1.0}, "measure with truecost resources"),
         ({"miss": 1.0, "false_alarm": 1.0, "person": 1.0}, "no annotation was timed"),

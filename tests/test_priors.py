@@ -107,7 +107,7 @@ def test_priors_that_make_no_sense(prior, said):
 
 
 def test_one_prior_where_several_have_no_place():
-    with pytest.raises(UsageError, match="several priors go with"):
+    with pytest.raises(UsageError, match="take several priors"):
         tc.leaderboard({"a": FRAME, "b": FRAME}, type="llr", prior=[0.01, 0.2])
 
 

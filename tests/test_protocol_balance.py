@@ -35,7 +35,7 @@ def people(seed, count=23):
         list(map(str, column)) for column in zip(*rows, strict=True)
     )
     conditions = {"place": places, "seconds": seconds}
-    return tc.protocol.Samples.of(
+    return tc.protocol.Samples.from_arrays(
         labels=labels, groups={"speaker": speakers}, conditions=conditions
     ), (speakers, labels, places, [int(s) for s in seconds])
 

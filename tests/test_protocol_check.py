@@ -376,8 +376,8 @@ def test_roles(name, role):
 
 
 def test_folds_are_in_the_order_of_their_numbers():
-    assert Division.of(np.array(["10", "9", "2", None])).names == ("2", "9", "10")
-    assert Division.of(np.array(["x", "test", "train"])).names == ("train", "test", "x")
+    assert Division.from_labels(np.array(["10", "9", "2", None])).names == ("2", "9", "10")
+    assert Division.from_labels(np.array(["x", "test", "train"])).names == ("train", "test", "x")
 
 
 @pytest.mark.parametrize(

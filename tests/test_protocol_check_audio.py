@@ -48,7 +48,7 @@ def save(path, sound, width=2, rate=RATE, channels=1):
 
 def found(sounds, codes=None):
     """Pairs that share a stretch, each sound in a set of its own unless said otherwise."""
-    marks = [Landmarks.of(np.round(s * 32768) / 32768, RATE) for s in sounds]
+    marks = [Landmarks.find(np.round(s * 32768) / 32768, RATE) for s in sounds]
     return shared_stretches(marks, np.arange(len(sounds)) if codes is None else np.array(codes))
 
 
@@ -175,7 +175,7 @@ def test_speech_commands_hold_near_copies_of_one_speaker(shared):
         "by speaker": np.array([by_speaker[s] < 0.5 for s in speakers]).astype(np.int64),
         "by clip": (rng.random(len(names)) < 0.5).astype(np.int64),
     }
-    scaled = Scaled.of(features)
+    scaled = Scaled.from_features(features)
     near = {name: close_to_another(scaled, codes, 0.1) for name, codes in halves.items()}
     speech = np.array([not name.startswith("_silence_") for name in names])
     assert (near["by speaker"] & speech).sum() == 0

@@ -184,7 +184,7 @@ def test_what_cannot_be_checked(capsys, arguments, code, said):
     Path("full/notes.txt").write_text("mine", encoding="utf-8")
     ended, _, err = check(capsys, *arguments)
     assert (ended, said in err) == (code, True), err
-    assert "fault of truecost" not in err
+    assert "bug in truecost" not in err
 
 
 def test_options_that_do_nothing_are_refused(capsys):

@@ -46,7 +46,7 @@ def test_near_copies_are_those_of_all_pairs(cloud):
     wanted, apart = brute(points / np.abs(points).max(), codes, limit)
     if len(apart) and np.abs(apart - limit).min() < 1e-9:
         return  # rounding decides
-    assert (close_to_another(Scaled.of(points), codes, limit) == wanted).all()
+    assert (close_to_another(Scaled.from_features(points), codes, limit) == wanted).all()
 
 
 @settings(max_examples=10)
@@ -56,17 +56,17 @@ def test_neither_threads_nor_the_order_of_rows_matter(seed):
     points = rng.normal(size=(20, 12))[rng.integers(20, size=3000)]
     points = points + 0.06 * rng.normal(size=points.shape)
     codes, order = rng.integers(4, size=3000), rng.permutation(3000)
-    one = close_to_another(Scaled.of(points), codes, 0.05, jobs=1)
+    one = close_to_another(Scaled.from_features(points), codes, 0.05, jobs=1)
     assert 0 < one.sum() < 3000
-    assert (close_to_another(Scaled.of(points), codes, 0.05, jobs=3) == one).all()
-    other = close_to_another(Scaled.of(points[order]), codes[order], 0.05)
+    assert (close_to_another(Scaled.from_features(points), codes, 0.05, jobs=3) == one).all()
+    other = close_to_another(Scaled.from_features(points[order]), codes[order], 0.05)
     assert (other == one[order]).all()
 
 
 def test_passed_rows_are_not_asked_about_but_are_near_to_others():
     points = np.array([[0.0, 1.0], [0.0, 1.0], [5.0, -3.0], [9.0, 4.0]])
     passed = np.array([True, False, False, False])
-    found = close_to_another(Scaled.of(points), np.array([0, 1, 0, 1]), 0.05, passed)
+    found = close_to_another(Scaled.from_features(points), np.array([0, 1, 0, 1]), 0.05, passed)
     assert found.tolist() == [False, True, False, False]
 
 
@@ -75,7 +75,10 @@ def test_every_sample_a_fold_of_its_own():
     points = rng.normal(size=(700, 10))
     points[600] = points[5] + 0.001
     codes = np.arange(700)
-    assert np.flatnonzero(close_to_another(Scaled.of(points), codes, 0.05)).tolist() == [5, 600]
+    assert np.flatnonzero(close_to_another(Scaled.from_features(points), codes, 0.05)).tolist() == [
+        5,
+        600,
+    ]
 
 
 def test_more_features_than_are_turned_to_their_axes():
@@ -83,13 +86,16 @@ def test_more_features_than_are_turned_to_their_axes():
     points = rng.normal(size=(90, 2100))
     points[70] = points[3] + 0.01 * rng.normal(size=2100)
     codes = np.arange(90) % 2
-    assert np.flatnonzero(close_to_another(Scaled.of(points), codes, 0.05)).tolist() == [3, 70]
+    assert np.flatnonzero(close_to_another(Scaled.from_features(points), codes, 0.05)).tolist() == [
+        3,
+        70,
+    ]
 
 
 def test_unrelated_samples_are_about_one_apart_whatever_the_number_of_features():
     rng = np.random.default_rng(1)
     for d in (4, 50, 400):
-        values = Scaled.of(rng.normal(size=(400, d)) * rng.uniform(1, 1e6, d)).values
+        values = Scaled.from_features(rng.normal(size=(400, d)) * rng.uniform(1, 1e6, d)).values
         apart = np.linalg.norm(values[:200] - values[200:], axis=1)
         assert np.sqrt(np.square(apart).mean()) == pytest.approx(1, abs=0.1)
 
@@ -98,7 +104,7 @@ def test_unrelated_samples_are_about_one_apart_whatever_the_number_of_features()
 def test_the_bound_of_chance_lies_above_what_chance_does(d):
     rng = np.random.default_rng(d)
     points = rng.normal(size=(2000, d)) @ rng.normal(size=(d, d))
-    scaled, limit = Scaled.of(points), 0.3
+    scaled, limit = Scaled.from_features(points), 0.3
     apart = np.linalg.norm(scaled.values[:1000, None, :] - scaled.values[None, 1000:, :], axis=2)
     near, bound = (apart <= limit).sum(), scaled.by_chance(1000 * 1000, limit)
     assert 0 < near <= bound < 40 * near
@@ -106,7 +112,7 @@ def test_the_bound_of_chance_lies_above_what_chance_does(d):
 
 def test_constant_features_are_left_out():
     points = np.array([[1.0, 5.0, 0.0], [2.0, 5.0, 0.0], [4.0, 5.0, 0.0]])
-    scaled = Scaled.of(points)
+    scaled = Scaled.from_features(points)
     assert (scaled.constant, scaled.values.shape) == (2, (3, 1))
 
 
@@ -120,12 +126,12 @@ def test_constant_features_are_left_out():
 )
 def test_features_from_which_nothing_can_be_told(points, said):
     with pytest.raises(InputError, match=said):
-        Scaled.of(points)
+        Scaled.from_features(points)
 
 
 @pytest.mark.parametrize("limit", [-0.1, 1.0, float("nan")])
 def test_a_limit_that_is_none(limit):
-    scaled = Scaled.of([[1.0], [2.0]])
+    scaled = Scaled.from_features([[1.0], [2.0]])
     with pytest.raises(UsageError, match=r"near is .*: give a"):
         close_to_another(scaled, np.array([0, 1]), limit)
 

@@ -53,7 +53,7 @@ def test_the_limit_itself_is_near_and_what_is_just_beyond_is_not():
     random = np.random.default_rng(0)
     tried = 0
     for _ in range(200):
-        scaled = Scaled.of(random.normal(size=(30, 2)))
+        scaled = Scaled.from_features(random.normal(size=(30, 2)))
         codes = np.array([0] * 29 + [1])
         _, distance = scaled.nearest(29, codes == 0)
         squares = np.zeros(30)
@@ -73,7 +73,7 @@ def test_near_samples_far_from_all_others_are_found_though_float32_cannot_tell_t
         features = random.normal(size=(4000, 2))
         features[0] = (3000 + random.random(), -3000 - random.random())
         features[1] = features[0] + 1e-3 * random.random(2)
-        scaled, codes = Scaled.of(features), np.arange(4000) % 2
+        scaled, codes = Scaled.from_features(features), np.arange(4000) % 2
         _, distance = scaled.nearest(0, codes == 1)
         assert close_to_another(scaled, codes, distance * (1 + 1e-6))[:2].all()
 
@@ -82,7 +82,7 @@ def test_near_samples_far_from_all_others_are_found_though_float32_cannot_tell_t
 def test_the_bound_by_chance_is_the_least_of_chernoff_and_above_what_is_drawn(limit):
     random = np.random.default_rng(2)
     mixed = random.normal(size=(3000, 6)) @ random.normal(size=(6, 6))
-    scaled = Scaled.of(mixed)
+    scaled = Scaled.from_features(mixed)
     ends = scaled.values[:, None] - scaled.values[None, :300]
     squares = np.square(ends).sum(axis=-1)[~np.eye(3000, 300, dtype=bool)]
     assert squares.mean() == pytest.approx(1, rel=0.1)
@@ -107,7 +107,7 @@ def test_pairs_that_may_be_near_by_chance_are_counted_once_and_across_sets_only(
     assert finding.kind == "warning"
     pairs = 200 * 100 + 200 * 50 + 100 * 50
     told = float(finding.message.partition("up to ")[2].partition("; up to ")[2].split()[0])
-    assert told == pytest.approx(Scaled.of(features).by_chance(pairs, 0.1), rel=1e-3)
+    assert told == pytest.approx(Scaled.from_features(features).by_chance(pairs, 0.1), rel=1e-3)
 
 
 @pytest.mark.parametrize(("chance", "kind"), [(0.0499, "leak"), (0.05, "warning")])
@@ -123,7 +123,7 @@ def test_a_limit_of_0_finds_equal_rows_only():
     features = np.random.default_rng(4).normal(size=(200, 3))
     features[150:160] = features[:10]
     features[160] = np.nextafter(features[20], 9)
-    found = close_to_another(Scaled.of(features), np.arange(200) // 100, 0.0)
+    found = close_to_another(Scaled.from_features(features), np.arange(200) // 100, 0.0)
     assert np.flatnonzero(found).tolist() == [*range(10), *range(150, 160)]
 
 

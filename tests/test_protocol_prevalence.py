@@ -68,10 +68,10 @@ def shares_of(counts, of_groups, parts=1):
     labels = np.concatenate([np.repeat([*"abc"], row) for row in counts])
     sizes = counts.sum(axis=1)
     groups = np.repeat(of_groups, sizes)
-    samples = Samples.of(labels=labels, groups={"spk": groups})
+    samples = Samples.from_arrays(labels=labels, groups={"spk": groups})
     every, first = np.arange(len(labels)), sizes[: len(counts) // 2].sum()
     rows = [every] if parts == 1 else [every[:first], every[first:]]
-    return Shares.of(samples, rows, Plan(800))
+    return Shares.count(samples, rows, Plan(800))
 
 
 def test_intervals_are_those_of_clopper_and_pearson_for_what_groups_are_worth():

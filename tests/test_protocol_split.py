@@ -33,7 +33,7 @@ ROWS = st.lists(
 def samples_from(rows, order=None, **more):
     rows = np.array(rows)
     order = np.arange(len(rows)) if order is None else order
-    return Samples.of(
+    return Samples.from_arrays(
         ids=[f"u{k:03}" for k in order],
         labels=rows[order, 2],
         groups={"speaker": [f"s{k}" for k in rows[order, 0]]},
@@ -93,10 +93,10 @@ def test_names_and_order_of_sets_mean_nothing(rows, seed):
 @given(st.lists(st.integers(1, 9), min_size=5, max_size=9, unique=True))
 def test_the_seed_only_decides_among_equals(sizes):
     speakers = np.repeat(np.arange(len(sizes)), sizes)
-    samples = Samples.of(groups={"speaker": speakers}, labels=np.zeros(len(speakers), int))
+    samples = Samples.from_arrays(groups={"speaker": speakers}, labels=np.zeros(len(speakers), int))
     found = [split(samples, folds=3, seed=s).assignments["fold"].tolist() for s in range(4)]
     assert all(f == found[0] for f in found)  # groups of different sizes: nothing to decide
-    alike = Samples.of(groups={"speaker": np.repeat(np.arange(12), 2)})
+    alike = Samples.from_arrays(groups={"speaker": np.repeat(np.arange(12), 2)})
     drawn = [split(alike, folds=3, seed=s) for s in range(4)]
     assert len({tuple(s.assignments["fold"]) for s in drawn}) > 1
     assert {s.balances["fold"].imbalance for s in drawn} == {0.0}
@@ -106,7 +106,7 @@ def test_the_seed_only_decides_among_equals(sizes):
 @given(st.integers(7, 80), st.integers(2, 7), st.integers(0, 2))
 def test_samples_alone_make_folds_that_differ_by_one(count, k, seed):
     labels = np.random.default_rng(seed).integers(0, 2, count)
-    found = split(Samples.of(labels=labels), folds=k).assignments["fold"]
+    found = split(Samples.from_arrays(labels=labels), folds=k).assignments["fold"]
     sizes = np.unique(found, return_counts=True)[1]
     assert len(sizes) == k
     assert sizes.max() - sizes.min() <= 1
@@ -218,7 +218,7 @@ def test_many_groups_are_spread_to_the_sample():
     labels = np.where(rng.random(8000) < 0.02 + 0.2 * (speaker % 7 == 0), "rare", "often")
     device = np.array(["phone", "web", "room"])[(speaker + rng.integers(0, 2, 8000)) % 3]
     groups, conditions = {"speaker": speaker}, {"device": device}
-    samples = Samples.of(labels, groups, conditions)
+    samples = Samples.from_arrays(labels, groups, conditions)
     for plan in ({"folds": 5}, {"shares": {"train": 0.8, "dev": 0.1, "eval": 0.1}}):
         [balance] = split(samples, **plan).balances.values()
         assert balance.worst.deviation < 2  # of 8000, though a speaker has some 20
@@ -234,22 +234,24 @@ def test_all_group_columns_stay_whole_over_chains():
         "speaker": ["ann", "ann", "bob", "bob", "cem", "dan", "eve", "fay"],
         "room": ["1", "2", "2", "3", "3", "4", "5", "6"],
     }
-    found = split(Samples.of(groups=groups), folds=2)
+    found = split(Samples.from_arrays(groups=groups), folds=2)
     assert len(found.units) == 4
     places = found.assignments["fold"]
     assert len(set(places[:5])) == 1
-    assert "6 of speaker and 6 of room hang together in 4 units" in {n.message for n in found.notes}
-    with pytest.raises(InputError, match="6 of room hang together in 4 units"):
-        split(Samples.of(groups=groups), folds=5)
+    assert "6 of speaker and 6 of room form 4 units that a split keeps whole" in {
+        n.message for n in found.notes
+    }
+    with pytest.raises(InputError, match="6 of room form 4 units that a split keeps whole"):
+        split(Samples.from_arrays(groups=groups), folds=5)
 
 
 def test_sessions_of_one_speaker_each_are_no_chain():
     nested = {"speaker": [*"aabbccdd"], "session": [*"12345678"]}
-    found = split(Samples.of(["x", "y"] * 4, nested), folds=2)
+    found = split(Samples.from_arrays(["x", "y"] * 4, nested), folds=2)
     assert not found.units.chained
     assert len(found.units) == 4
     chained = {"speaker": [*"aabbccdd"], "session": [*"12234567"]}
-    found = split(Samples.of(["x", "y"] * 4, chained), folds=2)
+    found = split(Samples.from_arrays(["x", "y"] * 4, chained), folds=2)
     assert found.units.chained
     assert len(found.units) == 3
 
@@ -258,7 +260,7 @@ def test_copies_and_what_was_made_of_one_another_stay_together():
     ids = ["a", "a1", "a2", "a2x", "b", "c", "d", "e"]
     source = ["", "a", "a", "a2", "", "rec7", "rec7", ""]
     content = ["k", "l", "m", "n", "o", "p", "q", "o"]
-    samples = Samples.of(ids=ids, content=content, source=[s or None for s in source])
+    samples = Samples.from_arrays(ids=ids, content=content, source=[s or None for s in source])
     found = split(samples, folds=3)
     assert len(found.units) == 3  # a with all that was made of it; b and its copy e; c and d
     fold = dict(zip(ids, found.assignments["fold"], strict=True))
@@ -270,7 +272,7 @@ def test_copies_and_what_was_made_of_one_another_stay_together():
 
 def test_one_group_with_most_samples_is_said():
     speakers = ["ann"] * 70 + [f"s{k}" for k in range(30)]
-    found = split(Samples.of(groups={"speaker": speakers}), folds=2)
+    found = split(Samples.from_arrays(groups={"speaker": speakers}), folds=2)
     [note] = [n for n in found.notes if n.rule == "too-few-units"]
     assert (
         "speaker ann has 70% of the samples, more than the share of any set (50%)" in note.message
@@ -281,18 +283,20 @@ def test_what_nobody_can_spread_is_said():
     speakers = np.repeat([f"s{k}" for k in range(8)], 3)
     labels = np.array(["a", "b", "b"] * 8, object)
     labels[0], labels[[3, 6]] = "rare", "odd"
-    found = split(Samples.of(labels, {"speaker": speakers}), folds=4)
+    found = split(Samples.from_arrays(labels, {"speaker": speakers}), folds=4)
     said = {n.message for n in found.notes if n.rule == "missing-classes"}
     assert said == {
         "label rare: all in one speaker, and so in one of the folds only; collect more",
         "label odd: not in every one of the folds, as too few have any; collect more",
     }
-    assert {"no-groups-named"} == {n.rule for n in split(Samples.of(["a", "b"] * 9), folds=2).notes}
+    assert {"no-groups-named"} == {
+        n.rule for n in split(Samples.from_arrays(["a", "b"] * 9), folds=2).notes
+    }
 
 
 def test_groups_that_look_like_missing_values_are_said():
     speakers = ["nan"] * 3 + [f"s{k}" for k in range(9)]
-    notes = split(Samples.of(groups={"speaker": speakers}), folds=2).notes
+    notes = split(Samples.from_arrays(groups={"speaker": speakers}), folds=2).notes
     assert any("3 samples with speaker 'nan', which are kept together" in n.message for n in notes)
 
 
@@ -326,7 +330,7 @@ def test_conditions_are_spread_too():
     rng = np.random.default_rng(1)
     speakers = np.arange(300) // 5
     conditions = {"device": rng.integers(0, 3, 60)[speakers], "duration": rng.random(300)}
-    samples = Samples.of(rng.integers(0, 2, 300), {"speaker": speakers}, conditions)
+    samples = Samples.from_arrays(rng.integers(0, 2, 300), {"speaker": speakers}, conditions)
     found = split(samples, folds=3)
     assert {level.axis for level in found.balances["fold"].levels} == {
         *("samples", "label", "device", "duration")
@@ -341,14 +345,14 @@ def test_conditions_are_spread_too():
 
 
 def test_the_held_out_set_does_not_depend_on_the_folds():
-    samples = Samples.of(groups={"speaker": np.arange(200) // 4})
+    samples = Samples.from_arrays(groups={"speaker": np.arange(200) // 4})
     sets = [split(samples, folds=k, held_out=0.2).assignments["set"].tolist() for k in (2, 5, 7)]
     assert sets[0] == sets[1] == sets[2]
     assert sets[0].count("eval") == 40
 
 
 def test_nested_folds_are_folds_of_each_rest():
-    samples = Samples.of(["a", "b"] * 60, {"speaker": np.arange(120) // 4})
+    samples = Samples.from_arrays(["a", "b"] * 60, {"speaker": np.arange(120) // 4})
     found = split(samples, folds=3, inner=4)
     assert [*found.assignments] == ["fold", "inner_1", "inner_2", "inner_3"]
     for k in "123":
@@ -359,7 +363,7 @@ def test_nested_folds_are_folds_of_each_rest():
 
 
 def test_the_default_is_train_dev_and_eval():
-    found = split(Samples.of(["a", "b"] * 50))
+    found = split(Samples.from_arrays(["a", "b"] * 50))
     assert {p.name: p.samples for p in found.balances["set"].parts} == {
         "train": 80,
         "dev": 10,
@@ -369,7 +373,7 @@ def test_the_default_is_train_dev_and_eval():
 
 
 def test_tiny_shares_still_get_a_group():
-    samples = Samples.of(groups={"speaker": ["a"] * 5 + ["b"] * 5 + ["c"] * 5})
+    samples = Samples.from_arrays(groups={"speaker": ["a"] * 5 + ["b"] * 5 + ["c"] * 5})
     found = split(samples, shares={"train": 0.98, "dev": 0.01, "eval": 0.01})
     assert sorted(set(found.assignments["set"])) == ["dev", "eval", "train"]
 
@@ -381,7 +385,7 @@ def test_the_public_names():
 
 # -- bad requests ----------------------------------------------------------------------------------
 
-TEN = Samples.of(["a", "b"] * 5, {"speaker": [*"aabbccddee"]}, {"device": [*"pwpwpwpwpw"]})
+TEN = Samples.from_arrays(["a", "b"] * 5, {"speaker": [*"aabbccddee"]}, {"device": [*"pwpwpwpwpw"]})
 
 
 @pytest.mark.parametrize(
@@ -417,16 +421,16 @@ def test_data_that_cannot_be_split():
     with pytest.raises(InputError, match="within outer fold 1: each lies in one as a whole"):
         split(TEN, folds=5, inner=5)
     with pytest.raises(InputError, match=r"1 speaker for 3 sets: .*nothing to split"):
-        split(Samples.of(groups={"speaker": ["a"] * 9}))
+        split(Samples.from_arrays(groups={"speaker": ["a"] * 9}))
     with pytest.raises(InputError, match=r"another one in each of 20 samples.*conditions label"):
-        split(Samples.of(labels=np.arange(20) / 7), folds=2)
-    with pytest.raises(InputError, match="'clip' is another text in each of 20 samples"):
-        split(Samples.of(conditions={"clip": [f"c{k}.wav" for k in range(20)]}), folds=2)
+        split(Samples.from_arrays(labels=np.arange(20) / 7), folds=2)
+    with pytest.raises(InputError, match="'clip' has a different text in each of 20 samples"):
+        split(Samples.from_arrays(conditions={"clip": [f"c{k}.wav" for k in range(20)]}), folds=2)
     with pytest.raises(UsageError, match="there is a column 'fold' already"):
-        split(Samples.of(groups={"fold": [*"aabbcc"]}), folds=2)
+        split(Samples.from_arrays(groups={"fold": [*"aabbcc"]}), folds=2)
     with pytest.raises(InputError, match="differ in length: label 2, speaker 3"):
-        Samples.of(["a", "b"], {"speaker": [*"abc"]})
+        Samples.from_arrays(["a", "b"], {"speaker": [*"abc"]})
     with pytest.raises(InputError, match="1 empty cell of group"):
-        Samples.of(["a", "b"], {"speaker": ["s", None]})
+        Samples.from_arrays(["a", "b"], {"speaker": ["s", None]})
     with pytest.raises(UsageError, match="name of another column"):
-        Samples.of(["a", "b"], {"x": ["s", "t"]}, {"x": ["p", "q"]})
+        Samples.from_arrays(["a", "b"], {"x": ["s", "t"]}, {"x": ["p", "q"]})

@@ -34,7 +34,7 @@ def refused(capsys, code, text, *arguments):
     assert run(["protocol", "split", *arguments]) == code
     said = capsys.readouterr().err
     assert text in said
-    assert "fault of truecost" not in said
+    assert "bug in truecost" not in said
 
 
 def test_the_command_of_the_issue(capsys):
@@ -162,7 +162,7 @@ def test_wrong_maps(capsys):
     refused(capsys, 2, "nothing is mapped to id", "samples.csv", "--folds", "2")
     refused(capsys, 2, "no column 'sp' for the group", "samples.csv", "--map", "id=utt,group=sp")
     refused(capsys, 2, "did you mean 'group'", "samples.csv", "--map", "id=utt,groups=spk")
-    refused(capsys, 2, "a split makes them", "samples.csv", "--map", "id=utt,set=device")
+    refused(capsys, 2, "a split makes new ones", "samples.csv", "--map", "id=utt,set=device")
     refused(
         capsys,
         3,

@@ -32,7 +32,7 @@ def compared(labels, groups, folds=5):
     """The largest deviation of ours, and of each splitter of scikit-learn."""
     selection = pytest.importorskip("sklearn.model_selection")
     labels, groups = np.asarray(labels), np.asarray(groups)
-    own = split(Samples.of(labels, {"group": groups}), folds=folds)
+    own = split(Samples.from_arrays(labels, {"group": groups}), folds=folds)
     places = own.assignments["fold"].astype(int) - 1
     found = {"truecost": furthest(labels, places, folds)}
     assert found["truecost"] == pytest.approx(own.balances["fold"].worst.deviation)
@@ -67,7 +67,7 @@ def test_sets_with_shares():
     groups = np.repeat(np.arange(60), rng.integers(1, 40, 60))
     labels = (rng.random(len(groups)) < 0.1).astype(int)
     shares = {"train": 0.8, "eval": 0.2}
-    own = split(Samples.of(labels, {"group": groups}), shares=shares).balances["set"]
+    own = split(Samples.from_arrays(labels, {"group": groups}), shares=shares).balances["set"]
     shuffled = selection.GroupShuffleSplit(1, test_size=0.2, random_state=0)
     [(_, test)] = shuffled.split(labels, labels, groups)
     rare = abs(labels[test].sum() - 0.2 * labels.sum())

@@ -84,7 +84,7 @@ def test_likelihood_ratios_in_base_ten(shared):
     assert (len(targets), len(others)) == (188, 477)
     scores = np.concatenate([targets, others]) * np.log(10)
     labels = np.repeat([1, 0], [188, 477])
-    trials = tc.Trials.of(scores, labels, kind="llr")
+    trials = tc.Trials.from_arrays(scores, labels, kind="llr")
     found = values(trials, ("eer", "cllr", "min_cllr"), tc.Application())
     assert found == pytest.approx([0.138332, 0.648787, 0.474572], abs=6e-7)
 
@@ -101,7 +101,7 @@ def test_likelihood_ratios_in_base_ten(shared):
 def test_small_cllr(nontarget, target, expected):
     scores = np.log(np.concatenate([nontarget, target]))
     labels = np.repeat([0, 1], [len(nontarget), len(target)])
-    trials = tc.Trials.of(scores, labels, kind="llr")
+    trials = tc.Trials.from_arrays(scores, labels, kind="llr")
     scoring = tc.Scoring(
         measures=("cllr",), plan=POINT, choices=tc.TrialsScoring(allow_reversed=True)
     )
@@ -111,12 +111,12 @@ def test_small_cllr(nontarget, target, expected):
 def test_accuracy_and_cluster_interval_of_the_toy_case(shared):
     with np.load(shared / "cases" / "scores" / "ci_toy_400x20.npz") as case:
         decisions, labels, conditions = (case[k] for k in ("dec_sys1", "labels", "conditions"))
-    trials = tc.Trials.of(decisions, labels.astype(int), kind="decision", unit=conditions)
+    trials = tc.Trials.from_arrays(decisions, labels.astype(int), kind="decision", unit=conditions)
     plan = tc.Plan(replicates=200_000)
     scoring = tc.Scoring(measures=("accuracy",), plan=plan, method="percentile")
     (row,) = tc.score_system(trials, scoring)
     assert row.value == pytest.approx(0.855, abs=1e-12)
     assert (row.lower, row.upper) == pytest.approx((0.8103, 0.8943), abs=6e-4)
-    alone = tc.Trials.of(decisions, labels.astype(int), kind="decision")
+    alone = tc.Trials.from_arrays(decisions, labels.astype(int), kind="decision")
     (row,) = tc.score_system(alone, scoring)
     assert (row.lower, row.upper) == pytest.approx((0.82, 0.89), abs=3e-3)

@@ -149,7 +149,7 @@ def test_files_of_no_system_are_named_by_what_the_study_calls_them(outcome):
     """
     result = msgspec.structs.replace(outcome.result, inputs=tuple(given), configuration=text)
     table = page._inputs(result)
-    assert table.header == ("file", "system", "what it is", "SHA-256")
+    assert table.header == ("file", "system", "use", "SHA-256")
     assert [r[2] for r in table.rows] == ["", "reference", "metadata", "input"]
 
 
@@ -158,8 +158,8 @@ NAMED_FILES = [("a", "a.csv"), ("", "key.csv"), ("", "people.csv"), ("", "more.c
 
 def test_sections_stand_in_the_order_of_the_interface(report):
     wanted = ["Normalised costs", "Warnings", "Errors and threshold", "Subsets", "Calibration"]
-    wanted += ["Paired comparison", "whole data", "subsets", "All values", "How it was computed"]
-    heading = "What it really costs: base, better <b>"
+    wanted += ["Paired comparison", "whole data", "subsets", "All values", "Computation and inputs"]
+    heading = "Evaluation of base, better <b>"
     assert Page(report).headings == [heading, *wanted]
     assert report.index('class="headline"') < report.index("Normalised costs")
 
@@ -176,7 +176,7 @@ def test_the_first_sentence_says_how_systems_compare(outcome, report):
     )
     wanted = (
         f"better <b> costs {100 * (1 - ratio.value):.0f}\xa0% less than base, and "
-        f"{100 * better.value:.0f}\xa0% of what the best constant answer costs."
+        f"{100 * better.value:.0f}\xa0% of what the best constant decision costs."
     )
     assert html.unescape(said) == wanted
     wide = msgspec.structs.replace
@@ -185,15 +185,17 @@ def test_the_first_sentence_says_how_systems_compare(outcome, report):
         for r in outcome.result.rows
     )
     undecided = verdict.headline(Story(wide(outcome.result, rows=rows)))
-    assert undecided.startswith("better <b> and base cannot be told apart by actual detection")
-    assert re.search(r"About [\d,]+ more units would decide a difference like this", undecided)
+    assert undecided.startswith("better <b> and base are not distinguishable by actual detection")
+    assert re.search(r"About [\d,]+ more units would show a difference as large as this", undecided)
     alone = tuple(
         r for r in outcome.result.rows if r.kind == "value" and r.dims["system"] == "base"
     )
     said = verdict.headline(Story(wide(outcome.result, rows=alone)))
     ends = r"\[[\d.]+, [\d.]+\], \d+\xa0%"
     assert re.fullmatch(
-        rf"base: actual detection cost [\d.]+ {ends} of what the best constant answer costs\.", said
+        rf"base: actual detection cost [\d.]+ {ends} of what the best constant decision "
+        r"costs\.",
+        said,
     )
 
 
@@ -284,7 +286,7 @@ def test_any_of_several_accepted_labels(tmp_path, ran):
         "Normalised costs",
         "Warnings",
         "All values",
-        "How it was computed",
+        "Computation and inputs",
     ]
 
 
@@ -301,7 +303,7 @@ def test_other_types_have_a_report_too(tmp_path, kind, ran):
     pl.DataFrame({"score": score, "label": label}).write_csv(tmp_path / "a.csv")
     outcome = ran(tmp_path / "a.csv", data={"type": kind}, interval={"replicates": 50})
     target = study.write(outcome, str(tmp_path / "out"))
-    assert "What it really costs" in (target / "report.html").read_text()
+    assert "Evaluation of" in (target / "report.html").read_text()
     assert (target / "curves.parquet").exists() == (kind in ("score", "posterior"))
 
 
@@ -336,7 +338,7 @@ def several(folder, applications):
             {"measure": m, "max_upper": x, "system": "new", "application": "even"} for m, x in gates
         ],
     }
-    return study.run(study.Study.of(tables))
+    return study.run(study.Study.from_tables(tables))
 
 
 @pytest.fixture(scope="module")
@@ -423,7 +425,7 @@ def test_what_a_verdict_of_one_part_rests_on(outcome):
 
 def test_a_page_of_many_pictures_says_what_is_left_out(many, monkeypatch):
     monkeypatch.setattr(page, "MOST", 3)
-    assert "5 more are not drawn: their numbers stand in result.json" in drawn(many)
+    assert "5 more are not drawn: their values are in result.json" in drawn(many)
 
 
 # ---- what is easily misread ----
@@ -435,7 +437,7 @@ def systems(folder, gains, **more):
         trials(3, gain).write_csv(folder / f"s{k}.csv")
         files[f"s{k}"] = {"file": str(folder / f"s{k}.csv")}
     tables = {"systems": files, "data": {"type": "llr"}, "interval": {"replicates": 60}} | more
-    return study.run(study.Study.of(tables))
+    return study.run(study.Study.from_tables(tables))
 
 
 def test_random_scores_are_never_better_than_naive(tmp_path, ran):
@@ -453,7 +455,7 @@ def test_random_scores_are_never_better_than_naive(tmp_path, ran):
     assert row.upper < row.naive  # as its interval has it, it would be better
     text = drawn(outcome)
     assert Page(text).chips == ["at best"]
-    assert "better than naive" not in text.replace("nothing is said to be better than naive", "")
+    assert "better than naive" not in text.replace("no system is marked as better than naive", "")
     said = verdict.verdict(Story(outcome.result))
     assert "No decision is judged" in said.lead
     assert "is the naive baseline" not in said.lead
@@ -551,7 +553,7 @@ def test_the_largest_and_the_worst_of_many_subsets_are_drawn():
         dims = {"system": "a", "subset": f"noise={k:02d}"}
         rows.append(row(value=k / 50, dims=dims, n_trials=100 - k, flags=flags))
     shown, said = sections.chosen_slots(rows)
-    assert said == "The 11 worst and the largest others, 23 of 40 subsets"
+    assert said == "The 11 worst subsets and the largest others, 23 of 40 subsets"
     kept = [int(r.dims["subset"][-2:]) for r in shown[1:]]
     assert kept == [*range(12), *range(28, 39)]  # 39 rests on too few errors
     assert sections.chosen_slots(rows[:9]) == (rows[:9], "")
@@ -574,12 +576,12 @@ def board(tmp_path_factory):
         trials(3, gain).write_csv(folder / f"{name}.csv")
         systems[name] = {"file": str(folder / f"{name}.csv")}
     tables = {"data": {"type": "llr"}, "systems": systems, "interval": {"replicates": 100}}
-    return rank(study.Study.of(tables))
+    return rank(study.Study.from_tables(tables))
 
 
 def test_a_leaderboard_has_its_ranks_on_the_page(board):
     parsed = Page(drawn(board))
-    assert parsed.headings[:3] == ["What it really costs: 3 submissions", "Leaderboard", "Warnings"]
+    assert parsed.headings[:3] == ["Evaluation of 3 submissions", "Leaderboard", "Warnings"]
     head, *rows = parsed.tables[0]
     assert head[:4] == ["system", board.leaderboard[0].measure, "rank", "place"]
     assert [[row[2], row[0]] for row in rows] == [
@@ -596,7 +598,7 @@ def test_submissions_that_are_left_out_are_told(board):
     left = study.Problem(kind="data", message="left out: late.csv: 3 trials are missing")
     result = msgspec.structs.replace(board.result, problems=(*board.result.problems, left))
     parsed = Page(page.render(result))
-    assert parsed.headings[0] == "What it really costs: 4 submissions, 1 left out"
+    assert parsed.headings[0] == "Evaluation of 4 submissions, 1 left out"
     assert ["late.csv", "3 trials are missing"] in parsed.tables[1]
 
 
@@ -627,7 +629,7 @@ def test_methods_tell_means_from_runs(tmp_path):
     files = tuple(f"{m}={tmp_path}/{m}-*.csv" for m in "ab")
     methods = {"files": files, "runs": ["seed"], "compare": True}
     tables = {"data": {"type": "llr"}, "interval": {"replicates": 50}, "methods": methods}
-    outcome = study.run(study.Study.of(tables))
+    outcome = study.run(study.Study.from_tables(tables))
     [group] = verdict.verdict(Story(outcome.result)).groups
     names = [line.name for line in group.lines]
     assert names[:4] == ["a, mean over runs", "b, mean over runs", "a, one run", "b, one run"]
@@ -639,7 +641,7 @@ def test_methods_tell_means_from_runs(tmp_path):
     assert all(f"<li>{remark}</li>" in text for remark in told)
     assert "What may be claimed" in text
     assert re.search(r"Of 9 pairs of one run of each: [\d.]+% better, [\d.]+% worse, ", text)
-    assert "What makes runs vary" in text
+    assert "Sources of variance between runs" in text
     assert re.search(r"a: seed [\d.]+% \[[\d.]+%, [\d.]+%\], standard deviation [\d.]+", text)
     values = next(t for t in Page(text).tables if "estimator" in t[0] and "trials" in t[0])
     assert {row[1] for row in values[1:]} == {"mean", "run"}

@@ -781,7 +781,7 @@ def test_measures_of_the_registry_give_the_same():
         "audio": [300 * HOUR],
         "query": [900],
     }
-    tally = tc.Tally.count([tc.Factor.of("run", ["one"])], sums)
+    tally = tc.Tally.count([tc.Factor.encode("run", ["one"])], sums)
     evidence = tc.Evidence({"resources": tally})
     seen = tc.totals(evidence, tc.Weights.ones(evidence.factors).block())
     for measure in MEASURES:

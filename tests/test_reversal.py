@@ -5,7 +5,7 @@ import pytest
 
 import truecost as tc
 from truecost.core.factors import Factor
-from truecost.tasks.trials.reversal import beyond_chance
+from truecost.tasks.trials.validation import beyond_chance
 
 PLAN = tc.Plan(10, seed=0)
 
@@ -13,7 +13,7 @@ PLAN = tc.Plan(10, seed=0)
 def refused(scores, targets, *columns, weights=None):
     """Whether scores are refused, with a factor for each column of units; trials without."""
     given = columns or (np.arange(len(scores)),)
-    sides = [Factor.of(f"f{k}", np.asarray(units)) for k, units in enumerate(given)]
+    sides = [Factor.encode(f"f{k}", np.asarray(units)) for k, units in enumerate(given)]
     return beyond_chance(np.asarray(scores, float), np.asarray(targets) == 1, sides, weights)
 
 
@@ -22,7 +22,7 @@ def test_systems_that_know_nothing_are_scored():
     below = 0
     for _ in range(40):
         labels = np.arange(200) % 2
-        trials = tc.Trials.of(rng.normal(size=200), labels, kind="score")
+        trials = tc.Trials.from_arrays(rng.normal(size=200), labels, kind="score")
         (row,) = tc.score_system(trials, tc.Scoring(measures=("auc",), plan=PLAN))
         below += row.value < 0.5
     assert below > 10
@@ -84,14 +84,14 @@ def test_all_pairs_the_wrong_way_need_enough_trials_and_units():
 
 
 def test_one_target_is_too_few_to_tell():
-    trials = tc.Trials.of([0.0, *np.arange(1.0, 500)], [1, *[0] * 499], kind="score")
+    trials = tc.Trials.from_arrays([0.0, *np.arange(1.0, 500)], [1, *[0] * 499], kind="score")
     (row,) = tc.score_system(trials, tc.Scoring(measures=("auc",), plan=PLAN))
     assert row.value == 0
 
 
 def test_the_message_says_what_to_do():
     labels = np.arange(100) % 2
-    trials = tc.Trials.of(-1.0 * labels, labels, kind="score", name="turned")
+    trials = tc.Trials.from_arrays(-1.0 * labels, labels, kind="score", name="turned")
     with pytest.raises(tc.InputError, match=r"turned: .*0\.0% of the pairs .*allow_reversed"):
         tc.score_system(trials, tc.Scoring(plan=PLAN))
     tc.score_system(trials, tc.Scoring(plan=PLAN, choices=tc.TrialsScoring(allow_reversed=True)))

@@ -25,7 +25,7 @@ PAIRS = st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=6)
 def value_of(name, pairs):
     """A measure of some pairs of reference and output, and what the naive baseline gets."""
     reference, hypothesis = (pl.Series(side, dtype=pl.String) for side in zip(*pairs, strict=True))
-    factor, codes = tc.Factor.of("utterance", np.arange(len(pairs)))
+    factor, codes = tc.Factor.encode("utterance", np.arange(len(pairs)))
     parts = {"words": count_words, "characters": count_characters}
     counted = {
         n: Tally.count([(factor, codes)], of(reference, hypothesis)) for n, of in parts.items()

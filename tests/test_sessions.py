@@ -171,7 +171,7 @@ def test_normalisation_units_and_comparison(here, capsys):
     [
         ("ref.stm hyp.stm --measure cpwer,wer", 2, "ask for it alone, --measure cpwer"),
         ("ref.csv hyp.stm --measure cpwer", 2, "there is no column 'speaker'"),
-        ("ref.stm bare.ctm --measure cpwer", 2, "cpwer needs who says each word"),
+        ("ref.stm bare.ctm --measure cpwer", 2, "cpwer needs the speaker of each word"),
         ("braces.stm hyp.stm --measure cpwer", 3, "cpwer takes one text"),
         ("ref.stm part.stm --measure cpwer", 3, "1 utterance has no output"),
         ("ref.trn hyp.trn --measure cpwer", 2, "--by recording needs column recording"),

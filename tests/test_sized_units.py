@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import truecost as tc
-from truecost.core.unit_index import Slots
+from truecost.core.unit_index import UnitIndex
 from truecost.kernels import sums as counts
 
 KEY = np.uint64(0x1234), np.uint64(0x9876)
@@ -290,8 +290,8 @@ def test_rankings_sweep_sized_labels_as_their_units():
     classes = np.array([0, 1, 1, 0, 0, 1, 0, 1])
     alone, labels = expanded()
     places = np.arange(len(labels), dtype=np.int32)
-    single = tc.Ranking.of(VALUES[labels], classes[labels], [(alone, places)])
-    few = tc.Ranking.of(VALUES, classes, [(sized(), np.arange(8, dtype=np.int32))])
+    single = tc.Ranking.from_scores(VALUES[labels], classes[labels], [(alone, places)])
+    few = tc.Ranking.from_scores(VALUES, classes, [(sized(), np.arange(8, dtype=np.int32))])
     found = []
     for ranking, factor in ((single, alone), (few, sized())):
         block = tc.Weights.ones({"user": factor}).block()
@@ -340,4 +340,4 @@ def test_what_needs_single_units_is_refused():
         rows_of(sized(STRATA), "poisson", 0, 2)
     sides = [(sized(), np.arange(8, dtype=np.int32))] * 2
     with pytest.raises(tc.InputError, match="'user' stands on several sides, but its labels"):
-        Slots.of(sides)
+        UnitIndex.join(sides)

@@ -76,7 +76,7 @@ def test_a_subset_is_selected_as_it_would_be_sorted(units, weighted, kind, monke
     labels = draws.integers(0, 2, 300)
     scores = draws.normal(labels, 1).round(1) if kind == "llr" else draws.random(300).round(2)
     speakers, others = (np.array([f"s{k}" for k in draws.integers(0, n, 300)]) for n in (30, 20))
-    trials = tc.Trials.of(
+    trials = tc.Trials.from_arrays(
         scores,
         labels,
         kind=kind,

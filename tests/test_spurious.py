@@ -40,7 +40,7 @@ def drawn(seed, groups=40, each=8, classes=2, effect=0.0, of_group=False):
 
 
 def judged(posteriors, labels, group, replicates=200):
-    trials = tc.Trials.of(posteriors, labels, kind="posterior", unit=group)
+    trials = tc.Trials.from_arrays(posteriors, labels, kind="posterior", unit=group)
     plan = tc.Plan(replicates, seed=1)
     return tc.score_system(trials, tc.Scoring(measures=("nce", "nec"), plan=plan))
 

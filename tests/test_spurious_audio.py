@@ -197,7 +197,7 @@ def judged(features, labels, seed=0):
     heard = ~np.isnan(features[:, 0])
     sounds = Numbers("non-speech", features, bins=0)
     said = predict([sounds], labels, group, ("a", "b"), known=heard)
-    trials = tc.Trials.of(said.posteriors, labels, kind="posterior", unit=group)
+    trials = tc.Trials.from_arrays(said.posteriors, labels, kind="posterior", unit=group)
     [row] = tc.score_system(trials, tc.Scoring(measures=("nce",), plan=tc.Plan(300, seed=seed)))
     return row
 

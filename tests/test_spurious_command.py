@@ -83,7 +83,7 @@ def test_as_the_issue_writes_it(run):
     assert nce["n_units"] == 30
     assert nce["factors"] == ["spk"]
     assert "predicted:device+duration:logistic:folds5:seed0" in nce["signature"]
-    assert "the class can be told from device, duration alone: nce 0." in err
+    assert "the class can be predicted from device, duration alone: nce 0." in err
     assert "conditions: device (3 levels), duration (numbers)" in err
 
 
@@ -91,7 +91,7 @@ def test_what_is_not_planted_is_not_found(run):
     code, out, err = run(ASKED[0], ASKED[1], "chance.csv", *ASKED[3:], "--json")
     assert code == 0
     assert rules(out) == []
-    assert "nothing of the class found in device, duration: nce 1" in err
+    assert "the class was not predicted from device, duration: nce 1" in err
     assert "no proof" in err
 
 
@@ -186,8 +186,8 @@ def test_boosting(run):
 def test_a_condition_that_lies_within_groups_is_said(run):
     code, _, err = run(*COMMAND, "--conditions", "room", *FEW)
     assert code == 0
-    assert "each room is in one group only, so that none is known where it is predicted" in err
-    assert "nothing of the class found in room" in err
+    assert "each room is in one group only, so no level of it is known where it is predicted" in err
+    assert "the class was not predicted from room" in err
 
 
 def test_without_groups_each_sample_is_one_and_that_is_said(run):
@@ -197,7 +197,7 @@ def test_without_groups_each_sample_is_one_and_that_is_said(run):
 
 
 CASES = {
-    "nothing named": ([*COMMAND], 2, "say what should not tell the class: --conditions"),
+    "nothing named": ([*COMMAND], 2, "name what should not predict the class: --conditions"),
     "no such column": ([*COMMAND, "--conditions", "devise"], 2, "did you mean 'device'"),
     "the class": ([*COMMAND, "--conditions", "y"], 2, "'y' is the class"),
     "too few groups": ([*ASKED, "--folds", "16"], 3, "samples.csv: 30 groups for 16 folds"),
@@ -211,7 +211,7 @@ CASES = {
     "no such audio": ([*COMMAND, "--audio", "device"], 3, "180 files of --audio device cannot be"),
     "speech in no audio": ([*ASKED, "--vad", "energy"], 2, "--vad goes with --audio"),
     "a threshold of no system": ([*ASKED, "--threshold", "1"], 2, "threshold under [data] goes"),
-    "scores of no type": ([*ASKED, "--system", "m=mine.csv"], 2, "say what the scores are"),
+    "scores of no type": ([*ASKED, "--system", "m=mine.csv"], 2, "name the type of the scores"),
     "a name that is taken": (
         [*ASKED, "--system", "only device=mine.csv", "--type", "llr"],
         2,
@@ -277,7 +277,7 @@ def study(**spurious):
 
 
 def test_a_study_of_trials_gets_the_predictors(run):
-    outcome = run_study(tc.Study.of(study(conditions=["device"])))
+    outcome = run_study(tc.Study.from_tables(study(conditions=["device"])))
     assert {e.dims["system"] for e in outcome.estimates} == {"mine", "only device"}
     assert {e.measure for e in outcome.estimates} == {"nce", "nec"}
     assert {c.baseline.dims["system"] for c in outcome.comparisons} == {"only device"}
@@ -291,21 +291,21 @@ def test_the_same_bytes_for_any_number_of_threads(run):
     for jobs in (1, 2):
         given = study(conditions=["device", "duration"])
         given["interval"]["jobs"] = jobs
-        found.append(run_study(tc.Study.of(given)).to_json())
+        found.append(run_study(tc.Study.from_tables(given)).to_json())
     assert found[0] == found[1]
 
 
 def test_a_study_of_another_task_is_refused():
     with pytest.raises(tc.errors.UsageError, match=r"\[spurious\] goes with task trials"):
-        run_study(tc.Study.of({"task": "terms", "spurious": {"conditions": ["a"]}}))
+        run_study(tc.Study.from_tables({"task": "terms", "spurious": {"conditions": ["a"]}}))
 
 
 def test_the_report_says_it_beside_the_system(run, tmp_path):
     system = ("--system", "mine=mine.csv", "--type", "llr", "--target", "yes")
     assert run(*ASKED, *system, "-o", "out")[0] == 0
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "What should not tell the class" in page
-    assert "tells the class" in page
+    assert "Spurious correlations" in page
+    assert "predicts the class" in page
     stored = read_result("out")
     predicted = {r.dims["system"] for r in stored.rows if is_predictor(r)}
     assert predicted == {"only conditions", "only device", "only duration"}
@@ -315,19 +315,19 @@ def test_the_report_says_it_beside_the_system(run, tmp_path):
 def test_a_report_without_systems_is_called_what_it_is_about(run, tmp_path):
     assert run(*ASKED, "-o", "out")[0] == 0
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "<title>What should not tell the class</title>" in page
-    assert "<h1>What should not tell the class</h1>" in page
-    assert "What it really costs" not in page
+    assert "<title>Spurious correlations</title>" in page
+    assert "<h1>Spurious correlations</h1>" in page
+    assert "Evaluation of" not in page
     system = ("--system", "mine=mine.csv", "--type", "llr", "--target", "yes")
     assert run(*ASKED, *system, "-o", "both")[0] == 0
     page = (tmp_path / "both" / "report.html").read_text()
-    assert "<h1>What it really costs: mine" in page
+    assert "<h1>Evaluation of mine" in page
 
 
 def test_a_report_of_several_applications_says_it_for_each(run, tmp_path):
     from truecost.study.directory import write
 
-    write(run_study(tc.Study.of(study(conditions=["device"]))), str(tmp_path / "out"))
+    write(run_study(tc.Study.from_tables(study(conditions=["device"]))), str(tmp_path / "out"))
     page = (tmp_path / "out" / "report.html").read_text()
     assert "even: only device" in page
     assert "rare: only device" in page
@@ -354,5 +354,5 @@ def test_from_wav_files_to_the_verdict(run, tmp_path):
     code, out, err = run("protocol", "spurious", tmp_path / "wavs.csv", *arguments)
     assert code == 0, err
     assert rules(out)[0] == "spurious-correlation"
-    assert "the class can be told from the non-speech part alone: nce 0." in err
+    assert "the class can be predicted from the non-speech part alone: nce 0." in err
     assert any(one["file"] == "wav (80 files)" for one in json.loads(out)["inputs"])

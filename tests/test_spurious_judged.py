@@ -19,7 +19,7 @@ KNOWN = SimpleNamespace(main=("only device",), titled=lambda name: "device")
 def base():
     """A row of a predictor, of which the values are to be replaced."""
     labels = np.arange(40) % 2
-    trials = tc.Trials.of(labels - 0.5, labels, kind="llr")
+    trials = tc.Trials.from_arrays(labels - 0.5, labels, kind="llr")
     [row] = tc.score_system(trials, tc.Scoring(measures=("nec",), plan=tc.Plan(20)))
     return row
 

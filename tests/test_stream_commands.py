@@ -625,7 +625,7 @@ def test_columns_of_labels_that_events_have_are_left_out_and_said(run, folder):
         ("--before queries=3", "3 labels of queries before the stream: give 0 or more labels of"),
         (
             "--before training=5",
-            "5 labels of training before the stream do not count: say so (--annotations "
+            "5 labels of training before the stream do not count: count them (--annotations "
             "queries,bootstrap,training), or leave them out",
         ),
         ("--window 0", "window is 0: give a number at least 1"),

@@ -48,7 +48,7 @@ def test_the_study_of_the_demo_is_what_the_specification_says(run):
     assert code == 0
     import tomllib
 
-    study = Study.of(tomllib.loads(out))
+    study = Study.from_tables(tomllib.loads(out))
     assert study.source.name == "digits"
     assert len(study.source.targets) == 5
     assert (study.source.items, study.source.prevalence) == (1500, 0.1)

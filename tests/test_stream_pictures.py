@@ -212,7 +212,7 @@ def test_what_leaves_out_questions_has_no_best_budget():
 
 def test_nothing_to_draw_is_refused():
     with pytest.raises(
-        UsageError, match=r"nothing to draw: no row says how many questions a batch"
+        UsageError, match=r"nothing to draw: no row has the number of questions per batch"
     ):
         pictures.budgets([row_like(None, 1.05, "passive")])
 

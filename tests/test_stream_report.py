@@ -99,7 +99,7 @@ def run(files):
         if key not in made:
             with pytest.MonkeyPatch.context() as patch:
                 patch.chdir(files)
-                made[key] = study.run(study.Study.of(TABLES | changes))
+                made[key] = study.run(study.Study.from_tables(TABLES | changes))
         return made[key]
 
     return outcome
@@ -150,7 +150,7 @@ def test_the_verdict_has_both_phases_and_the_cost_of_errors(run):
     assert "1 is the naive baseline: labelling everything by hand. " in said.lead
     whole = row_of(outcome, "imlm")
     times = round(whole.n_trials / whole.counts["targets"], 1)
-    assert f"misses, which count {times:g} times (items over targets), and divides" in said.lead
+    assert f"misses (counted {times:g} times (items over targets)) divided" in said.lead
     [line] = lines_of(outcome)
     assert (line.look, line.chip, line.name) == ("good", "less than by hand", "one")
     before, cost = row_of(outcome, "imlm", phase="pre"), row_of(outcome, "act_dcf")
@@ -168,7 +168,7 @@ def test_an_interval_above_one_is_more_than_by_hand(run):
     [line] = lines_of(outcome)
     assert row_of(outcome, "imlm").lower > 1
     assert (line.look, line.chip) == ("bad", "more than by hand")
-    assert "misses, which count 40 times, and divides" in verdict.verdict(story_of(outcome)).lead
+    assert "misses (counted 40 times) divided" in verdict.verdict(story_of(outcome)).lead
 
 
 def test_a_cost_of_errors_has_another_naive_system(run):
@@ -176,7 +176,7 @@ def test_a_cost_of_errors_has_another_naive_system(run):
     said = verdict.verdict(story_of(outcome))
     assert said.lead.startswith("act_dcf (detection cost of the decisions): lower is better. 0.25 ")
     assert "is the naive baseline: rejecting or accepting everything. " in said.lead
-    assert "It adds up" not in said.lead
+    assert "It is the sum" not in said.lead
     assert [line.chip for line in lines_of(outcome)] == ["better than naive"]
 
 
@@ -225,7 +225,7 @@ def test_the_worst_subset_is_one_after_adaptation(run):
 def test_the_advice_stands_first(swept):
     said = verdict.verdict(story_of(swept))
     assert [g.title for g in said.groups] == [
-        "Which budget pays off by imlm",
+        "Best budget by imlm",
         "The best budget of each strategy by imlm",
     ]
     over = next(
@@ -249,10 +249,10 @@ def test_the_advice_stands_first(swept):
     shown = " ".join(uncertain(over.passive.value, over.passive.lower, over.passive.upper))
     assert f"The passive baseline has {shown}." in line.more
     assert said.remarks == ()  # the same words stand above
-    assert said.groups[0].summary == "The other strategies"
+    assert said.groups[0].summary == "Other strategies"
     imlm, cost = said.groups[0].folded
     assert imlm.text.startswith("random, ")
-    assert cost.text.startswith("leaves out what questions cost; with random it is lowest at ")
+    assert cost.text.startswith("leaves out the cost of questions; with random it is lowest at ")
 
 
 def test_no_budget_pays_off_by_what_leaves_out_questions(swept):
@@ -267,7 +267,7 @@ def test_no_budget_pays_off_by_what_leaves_out_questions(swept):
     row = row_of(swept, "act_dcf", f"margin-{own.best.budget:g}")
     assert (line.look, line.chip) == ("open", "")
     assert line.text == (
-        f"leaves out what questions cost; with margin it is lowest at {own.best.budget:g} "
+        f"leaves out the cost of questions; with margin it is lowest at {own.best.budget:g} "
         f"questions a batch: {' '.join(uncertain(row.value, row.lower, row.upper))}"
     )
     assert "try more" not in line.more
@@ -335,10 +335,8 @@ def test_rivals_are_named(swept):
 
 
 def test_a_sweep_is_named_by_what_it_tried(swept, run):
-    assert "What it really costs: margin, random with 4 budgets; passive" in plain(
-        render(swept.result, ())
-    )
-    assert "What it really costs: one, other" in plain(render(run(**TWO).result, ()))
+    assert "Evaluation of margin, random with 4 budgets; passive" in plain(render(swept.result, ()))
+    assert "Evaluation of one, other" in plain(render(run(**TWO).result, ()))
 
 
 # the sections
@@ -425,7 +423,7 @@ def test_the_best_budgets_are_drawn_over_the_stream(swept):
         f"{best[1]}, imlm so far",
         f"{best[0]}, act_dcf so far",
     ]
-    assert section.text.endswith("Of each strategy the best budget is drawn.")
+    assert section.text.endswith("For each strategy the best budget is drawn.")
     assert {line.name for line in section.lines} == {
         f"{name}, {measure}" for name in best for measure in ("imlm", "act_dcf")
     }
@@ -507,7 +505,7 @@ def test_streams_have_the_items_of_a_run(run):
     )
     result = with_described(run(**LANGUAGES).result, OnlineDescription, [thrice])
     section = online_page.streams(Story(result, ()))
-    assert section.text.endswith("Items and targets are those of a run, in the mean.")
+    assert section.text.endswith("Items and targets are means over runs.")
     for alone, drawing in zip(
         online_page.streams(story_of(run(**LANGUAGES))).pictures, section.pictures, strict=True
     ):
@@ -586,10 +584,10 @@ def test_rows_are_titled_by_their_own_measure(run):
 
 
 def test_how_it_was_computed_is_told(run):
-    said = plain(render(run().result, ())).split("How it was computed")[-1]
+    said = plain(render(run().result, ())).split("Computation and inputs")[-1]
     assert "resampled: blocks of 3 batches within each stream" in said
-    assert "q (annotations that a miss costs): prevalence" in said
-    assert "prequential (whose annotations count before adaptation): earlier-batches" in said
+    assert "q (cost of a miss, in annotations): prevalence" in said
+    assert "prequential (annotations that count before adaptation): earlier-batches" in said
     assert "block-length:" not in said.split("Signature")[0]
 
 
@@ -611,5 +609,5 @@ def test_gates_name_their_phase(run):
     said = verdict.verdict(story_of(outcome))
     assert said.groups[0].title == "Gates: 1 passed"
     assert said.groups[0].lines[0].name == "imlm, one, post"
-    with pytest.raises(UsageError, match="say which with phase=NAME"):
+    with pytest.raises(UsageError, match="choose one with phase=NAME"):
         run(gate=[{"measure": "imlm", "max_upper": 0.9}])

@@ -224,7 +224,7 @@ def test_numbers_and_classes_are_scored_as_such(tmp_path):
             "streams": {"tolerance": 1.0} if kind == "numbers" else {},
             "interval": {"replicates": 20},
         }
-        outcome = run_live(tc.Study.of(study), tmp_path / kind)
+        outcome = run_live(tc.Study.from_tables(study), tmp_path / kind)
         assert measure in {row.measure for row in outcome.estimates}
 
 
@@ -293,7 +293,7 @@ def test_ctrl_c_keeps_the_logs_and_leaves_no_process(tmp_path, run, start):
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=30)
     assert process.returncode == 130
-    assert f"logs stay in {target / 'logs'}: --resume goes on\ntruecost: interrupted" in said
+    assert f"logs are in {target / 'logs'}: continue with --resume\ntruecost: interrupted" in said
     assert "Traceback" not in said
     assert not (target / "result.json").exists()
     assert not [pid for pid in workers if alive(pid)]
@@ -406,7 +406,7 @@ def test_a_list_of_clips_named_in_a_folder_is_an_input(tmp_path):
         "import os\n\n\ndef length(path):\n    return [os.path.getsize(path), 1]\n"
     )
     source = {"name": "common-voice", "file": None, "tsv": "test.tsv", "target": "or"}
-    study = tc.Study.of(
+    study = tc.Study.from_tables(
         tables_of(
             source={**source, "folder": str(tmp_path / "corpus"), "extractor": "lengths:length"},
             loop={"folder": str(tmp_path), "seeds": 1},
@@ -461,7 +461,7 @@ def test_two_runs_never_write_the_same_logs(whole, tmp_path, monkeypatch):
     held = os.open(logs, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)
     study = tc.Study.read(str(whole / "stream.toml"))
-    with pytest.raises(InputError, match="another process works there: wait until it is done"):
+    with pytest.raises(InputError, match="another process is using it: wait until it has finished"):
         run_live(study, tmp_path / "run", resume=True)
     os.close(held)
 
@@ -476,7 +476,7 @@ def test_where_a_run_may_go(whole, tmp_path, run):
     assert "a live run writes event logs: name a directory for them, -o FOLDER" in err
     code, _, err = run("run", study, "-o", whole / "run")
     assert code == 2
-    assert "there is a run already: go on with it (--resume), or choose another --output" in err
+    assert "there is a run already: continue it (--resume), or choose another --output" in err
     (tmp_path / "notes.txt").write_text("mine")
     code, _, err = run("run", study, "-o", tmp_path)
     assert code == 2
@@ -495,7 +495,7 @@ def test_only_live_runs_resume(tmp_path, run):
     study.write_text('data.type = "llr"\nsystems.a.file = "scores.csv"\n')
     code, _, err = run("run", study, "-o", tmp_path / "out", "--resume")
     assert code == 2
-    assert "nothing to resume: only a live run, which has [source], makes logs" in err
+    assert "nothing to resume: only a study with [source]" in err
     assert not (tmp_path / "out").exists()
 
 
@@ -503,7 +503,10 @@ def test_python_is_told_to_run_live():
     with pytest.raises(UsageError, match="makes event logs first: truecost run STUDY -o FOLDER"):
         tc.run(tables_of())
     with pytest.raises(UsageError, match=r"the study has no \[source\]: only live runs make logs"):
-        run_live(tc.Study.of({"task": "streams", "systems": {"a": {"file": "a.jsonl"}}}), "nowhere")
+        run_live(
+            tc.Study.from_tables({"task": "streams", "systems": {"a": {"file": "a.jsonl"}}}),
+            "nowhere",
+        )
 
 
 REFUSED = {
@@ -529,13 +532,16 @@ REFUSED = {
         {"loop": {"budget": 7}},
         "budget 7 is above the batch size: a batch has 6 items, and each can be asked about once",
     ),
-    "no source": ({"source": dict.fromkeys(tables_of()["source"])}, "without [source]: say"),
+    "no source": ({"source": dict.fromkeys(tables_of()["source"])}, "without [source]: name"),
     "task": ({"task": "trials"}, "go with task streams; the task of the study is trials"),
     "systems": ({"systems": {"a": {"file": "a.jsonl"}}}, "has [source] and [systems]"),
     "labels": ({"data": {"labels": "l.csv"}}, "labels under [data] does not go with [source]"),
     "strategy": ({"strategy": {"name": "margn"}}, "there is no strategy 'margn' (did you mean"),
     "passive": ({"strategy": {"name": "passive"}}, "'passive' is no strategy"),
-    "who asks": ({"strategy": {"name": None}}, "the learner callable may ask by itself: say who"),
+    "who asks": (
+        {"strategy": {"name": None}},
+        "the learner callable may ask by itself: name the strategy",
+    ),
     "option": ({"strategy": {"options": {"beta": 1}}}, "strategy margin has no option 'beta'"),
     "order": ({"source": {"order": "sorted"}}, "source.order is 'sorted': choose one of"),
     "baseline": ({"baseline": "old"}, "baseline 'old' is no system: this run makes margin-2"),
@@ -578,7 +584,7 @@ def test_a_faulty_learner_is_named_and_logs_stay(tmp_path, run, fault):
     if fault != "killed":
         assert "margin, 2 questions a batch, seed " in err
         assert "batch 1" in err
-    assert f"(logs stay in {target / 'logs'}: --resume goes on)" in err
+    assert f"(logs are in {target / 'logs'}: continue with --resume)" in err
     assert not (target / "result.json").exists()
     assert [*target.rglob("*.part")]
 
@@ -668,8 +674,10 @@ def test_paths_are_meant_from_the_folder_of_the_study(tmp_path):
 
 
 def test_the_command_line_is_laid_over_the_tables(tmp_path):
-    base = tc.Study.of(tables_of(learner={"options": {"a": 1}}))
-    over = tc.Study.of({"task": "streams", "loop": {"seeds": 5}, "learner": {"options": {"b": 2}}})
+    base = tc.Study.from_tables(tables_of(learner={"options": {"a": 1}}))
+    over = tc.Study.from_tables(
+        {"task": "streams", "loop": {"seeds": 5}, "learner": {"options": {"b": 2}}}
+    )
     found = over.over(base)
     assert (found.loop.seeds, found.loop.batch) == (5, 6)
     assert found.learner.options == {"a": 1, "b": 2}

@@ -489,7 +489,7 @@ def test_the_trend_is_the_slope_of_the_gaps():
         ({"queried": "wrong"}, "queried is 'wrong': choose one of right, removed, model"),
         ({"annotations": ("query",)}, "annotations is 'query'"),
         ({"window": 0}, "window is 0: give a number at least 1"),
-        ({"before": (("training", 4),)}, "do not count: say so .*queries,bootstrap,training"),
+        ({"before": (("training", 4),)}, "do not count: count them .*queries,bootstrap,training"),
         ({"before": (("training", -1),)}, "give 0 or more labels"),
         ({"before": (("queries", 1),)}, "give 0 or more labels of bootstrap"),
         ({"tolerance": float("nan")}, "tolerance is nan"),

@@ -345,7 +345,7 @@ def test_what_leaves_out_questions_has_no_best_budget():
     [advice] = advice_of([row(b, v, [v, v + 0.01], measure="act_dcf") for b, v in values])
     assert (advice.best.budget, advice.edge) == (16, "")
     assert advice.text == (
-        "margin: act_dcf leaves out what questions cost; it is lowest at 16 questions a batch: "
+        "margin: act_dcf leaves out the cost of questions; it is lowest at 16 questions a batch: "
         "0.1 [0.1, 0.11]"
     )
 
@@ -469,7 +469,7 @@ def test_with_prices_the_advice_and_the_curve_are_about_money(tmp_path, run):
     assert said in result.remarks
     assert said in " ".join(err.split())
     page = (tmp_path / "run" / "report.html").read_text()
-    assert "Which budget pays off by total_cost" in page
+    assert "Best budget by total_cost" in page
     assert "<caption>total_cost</caption>" in page
 
 
@@ -486,9 +486,9 @@ def test_the_objective_that_is_named_is_advised_on(tmp_path, run, objective):
         objective != "act_dcf"
     )
     assert "of replicates" in first.text
-    assert ("leaves out what questions cost" in first.text) == (objective == "act_dcf")
+    assert ("leaves out the cost of questions" in first.text) == (objective == "act_dcf")
     page = (tmp_path / "run" / "report.html").read_text()
-    assert f"Which budget pays off by {objective}" in page
+    assert f"Best budget by {objective}" in page
     assert f"<caption>{objective}</caption>" in page
 
 

@@ -75,7 +75,7 @@ def test_there_is_no_ratio_to_a_baseline_on_both_sides_of_0(point, replicates):
     found = compare(estimate(0.2, np.full(len(replicates), 0.2)), base)
     ratio = found.ratio
     assert (ratio.value, ratio.lower, ratio.upper) == (None, None, None)
-    assert ratio.reason == "undefined: no ratio: the baseline lies on both sides of 0"
+    assert ratio.reason == "undefined: no ratio: the baseline has replicates on both sides of 0"
     assert ratio.n_undefined == len(replicates)
     assert "undefined_replicates" not in ratio.flags
     assert found.difference.value == pytest.approx(0.2 - point)
@@ -131,8 +131,8 @@ def test_a_table_without_labels_says_how_to_name_them(tmp_path):
 @pytest.mark.parametrize(
     ("column", "hint"),
     [
-        (["x0", "x1"], 'if it names the items: id = "extra"'),
-        (["2024-01-01 10:00:00", "2024-01-02"], 'if it says when the items came: time = "extra"'),
+        (["x0", "x1"], 'if it is the id of the items: id = "extra"'),
+        (["2024-01-01 10:00:00", "2024-01-02"], 'if it is the time of the items: time = "extra"'),
     ],
 )
 def test_a_column_that_is_no_feature_says_what_it_may_be(tmp_path, column, hint):
@@ -202,7 +202,7 @@ def test_what_is_left_out_for_want_of_width_is_said(folder, run, monkeypatch):
     _, out, _ = run("streams", "score", "events.jsonl", *given)
     first, *_ = out.split("\n\n")
     assert first.splitlines()[0].startswith("system events, subset all, items 120")
-    assert "left out for want of width: naive" in first
+    assert "left out, as the terminal is too narrow: naive" in first
     monkeypatch.setenv("COLUMNS", "150")
     assert "left out" not in run("streams", "score", "events.jsonl", *given)[1]
 

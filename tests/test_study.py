@@ -120,7 +120,7 @@ def test_the_printed_configuration_is_the_study(run, folder):
     arguments = ["compare", "old.csv", "new.csv", "--config", "study.toml", "--level", "0.9"]
     code, printed, err = run(*arguments, "--print-config")
     assert (code, err) == (0, "")
-    study = Study.of(tomllib.loads(printed))
+    study = Study.from_tables(tomllib.loads(printed))
     assert study.interval.level == 0.9  # the command line over the file
     assert study.interval.replicates == 50  # the file over the defaults
     (folder / "again.toml").write_text(printed)
@@ -197,7 +197,7 @@ def test_gates_of_a_study_decide_the_exit_code(run, folder):
         ("seed = 3", "seed = -3", "seed is -3"),
         ('"sre-2010"', '"sre-2011"', "preset 'sre-2011' is not known"),
         ('type = "llr"', 'type = "lr"', "data.type is 'lr' (did you mean 'llr'?): choose one of"),
-        ('type = "llr"', "", "say what the scores are"),
+        ('type = "llr"', "", "name the type of the scores"),
         ('baseline = "old"', 'baseline = "odl"', "baseline 'odl' is no system"),
         ('old.file = "old.csv"', 'old.files = { a = "old.csv" }', "files is for studies with"),
         ('score = "s"', 'scores = "s"', "is not known: map one of"),
@@ -246,7 +246,9 @@ def test_a_missing_or_binary_study(run, folder):
 
 def test_every_unknown_key_is_named():
     with pytest.raises(tc.UsageError) as error:
-        Study.of({"intervall": {}, "data": {"mapp": {}}, "gate": [{"mesure": "nec"}]}, "s.toml")
+        Study.from_tables(
+            {"intervall": {}, "data": {"mapp": {}}, "gate": [{"mesure": "nec"}]}, "s.toml"
+        )
     for said in ("s.toml: intervall is not known", "data.mapp is", "gate[1].mesure is not known"):
         assert said in str(error.value)
 
@@ -261,13 +263,13 @@ def test_every_unknown_key_is_named():
 )
 def test_what_is_no_table_is_named(text, said):
     with pytest.raises(tc.UsageError, match=re.escape(said)):
-        Study.of(tomllib.loads(f'task = "streams"\n{text}\n'))
+        Study.from_tables(tomllib.loads(f'task = "streams"\n{text}\n'))
 
 
 def test_tables_of_tasks_are_no_key_of_their_own():
     for key, hint in (("own", ": known are"), ("abbba", " (did you mean 'abba'?)")):
         with pytest.raises(tc.UsageError, match=re.escape(f"{key} is not known{hint}")):
-            Study.of({key: {}})
+            Study.from_tables({key: {}})
 
 
 names = st.sampled_from(["a", "b", "c"])
@@ -289,11 +291,11 @@ def test_laying_tables_over_each_other_is_associative_and_has_an_identity(a, b, 
 @given(tables, st.dictionaries(names, names, max_size=3))
 def test_a_study_survives_being_written(data, subsets):
     study = Study(data=data, subsets=subsets, systems={"x": SystemTable(file="a.csv")})
-    assert Study.of(tomllib.loads(study.to_toml())) == study
+    assert Study.from_tables(tomllib.loads(study.to_toml())) == study
 
 
 def test_metadata_paths_are_moved_with_the_study():
-    study = Study.of({"data": {"metadata": ["a.csv", "enroll=b.csv"], "key": "k"}})
+    study = Study.from_tables({"data": {"metadata": ["a.csv", "enroll=b.csv"], "key": "k"}})
     moved = study.moved(lambda path: f"x/{path}")
     assert moved.data.metadata == ("x/a.csv", "enroll=x/b.csv")
     assert moved.data.key == "x/k"
@@ -387,7 +389,7 @@ def test_a_trial_list_without_units_is_told_of_metadata(run, folder):
     assert [i["file"] for i in json.loads(out)["inputs"]] == ["scores.txt", "trials.txt", "utt2spk"]
     code, _, err = run(*arguments, "--metadata", "utt2spk")
     assert code == 3
-    assert "say --metadata enroll=utt2spk" in err
+    assert "use --metadata enroll=utt2spk" in err
 
 
 def test_an_infinite_cost_is_called_so(run, folder):
@@ -416,7 +418,9 @@ def test_methods_are_a_study_too(run, folder):
     assert tomllib.loads(printed)["methods"] == {"files": files, "runs": ["file"], "compare": True}
     (folder / "m.toml").write_text(printed)
     assert run("run", "m.toml", "--json")[1] == direct
-    assert "say what tells runs apart" in run("methods", "score", *files, *options[:4])[2]
+    assert (
+        "name the columns that distinguish runs" in run("methods", "score", *files, *options[:4])[2]
+    )
 
 
 def test_a_damaged_result_is_invalid_input(run, folder):

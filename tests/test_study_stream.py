@@ -47,7 +47,7 @@ def folder(files, monkeypatch):
 
 def study_of(**changes):
     """A study with some tables replaced."""
-    return Study.of({k: v for k, v in (TABLES | changes).items() if v is not None})
+    return Study.from_tables({k: v for k, v in (TABLES | changes).items() if v is not None})
 
 
 def run(**changes):
@@ -96,7 +96,7 @@ def test_a_study_file_names_files_beside_it(folder, tmp_path, capsys):
 def test_a_gate_names_the_phase(folder):
     gate = {"measure": "imlm", "max_upper": 0.5}
     systems = {"often": SYSTEMS["often"]}
-    with pytest.raises(UsageError, match="say which with phase=NAME"):
+    with pytest.raises(UsageError, match="choose one with phase=NAME"):
         run(systems=systems, gate=[gate])
     with pytest.raises(UsageError, match="there is no phase 'after'; there are: pre, post"):
         run(systems=systems, gate=[gate | {"phase": "after"}])
@@ -282,8 +282,8 @@ def test_records_of_what_the_runs_took_are_paid_for(folder, tmp_path):
         ({"worst": 3}, "worst goes with transcripts"),
         ({"terms": {"pooled": True}}, "[terms] goes with task terms"),
         ({"methods": {"files": ["a"]}}, "[methods] goes with task trials"),
-        ({"interval": {"resample": "poisson"}}, "what is resampled of a stream is said by"),
-        ({"interval": {"hold": ["batch"]}}, "what is resampled of a stream is said by"),
+        ({"interval": {"resample": "poisson"}}, "the units of a stream are chosen by"),
+        ({"interval": {"hold": ["batch"]}}, "the units of a stream are chosen by"),
         ({"interval": {"method": "bca"}}, "bca intervals are not defined for streams"),
         ({"streams": {"q": "often"}}, "q"),
         ({"streams": {"quered": "model"}}, "streams.quered is not known (did you mean 'queried'?)"),
@@ -293,7 +293,7 @@ def test_records_of_what_the_runs_took_are_paid_for(folder, tmp_path):
         ({"measures": ["eer"]}, "measure 'eer' is not for event logs"),
         (
             {"systems": {"a": {"file": "events.jsonl", "labels": "labels.csv"}}},
-            "[systems.a] names labels: what is right is the same for all systems",
+            "[systems.a] names labels: the reference is the same for all systems",
         ),
         (
             {"systems": {"a": {"file": "-"}}, "data": {"labels": "-"}},

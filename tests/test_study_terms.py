@@ -43,7 +43,7 @@ def folder(files, monkeypatch):
 
 def study_of(**changes):
     """A study with some tables replaced."""
-    return Study.of({k: v for k, v in (TABLES | changes).items() if v is not None})
+    return Study.from_tables({k: v for k, v in (TABLES | changes).items() if v is not None})
 
 
 def run(**changes):
@@ -294,7 +294,7 @@ def test_records_of_the_wrong_phase_are_refused(folder, records):
         ({"systems": {"a": {"file": "s", "ecf": "f"}}}, "the reference is the same for all"),
         ({"application": {"priors": [0.5, 0.5]}}, "two kinds of errors, misses and false alarms"),
         ({"application": {"cost_matrix": [[0, 1], [1, 0]]}}, "two kinds of errors"),
-        ({"application": None}, "say what misses and false alarms cost"),
+        ({"application": None}, "give the costs of misses and false alarms"),
         ({"terms": {"compat": ["f5de"]}}, "compat 'f5de' is not known"),
         ({"terms": {"tolerance": -0.5}}, "give a number at least 0"),
         (
@@ -315,13 +315,13 @@ def test_studies_that_make_no_sense(folder, changes, said):
 
 
 def test_records_go_with_terms_only():
-    study = Study.of({"systems": {"a": {"file": "a.csv", "indexing": ["i.json"]}}})
+    study = Study.from_tables({"systems": {"a": {"file": "a.csv", "indexing": ["i.json"]}}})
     with pytest.raises(UsageError, match="which go with terms; the task of the study is trials"):
         study.check()
 
 
 def test_terms_tables_go_with_terms_only():
-    study = Study.of({"systems": {"a": {"file": "a.csv"}}, "terms": {"pooled": True}})
+    study = Study.from_tables({"systems": {"a": {"file": "a.csv"}}, "terms": {"pooled": True}})
     with pytest.raises(UsageError, match=r"\[terms\] goes with task terms"):
         study.check()
 
@@ -334,7 +334,7 @@ def test_records_of_several_collections_are_refused(folder):
 
 def test_the_command_line_lies_over_a_study():
     base = study_of(terms={"trial": "document", "floor": -1.0})
-    found = Study.of({"terms": {"floor": -2.0}}).over(base)
+    found = Study.from_tables({"terms": {"floor": -2.0}}).over(base)
     assert found.table(TermsTable).given() == {"trial": "document", "floor": -2.0}
     assert found.task == "terms"
 

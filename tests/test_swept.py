@@ -28,8 +28,8 @@ LOOKS = {
 def ranked(trials=400, units=6):
     rng = np.random.default_rng(4)
     codes = (rng.random(trials) < 0.3).astype(np.uint8)
-    side = Factor.of("unit", rng.integers(0, units, trials))
-    return Ranking.of(rng.normal(codes, 1), codes, [side])
+    side = Factor.encode("unit", rng.integers(0, units, trials))
+    return Ranking.from_scores(rng.normal(codes, 1), codes, [side])
 
 
 def rows_of(ranking, seed):
@@ -78,7 +78,7 @@ def test_four_applications_sweep_once_where_units_have_many_trials(calls, units)
     rng = np.random.default_rng(5)
     labels = rng.integers(0, 2, 400)
     scores, speakers = rng.normal(2 * labels, 1), rng.integers(0, units, 400)
-    trials = tc.Trials.of(scores, labels, kind="llr", unit=speakers)
+    trials = tc.Trials.from_arrays(scores, labels, kind="llr", unit=speakers)
     measures = ("eer", "auc", "min_cllr", "miss_at_fa:0.1")
     many = []
     for prior in (0.01, 0.05, 0.5, 0.9):

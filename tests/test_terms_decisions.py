@@ -55,7 +55,7 @@ def test_a_bayes_threshold_needs_ratios_and_an_application(run):
     word = run(*how, *OPENKWS, "--threshold", "byes")
     trials = run("score", "none.csv", "--type", "score", "--threshold", "bayes")
     assert {one.returncode for one in (scores, free, word, trials)} == {2}
-    assert "takes scores as natural-log likelihood ratios: say --type llr" in scores.stderr
+    assert "takes scores as natural-log likelihood ratios: use --type llr" in scores.stderr
     assert "needs costs and a prior" in free.stderr
     assert "--threshold" in word.stderr
     assert "type score has neither" in trials.stderr

@@ -68,7 +68,7 @@ def test_other_measures_that_are_asked_for_stand_beside_the_first(run, monkeypat
     monkeypatch.setenv("COLUMNS", "90")
     code, out, err = run(line)
     assert out.splitlines()[0].endswith("may be best  from first")
-    assert "further measures (p_miss, p_fa, stwv): -o FOLDER writes them, --json prints them" in err
+    assert "further measures (p_miss, p_fa, stwv): write them with -o FOLDER" in err
     assert max(map(len, out.splitlines())) <= 90
 
 
@@ -81,7 +81,7 @@ def test_what_all_share_ranks_nothing(run):
     line = f"terms leaderboard {REFERENCE} submissions/ {NIST} {FAST} --measure"
     code, out, err = run(f"{line} n_targets,atwv")
     assert (code, out) == (2, "")
-    assert "n_targets counts the reference, which all submissions share: put another" in err
+    assert "n_targets is the same for all submissions: put another" in err
     assert run(f"{line} atwv,n_targets")[0] == 0
 
 

@@ -602,7 +602,7 @@ class TestRefusals:
             scored(search, "atwv", application=tc.preset("sws-2012"))
 
     def test_a_reference_is_no_system(self):
-        with pytest.raises(tc.UsageError, match="a Reference is nothing that can be scored"):
+        with pytest.raises(tc.UsageError, match="a Reference cannot be scored"):
             tc.score_system(random_search(1).reference, tc.Scoring(SEARCH))
 
     def test_other_measures(self):
@@ -672,5 +672,5 @@ def test_ties_of_a_factor_are_checked():
     labels = np.array(["a", "b", "c"])
     with pytest.raises(tc.InputError, match="numbered from 0 without gaps"):
         tc.Factor("query", labels, tied=np.array([0, 2, 2]))
-    with pytest.raises(tc.InputError, match="strata and sizes do not go with them"):
+    with pytest.raises(tc.InputError, match="these cannot be combined with strata or sizes"):
         tc.Factor("query", labels, sizes=np.array([1, 1, 2]), tied=np.array([0, 1, 1]))

@@ -151,7 +151,7 @@ def word(document="F", start=0.0, text="a", channel="1", duration=1.0):
 def test_words_of_other_documents():
     refused(
         "r.rttm: no query occurs in the audio: 2 words were read, of the documents G, H; the audio "
-        "has F: documents are called as in the ECF",
+        "has F: use the names of documents of the ECF",
         spoken=[word("G"), word("H")],
     )
 
@@ -230,8 +230,7 @@ def test_unknown_queries_beside_those_of_the_reference():
     message = said("word-one", "Word-Two", reference=with_list)
     assert ": 'Word-Two' (did you mean 'word-two'?)" in message
     assert message.endswith(
-        "; it has word-two, not listed here; score against the list of queries that the "
-        "system was given"
+        "; it has word-two, not listed here; score against the list of queries of the system"
     )
     assert ": 'word-to' (did you mean 'word-two'?)" in said("word-to", reference=with_list)
     without = load_reference(ONE, occurrences=occurrences)

@@ -187,6 +187,6 @@ def test_empty_words_have_no_characters():
 
 
 def test_a_tree_without_terms_is_empty():
-    tree = Tree.of([[], []], [[], []])
+    tree = Tree.build([[], []], [[], []])
     assert len(tree.terms) == 0
     assert not found(spoken((0, "a")), "", "")

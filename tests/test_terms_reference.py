@@ -424,7 +424,7 @@ def test_case_counts_as_the_list_or_the_option_says():
     with pytest.raises(InputError, match="compareNormalize is 'upper', which is not known"):
         load_reference(excerpts, terms("a", normalise="upper"), speech=said)
     silent = Listing("t.csv", {}, terms("a").frame)
-    with pytest.raises(UsageError, match=r"t\.csv does not say whether case counts"):
+    with pytest.raises(UsageError, match=r"t\.csv does not state whether case counts"):
         load_reference(excerpts, silent, speech=said)
 
 

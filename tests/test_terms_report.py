@@ -67,7 +67,7 @@ def run(files):
         if key not in made:
             with pytest.MonkeyPatch.context() as patch:
                 patch.chdir(files)
-                made[key] = study.run(study.Study.of(TABLES | changes))
+                made[key] = study.run(study.Study.from_tables(TABLES | changes))
         return made[key]
 
     return outcome
@@ -177,7 +177,7 @@ def bins_like(scores, **more):
 def test_the_verdict_says_what_a_better_threshold_would_gain(scored):
     said = verdict.verdict(story_of(scored))
     assert said.lead.startswith("atwv (actual term-weighted value): higher is better. ")
-    assert "0 is the naive baseline: rejecting everything. 1 is a perfect search" in said.lead
+    assert "0 is the naive baseline: rejecting everything. 1 is a perfect system" in said.lead
     first, second, _ = said.groups[-1].lines
     for line, system in ((first, "fair"), (second, "good")):
         actual, best = row_of(scored, "atwv", system), row_of(scored, "mtwv", system)
@@ -186,7 +186,7 @@ def test_the_verdict_says_what_a_better_threshold_would_gain(scored):
         shown = " ".join(uncertain(actual.value, actual.lower, actual.upper))
         gain = " ".join(uncertain(best.value, best.lower, best.upper))
         rest = f"best for these data {gain} at threshold {best.threshold:.4g} (mtwv)"
-        none = "no single threshold would do better (mtwv)"
+        none = "no single threshold would be better (mtwv)"
         assert line.text == f"{shown}; {rest if best.value - actual.value > 1e-9 else none}"
         found, targets = (row_of(scored, n, system).value for n in ("n_correct", "n_targets"))
         assert line.more.startswith(f"{found:g} of {targets:g} targets found, ")
@@ -209,16 +209,16 @@ def changed(outcome, measure, **more):
 def test_what_no_threshold_betters_is_said_so(scored):
     actual = row_of(scored, "atwv").value
     text = verdict.verdict(changed(scored, "mtwv", value=actual)).groups[-1].lines[0].text
-    assert text.endswith("; no single threshold would do better (mtwv)")
+    assert text.endswith("; no single threshold would be better (mtwv)")
     rejecting = {"value": 0.0, "threshold": None}
     text = verdict.verdict(changed(scored, "mtwv", **rejecting)).groups[-1].lines[0].text
-    assert text.endswith("; no threshold does better than rejecting everything")
+    assert text.endswith("; no threshold is better than rejecting everything")
 
 
 def test_a_maximum_is_said_to_be_at_best(run):
     said = verdict.verdict(story_of(run(measures=["mtwv"])))
     assert {line.chip for line in said.groups[-1].lines[:2]} == {"at best"}
-    assert "It takes what is best for these very data" in said.lead
+    assert "It uses the best threshold for these data" in said.lead
     assert "No decision is judged" not in said.lead
 
 
@@ -237,7 +237,7 @@ def test_the_sections_of_the_page(scored, run):
         "Calibration of the scores",
         "Paired comparison",
         "All queries",
-        "Queries that cost most",
+        "Costliest queries",
     ]
     assert "Subsets" in titles(run(subsets={"words": "words"}))
 
@@ -304,7 +304,9 @@ def test_parts_have_pictures_of_their_own(run):
     assert sorted(d.title for d in forest) == [
         f"{system}, {name}" for system in ("fair", "good") for name in ("other", "strict")
     ]
-    assert "preset:" not in plain(render(outcome.result, ())).split("How it was computed")[1][:200]
+    assert (
+        "preset:" not in plain(render(outcome.result, ())).split("Computation and inputs")[1][:200]
+    )
 
 
 def test_of_many_systems_all_are_drawn(run):
@@ -359,7 +361,7 @@ def test_the_scores_that_are_accepted_are_told(scored):
     found = scored.result.described_as(SearchDescription)[0]
     used, best = figure(found.least_accepted), figure(pictures.crossing_of(found))
     affine = f"That of the best affine calibration: {best}."
-    assert pictures.score_map(found).caption == f"Lowest score that is accepted: {used}. {affine}"
+    assert pictures.score_map(found).caption == f"Lowest accepted score: {used}. {affine}"
     found = structs.replace(found, least_accepted=None, gamma=-1.0)
     assert pictures.score_map(found).caption.count(": none.") == 2
 
@@ -415,7 +417,7 @@ def test_units_of_measurement_are_no_units_of_trials(scored):
     rows = load_rows(load_of(36000, indexing=RECORD, searching=RECORD, query_s=60), "fair")
     signed = (structs.replace(r, signature=f"{r.signature}|trial:occurrence") for r in rows)
     result = structs.replace(scored.result, rows=(*scored.result.rows, *signed))
-    said = plain(render(result, ())).split("How it was computed")[-1]
+    said = plain(render(result, ())).split("Computation and inputs")[-1]
     assert "trial: occurrence trials-per-second: 1 " in said
     assert "in (units of measurement): 1/hour (ssf); 1e9-bytes (pmu_indexing, " in said
     assert "lambda (weight of indexing in the processing load): 0.1 (fair)" in said
@@ -423,7 +425,7 @@ def test_units_of_measurement_are_no_units_of_trials(scored):
 
 
 def test_what_is_not_known_of_a_machine_is_left_out():
-    assert machine_words(Machine()) == "1 node: nothing is known of it"
+    assert machine_words(Machine()) == "1 node: no details known"
 
 
 @pytest.mark.parametrize("of", ["time", "memory"])
@@ -676,7 +678,7 @@ def test_the_det_axes_end_at_the_least_error(residue):
 def test_no_false_alarm_has_no_det_curve():
     curve = structs.replace(curve_like(), p_fa=(0.0,) * 60)
     assert curves.with_false_alarms([search_like(curve), search_like()]) == []
-    with pytest.raises(UsageError, match="no search has a false alarm"):
+    with pytest.raises(UsageError, match="no system has a false alarm"):
         pictures.det_of_terms([search_like(curve)])
 
 
@@ -746,7 +748,7 @@ def test_infinite_thresholds_are_left_out():
 
 def test_there_must_be_something_to_draw():
     nothing = search_like()
-    with pytest.raises(UsageError, match="no search has both detections and queries"):
+    with pytest.raises(UsageError, match="no system has both detections and queries"):
         pictures.twv_by_threshold([nothing])
     for draw in (pictures.query_forest, pictures.score_map):
         with pytest.raises(UsageError, match="nothing to draw"):
@@ -762,5 +764,5 @@ def test_nothing_submitted_still_has_a_page(run, files):
     outcome = run(systems={"fair": {"file": "silent.kwslist.xml"}}, baseline=None)
     assert "Detection error trade-off" not in titles(outcome)
     said = plain(render(outcome.result, ()))
-    assert "no threshold does better than rejecting everything" in said
+    assert "no threshold is better than rejecting everything" in said
     assert "0 of " in said

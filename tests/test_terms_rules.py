@@ -261,7 +261,7 @@ def test_scores_that_tell_the_opposite_are_uninformative():
     assert "uninformative" in least.flags
     assert free.value < 0.95
     constrained, any_sign = (
-        Fit.of(reversed_search(), 0.5, -9.0, False, variant)
+        Fit.best(reversed_search(), 0.5, -9.0, False, variant)
         for variant in ("pooled", "unconstrained")
     )
     assert (constrained.gamma, constrained.delta) == (0, 0)

@@ -119,7 +119,7 @@ def test_unknown_queries_are_refused_with_their_line():
     rows = [("Q1", "F", "1", 30, 1, 0.2, "NO"), ("Q8", "F", "1", 30, 1, 0.2, "NO")]
     expected = (
         r"^s\.kwslist\.xml: 1 query is not among the 3 of the reference: Q8 \(line 3\); it has "
-        r"Q0, Q2, not listed here; score against the list of queries that the system was given$"
+        r"Q0, Q2, not listed here; score against the list of queries of the system$"
     )
     with pytest.raises(InputError, match=expected):
         search(rows)
@@ -161,7 +161,7 @@ def test_a_list_of_other_audio_is_refused():
     rows = [("Q0", "g/F", "1", 5, 1, 0.5, "YES"), ("Q0", "F", "A", 5, 1, 0.5, "YES")]
     expected = (
         "s.kwslist.xml: no detection is in audio of the reference; the list has g/F (channel 1), "
-        "F (channel A), the audio F (channel 1): documents and channels are called as in the ECF"
+        "F (channel A), the audio F (channel 1): use the names of documents and channels of the ECF"
     )
     with pytest.raises(InputError, match=re.escape(expected)):
         search(rows)
@@ -237,7 +237,7 @@ def test_a_span_that_is_none_is_refused(low, high):
 
 def test_decisions_that_no_threshold_makes_are_said():
     rows = [("Q0", "F", "1", 5, 1, 0.5, "YES"), ("Q0", "F", "1", 9, 1, 0.6, "NO")]
-    said = "1 query has a NO scored above a YES, which no threshold does: Q0"
+    said = "1 query has a NO scored above a YES, which contradicts a threshold: Q0"
     assert search(rows).problems == (said,)
     refusing = SearchOptions(compat=parse_compat(["refuse-inconsistent"]))
     with pytest.raises(InputError, match=f"s.kwslist.xml: {said}: mend the decisions"):

@@ -100,8 +100,8 @@ def test_every_unknown_query_is_named(checks):
         message,
     )
     assert found["warning"] == [
-        "m.kwslist.xml: 2 queries of t.kwlist.xml not answered: K02, K05; what they should find is "
-        "all missed"
+        "m.kwslist.xml: 2 queries of t.kwlist.xml not answered: K02, K05; all their occurrences "
+        "count as missed"
     ]
 
 
@@ -126,7 +126,7 @@ def test_inconsistent_decisions_name_their_queries(checks):
     code, found = checks(text(rows=rows))
     [message] = found["warning"]
     assert code == 0
-    assert "1 query has a NO scored above a YES, which no threshold does: K03" in message
+    assert "1 query has a NO scored above a YES, which contradicts a threshold: K03" in message
 
 
 def test_lowest_scores_that_differ(checks):
@@ -142,7 +142,7 @@ def test_queries_that_are_not_answered(checks):
     queries = tuple(searched.TERMS)[:-2]
     [message] = checks(text(queries=queries))[1]["warning"]
     assert message.endswith(
-        "2 queries of t.kwlist.xml not answered: K11, K12; what they should find is all missed"
+        "2 queries of t.kwlist.xml not answered: K11, K12; all their occurrences count as missed"
     )
 
 
@@ -168,7 +168,7 @@ def test_no_detection_in_the_audio(checks):
     rows = [(row[0], "z", *row[2:]) for row in searched.detections()]
     code, found = checks(text(rows=rows))
     assert code == 3
-    assert "documents and channels are called as in the ECF" in found["error"][0]
+    assert "use the names of documents and channels of the ECF" in found["error"][0]
 
 
 @pytest.mark.parametrize("options", ["", "--type score", "--type llr"])
@@ -177,7 +177,7 @@ def test_probabilities_are_no_ratios(checks, options):
     warned = checks(text(rows=rows), f"{ASKED} {options}")[1]["warning"]
     assert len(warned) == ("llr" in options)
     if warned:
-        assert "if they are probabilities, they are no log-likelihood ratios" in warned[0]
+        assert "if they are probabilities, they are not log-likelihood ratios" in warned[0]
 
 
 def test_ratios_of_which_none_is_negative(checks):

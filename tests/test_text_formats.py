@@ -485,7 +485,7 @@ def test_what_breaks_kaldi_text_is_named(put, more, said):
         transcripts(put("\n".join([*LINES, more]) + "\n"))
     assert str(caught.value).startswith(said)
     assert str(caught.value).endswith(
-        "mend what does not fit, or say input_format kaldi-text|lines"
+        "mend what does not fit, or use input_format kaldi-text|lines"
     )
 
 
@@ -503,7 +503,7 @@ def test_other_json_than_segments_says_what_to_do(put):
         json.dumps([{"id": "a", "text": "b"}]): "stand one a line: jq -c '.[]' file > new.jsonl",
         json.dumps(whisper): "for Whisper's segments: jq '[.segments[] | {session_id: \"NAME\"",
         json.dumps(whisper["segments"]): "for Whisper's segments: jq '[.[] | {session_id",
-        '{"id": "a", "text": "b"}\n' * 2: "one object a line? Say input_format ndjson",
+        '{"id": "a", "text": "b"}\n' * 2: "one object a line? Use input_format ndjson",
         json.dumps([{"speaker": "a"}]): "start_time, end_time, words",
     }
     for text, said in told.items():
@@ -517,7 +517,7 @@ def test_other_json_than_segments_says_what_to_do(put):
     [
         ("hello world\nhow are you\n", r"could be kaldi-text \(id words\) or lines \(one text a"),
         ("u-1 a\nu-1 b\n", "could be kaldi-text"),
-        ("u-1 a\nhello b\n", r"say input_format kaldi-text\|lines$"),
+        ("u-1 a\nhello b\n", r"use input_format kaldi-text\|lines$"),
         ("r-1 A 0.5 0.2 hello\n", r"2 layouts fit every line, ctm \(.*\) and kaldi-text \(id word"),
         ("u-1 a (v)\n", r"2 layouts fit .* trn \(words \(id\)\).*input_format trn\|kaldi-text$"),
         ("2345 A 1 0.0 1.0 hi\n", "3 layouts fit every line, ctm"),

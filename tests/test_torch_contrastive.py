@@ -300,7 +300,7 @@ def test_more_items_than_a_minibatch_holds():
 @pytest.mark.parametrize(
     ("kind", "options", "message"),
     [
-        ("numbers", {}, "tells classes apart, and the task is about numbers"),
+        ("numbers", {}, "is for classes, and the task is about numbers"),
         ("detection", {"hiden": [3]}, "'hiden' is not known .did you mean 'hidden'"),
         ("detection", {"hidden": [0]}, "Expected int >= 1, in hidden"),
         ("detection", {"margin": -1}, "Expected float > 0.0, in margin"),

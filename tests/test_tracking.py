@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 import truecost as tc
-from truecost.study.tracking import metrics_of
+from truecost.study.printing import metrics_of
 
 DEMO = files("truecost") / "data" / "demo"
 SYSTEMS = {"a=b@c": str(DEMO / "logistic.csv"), "network": str(DEMO / "network.csv")}

@@ -63,7 +63,7 @@ def test_utterances_are_joined_by_id_and_sorted():
     assert words(items, "insertions") == {"u1": 1, "u2": 0, "u3": 1}
     assert items.signatures["words"] == "normalise:none"
     assert items.problems == (
-        "1 utterance has an empty reference: every word put out there is inserted",
+        "1 utterance has an empty reference: every output word there is an insertion",
     )
     assert shown(items).splitlines()[:3] == [
         "REF the cat sat ***",
@@ -115,7 +115,7 @@ def test_blanks_count_as_characters_unless_every_character_is_a_word():
 )
 def test_what_only_one_side_has_is_said(right, found, step):
     [said] = count(texts({"u": right}), texts({"u": found}), TextOptions(), "mine").problems
-    assert said.endswith(f"this counts as errors unless you say --normalise {step}")
+    assert said.endswith(f"this counts as errors unless you use --normalise {step}")
     chosen = TextOptions(normalise=(step,))
     assert not count(texts({"u": right}), texts({"u": found}), chosen, "mine").problems
     assert not count(texts({"u": right}), texts({"u": right}), TextOptions(), "mine").problems
@@ -128,7 +128,7 @@ def test_what_only_one_side_has_is_said(right, found, step):
 def test_missing_and_further_utterances_are_refused_with_counts():
     right = texts({f"u{k}": "a" for k in range(9)})
     assert refused(right, texts({"u0": "a", "u8": "a"})) == (
-        "texts: 7 utterances have no output in texts (u1, u2, u3, u4, u5, ...): add them, or say "
+        "texts: 7 utterances have no output in texts (u1, u2, u3, u4, u5, ...): add them, or use "
         'missing="drop" or "worst"'
     )
     assert refused(texts(RIGHT), texts({**FOUND, "v": "a"}), missing="drop") == (
@@ -208,8 +208,8 @@ def test_alternations_of_references_are_settled(table):
     assert words(items, "reference") == {"u1": 4, "u2": 2}
     assert sum(items.parts["words"][kind].sum() for kind in ERRORS) == 0
     assert refused(found, right) == (
-        f"{right.source}: 1 text has alternatives in braces (line 1): the output of a system has "
-        f"to say one thing; only references may leave it open"
+        f"{right.source}: 1 text has alternatives in braces (line 1): the output of a system needs "
+        f"one text; only references may have alternatives"
     )
 
 
@@ -247,7 +247,7 @@ def test_several_speakers_of_a_recording_need_a_choice(table):
     found = table(
         "hyp.json", json.dumps([segment("s1", "a", 0, "x y w"), segment("s1", "b", 0, "q")])
     )
-    assert '1 recording has several speakers (s1): say by="recording+speaker"' in refused(
+    assert '1 recording has several speakers (s1): use by="recording+speaker"' in refused(
         right, found
     )
     items = count(right, found, TextOptions(by="recording+speaker"), "mine")
@@ -265,7 +265,7 @@ def test_segments_that_are_not_scored_count_nowhere(table):
     assert items.problems == ("1 output of segments that are not scored: left out",)
     items = count(right, found, TextOptions(by="recording"), "mine")
     assert words(items, "insertions") == {"r": 2}
-    assert items.problems[0].startswith("1 segment is not to be scored: what was put out there")
+    assert items.problems[0].startswith("1 segment is not to be scored: output there")
     silent = table("none.stm", "r 1 a 1 2 IGNORE_TIME_SEGMENT_IN_SCORING\n")
     assert "there is no utterance to score" in refused(silent, found)
 
@@ -280,7 +280,9 @@ def test_columns_that_name_utterances_are_checked():
 def test_segments_that_differ_get_a_hint(table):
     right = table("ref.stm", "r 1 a 0 2 x y\n")
     found = table("hyp.stm", "r 1 a 0 1 x\nr 1 a 1 2 y\n")
-    assert 'where segments differ, by="recording+speaker" puts the texts' in refused(right, found)
+    assert 'if segments differ, use by="recording+speaker", which joins the texts' in refused(
+        right, found
+    )
     items = count(right, found, TextOptions(by="recording+speaker"), "mine")
     assert words(items, "hits") == {"r+a": 2}
 

@@ -95,7 +95,9 @@ def test_pooling_equals_the_minimax_formula(trials):
     """g_i = max over a <= i of min over b >= i of the mean of groups a to b."""
     trials.sort()
     odds, codes, masses = (np.array(v, float) for v in zip(*trials, strict=True))
-    ranking = tc.Ranking.of(odds, codes.astype(np.uint8), [tc.Factor.trials(len(odds))], masses)
+    ranking = tc.Ranking.from_scores(
+        odds, codes.astype(np.uint8), [tc.Factor.trials(len(odds))], masses
+    )
     evidence = tc.Evidence({"ranking": ranking})
     sweep = tc.totals(evidence, tc.Weights.ones(evidence.factors).block()).sweep("ranking")
     starts, stops, targets, nontargets = sweep.pools()
@@ -178,12 +180,14 @@ def test_a_deployed_threshold_and_weights_of_trials():
     scoring = tc.Scoring(
         DETECTION(prior=0.2), ("act_dcf", "min_dcf"), PLAN, choices=tc.TrialsScoring(threshold=0.8)
     )
-    trials = tc.Trials.of(scores, labels, kind="score", name="raw", weight=weight)
+    trials = tc.Trials.from_arrays(scores, labels, kind="score", name="raw", weight=weight)
     actual, least = tc.score_system(trials, scoring)
     [curve] = curves.cost_curves([trials], scoring)
     assert curve.actual == (0.8, pytest.approx(actual.point))
     assert curve.minimum[1] == pytest.approx(least.point)
-    calibrated = tc.Trials.of(2 * scores - 1, labels, kind="llr", name="llr", weight=weight)
+    calibrated = tc.Trials.from_arrays(
+        2 * scores - 1, labels, kind="llr", name="llr", weight=weight
+    )
     plain = tc.Scoring(DETECTION(prior=0.2), ("cllr", "min_cllr"), PLAN)
     [found] = curves.reliabilities([calibrated], plain)
     assert [found.actual, found.minimum] == [
@@ -252,7 +256,7 @@ def test_stored_curves_come_back_as_they_were(case, tmp_path):
 
 
 def test_curves_of_one_class_come_back_too():
-    trials = tc.Trials.of([1, 2, 3.0], [1, 1, 1], kind="llr", name="one class")
+    trials = tc.Trials.from_arrays([1, 2, 3.0], [1, 1, 1], kind="llr", name="one class")
     scoring = tc.Scoring(DETECTION(prior=0.5), plan=tc.Plan(20))
     before = curves.curves_of(Part([trials], scoring))
     [after] = curves.from_frame(curves.frame_of(before.all))
@@ -305,7 +309,7 @@ def test_any_subset_of_stored_curves_is_drawn_or_refused(kept, seed):
 
 def test_no_curves_give_no_frame():
     labels = [0, 1, 0, 1]
-    decided = tc.Trials.of([0, 1, 1, 1], labels, kind="decision", name="decides")
+    decided = tc.Trials.from_arrays([0, 1, 1, 1], labels, kind="decision", name="decides")
 
     class Outcome:
         parts = (Part([decided], tc.Scoring(plan=PLAN)),)

@@ -15,13 +15,13 @@ SCORES, LABELS = [2.0, -1.0, 0.5], [1, 0, 1]
 def test_a_further_column_may_not_replace_what_the_arguments_give(name, scores):
     kind = "llr" if scores is SCORES else "log-score"
     with pytest.raises(tc.UsageError, match=rf"s: a further column cannot be named {name}: "):
-        tc.Trials.of(scores, LABELS, kind=kind, name="s", **{name: [1, 1, 1]})
+        tc.Trials.from_arrays(scores, LABELS, kind=kind, name="s", **{name: [1, 1, 1]})
 
 
 def test_a_further_column_may_not_be_named_as_an_annotator():
     labels = [["a", "b"], ["b", "b"], ["a", "a"]]
     with pytest.raises(tc.UsageError, match="cannot be named annotator 0"):
-        tc.Trials.of(
+        tc.Trials.from_arrays(
             *(["a", "b", "a"], labels),
             kind="decision",
             annotators="votes",
@@ -30,7 +30,9 @@ def test_a_further_column_may_not_be_named_as_an_annotator():
 
 
 def test_other_further_columns_are_kept():
-    trials = tc.Trials.of(SCORES, LABELS, kind="llr", room=["x", "y", "x"], labelled=[1, 2, 3])
+    trials = tc.Trials.from_arrays(
+        SCORES, LABELS, kind="llr", room=["x", "y", "x"], labelled=[1, 2, 3]
+    )
     assert [name for name, _ in trials.subset("room")] == ["room=x", "room=y"]
     assert trials.labels.tolist() == LABELS
     assert trials.scores.tolist() == SCORES
@@ -41,22 +43,24 @@ def test_two_factors_are_crossed_as_those_of_a_file():
     scores = np.random.default_rng(0).normal(2.0 * labels)
     units = {"unit": np.arange(40) % 5, "unit2": np.arange(40) // 8}
     scoring = tc.Scoring(measures=("auc",), plan=tc.Plan(20))
-    (row,) = tc.score_system(tc.Trials.of(scores, labels, kind="llr", **units), scoring)
+    (row,) = tc.score_system(tc.Trials.from_arrays(scores, labels, kind="llr", **units), scoring)
     assert row.units_by_factor == {"unit": 5, "unit2": 5}
     assert "crossed" not in row.flags  # that is said of percentile intervals
     (first,) = tc.score_system(
-        tc.Trials.of(scores, labels, kind="llr", unit=units["unit"]), scoring
+        tc.Trials.from_arrays(scores, labels, kind="llr", unit=units["unit"]), scoring
     )
     assert row.replicates.tolist() != first.replicates.tolist()
 
 
 def test_strata_of_units_are_drawn_each_by_itself():
     labels, units = np.arange(40) % 2, np.arange(40) // 4
-    trials = tc.Trials.of(labels, labels, kind="llr", unit=units, stratum=units % 2)
+    trials = tc.Trials.from_arrays(labels, labels, kind="llr", unit=units, stratum=units % 2)
     assert trials.strata.tolist() == (units % 2).astype(str).tolist()
     with pytest.raises(tc.InputError, match="stratum"):
         tc.score_system(
-            tc.Trials.of(labels, labels, kind="llr", unit=units, stratum=np.arange(40) % 2),
+            tc.Trials.from_arrays(
+                labels, labels, kind="llr", unit=units, stratum=np.arange(40) % 2
+            ),
             tc.Scoring(plan=tc.Plan(5)),
         )
 
@@ -64,7 +68,7 @@ def test_strata_of_units_are_drawn_each_by_itself():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("uni2", "Trials.of has no parameter 'uni2' .did you mean 'unit2'"),
+        ("uni2", "Trials.from_arrays has no parameter 'uni2' .did you mean 'unit2'"),
         ("unit3", "did you mean 'unit"),
         ("strata", "no argument strata .did you mean stratum"),
         ("weigth", "did you mean 'weight'"),
@@ -74,7 +78,7 @@ def test_strata_of_units_are_drawn_each_by_itself():
 )
 def test_a_further_column_with_nearly_the_name_of_an_argument_is_refused(name, said):
     with pytest.raises(tc.UsageError, match=said):
-        tc.Trials.of(SCORES, LABELS, kind="llr", **{name: [1, 2, 3]})
+        tc.Trials.from_arrays(SCORES, LABELS, kind="llr", **{name: [1, 2, 3]})
 
 
 @pytest.mark.parametrize(
@@ -94,13 +98,15 @@ def test_a_further_column_with_nearly_the_name_of_an_argument_is_refused(name, s
 def test_single_values_and_arrays_of_too_many_dimensions_are_refused(arrays, said):
     given = {"scores": SCORES, "labels": LABELS} | arrays
     with pytest.raises(tc.InputError, match=said):
-        tc.Trials.of(given.pop("scores"), given.pop("labels"), kind="llr", name="s", **given)
+        tc.Trials.from_arrays(
+            given.pop("scores"), given.pop("labels"), kind="llr", name="s", **given
+        )
 
 
 def some(name="s"):
     labels = np.arange(200) % 2
     llrs = 2 * np.random.default_rng(0).normal(2 * labels - 1)
-    return tc.Trials.of(llrs, labels, kind="llr", name=name, unit=np.arange(200) // 5)
+    return tc.Trials.from_arrays(llrs, labels, kind="llr", name=name, unit=np.arange(200) // 5)
 
 
 def test_what_holds_arrays_is_equal_to_itself_only():

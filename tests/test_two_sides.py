@@ -135,11 +135,11 @@ def test_whole_sentences_as_words_are_noted(there, run):
         (there / f"{name}.trn").write_text("\n".join(lines), encoding="utf-8")
         (there / f"{name}.txt").write_text("\n".join(texts), encoding="utf-8")
     asked = "transcripts score ref.trn hyp.trn --no-advice"
-    assert "whole sentences count as one word; say --normalise characters" in run(asked)[1]
+    assert "whole sentences count as one word; use --normalise characters" in run(asked)[1]
     for quiet in ("--normalise characters", "--measure cer"):
         assert "whole sentences" not in run(f"{asked} {quiet}")[1]
     asked = "translation score ref.txt hyp.txt --no-advice"
-    assert "say --tokenizer zh (Chinese), ja-mecab (Japanese) or char" in run(asked)[1]
+    assert "use --tokenizer zh (Chinese), ja-mecab (Japanese) or char" in run(asked)[1]
     for quiet in ("--tokenizer zh", "--tokenizer char", "--measure chrf"):
         assert "whole sentences" not in run(f"{asked} {quiet}")[1]
 

@@ -21,7 +21,7 @@ REPLICATES = 40
 def scored(units, replicates, seed):
     """An estimate over so many units, of which the values are to be replaced."""
     labels = np.arange(4 * units) % 2
-    trials = tc.Trials.of(labels, labels, kind="decision", unit=np.arange(4 * units) // 4)
+    trials = tc.Trials.from_arrays(labels, labels, kind="decision", unit=np.arange(4 * units) // 4)
     plan = tc.Plan(replicates, seed=seed)
     scoring = tc.Scoring(measures=("total_error",), plan=plan, method="percentile")
     [base] = tc.score_system(trials, scoring)
@@ -204,7 +204,7 @@ def test_what_is_not_known_is_said():
     drawn = np.zeros((1, REPLICATES))
     one = shares_of_variance(method_of([0.1], drawn, {"seed": ("1",)}))
     assert one.shares == ()
-    assert "one run tells nothing" in one.reason
+    assert "one run does not show" in one.reason
     undefined = method_of([0.1, np.nan], np.zeros((2, REPLICATES)), {"seed": ("1", "2")})
     assert "undefined" in shares_of_variance(undefined).reason
     still = method_of([0.1, 0.1], np.full((2, REPLICATES), 0.1), {"seed": ("1", "2")})

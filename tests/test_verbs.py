@@ -421,7 +421,7 @@ def test_a_study_is_a_path_or_tables(tmp_path):
         "application": {"prior": 0.05},
         "interval": {"replicates": 100},
     }
-    study = tc.Study.of(tables)
+    study = tc.Study.from_tables(tables)
     (tmp_path / "study.toml").write_text(study.to_toml(), encoding="utf-8")
     ways = (tables, tmp_path / "study.toml", str(tmp_path / "study.toml"))
     assert len({json.dumps(tc.run(way).to_dict()) for way in ways}) == 1
@@ -478,7 +478,7 @@ def test_an_outcome_goes_into_other_documents():
 
 
 def test_records_are_scored_as_before():
-    trials = tc.Trials.of(FRAME["score"].to_numpy(), FRAME["label"].to_list(), kind="llr")
+    trials = tc.Trials.from_arrays(FRAME["score"].to_numpy(), FRAME["label"].to_list(), kind="llr")
     rows = tc.score_system(trials, tc.Scoring(measures=("auc",), plan=tc.Plan(100)))
     found = tc.score(FRAME, type="llr", measures="auc", **FAST)
     assert rows[0].value == found.estimates[0].value
@@ -550,7 +550,7 @@ WRONG = {
         """annotators="any" needs the labels of the annotators: map={'annotators': "a+b+c"}""",
     ),
     "measures": ({**CHOSEN, "measures": "none"}, "measure 'none' is not known"),
-    "no type": ({}, 'say what the scores are (-26.6 to 11): type="llr" or "score"; truecost'),
+    "no type": ({}, 'name the type of the scores (-26.6 to 11): type="llr" or "score"; truecost'),
 }
 
 
@@ -600,9 +600,9 @@ def test_what_is_no_data_is_refused():
 
 def test_studies_name_keys():
     known = arguments_of(find("trials"), "score")
-    text = "--annotators any needs --map annotators=a+b; say --allow-reversed, or --who"
+    text = "--annotators any needs --map annotators=a+b; use --allow-reversed, or --who"
     assert rephrased(text, known, key) == (
-        'annotators = "any" needs map = { annotators = "a+b" }; say allow_reversed = true, or --who'
+        'annotators = "any" needs map = { annotators = "a+b" }; use allow_reversed = true, or --who'
     )
 
 
@@ -616,7 +616,7 @@ def test_the_example_of_the_specification_works():
 
 
 REFUSED = {  # what a verb has no use for, or cannot understand
-    "a mapping": (tc.score, {"weight": {"a": [1]}}, "weight is a mapping, which only scores"),
+    "a mapping": (tc.score, {"weight": {"a": [1]}}, "weight is a mapping, but only scores"),
     "twice": (tc.score, {"unit": "speaker", "map": {"unit": "trial"}}, "unit is given twice"),
     "two names": (tc.score, {"label": "label", "labels": "trial"}, "label is given twice"),
     "the worst": (tc.score, {"worst": 3}, "score has no argument 'worst'"),

@@ -16,7 +16,7 @@ def trials(misses, targets, alarms, nontargets, units=None):
         int
     )
     units = np.arange(len(labels)) if units is None else units
-    return tc.Trials.of(decided, labels, kind="decision", unit=units)
+    return tc.Trials.from_arrays(decided, labels, kind="decision", unit=units)
 
 
 def scored(found, *measures):
@@ -84,7 +84,9 @@ def test_many_weak_classes_are_counted():
 def test_rows_without_an_interval_are_told_once_for_each_reason():
     rng = np.random.default_rng(0)
     labels = np.arange(60) % 2
-    perfect = tc.Trials.of(labels + rng.random(60) / 2, labels, kind="score", unit=np.arange(60))
+    perfect = tc.Trials.from_arrays(
+        labels + rng.random(60) / 2, labels, kind="score", unit=np.arange(60)
+    )
     rows = scored(perfect, "auc", "min_cllr")
     assert [row.lower for row in rows] == [None, None]
     [said] = without_interval(rows)

@@ -11,7 +11,7 @@ import truecost as tc
 LABELS = np.arange(40) % 2
 SCORES = np.random.default_rng(0).normal(2.0 * LABELS)
 FRAME = pl.DataFrame({"score": SCORES, "label": LABELS})
-TRIALS = tc.Trials.of(SCORES, LABELS, kind="llr")
+TRIALS = tc.Trials.from_arrays(SCORES, LABELS, kind="llr")
 SCORING = tc.Scoring(measures=("auc",), plan=tc.Plan(10))
 
 
@@ -20,10 +20,10 @@ SCORING = tc.Scoring(measures=("auc",), plan=tc.Plan(10))
     ("call", "parameter"),
     [
         (lambda x: tc.score_system(TRIALS, x), "scoring is"),
-        (lambda x: tc.score_system(x, SCORING), "nothing that can be scored"),
+        (lambda x: tc.score_system(x, SCORING), "cannot be scored"),
         (lambda x: tc.compare_systems(x, SCORING), "systems is"),
-        (lambda x: tc.compare_systems([x, TRIALS], SCORING), "nothing that can be scored"),
-        (lambda x: tc.compare_systems([TRIALS, x, TRIALS], SCORING), "nothing that can be scored"),
+        (lambda x: tc.compare_systems([x, TRIALS], SCORING), "cannot be scored"),
+        (lambda x: tc.compare_systems([TRIALS, x, TRIALS], SCORING), "cannot be scored"),
         (lambda x: tc.compare_systems([TRIALS, TRIALS], x), "scoring is"),
         (tc.calibrate, "trials is"),
         (tc.decompose, "trials is"),
@@ -86,7 +86,7 @@ def test_an_unknown_argument_is_told_what_is_near_and_where_all_are():
         tc.UsageError, match=r"'prios' \(did you mean 'priors'\?\).* like it are prior"
     ):
         tc.score(scores=SCORES, labels=LABELS, prios=0.1)
-    with pytest.raises(tc.UsageError, match="truecost list options trials has all of them"):
+    with pytest.raises(tc.UsageError, match="truecost list options trials lists all of them"):
         tc.score(scores=SCORES, labels=LABELS, zzz=0.1)
 
 

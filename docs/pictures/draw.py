@@ -258,9 +258,9 @@ def verification() -> list[tc.Trials]:
     targets = np.load(CASE / "targets.npy")
     prior = targets.mean()
     llr = scores[:, 1] - scores[:, 0] - np.log(prior / (1 - prior))
-    raw = tc.Trials.of(llr, targets, kind="llr", name="raw")
+    raw = tc.Trials.from_arrays(llr, targets, kind="llr", name="raw")
     affine = tc.calibrate(raw, "affine").trials
-    return [raw, tc.Trials.of(affine.scores, affine.labels, kind="llr", name="calibrated")]
+    return [raw, tc.Trials.from_arrays(affine.scores, affine.labels, kind="llr", name="calibrated")]
 
 
 def hero() -> Picture:

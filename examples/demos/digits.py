@@ -38,7 +38,7 @@ def matrix(log):
 
 with TemporaryDirectory() as made:
     for name in ("margin", "random"):
-        run_live(Study.of({**STREAM, "strategy": {"name": name}}), f"{made}/{name}")
+        run_live(Study.from_tables({**STREAM, "strategy": {"name": name}}), f"{made}/{name}")
         log = Path(made) / name / "logs" / name / "4" / "seed-0.jsonl.gz"
         shutil.copy(log, DEMO / "streams" / f"{name}.jsonl.gz")
     run_live(Study.read(str(DEMO / "lifelong" / "study.toml")), f"{made}/lifelong")

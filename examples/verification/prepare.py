@@ -22,7 +22,7 @@ def likelihood_ratios(case: Path) -> tc.Trials:
     targets = np.load(case / "targets.npy")
     prior = targets.mean()
     llr = scores[:, 1] - scores[:, 0] - np.log(prior / (1 - prior))
-    return tc.Trials.of(llr, targets, kind="llr", name="raw")
+    return tc.Trials.from_arrays(llr, targets, kind="llr", name="raw")
 
 
 def main() -> None:

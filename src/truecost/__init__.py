@@ -1,4 +1,4 @@
-"""What a detection or classification system really costs.
+"""Evaluation of systems by the cost of their errors, with confidence intervals.
 
 The main job in two lines::
 

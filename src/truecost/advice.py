@@ -1,4 +1,4 @@
-"""Advice: every pitfall and recommendation of paper 003 as a rule, each with a page.
+"""Advice: every pitfall and recommendation of Ferrer et al. 2024 as a rule, each with a page.
 
 The rules stand in `data/advice.toml`. Findings of `truecost protocol`, problems of a result, flags
 and measures name the rule that they belong to. `truecost list advice` lists them.
@@ -11,7 +11,7 @@ from importlib.resources import files
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule; `section` is that of paper 003, `check` and `remedy` are commands, or empty."""
+    """A rule; `section` is in Ferrer et al. 2024, `check` and `remedy` are commands, or empty."""
 
     id: str
     section: str
@@ -30,7 +30,7 @@ class Rule:
             "name": self.id,
             "text": self.message,
             "section": self.section,
-            "source": f"paper 003, {self.section}",
+            "source": f"Ferrer et al. 2024, {self.section}",
             "check": self.check,
             "remedy": self.remedy,
             "page": self.page,

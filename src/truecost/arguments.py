@@ -77,7 +77,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Asked:
-    """What a call asks for, as a study has it.
+    """The request of a call, as a study holds it.
 
     Attributes
     ----------
@@ -129,8 +129,8 @@ class _Columns:
             raise UsageError(f"{key} is given twice: by its own name, by another one, or in map")
         if isinstance(given, Mapping) and key != "score":
             raise UsageError(
-                f"{key} is a mapping, which only scores of several systems are: name a column, or "
-                f"put the values into the table of each system"
+                f"{key} is a mapping, but only scores of several systems may be one: name a "
+                f"column, or put the values into the table of each system"
             )
         values = self.beside if self.leads and key in OF_ITEMS else self.values
         if isinstance(given, str):
@@ -171,7 +171,7 @@ def asked_of(
     arguments: Mapping[str, Any],
     others: Sequence[str] = (),
 ) -> Asked:
-    """What a call of a verb asks for.
+    """The request of a call of a verb.
 
     Parameters
     ----------
@@ -238,7 +238,7 @@ def _unknown(verb: str, face: Face, key: str, names: set[str]) -> str:
     nearest = get_close_matches(key.casefold(), sorted(names), n=5, cutoff=0.5)[1:]
     others = f"; others like it are {', '.join(nearest)}" if nearest else ""
     said = f"{verb} has no argument {key!r}{near(key, names, 0.5)}{others}"
-    return f"{said}; truecost list options {face.name} has all of them"
+    return f"{said}; truecost list options {face.name} lists all of them"
 
 
 def _systems(data: Any, columns: _Columns, held: Held, how: Mapping[str, bool]) -> dict[str, str]:

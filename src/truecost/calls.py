@@ -163,7 +163,7 @@ def plan(data: Any = None, /, *, half_width: float | None = None, **options: Any
     >>> planned.planned[0]["n_units"], planned.planned[0]["more_units"]
     (120, 456)
     """
-    from truecost.study.planning import check_half_width, plan_rows
+    from truecost.study.ranking import check_half_width, plan_rows
 
     if not (half_width is None or isinstance(half_width, int | float)):
         raise UsageError(f"half_width is {shown_as(half_width)}: give a number")
@@ -185,13 +185,13 @@ def threshold(data: Any = None, /, **options: Any) -> "Outcome":
     Raises
     ------
     UsageError, InputError
-        As `score` does, when no rule is given, and when no threshold keeps the limit.
+        As `score` does, when no rule is given, and when no threshold is within the limit.
 
     Examples
     --------
     >>> from importlib.resources import files
     >>> import truecost as tc
-    >>> from truecost.tasks.trials.rules import Chosen
+    >>> from truecost.tasks.trials.options import Chosen
     >>> scores = files("truecost") / "data" / "demo" / "network.csv"
     >>> found = tc.threshold(scores, type="llr", unit="speaker", max_p_fa=0.01)
     >>> [chosen] = found.described_as(Chosen)
@@ -246,7 +246,7 @@ def leaderboard(data: Any = None, /, *, keep_going: bool = False, **options: Any
     data, **options
         As `compare` takes them.
     keep_going : bool
-        Leave out invalid submissions and say so, in place of stopping at them.
+        Leave out invalid submissions with a warning, instead of stopping.
 
     Returns
     -------
@@ -278,7 +278,7 @@ def run(study: "str | Path | Mapping[str, Any]", progress: "Progress | None" = N
     ----------
     study : path or mapping
         A path is that of a study file (TOML), as `Study.read` takes it; a mapping has its tables,
-        as `Study.of` takes them.
+        as `Study.from_tables` takes them.
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
 
@@ -309,7 +309,7 @@ def run(study: "str | Path | Mapping[str, Any]", progress: "Progress | None" = N
 
     checked("study", study, (str, Path, Mapping), "the path of a study file, or its tables")
     with phrased(verbs.in_python):
-        chosen = Study.of(study) if isinstance(study, Mapping) else Study.read(str(study))
+        chosen = Study.from_tables(study) if isinstance(study, Mapping) else Study.read(str(study))
     known = (
         verbs.arguments_of(find(chosen.task), "score") if chosen.task in (None, *names()) else {}
     )

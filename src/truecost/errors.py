@@ -65,7 +65,7 @@ def phrased(door: Door) -> Iterator[None]:
 
 
 class UsageError(TruecostError):
-    """What was asked for cannot be done as asked: says what was given and the valid choices."""
+    """A request that cannot be carried out: the message has the value and the valid choices."""
 
 
 class MissingExtraError(UsageError):
@@ -102,8 +102,9 @@ def refuse_forked() -> None:
     """
     if _forked:
         raise UsageError(
-            "this process was forked from one that had used truecost, and the threads of polars "
-            "are not in it: start processes with multiprocessing.get_context('spawn') (PyTorch: "
+            "this process was forked from one that had used truecost, and the threads of polars do "
+            "not survive a fork: start processes with multiprocessing.get_context('spawn') "
+            "(PyTorch: "
             "multiprocessing_context='spawn'; joblib: backend='loky'), or use threads"
         )
 
@@ -171,7 +172,7 @@ def the_columns(names: Iterable[object]) -> str:
 
 
 def of_windows(paths: Iterable[str]) -> str:
-    """What else to say of files that are not there: nothing, or how paths are written here."""
+    """A hint for files that do not exist: empty, or how paths are written on this system."""
     if os.sep == "/" and any("\\" in path for path in paths):
         return "; \\ parts folders on Windows only: write / in the table"
     return ""
@@ -233,7 +234,7 @@ def checked(parameter: str, given: object, kinds: type | tuple[type, ...], expec
 
 
 def shown_as(given: object) -> str:
-    """What was given and its type, for messages."""
+    """A value and its type, for messages."""
     if given is None:
         return "None"
     if isinstance(given, (str, int, float)):

@@ -1,4 +1,4 @@
-"""What help, schemas and checks know of a task: a light `Face`; what it does is its `Work`.
+"""The light part of a task, its `Face`, for help, schemas and checks; its `Work` does the rest.
 
 Everything that the frame knows of a task stands in these two: it reads, counts, scores, compares
 and reports whatever declares them. The table of tasks is `truecost.tasks`.
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
     from truecost.task import Work
 
 VERBS = {  # what help says of each, where a task says nothing else
-    "score": "Score systems, with intervals.",
-    "compare": "Compare systems with the first: paired intervals of difference and ratio.",
-    "plan": "How many units halve the interval, or reach a wanted half-width.",
-    "validate": "Check inputs and submissions; every fault is listed, not only the first.",
-    "threshold": "Choose a threshold, and see what it does, on other data too.",
-    "leaderboard": "Rank submissions by the first measure; those that the data do not tell apart "
-    "share a rank.",
+    "score": "Score systems, with confidence intervals.",
+    "compare": "Compare systems with the first: intervals of the paired difference and ratio.",
+    "plan": "Estimate how many units halve the interval, or reach a given half-width.",
+    "validate": "Check inputs and submissions, and list every fault.",
+    "threshold": "Choose a threshold, and score it on the same and on other data.",
+    "leaderboard": "Rank submissions by the first measure; a rank is shared where the difference "
+    "is inconclusive.",
 }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Face:
-    """What help, schemas and checks know of a task without importing it.
+    """The facts of a task that help, schemas and checks need without importing it.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class Face:
     formats: Formats = field(default_factory=Formats)
 
     def load(self) -> "Work[Any]":
-        """What the task does, imported now."""
+        """The work of the task, imported now."""
         work: Work[Any] = at(self.work)
         return work
 
@@ -211,12 +211,12 @@ def item_face(
         libraries=libraries,
         wanted="ids",
         about={
-            "score": "Score systems against a reference, with intervals.",
-            "plan": "How many more units narrow the interval, or reach a wanted half-width.",
+            "score": "Score systems against a reference, with confidence intervals.",
+            "plan": "Estimate how many units halve the interval, or reach a given half-width.",
             "validate": "Check outputs, with or without the reference.",
-            "wanted": "File with the ids that outputs have to have, one a line, or any file of the "
-            "task: in place of a reference, which participants lack.",
-            "half_width": "Wanted half-width as a share, 0.01 for 1 pp.",
+            "wanted": "File with the ids that outputs must have, one a line, or any file of the "
+            "task: for participants, who have no reference.",
+            "half_width": "Half-width to reach, as a share: 0.01 for 1 pp.",
             **about,
         },
         examples={**_EXAMPLES, **examples},
@@ -234,6 +234,6 @@ _EXAMPLES = {  # of tasks with a reference, where they say no other
 
 
 def at(place: str) -> Any:
-    """What is called `module:NAME`."""
+    """The object at `module:NAME`."""
     module, _, name = place.partition(":")
     return getattr(imported(module), name)

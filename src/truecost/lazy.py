@@ -35,7 +35,8 @@ def imported(module: str) -> ModuleType:
 
 
 def listed_in(package: ModuleType, name: str, what: str) -> dict[str, Any]:
-    """What the modules of a package list under a name, in their order; UsageError for a repetition.
+    """The entries that the modules of a package list under a name, in their order; UsageError for a
+    repetition.
 
     `what`: the things that are listed, for the message.
     """

@@ -83,42 +83,44 @@ SCORE_TYPES: dict[str, str] = {
     "posterior": "posterior of the target, or one posterior a class",
     "log-posterior": "the same, natural logarithms",
     "log-score": "one log-score a class; softmax turns them into posteriors",
-    "score": "higher means target; nothing more is known (ranks only)",
+    "score": "any score of which higher means target (only its ranks are used)",
     "decision": "the decided class (or reject/accept)",
     "number": "a predicted number (regression)",
-    "values": "no scores, but a metric in each row: mean:COLUMN; no labels needed",
+    "values": "a metric in each row in place of scores: mean:COLUMN; needs no labels",
 }
 ITEM_MAP_KEYS: dict[str, str] = {  # of items of any task
-    "id": "id of the utterance or sentence: joins files",
-    "unit": "what items share (speaker, document): resampled together",
-    "unit2": "a second factor, crossed with the first",
+    "id": "id of the utterance or sentence, by which files are joined",
+    "unit": "unit (speaker, document): its items are resampled together",
+    "unit2": "second unit, crossed with the first",
     "stratum": "stratum of the unit (or stream, for moving blocks)",
     "weight": "weight of the item (inverse inclusion probability)",
 }
 PROTOCOL_MAP_KEYS: dict[str, str] = {  # of tables of samples
     "id": "id of the sample",
     "label": "its class",
-    "group": "what samples share (speaker, session): a group is on one side as a whole; a+b for "
-    "several columns, none of which is divided",
+    "group": "group (speaker, session), which a split keeps whole; a+b for several columns",
     "set": "set or fold of the sample: train, dev, eval, or the number of a fold",
-    "source": "sample or recording that it was cut out of or made from (chunks, augmentation)",
-    "content": "what is the same for copies: a text, a hash, or the path of a file with --files",
+    "source": "sample or recording that it was cut or made from (chunks, augmentation)",
+    "content": "content by which copies are found: a text, a hash, or the path of a file with "
+    "--files",
 }
 NORMALISATIONS: dict[str, str] = {  # of the texts of transcripts
-    "nfc": "Unicode's composed form: a letter and its marks are one character where there is one",
-    "nfkc": "Unicode's compatibility form: full-width letters, ligatures and the like become plain",
+    "nfc": "Unicode's composed form (NFC): a letter and its marks as one character where one "
+    "exists",
+    "nfkc": "Unicode's compatibility form (NFKC): full-width letters, ligatures and similar become "
+    "plain",
     "lower": "lower case",
-    "no-punctuation": "punctuation goes, but for apostrophes and hyphens inside words (don't, "
-    "well-known) and the point, comma or colon inside numbers (3.5, 1,000, 12:30); a dash, slash "
-    "or underscore becomes a blank, a typographic apostrophe inside a word a plain one",
-    "no-marks": "diacritics go: é becomes e (not for scripts whose vowels are marks)",
-    "no-tags": "what stands in <> or [] goes",
-    "no-words=A+B": "these words go, as they are written after the steps before: no-words=uh+um",
-    "characters": "every character becomes a word (texts without blanks between words)",
+    "no-punctuation": "removes punctuation except apostrophes and hyphens inside words (don't, "
+    "well-known) and the point, comma or colon inside numbers (3.5, 1,000, 12:30); a dash, "
+    "slash or underscore becomes a blank, a typographic apostrophe inside a word a plain one",
+    "no-marks": "removes diacritics: é becomes e (not for scripts whose vowels are marks)",
+    "no-tags": "removes text in <> or []",
+    "no-words=A+B": "removes these words, spelt as after the earlier steps: no-words=uh+um",
+    "characters": "makes every character a word (for texts without blanks between words)",
     "whisper-english": "the English normaliser of Whisper: numbers, contractions, British "
     "spellings, fillers (extra speech)",
-    "FILE.tsv": "a mapping file, FROM<TAB>TO a line: words become what stands for them, or go "
-    "where nothing does",
+    "FILE.tsv": "replaces words by a mapping file, FROM<TAB>TO a line; an empty TO removes the "
+    "word",
     "python:MODULE:FUNCTION": "your function from a text to a text",
 }
 FORMATS: dict[str, str] = {  # of tables and lists of trials, which are written too
@@ -282,3 +284,9 @@ def _text(path: str) -> str:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: cannot be read as UTF-8 text ({error})") from error
+
+
+MEAN, VALUE = "mean", "value"  # the measure of columns, and the column where none is named
+A_METRIC = (
+    "for a table with a metric in each row use --measure mean:COLUMN with --higher or --lower"
+)

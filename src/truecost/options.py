@@ -36,7 +36,7 @@ KINDS = {float: "a number", int: "a whole number", bool: "True or False", str: "
 
 @dataclass(frozen=True, kw_only=True)
 class Option:
-    """What is known of a choice beside its name and type.
+    """The description of a choice beside its name and type.
 
     Attributes
     ----------
@@ -68,9 +68,9 @@ class Option:
         The verbs that take it alone, where not all of its table's do.
     needs : mapping of str to tuple
         Keys of the same table, and the values with one of which it applies: any value where the
-        tuple is empty. What is not given has its default, of which words say that it is none of
-        these; where there is none, it is not known. Any other key is a kind of facts, `measure` or
-        what files turn out to hold, looked at where they are known.
+        tuple is empty. A key that is not given has its default; where there is none, its value is
+        not known. Any other key is a kind of facts, `measure` or what files turn out to hold,
+        looked at where they are known.
     """
 
     help: str = field(kw_only=False)
@@ -200,7 +200,7 @@ class Declared:
 
     @property
     def values(self) -> str:
-        """What it may be, in a few words."""
+        """The values that it may have, in a few words."""
         said = _kind_text(self.single)
         if self.option.file is True and not self.words:
             said = "COLUMN=FILE or FILE" if self.option.sided else "file"
@@ -220,7 +220,7 @@ class Declared:
 
     @property
     def help(self) -> str:
-        """What it is, and its default."""
+        """Its help, and its default."""
         return f"{self.option.help} Default: {self.default}." if self.default else self.option.help
 
     def check(self, value: Any, door: str) -> None:
@@ -301,7 +301,7 @@ def certain(kind: Any) -> Any:
 
 
 def defaults_of(table: type) -> dict[str, Any]:
-    """What holds of the keys of a table that are not given, of those that say it."""
+    """The values that hold for the keys of a table that are not given, where they are declared."""
     return {d.key: d.option.default for d in declared(table) if d.option.default is not None}
 
 
@@ -357,7 +357,7 @@ class PartialTable(
         return {k: v for k, v in left.items() if v not in ({}, ()) or v != getattr(unset, k)}
 
     def settled(self, key: str) -> Any:
-        """What holds of a key: what was given, or its default."""
+        """The value of a key: as given, or its default."""
         value = getattr(self, key)
         return defaults_of(type(self)).get(key) if value is None else value
 

@@ -28,8 +28,8 @@ def _price(of: str, *measures: str) -> Option:
 class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """`[prices]`: what errors, people, computing and waiting cost, in one currency.
 
-    What has no price is left out of `total_cost`, and what has one has to be measured: no amount
-    that nobody measured counts as 0.
+    Amounts without a price are left out of `total_cost`, and amounts with one have to be measured:
+    an amount that was not measured never counts as 0.
     """
 
     __table__: ClassVar[str] = "prices"
@@ -56,9 +56,9 @@ class Prices(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     memory: Annotated[
         float | None, _price("a GB of memory (peak, 1e9 bytes) for an hour", "cost_computing")
     ] = None
-    waiting: Annotated[
-        float | None, _price("an hour until an answer reaches who waits for it", "cost_waiting")
-    ] = None
+    waiting: Annotated[float | None, _price("an hour of waiting for an answer", "cost_waiting")] = (
+        None
+    )
     currency: Annotated[
         str | None,
         Option(
@@ -90,7 +90,7 @@ PRICE = Declared(
     owner=Prices,
     kind=dict[str, Any],
     option=Option(
-        "KEY=VALUE: what an error, or an hour, costs; may be repeated.",
+        "KEY=VALUE: price of an error or of an hour; may be repeated.",
         flag="price",
         group="Prices",
         read=_entries,

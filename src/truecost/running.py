@@ -31,8 +31,8 @@ def score(
     ----------
     scoring : Scoring
         Items (of transcripts, translations, recordings) take measures, plan, level, method, subsets
-        and jobs from it, and so do deployments, with their estimators; costs, priors and thresholds
-        are for trials.
+        and jobs from it, and so do A/B deployments, with their estimators; costs, priors and
+        thresholds are for trials.
     masks : sequence of (str, ndarray of bool), optional
         Name and rows of each subset; those of `scoring.subsets` when left out.
     dims : mapping of str to str, optional
@@ -51,7 +51,7 @@ def score(
     >>> rng = np.random.default_rng(0)
     >>> labels, speakers = np.arange(400) % 2, np.arange(400) // 10
     >>> llrs = 2 * rng.normal(2 * labels - 1)  # well calibrated
-    >>> trials = tc.Trials.of(llrs, labels, kind="llr", unit=speakers)
+    >>> trials = tc.Trials.from_arrays(llrs, labels, kind="llr", unit=speakers)
     >>> application = tc.Application.detection(cost_miss=10, cost_fa=1, prior=0.01)
     >>> plan = tc.Plan(500, seed=0)
     >>> for row in tc.score_system(trials, tc.Scoring(application, ("act_dcf", "cllr"), plan)):
@@ -66,12 +66,12 @@ def score(
 
 
 def work_of(system: Record) -> Work[Any]:
-    """What the task of a system does; UsageError of what is no system."""
+    """The work of a system's task; UsageError for an object that is no system."""
     refuse_forked()
     if not isinstance(task := getattr(system, "task", None), str):
         raise UsageError(
-            f"a {type(system).__name__} is nothing that can be scored: give what a task reads, "
-            f"such as Trials or Items"
+            f"a {type(system).__name__} cannot be scored: give the data of a task, such as Trials "
+            f"or Items"
         )
     return find(task).load()
 

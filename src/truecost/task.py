@@ -1,6 +1,6 @@
-"""What a task does: its `Work`, the `Record` that it reads, and its `Page`.
+"""The work of a task: its `Work`, the `Record` that it reads, and its `Page`.
 
-What is light of it stands in its `Face` (`truecost.face`); the table of tasks is `truecost.tasks`.
+Its light part is its `Face` (`truecost.face`); the table of tasks is `truecost.tasks`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ Frames = Sequence["pl.DataFrame"]
 
 
 class Record(Protocol):
-    """What a task reads of one system: rows that can be taken, and told apart by subsets."""
+    """The data of one system: rows that can be selected and divided into subsets."""
 
     @property
     def name(self) -> str:
@@ -35,11 +35,11 @@ class Record(Protocol):
 
     @property
     def problems(self) -> Sequence[str]:
-        """What a reader should know."""
+        """Warnings about the data."""
 
     @property
     def about(self) -> Dims:
-        """What its rows are about beside its name."""
+        """The scope of its rows beside its name."""
 
     @property
     def task(self) -> str:
@@ -47,11 +47,11 @@ class Record(Protocol):
 
     @property
     def item(self) -> str:
-        """What it is counted by, in the singular: trial, utterance."""
+        """The item that it counts, in the singular: trial, utterance."""
 
     @property
     def summary(self) -> str:
-        """What there is, in a few words."""
+        """The content in a few words."""
 
     def __len__(self) -> int: ...
 
@@ -62,23 +62,23 @@ class Record(Protocol):
         """Name and rows of each subset that a column or a condition gives."""
 
     def frames(self) -> "Sequence[tuple[pl.DataFrame, str]]":
-        """The columns that subsets are told by, and what a row of them is."""
+        """The columns of subsets, and what a row of them is."""
 
     def right(self) -> Frames:
-        """What is right, the same for all systems, as frames whose rows have no order."""
+        """The reference, the same for all systems, as frames whose rows have no order."""
 
     def outputs(self) -> Frames:
-        """What the system put out, as frames whose rows have no order."""
+        """The output of the system, as frames whose rows have no order."""
 
 
 class Rows:
-    """What records share whose subsets are told by the columns of their `frame`."""
+    """The parts of records whose subsets are columns of their `frame`."""
 
     def __repr__(self: Any) -> str:
         return f"<{type(self).__name__} {self.name!r}: {self.summary}>"
 
     def frames(self: Any) -> "tuple[tuple[pl.DataFrame, str], ...]":
-        """The columns that subsets are told by, and what a row of them is."""
+        """The columns of subsets, and what a row of them is."""
         return ((self.frame, self.item),)
 
     def masks(self: Any, subset: str | tuple[str, str]) -> "Masks":
@@ -149,7 +149,7 @@ def flagged(flag: "Flag", parts: "Sequence[Part]") -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Work(Generic[R]):
-    """What a task does.
+    """The functions of a task.
 
     Attributes
     ----------
@@ -188,7 +188,7 @@ class Work(Generic[R]):
     problems : callable
         What is odd about a record, for the application it was scored for.
     remarks : callable
-        What a reader should be told first.
+        The notes that a reader should see first.
     gated : callable
         Name of the measure that a gate of a study is about.
     marks : callable

@@ -98,8 +98,8 @@ def arguments_of(face: Face, verb: str) -> dict[str, Declared]:
 
 
 def further_of(face: Face, verb: str) -> tuple[str, ...]:
-    """What a verb takes beside its options: measures, metrics beside them, subsets, and how many of
-    the worst.
+    """The input of a verb beside its options: measures, metrics beside them, subsets, and the
+    number of worst items.
     """
     if verb == "validate":
         return ()
@@ -116,7 +116,7 @@ def further_of(face: Face, verb: str) -> tuple[str, ...]:
 
 
 def choosing_of(face: Face, verb: str) -> dict[str, dict[str, Any]]:
-    """What a verb says in a table of the task beside its options."""
+    """The entries of a verb in a table of the task beside its options."""
     table, _, key = face.choosing.partition(".")
     return {table: {key: True}} if verb == "threshold" and table else {}
 
@@ -260,7 +260,7 @@ def records_of(
     """Files by system: FILE where there is one system, SYSTEM=FILE otherwise."""
     if given and not systems:
         raise UsageError(
-            f"{option} goes with files that are named beside it; a study names records under "
+            f"{option} needs files on the command line; in a study, name records under "
             f"[systems.NAME]"
         )
     found: dict[str, tuple[str, ...]] = {}
@@ -277,7 +277,8 @@ def records_of(
             )
         elif name not in systems:
             raise UsageError(
-                f"{option} {text}: say whose record it is, {option} SYSTEM={file or text}; the "
+                f"{option} {text}: name the system of the record, {option} SYSTEM={file or text}; "
+                f"the "
                 f"systems are {', '.join(systems)}"
             )
         found[name] = (*found.get(name, ()), file)

@@ -48,9 +48,13 @@ def main() -> int:
             attack.mutate(scene, name, mutation)
             counts[mutation.kind] += 1
         attack.worker.close()
+    kills = counts.pop("kills", 0)
     told = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
-    sys.stdout.write(f"{len(found)} commands, seed {given.seed}: {told}\n")
-    sys.stdout.write(f"{len(attack.findings)} findings, in {kept.relative_to(ROOT)}\n")
+    sys.stdout.write(
+        f"{len(found)} commands, seed {given.seed}, {given.minutes:g} minutes: "
+        f"{counts.total()} inputs ({told}), {kills} kills, {len(attack.findings)} findings, "
+        f"in {kept.relative_to(ROOT)}\n"
+    )
     return int(bool(attack.findings))
 
 

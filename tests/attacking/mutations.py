@@ -6,6 +6,7 @@ import io
 import json
 import random
 import re
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +33,8 @@ NUMBER = re.compile(rb"(?<![\w.+-])-?\d+\.\d+(?![\w.])")
 TABLES = (".csv", ".tsv")
 SPACED = (".rttm", ".uem", ".ctm", ".stm", ".trn")  # fields apart by blanks, lines in any order
 LINED = (*TABLES, *SPACED, ".jsonl", ".ndjson", ".txt")
+SCORES = ("score", "llr")  # columns of numbers that figures are made of
+STORED = b"SQLite format 3"
 
 
 @dataclass(frozen=True)
@@ -58,13 +61,16 @@ def mutated(rng: random.Random, name: str, data: bytes) -> Mutation:
     ending = name[name.rfind(".") :]
     if ending in LINED and data.count(b"\n") > 2:
         ways |= SAME
-        ways |= OTHER if ending in TABLES else {}
+        ways |= OTHER if any(map(_counts(name).match, data.splitlines())) else {}
     if ending in TABLES:
         ways |= OF_TABLES
+        ways |= OTHER_OF_TABLES if data.count(b"\n") > 2 else {}
     if ending in SPACED:
         ways |= OF_SPACED
     if ending == ".json":
         ways |= OF_JSON
+    if data.startswith(STORED):
+        ways |= OF_STORES
     if rng.random() < 0.02:
         return Mutation(rng.choice(sorted(PLACES)), "place", b"")
     kind = rng.choice(sorted({kind for kind, _ in ways.values()}))
@@ -255,19 +261,45 @@ def _turned(value: Any) -> Any:
 def _label_changed(rng: random.Random, name: str, data: bytes) -> bytes:
     """One row has the label or decision of another one."""
     rows = _table(name, data)
-    wanted = [k for k, column in enumerate(rows[0]) if column in ("label", "decision")]
-    column = rng.choice(wanted) if wanted else -1
+    column = _column(rows, ("label", "decision"))
     texts = sorted({row[column] for row in rows[1:]})
-    if not wanted or len(texts) < 2:
+    if column < 0 or len(texts) < 2:
         return _line_dropped(rng, name, data)
     row = rng.choice(rows[1:])
     row[column] = rng.choice([text for text in texts if text != row[column]])
     return _written(name, rows)
 
 
-def _line_dropped(rng: random.Random, _: str, data: bytes) -> bytes:
+def _score_changed(rng: random.Random, name: str, data: bytes) -> bytes:
+    """The highest score is the lowest, or the other way round: thresholds are crossed."""
+    rows = _table(name, data)
+    column = _column(rows, SCORES)
+    try:
+        ordered = sorted(rows[1:], key=lambda row: float(row[column]))
+    except ValueError:
+        column = -1
+    if column < 0:
+        return _line_dropped(rng, name, data)
+    low, high = (float(ordered[k][column]) for k in (0, -1))
+    inside = low >= 0 and high <= 1  # probabilities stay such
+    if rng.random() < 0.5:
+        ordered[0][column] = "1.0" if inside else str(high + 1)
+    else:
+        ordered[-1][column] = "0.0" if inside else str(low - 1)
+    return _written(name, rows)
+
+
+def _column(rows: list[list[str]], names: tuple[str, ...]) -> int:
+    """The first column with one of some names; -1 where there is none."""
+    return next((k for k, title in enumerate(rows[0]) if title in names), -1)
+
+
+def _line_dropped(rng: random.Random, name: str, data: bytes) -> bytes:
+    """A line less: one that means something, and no header."""
     lines = data.splitlines(keepends=True)
-    del lines[rng.randrange(1, len(lines))]
+    first, begun = int(name.endswith(TABLES)), _counts(name)
+    counting = [k for k in range(first, len(lines)) if begun.match(lines[k])]
+    del lines[rng.choice(counting)]
     return b"".join(lines)
 
 
@@ -277,8 +309,45 @@ def _line_twice(rng: random.Random, _: str, data: bytes) -> bytes:
     return b"".join([*lines[: at + 1], lines[at].rstrip(b"\r\n") + b"\n", *lines[at + 1 :]])
 
 
-OTHER = {
-    "line dropped": ("other", _line_dropped),
+def _counts(name: str) -> re.Pattern[bytes]:
+    """How a line begins that means something: of RTTM who speaks, of events a prediction."""
+    some = rb'(?!;;|#|.*"event": ?"(?!predict))\s*\S'
+    return re.compile(rb"SPEAKER" if name.endswith(".rttm") else some)
+
+
+OTHER = {"line dropped": ("other", _line_dropped)}
+OTHER_OF_TABLES = {
     "line twice": ("other", _line_twice),
     "label changed": ("other", _label_changed),
+    "score changed": ("other", _score_changed),
+}
+
+
+def _cell(rng: random.Random, _: str, data: bytes) -> bytes:
+    """A value of a database is another one, which SQLite keeps whatever the column is for."""
+    db = sqlite3.connect(":memory:")
+    db.deserialize(_unlogged(data))
+    names = [n for (n,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    table = rng.choice(names)
+    column = rng.choice([row[1] for row in db.execute(f"PRAGMA table_info({table})")])
+    token = rng.choice(TOKENS).encode("utf-8", "surrogatepass")
+    other = rng.choice([token, token.decode("utf-8", "replace"), -1, 1e308, 1 << 62, "", b""])
+    some = f"WHERE {column} IN (SELECT {column} FROM {table} ORDER BY RANDOM() LIMIT 1)"
+    try:
+        db.execute(f"UPDATE OR IGNORE {table} SET {column} = ? {some}", (other,))
+    except sqlite3.DatabaseError:  # what the tables themselves refuse
+        db.rollback()
+    db.commit()
+    return db.serialize()
+
+
+def _unlogged(data: bytes) -> bytes:
+    """A database in memory has no log beside it."""
+    return data[:18] + b"\1\1" + data[20:]
+
+
+OF_STORES = {
+    "cell": ("damage", _cell),
+    "other cell": ("damage", _cell),
+    "yet another cell": ("damage", _cell),
 }

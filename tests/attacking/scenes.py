@@ -49,10 +49,13 @@ class Scene:
         )
 
     def copy(self, to: Path) -> None:
-        """A folder with the same files; they are links, which nothing that writes follows."""
+        """A folder with the same files; they are links, which nothing that writes follows but
+        databases.
+        """
         for name in self.there:
             (to / name).parent.mkdir(parents=True, exist_ok=True)
-            os.link(self.folder / name, to / name)
+            put = shutil.copy if name.endswith(".sqlite") else os.link
+            put(self.folder / name, to / name)
 
 
 def scenes(work: Path, run, shared: Path) -> list[Scene]:
@@ -76,7 +79,9 @@ def _of_section(name: str, text: str, folder: Path, run) -> Iterator[Scene]:
     for _, language, block in FENCE.findall(text):
         if language == "python":
             with contextlib.chdir(folder):
-                run_python(block, scope, folder)
+                said = run_python(block, scope, folder)
+            if re.match(r"\w+(Error|Exit)\b", (said.splitlines() or [""])[-1]):
+                raise RuntimeError(f"{name}: {said}")
             continue
         for typed in COMMAND.split(block)[1::2]:
             words = shlex.split(REPLICATES.sub("", typed))[1:]
@@ -103,5 +108,5 @@ def _read_by(words: list[str], folder: Path) -> Iterator[str]:
                 yield from (
                     str(p.relative_to(folder))
                     for p in inside
-                    if p.is_file() and p.suffix not in (".html", ".parquet")
+                    if p.is_file() and p.suffix not in (".html", ".parquet", ".py")
                 )

@@ -53,7 +53,7 @@ def drawn(rng, plan, expected, users):
     n = counts.ravel()
     each = np.repeat(np.arange(n.size), n if not users else (n > 0) * 1)
     held = np.ones(len(each)) if not users else n[each]
-    side = tc.Factor.of("user", user[each]) if users else tc.Factor.trials(len(each))
+    side = tc.Factor.encode("user", user[each]) if users else tc.Factor.trials(len(each))
     right = label[each] * held
     items = {"items": held, "labels": held, "labelled": held, "positive": right}
     items["negative"] = held - right

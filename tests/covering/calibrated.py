@@ -28,7 +28,7 @@ def calibrated(rng, speakers):
     label = np.tile(np.repeat([1, 0], TRIALS), speakers)
     level = BETWEEN * rng.normal(size=speakers)[unit]
     scores = 3 + 0.5 * (rng.normal(np.where(label, MEAN, -MEAN)) + level)
-    trials = tc.Trials.of(scores, label, kind="score", unit=[f"s{u:03d}" for u in unit])
+    trials = tc.Trials.from_arrays(scores, label, kind="score", unit=[f"s{u:03d}" for u in unit])
     return tc.calibrate(trials)
 
 

@@ -39,7 +39,7 @@ def crossed(rng, plan, sizes, shares, rate):
     level = np.sqrt(shares[0]) * own + np.sqrt(shares[1]) * other
     low = level + np.sqrt(rest) * rng.normal(size=sizes) < NormalDist().inv_cdf(rate)
     places = [axis.ravel() for axis in np.indices(sizes)]
-    sides = [tc.Factor.of(name, p) for name, p in zip(("speaker", "text"), places, strict=True)]
+    sides = [tc.Factor.encode(name, p) for name, p in zip(("speaker", "text"), places, strict=True)]
     ones = np.ones(low.size, np.int64)
     found = tc.Evidence({"decisions": tally(sides, ones, 1 - low.ravel(), ones)})
     return tc.estimate(found, [tc.find("p_miss")], EQUAL, plan, jobs=1)
@@ -51,6 +51,6 @@ def stratified(rng, plan, rates, units):
     missed = np.concatenate([errors(rng, np.full(units, 10), rate, 0.2) for rate in rates])
     unit = np.tile(np.arange(len(stratum)), 2)
     n, decision = np.r_[missed, 10 - missed], np.repeat([0, 1], len(stratum))
-    side = tc.Factor.of("unit", unit, np.tile(stratum, 2))
+    side = tc.Factor.encode("unit", unit, np.tile(stratum, 2))
     found = tc.Evidence({"decisions": tally([side], np.ones(len(unit), np.int64), decision, n)})
     return tc.estimate(found, [tc.find("p_miss")], EQUAL, plan, jobs=1)

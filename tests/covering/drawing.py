@@ -30,7 +30,7 @@ def errors(rng: np.random.Generator, trials: Ints, rate: float, icc: float) -> I
 
 def decided(units: Ints, label: Ints, decision: Ints, n: Ints, name: str = "unit") -> tc.Evidence:
     """Evidence of detections, `n` for each unit, label and decision given."""
-    return tc.Evidence({"decisions": tally([tc.Factor.of(name, units)], label, decision, n)})
+    return tc.Evidence({"decisions": tally([tc.Factor.encode(name, units)], label, decision, n)})
 
 
 def tally(sides, label: Ints, decision: Ints, n: Ints) -> tc.Tally:  # type: ignore[no-untyped-def]

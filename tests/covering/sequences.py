@@ -37,7 +37,7 @@ def words(rng, plan, speakers, spread):
     none = np.zeros_like(said)
     counts = {"reference": said, "hypothesis": said + wrong, "longest": said + wrong, "hits": said}
     counts |= {"substitutions": none, "deletions": none, "insertions": wrong}
-    tally = tc.Tally.count([tc.Factor.of("speaker", np.arange(speakers))], counts)
+    tally = tc.Tally.count([tc.Factor.encode("speaker", np.arange(speakers))], counts)
     return tc.estimate(tc.Evidence({"words": tally}), [tc.find("wer")], ANY, plan, jobs=1)
 
 
@@ -50,5 +50,5 @@ def time(rng, plan, recordings):
              for k, s in zip(KINDS[:3], shares.T, strict=True)}  # fmt: skip
     whole = np.round(1e6 * speech).astype(np.int64)
     counts = {"reference": whole, "correct": whole, **micro}
-    tally = tc.Tally.count([tc.Factor.of("recording", np.arange(recordings))], counts)
+    tally = tc.Tally.count([tc.Factor.encode("recording", np.arange(recordings))], counts)
     return tc.estimate(tc.Evidence({"speech": tally}), [tc.find("der")], ANY, plan, jobs=1)

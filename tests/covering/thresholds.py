@@ -71,7 +71,7 @@ def scale(between):
 
 def rows(scores, label, unit, plan, measures=MEASURES):
     """The measures of these trials."""
-    trials = tc.Trials.of(scores, label, kind="llr", unit=unit)
+    trials = tc.Trials.from_arrays(scores, label, kind="llr", unit=unit)
     scoring = tc.Scoring(
         APPLICATION, measures, plan, jobs=1, choices=tc.TrialsScoring(allow_reversed=True)
     )

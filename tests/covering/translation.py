@@ -36,6 +36,6 @@ def drawn(documents, rng, plan):
         most = np.maximum(1, hypothesis - (n - 1) * reference // TOKENS)
         counts[f"totals{n}"] = most
         counts[f"matches{n}"] = rng.binomial(most, np.clip(share * level, 0, 1))
-    tally = tc.Tally.count([tc.Factor.of("document", np.arange(documents))], counts)
+    tally = tc.Tally.count([tc.Factor.encode("document", np.arange(documents))], counts)
     [bleu] = tc.estimate(tc.Evidence({"ngrams": tally}), [tc.find("bleu")], ANY, plan, jobs=1)
     return [bleu]

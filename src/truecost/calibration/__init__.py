@@ -49,8 +49,8 @@ class CalibrationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     train: Annotated[
         str | dict[str, str] | None,
         Option(
-            "File that the calibration is fitted to, or one for each system by name; without it "
-            "scores are cross-fitted.",
+            "File to fit the calibration on, or one for each system by name; without it scores are "
+            "cross-fitted.",
             file=True,
             verbs=("study",),  # the command has it in front
         ),
@@ -62,12 +62,12 @@ class CalibrationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
         ),
     ] = None
     train_key: Annotated[
-        str | None, Option("Key of TRAIN, where it is not that of EVAL.", file=True)
+        str | None, Option("Key of TRAIN, if it differs from that of EVAL.", file=True)
     ] = None
     train_metadata: Annotated[
         tuple[str, ...],
         Option(
-            "Metadata of TRAIN, where they are not those of EVAL; may be repeated.",
+            "Metadata of TRAIN, if they differ from those of EVAL; may be repeated.",
             file=True,
             sided=True,
         ),
@@ -77,11 +77,13 @@ class CalibrationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
         replace(FOLDS, help="Folds of whole units for cross-fitting, when no EVAL is given."),
     ] = None
     fold: Annotated[
-        str | None, Option("Column with the fold of each trial, in place of dealt ones.")
+        str | None, Option("Column with the fold of each trial, in place of random folds.")
     ] = None
     in_sample: Annotated[
         bool | None,
-        Option("Fit on the trials that are scored: optimistic, a bound for the scores."),
+        Option(
+            "Fit on the scored trials themselves: optimistic, the best that calibration could do."
+        ),
     ] = None
     laplace: Annotated[
         bool | None, Option("Laplace's rule for pav: finite likelihood ratios at the ends.")
@@ -89,7 +91,7 @@ class CalibrationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     ridge: Annotated[
         float | None,
         Option(
-            "Ridge on the scale of affine, for scores that separate the classes.",
+            "Ridge penalty on the scale of affine, for scores that separate the classes.",
             default=0.0,
             shown="0",
             ge=0,

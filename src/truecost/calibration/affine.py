@@ -1,8 +1,9 @@
 """Affine calibration: a scale and an offset (one offset a class) by logistic regression; a scale
 alone, which is 1 / temperature.
 
-Sources: Brümmer and du Preez (2006), prior-weighted logistic regression; paper 002, Eq. 44-45, the
-affine recalibration of likelihood ratios; Guo, Pleiss, Sun and Weinberger (2017), section 4.
+Sources: Brümmer and du Preez (2006), prior-weighted logistic regression; Rodriguez-Fuentes &
+Penagarikano 2013, Eq. 44-45, the affine recalibration of likelihood ratios; Guo, Pleiss, Sun and
+Weinberger (2017), section 4.
 """
 
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ from truecost.errors import InputError
 from truecost.options import check
 
 MANY_CLASSES = 128  # above this a matrix of second derivatives costs more than it saves
-EQUAL = "all scores are equal: nothing can be calibrated on them"
+EQUAL = "all scores are equal: a calibration cannot be fitted"
 
 
 @dataclass(frozen=True)

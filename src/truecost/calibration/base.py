@@ -1,4 +1,6 @@
-"""What calibrators share: checked and weighted training data, Newton's method, plain results."""
+"""Parts that all calibrators share: checked and weighted training data, Newton's method, plain
+results.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -19,7 +21,7 @@ Loss = Callable[[Floats], Evaluated]  # value, gradient and Hessian at a point
 LARGEST = 1e100  # size of a score whose squares are numbers
 SEPARABLE = (
     "the scores separate the classes without error, so the best scale is infinite: train on more "
-    "data, ask for a ridge, or use pav with Laplace's rule"
+    "data, use --ridge, or use pav with Laplace's rule"
 )
 REVERSED = "the fitted scale is below 0: the scores look reversed (higher must mean target)"
 
@@ -32,11 +34,11 @@ class Calibrator(Protocol):
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """What was fitted, as plain numbers."""
+        """The fitted parameters, as plain numbers."""
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What a reader should know of the fit."""
+        """Warnings about the fit."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +283,7 @@ def newton(evaluate: Loss, start: Floats) -> Floats:
         value, gradient, hessian = tried
     raise InputError(
         "the logistic regression finds no minimum: the scores (nearly) separate the classes, or "
-        "a few of them lie very far from the others; look at the scores, or ask for a ridge"
+        "a few of them lie very far from the others; check the scores, or use --ridge"
     )
 
 
@@ -310,7 +312,7 @@ class TwoClasses:
 
 
 def problems_of(calibrators: Sequence[Calibrator]) -> list[str]:
-    """What the fits suffer from, once each, with the number of fits when there are several."""
+    """The warnings of the fits, each once, with the number of fits where there are several."""
     found = Counter(problem for calibrator in calibrators for problem in calibrator.problems)
     of = f" (in {{}} of {len(calibrators)} fits)" if len(calibrators) > 1 else ""
     return [problem + of.format(count) for problem, count in found.items()]

@@ -1,9 +1,10 @@
 """The methods of calibration by name: what fits them, their options and their sources; two of them,
 `Cubic` and `Pav`.
 
-`Cubic`: paper 001, appendix A.4, which maps the scores of a labelling machine so. A polynomial need
-neither rise nor stay within 0 and 1; the paper hopes that it does. Here both are checked, and the
-monotone spline takes the place of one that fails: for scores that tell much that is the rule.
+`Cubic`: Petegrosso et al. 2022, appendix A.4, which maps the scores of a labelling machine so. A
+polynomial need neither rise nor stay within 0 and 1; the paper hopes that it does. Here both are
+checked, and the monotone spline takes the place of one that fails: for scores that tell much that
+is the rule.
 
 `Pav` (pool adjacent violators), the monotone step function of least loss, whatever the prior: Ayer
 et al. (1955); Brümmer and du Preez (2006) for likelihood ratios and Laplace's rule.
@@ -271,7 +272,10 @@ class Pav(Fitted):
         """Whether nothing could be told apart."""
         if len(self.llrs) > 1:
             return ()
-        return ("one block: no monotone map makes the scores tell anything (reversed?)",)
+        return (
+            "the monotone fit is a single step: the scores do not distinguish the classes (are "
+            "they reversed?)",
+        )
 
 
 def _groups(data: Sample) -> tuple[Floats, Floats, Floats]:

@@ -91,7 +91,7 @@ class Spline(Fitted):
         refuse_separable(data)
         low, high = _outer_knots(data)
         groups = _collapsed(data, low, high) if len(data.scores) > EXACT else _alone(data)
-        fit = _Fit.of(groups, low, high, data.logit)
+        fit = _Fit.prepare(groups, low, high, data.logit)
         chosen = fit.smoothest_of_best() if smoothing is None else smoothing
         at = fit.minimum(np.zeros(INTERVALS + 3), groups.weights.sum(axis=0), chosen)
         collapsed = len(groups.scores) < len(data.scores)
@@ -111,7 +111,10 @@ class Spline(Fitted):
         """Whether nothing could be told apart."""
         if self.coefficients[-1] - self.coefficients[0] > 1e-9:
             return ()
-        return ("the fitted curve is flat: the scores tell nothing (reversed?)",)
+        return (
+            "the fitted curve is flat: the scores do not distinguish the classes (are they "
+            "reversed?)",
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +207,7 @@ class _Fit:
     penalty: Floats
 
     @staticmethod
-    def of(groups: _Groups, low: float, high: float, logit: float) -> "_Fit":
+    def prepare(groups: _Groups, low: float, high: float, logit: float) -> "_Fit":
         first, values = _basis(groups.scores, low, high, INTERVALS)
         size = INTERVALS + 3
         rises = np.diff(np.eye(size)[1:], axis=0)  # second differences, of the increments

@@ -34,8 +34,8 @@ app = App(
     help_format="plaintext",
     suppress_keyboard_interrupt=False,  # `run` says it
     default_parameter=Parameter(show_default=False),
-    help="What a detection or classification system really costs: its errors as a cost, "
-    "with an interval, a naive reference and a signature. Start with: truecost demo",
+    help="Evaluate systems by what their errors cost, with confidence intervals, a naive baseline "
+    "and a signature that repeats the figure. Start with: truecost demo",
 )
 METHODS = (
     ("score", "running:score", "Score methods: sets of runs over seeds and training sets."),
@@ -43,26 +43,34 @@ METHODS = (
     ("run", "studies:run__methods", "Train methods over seeds and training sets, and score them."),
 )
 PROTOCOL = (
-    ("split", "protocol:split", "Split samples into sets or folds, groups whole."),
+    ("split", "protocol:split", "Split samples into sets or folds, with whole groups."),
     ("check", "protocol:check", "Check a split: leaks, copies, shifts, too few units."),
-    ("spurious", "running:spurious", "Predict the class from what should not tell it."),
-    ("ledger", "protocol:ledger", "How often an evaluation set was scored."),
+    (
+        "spurious",
+        "running:spurious",
+        "Predict the class from characteristics that should not predict it.",
+    ),
+    ("ledger", "protocol:ledger", "Show how often an evaluation set was scored."),
 )
 RUN = "Run a study: several systems, applications, subsets, collections."
 GLOBAL = (
     ("run", "studies:run", RUN),
     ("gate", "studies:gate", "Check a result against limits: pass, fail or undecided."),
     ("report", "studies:report", "Draw report.html again from a stored result."),
-    ("annotate", "annotate:annotate", "People label a list on a page, with their seconds."),
+    (
+        "annotate",
+        "annotate:annotate",
+        "Let people label a list on a web page, and measure their time.",
+    ),
     ("convert", "writing:convert", "Convert between file formats."),
     (
         "list",
         "lists:show",
         "List measures, methods, formats, normalisations, presets, advice, types or map keys.",
     ),
-    ("schema", "lists:schema", "JSON schema of result.json or of study.toml."),
+    ("schema", "lists:schema", "Print the JSON schema of result.json or of study.toml."),
     ("resources", "writing:resources", "Run a program and measure its CPU time and peak memory."),
-    ("demo", "demo:demo", "A small evaluation of each task, on files that come along."),
+    ("demo", "demo:demo", "Run a small evaluation of each task, on files of the package."),
 )
 OF_TASK = "task_"  # before the name of a task, so that no module hides it
 BOARD = "board_"  # before that of the task of a leaderboard, which has a command below it
@@ -185,7 +193,7 @@ def _run(arguments: list[str]) -> int:
     except Exception as error:  # a fault of ours must not look like the user's
         return _fail(
             EXIT_FAULT,
-            f"this is a fault of truecost ({type(error).__name__}: {error}); "
+            f"this is a bug in truecost ({type(error).__name__}: {error}); "
             f"please report it with the output of the same command and --debug",
             debug,
         )

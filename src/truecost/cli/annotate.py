@@ -27,24 +27,24 @@ EXIT_INPUT = 3  # not all is answered
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class Kept:
-    """What is done with the answers."""
+    """The action on the answers."""
 
     output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
     """Folder of the answers."""
     resume: Switch = False
-    """Go on with the answers that are there."""
+    """Continue with the answers in the folder."""
     export: str | None = None
-    """File for the labels with all columns of the list, a row for each item."""
+    """File for the labels, with all columns of the list and a row for each item."""
     export_answers: str | None = None
-    """The same with a row for each answer, where several people answer an item."""
+    """The same with a row for each answer, if several people answer an item."""
     report: Switch = False
-    """Write report.html: answers an hour, seconds, agreement; of a folder of answers."""
+    """Write report.html from a folder of answers: answers an hour, seconds, agreement."""
     link: str | None = None
-    """Print a new link for this person; of a folder of answers."""
+    """Print a new link for this person, from a folder of answers."""
     forget: str | None = None
-    """Delete what is stored about this person but the answers; of a folder of answers."""
+    """Delete from a folder of answers all data about this person except the answers."""
     quiet: Quiet = False
-    """Print nothing but links."""
+    """Print only links."""
     debug: Switch = False
     """Show tracebacks."""
 
@@ -56,10 +56,10 @@ KEPT = Kept()
 def annotate(items: str, /, *, given: Given, kept: Kept = KEPT) -> int:
     """Let people answer questions about the items of a list, on a page of this machine.
 
-    Prints a link for each person and waits until all is answered or they stop. The time that each
-    answer took is measured.
+    Prints a link for each person and waits until all questions are answered or people stop. The
+    time of each answer is measured.
 
-    Exits with 0 when all is answered, with 3 when people stopped before, with 130 after Ctrl-C.
+    Exits with 0 if all is answered, with 3 if people stopped before, with 130 after Ctrl-C.
 
     Example: truecost annotate clips.csv -o labels --classes yes,no --audio path --export labels.csv
 
@@ -78,7 +78,7 @@ def annotate(items: str, /, *, given: Given, kept: Kept = KEPT) -> int:
 
 def _of_list(items: str, given: Given, kept: Kept) -> int:
     """Ask about a list; the exit code."""
-    from truecost.person.places import folder_of, settled
+    from truecost.person.options import folder_of, settled
     from truecost.person.web import check_packages
 
     other = [f"--{name}" for name in ("link", "forget") if getattr(kept, name)]
@@ -127,9 +127,9 @@ def _serve(place: Path, items: str, how: dict[str, Any], kept: Kept) -> bool:
         page.announce()
         screen = _screen(kept)
         from truecost.person.lists import begin, items_of  # which imports much
+        from truecost.person.measured import shown_standing
         from truecost.person.records import FAILED
         from truecost.person.seconds import Timing
-        from truecost.person.standing import shown_standing
 
         begin(listed or items_of(items, how), place)
         timing = Timing(how["idle"], how["tail"])
@@ -137,12 +137,12 @@ def _serve(place: Path, items: str, how: dict[str, Any], kept: Kept) -> bool:
             with screen.progress() as progress, shown_standing(place, timing, progress):
                 state = _wait(place)
         except KeyboardInterrupt:
-            screen.say("stopped: --resume goes on")
+            screen.say("stopped: continue with --resume")
             return True
     if state == "failed":
         raise InputError(FAILED)
     if state == "stopped":
-        screen.say("everybody has stopped: --resume goes on")
+        screen.say("everybody has stopped: continue with --resume")
     return False
 
 
@@ -216,7 +216,7 @@ def _check_of_folder(folder: Path, given: Given, kept: Kept) -> None:
     shows = kept.report or kept.export or kept.export_answers
     if not (shows or kept.link or kept.forget):
         raise UsageError(
-            f"{folder}: say what to do with the answers: --report, --export FILE, "
+            f"{folder}: choose what to do with the answers: --report, --export FILE, "
             f"--export-answers FILE, --link NAME or --forget NAME"
         )
     if own and not shows:
@@ -235,7 +235,7 @@ def _check_store(store: "Store", folder: Path, kept: Kept) -> None:
             raise UsageError(f"{folder}: nobody is called {name!r}; there are {', '.join(known)}")
     if kept.link is not None and not is_served(store.path):
         raise UsageError(
-            f"{folder}: nobody serves its page, so that no link would open it: run the command "
+            f"{folder}: its page is not being served, so a link would not open: run the command "
             f"that wrote it again with --resume, which prints new links"
         )
     if (kept.export or kept.export_answers) and store.meta("kind") == "live":
@@ -263,10 +263,9 @@ def _check_export(path: str, items: str, *, again: bool) -> None:
 def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
     """What was answered: on the terminal, as a table in a file, as a page."""
     from truecost.cli.tables import Columns
-    from truecost.person.agreement import agreement_of
     from truecost.person.lists import answers_given, labels
     from truecost.person.measured import Answered
-    from truecost.person.summary import TITLES, by_person, shown, table_of
+    from truecost.person.summary import TITLES, agreement_of, by_person, shown, table_of
 
     answered, progress = Answered.read(store, timing), store.progress()
     for path, table in ((kept.export, labels), (kept.export_answers, answers_given)):

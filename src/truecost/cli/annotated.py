@@ -7,10 +7,17 @@ import numpy as np
 
 from truecost.core.results import Estimate
 from truecost.errors import counted
-from truecost.person.agreement import agreement_of
 from truecost.person.measured import Answered
 from truecost.person.records import Progress
-from truecost.person.summary import SECONDS, TITLES, by_label, by_person, shown, table_of
+from truecost.person.summary import (
+    SECONDS,
+    TITLES,
+    agreement_of,
+    by_label,
+    by_person,
+    shown,
+    table_of,
+)
 from truecost.pictures import Axis, Mark, Picture
 from truecost.pictures.rows import forest
 from truecost.pictures.tables import Table
@@ -34,7 +41,7 @@ def render(answered: Answered, progress: Progress) -> str:
         headline += f" in {active / 60:.1f} minutes of active time by {_listed(answered.people)}"
     lead = (
         "Active time is measured on the page; in brackets the 95% interval. Thinking cannot be "
-        f"told from absence: a pause counts whole up to {timing.idle:g} s."
+        f"distinguished from absence: a pause counts whole up to {timing.idle:g} s."
     )
     if unknown := len(answered.rows) - len(answered.known_seconds):
         lead += (
@@ -73,10 +80,10 @@ def _people(figures: Sequence[Sequence[Estimate]]) -> Section | None:
         return None
     header, cells = table_of(figures)
     table = Table("People", header, tuple(cells))
-    text = "What each person did, with 95% intervals."
+    text = "Figures of each person, with 95% intervals."
     if len(figures) > 1:
         text += (
-            " Of all together items are resampled; these figures are about these people, and not "
+            " For all together, items are resampled; these figures are about these people, and not "
             "about others."
         )
     return Section("People", text, (), (table,))
@@ -112,7 +119,7 @@ def _classes(answered: Answered) -> Section | None:
     if not rows:
         return None
     picture = forest(rows, label=SECONDS.title, size=lambda row: counted(row.n_trials, row.item))
-    text = "Active seconds of an answer, by what was answered."
+    text = "Active seconds of an answer, by the label given."
     return Section("Seconds by answer", text, (picture,))
 
 
@@ -124,7 +131,7 @@ def _agreement(answered: Answered) -> Section | None:
         (row.dims["system"], TITLES[row.measure], shown(row), str(row.n_units)) for row in agreed
     )
     table = Table("Agreement", ("people", "coefficient", "value", "items"), cells)
-    text = "1: people agree always; 0: no more often than by chance."
+    text = "1: people always agree; 0: no more often than by chance."
     return Section("Agreement", f"{text} {free}".strip(), (), (table,))
 
 

@@ -20,7 +20,7 @@ class Bundled:
     output: Annotated[str, Parameter(name=["--output", "-o"])]
     """File to write (.zip)."""
     quiet: Quiet = False
-    """Say nothing."""
+    """Print nothing."""
     debug: Switch = False
     """Show tracebacks."""
 

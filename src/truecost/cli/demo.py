@@ -27,7 +27,7 @@ STUDY = "study.toml"
 
 @dataclass(frozen=True)
 class Demo:
-    """What there is, and the command that `--files-only` prints.
+    """The description of a demo, and the command that `--files-only` prints.
 
     `live`: it runs here, on data of scikit-learn. `shown`: what makes the sounds that people hear.
     """
@@ -40,7 +40,7 @@ class Demo:
 
 @cache
 def demos() -> dict[str, Demo]:
-    """What there is, by name: that of the task that is meant where none is named comes first."""
+    """The demos by name; the default comes first."""
     told = tomllib.loads((files("truecost") / "data" / "demos.toml").read_text(encoding="utf-8"))
     return {name: Demo(**of) for name, of in told.items()}
 
@@ -53,11 +53,11 @@ def demo(
     files_only: Switch = False,
     output: Output = PLAIN,
 ) -> int:
-    """Evaluate something small of each task, on files that come with the package or are made here.
+    """Run a small evaluation of a task, on files that are shipped with the package or made here.
 
-    Where files come from stands in ATTRIBUTION.md beside them. `streams` and `lifelong` run live,
-    on digits that come with scikit-learn (extra learn), and `person` asks you, on a page of this
-    machine (extras learn and person); of the first two --files-only gives logs and scores of
+    The sources of the files are in ATTRIBUTION.md beside them. `streams` and `lifelong` run live,
+    on digits of scikit-learn (extra learn), and `person` asks you, on a page of this
+    machine (extras learn and person); for the first two --files-only gives logs and scores of
     smaller runs.
 
     Example: truecost demo terms -o out
@@ -65,11 +65,11 @@ def demo(
     Parameters
     ----------
     name
-        Which of them: truecost demo --list. Default: trials.
+        Name of the demo: truecost demo --list. Default: trials.
     list_
-        List them all.
+        List all demos.
     files_only
-        Copy the files here, or into the folder of --output, and print the command to run.
+        Only copy the files here, or into the folder of --output, and print the command.
     """
     if output.config is not None:
         raise UsageError("demo has a study of its own: leave out --config")

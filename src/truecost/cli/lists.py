@@ -27,7 +27,7 @@ def show(
     *,
     json: Annotated[bool, Parameter(negative=())] = False,
 ) -> None:
-    """List what there is to choose from.
+    """List the choices of a kind: measures, formats, options and others.
 
     Example: truecost list measures terms
 
@@ -36,9 +36,9 @@ def show(
     kind
         tasks, measures, methods (of calibration), formats (of each task), normalisations (of
         transcripts), presets, advice, types (of scores), map (keys of --map), options (of a task),
-        or of live runs strategies, learners and sources. Default: measures.
+        or strategies, learners and sources (of live runs). Default: measures.
     task
-        Of measures, formats, map and options: the task that they are of.
+        Task of the measures, formats, map or options.
     json
         Print JSON.
     """
@@ -179,18 +179,19 @@ def _keys() -> dict[str, str]:
     return found
 
 
-FOLLOWS = "better as its score is, or as --higher and --lower say"
+FOLLOWS = "direction of its score, or by --higher or --lower"
 
 
 def _better(measure: Any) -> str:
     """Which values of a measure are better."""
     if measure.open and measure.follows:  # of a column
-        return "better as --higher or --lower says"
+        return "direction by --higher or --lower"
     return FOLLOWS if measure.follows else f"{measure.direction} is better"
 
 
 def _measures() -> list[dict[str, Any]]:
     """Every measure, those of a task together."""
+    from truecost.report.citations import authors
     from truecost.tasks.measures import registry
 
     tasks: dict[str, list[str]] = {}
@@ -203,11 +204,11 @@ def _measures() -> list[dict[str, Any]]:
     return [
         {
             "name": m.name if m.open else m.label,
-            "text": f"{m.title}; {_better(m)} ({m.source})",
+            "text": f"{m.title}; {_better(m)} ({authors(m.source)})",
             "tasks": tasks[m.key],
             "direction": m.direction,
             "parts": list(m.parts),
-            "source": m.source,
+            "source": authors(m.source),
             "advice": m.advice,
         }
         for m in registry().values()
@@ -234,7 +235,9 @@ def _methods() -> list[dict[str, Any]]:
 
 
 def _advice() -> list[dict[str, Any]]:
-    """The rules of paper 003, then what is said of intervals by flag, and of measures by name."""
+    """The rules of Ferrer et al. 2024, then what is said of intervals by flag, and of measures by
+    name.
+    """
     from truecost.advice import RULES
     from truecost.core.flags import FLAGS
     from truecost.tasks.measures import registry

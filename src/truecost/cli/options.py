@@ -19,6 +19,7 @@ from truecost.verbs import options_of
 if TYPE_CHECKING:
     from cyclopts import Token
 
+    from truecost.protocol.study.ledger import Place
     from truecost.study import Study
 
 
@@ -27,13 +28,14 @@ Flag = Parameter(negative=())
 Switch = Annotated[bool, Flag]
 Names = Annotated[tuple[str, ...], Flag]
 MEASURE = (
-    "NAME or NAME:PARAMETER, or all; repeat or separate by commas. See: truecost list measures"
+    "Measure as NAME or NAME:PARAMETER, or all; repeat or separate by commas. See: "
+    "truecost list measures"
 )
-SUBSET = 'A column (each level is a subset) or a condition such as "snr < 10"; may be repeated.'
+SUBSET = 'Column (each level is a subset) or condition such as "snr < 10"; may be repeated.'
 Measures = Annotated[tuple[str, ...], Parameter(negative=(), help=MEASURE)]
 Subsets = Annotated[tuple[str, ...], Parameter(negative=(), help=SUBSET)]
 Target = Annotated[str | None, Parameter(name=["--output", "-o"])]
-TABLE = """File for the table that is shown: .tex (booktabs) or .md, the best in bold; .csv or
+TABLE = """File for the table: .tex (booktabs) or .md, the best in bold; .csv or
 .parquet with all digits; - for CSV on standard output."""
 Tabled = Annotated[str | None, Parameter(help=TABLE)]
 Quiet = Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())]
@@ -55,7 +57,7 @@ class Flags:
     OPTIONS: ClassVar[tuple[Declared, ...]] = ()
 
     def given(self) -> dict[Declared, Any]:
-        """What was given, as tables hold it."""
+        """The given options, as tables hold them."""
         texts = ((option, getattr(self, option.name)) for option in self.OPTIONS)
         return {o: _value(o, text) for o, text in texts if text is not None and text != ()}
 
@@ -123,7 +125,7 @@ def signed(
 
 
 def keys_of(given: Given, *owners: type) -> dict[str, Any]:
-    """What was given by the keys of its tables, of all or of some of these."""
+    """The given options by the keys of their tables, of all or of some of these."""
     return {o.key: value for o, value in given.items() if not owners or o.owner in owners}
 
 
@@ -150,7 +152,7 @@ def _kind(option: Declared) -> tuple[Any, Any]:
 
 
 def merged(values: Iterable[Flags]) -> Given:
-    """What was given under all headings."""
+    """The given options under all headings."""
     return {option: value for of in values for option, value in of.given().items()}
 
 
@@ -160,24 +162,24 @@ class Output:
     """Where the result goes, and what else there is to say."""
 
     output: Target = None
-    """Directory for result.json, report.html and, of curves or items, a table of these."""
+    """Directory for result.json, report.html, and tables of curves or items."""
     table: Tabled = None
     json: Switch = False
     """Print the result as JSON."""
     config: str | None = None
-    """A study file whose settings hold where the command line gives none."""
+    """Study file with settings; options of the command line replace them."""
     print_config: Switch = False
-    """Print the study that the options make (TOML) and do nothing else."""
+    """Print the options as a study file (TOML), and do nothing else."""
     cite: Switch = False
-    """Print BibTeX of what the chosen measures come from and do nothing else."""
+    """Print the sources of the chosen measures as BibTeX, and do nothing else."""
     advice: bool = True
     """Print advice on standard error."""
     quiet: Quiet = False
-    """Print nothing but the result."""
+    """Print only the result."""
     verbose: Annotated[bool, Parameter(name=["--verbose", "-v"], negative=())] = False
-    """Say what was read and which way was taken."""
+    """Print how the files were read and computed."""
     color: bool = True
-    """Colour on terminals (NO_COLOR is honoured too)."""
+    """Colour on terminals (see also NO_COLOR)."""
     debug: Switch = False
     """Show tracebacks."""
 
@@ -188,7 +190,9 @@ class Kept(Output):
     """The same where systems are scored, which a ledger counts."""
 
     ledger: str | None = None
-    """File that counts how often this evaluation set was scored; run keeps ledger.jsonl."""
+    """Ledger file that counts how often this evaluation set was scored; truecost run keeps
+    ledger.jsonl.
+    """
     no_ledger: Switch = False
     """Keep no ledger."""
 
@@ -216,7 +220,9 @@ class Unscored(Output):
         """Refuse what goes with scores."""
         for option in ("config", "print_config", "cite"):
             if getattr(self, option):
-                raise UsageError(f"nothing is scored here: leave out --{option.replace('_', '-')}")
+                raise UsageError(
+                    f"this command scores nothing: leave out --{option.replace('_', '-')}"
+                )
 
 
 @Parameter(name="*", group="Output")
@@ -257,3 +263,27 @@ def study_of(
 
     systems = dict(name_systems(files, in_parts=in_parts))
     return made(find(DEFAULT), systems, given, measures=measure, subsets=subset, config=config)
+
+
+def ledger_of(study: "Study", output: Output, beside: str | None = None) -> "Place | None":
+    """Where a ledger is kept, if it is, and whether it can be: InputError before the work.
+
+    `--ledger` and `--no-ledger` win over the study; `beside` is its file, where it comes from one.
+    """
+    import msgspec
+
+    if isinstance(output, Kept):
+        if output.ledger is not None and output.no_ledger:
+            raise UsageError("--ledger and --no-ledger contradict each other: leave one out")
+        if output.no_ledger:
+            return None
+        if output.ledger is not None:
+            table = msgspec.structs.replace(study.ledger, file=output.ledger, kept=True)
+            study = msgspec.structs.replace(study, ledger=table)
+    if beside is None and study.ledger.file is None:
+        return None
+    from truecost.protocol.study.ledger import check_place, place_of
+
+    place = place_of(study, beside)
+    check_place(place)
+    return place

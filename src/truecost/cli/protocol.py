@@ -55,20 +55,21 @@ def ledger(
     quiet: Quiet = False,
     debug: Switch = False,
 ) -> int:
-    """How often each evaluation set was scored, by how many systems, and the best of each measure.
+    """Show how often each evaluation set was scored, with how many systems, and the best of each
+    measure.
 
-    The exit code is 3 when a line was changed or removed.
+    The exit code is 3 if a line was changed or removed.
 
     Example: truecost protocol ledger ledger.jsonl
 
     Parameters
     ----------
     file
-        The ledger, which truecost run keeps beside its study.
+        Ledger, which truecost run keeps beside its study.
     json
         Print the sets as JSON on standard output.
     quiet
-        Print nothing but the result.
+        Print only the result.
     debug
         Show tracebacks.
     """
@@ -89,9 +90,9 @@ def ledger(
         content |= {"sets": msgspec.to_builtins(sets), "faults": [*found.faults]}
         print(json_text(content), end="")
     elif not sets:
-        screen.say(f"{file}: nothing was scored yet")
+        screen.say(f"{file}: no scoring yet")
     if found.torn:
-        screen.say(f"note: {file}: the last line was cut off; the next scoring mends it")
+        screen.say(f"note: {file}: the last line was cut off; the next scoring repairs it")
     for fault in found.faults:
         print(message(f"error: {fault}"), file=sys.stderr)
     return EXIT_INPUT if found.faults else 0
@@ -103,7 +104,8 @@ class SplitFile(Unscored, ToFile):
     """Where the split goes."""
 
     output: Target = None
-    """File for all columns and those of the split, the plan beside it; - for standard output."""
+    """File for all columns and those of the split, with the plan beside it; - for standard output.
+    """
     json: Switch = False
     """Print the plan as JSON on standard output."""
 
@@ -113,7 +115,7 @@ FILE = SplitFile()
 
 @parsed(*declared(SplitTable), *picked(DataTable, "input_format"))
 def split(samples: str, /, *, given: Given, output: SplitFile = FILE) -> int:
-    """Split samples into sets or folds: groups whole, classes and conditions spread evenly.
+    """Split samples into sets or folds, with whole groups and evenly spread classes and conditions.
 
     Example: truecost protocol split samples.csv --map id=utt,label=y,group=spk --folds 5 -o s.csv
 
@@ -135,7 +137,7 @@ def split(samples: str, /, *, given: Given, output: SplitFile = FILE) -> int:
     columns = data.pop("map", {})
     if "set" in columns:
         raise UsageError(
-            "--map set=... names sets that there are: a split makes them; leave it out"
+            "--map set=... is for existing sets, and a split makes new ones: leave it out"
         )
     screen = Screen(output)
     found = deal(read_samples(samples, columns, **data), held_out=plan.pop("eval", None), **plan)
@@ -241,9 +243,9 @@ def _levels(balance: "Balance", units: "Units") -> "Columns":
     *picked(IntervalTable, "replicates", "seed", "jobs", group="Use"),
 )
 def check(*files: Annotated[str, Parameter(negative=())], given: Given, output: Told = TOLD) -> int:
-    """Check a split: what sets share, what they lack, and whether they are like use.
+    """Check a split: data that sets share or lack, and differences from use.
 
-    The exit code is 3 when something leaks from one set into another.
+    The exit code is 3 if data leak from one set into another.
 
     Example: truecost protocol check split.csv --map id=utt,label=y,group=spk,set=fold
 

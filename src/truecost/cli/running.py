@@ -1,6 +1,5 @@
 """Running a study from the command line: what it prints, writes and plans. `methods score` and
-`compare`: sets of runs over seeds and training sets; `protocol spurious`: what tells the
-class of a sample and should not.
+`compare`: sets of runs over seeds and training sets; `protocol spurious`: spurious correlations.
 """
 
 from dataclasses import replace
@@ -19,6 +18,7 @@ from truecost.cli.options import (
     Output,
     Subsets,
     keys_of,
+    ledger_of,
     of_trials,
     parsed,
     study_of,
@@ -36,14 +36,15 @@ if TYPE_CHECKING:
     from truecost.cli.tables import Columns
     from truecost.cli.terminal import Screen
     from truecost.face import Face
+    from truecost.protocol.study.ledger import Place
     from truecost.study import Outcome, Study
 
 
-CODABENCH = """INPUT OUTPUT: score INPUT/res against INPUT/ref and write OUTPUT/scores.json and
+CODABENCH = """INPUT OUTPUT: Score INPUT/res against INPUT/ref and write OUTPUT/scores.json and
 OUTPUT/detailed_results.html, as a Codabench scoring program does."""
 SPARED = (
-    "the width of an interval shrinks with the square root of the number of units; a fifth more "
-    "is planned, so that about 87% of such plans reach the wanted width"
+    "the width of an interval shrinks with the square root of the number of units; the plan has a "
+    "fifth more, so that about 87% of such plans reach the half-width"
 )
 
 
@@ -89,7 +90,7 @@ def planned(chosen: "Study", half_width: float | None, output: Output) -> None:
     from truecost import study
     from truecost.cli.terminal import Screen, plan_table
     from truecost.formats.opening import json_text
-    from truecost.study.planning import check_half_width, plan_rows
+    from truecost.study.ranking import check_half_width, plan_rows
 
     if output.output is not None:
         study.check_target(output.output)
@@ -124,7 +125,10 @@ def _counted_by(outcome: "Outcome") -> str:
         return ""
     least = min(units, key=lambda name: units[name])
     others = ", ".join(f"{name} ({n})" for name, n in units.items() if name != least)
-    return f"units are those of {least}, of which there are fewest; those of {others} grow alike"
+    return (
+        f"units are those of {least}, of which there are fewest; those of {others} grow in "
+        f"proportion"
+    )
 
 
 def execute(
@@ -138,7 +142,6 @@ def execute(
     `further` writes what else is made of the outcome, before anything is printed. A ledger is kept
     `beside` the file of a study.
     """
-    from truecost.cli.studies import ledger_of, noted
     from truecost.cli.terminal import Screen
     from truecost.study import run
 
@@ -156,6 +159,18 @@ def execute(
     if further is not None:
         further(outcome)
     return report(outcome, output, screen)
+
+
+def noted(outcome: "Outcome", study: "Study", place: "Place | None", screen: "Screen") -> "Outcome":
+    """The outcome with what the ledger warns of; what is odd about the ledger itself is said."""
+    if place is None:
+        return outcome
+    from truecost.protocol.study import ledger
+
+    found, said = ledger.noted(outcome, study, place)
+    for text in said:
+        screen.say(f"note: {text}")
+    return found
 
 
 def printed_instead(study: "Study", output: Output, method: str | None = None) -> bool:
@@ -253,7 +268,7 @@ def score(
     subset: Subsets = (),
     output: Kept = KEPT,
 ) -> int:
-    """Score methods: what one run gives, and what runs give on average.
+    """Score methods: the mean over runs, and single runs.
 
     Example: truecost methods score "runs/*.csv" --runs seed --type llr --map id=trial,unit=speaker
 
@@ -273,7 +288,7 @@ def compare(
     subset: Subsets = (),
     output: Kept = KEPT,
 ) -> int:
-    """Compare methods with the first: the same test units, independent runs.
+    """Compare methods with the first, on the same test units with independent runs.
 
     Example: truecost methods compare A="runs/a-*.csv" B="runs/b-*.csv" --runs seed --type llr
 
@@ -325,11 +340,12 @@ def spurious(
     subset: Subsets = (),
     output: Output = PLAIN,
 ) -> int:
-    """Predict the class from what should not tell it: conditions, or the audio without speech.
+    """Predict the class from characteristics that should not predict it: conditions, or the audio
+    without speech.
 
-    Each sample is predicted by what others say, whole groups apart. Where the whole interval of the
-    normalised cross entropy lies below 1, the data can be solved without their content; systems
-    are compared with that.
+    Each sample is predicted from samples of other groups. If the whole interval of the
+    normalised cross entropy is below 1, the class can be predicted without the content; systems
+    are compared with this predictor.
 
     Example: truecost protocol spurious samples.csv --map id=utt,label=y,group=spk
     --conditions device,duration

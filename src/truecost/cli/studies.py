@@ -23,10 +23,11 @@ from truecost.cli.options import (
     Target,
     Whole,
     keys_of,
+    ledger_of,
     of_trials,
     parsed,
 )
-from truecost.cli.running import execute
+from truecost.cli.running import execute, noted
 from truecost.errors import UsageError, message, phrased
 from truecost.names import STANDARD_INPUT
 from truecost.study.tables import IntervalTable
@@ -34,57 +35,19 @@ from truecost.tasks import DEFAULT
 
 if TYPE_CHECKING:
     from truecost.cli.tables import Columns
-    from truecost.cli.terminal import Screen
     from truecost.gates import Verdict
-    from truecost.protocol.study.ledger import Place
-    from truecost.study import Outcome, Study
+    from truecost.study import Study
 
 
-def ledger_of(study: "Study", output: Output, beside: str | None = None) -> "Place | None":
-    """Where a ledger is kept, if it is, and whether it can be: InputError before the work.
+RUN = """Run a study file: several systems, applications, subsets and collections together.
 
-    `--ledger` and `--no-ledger` win over the study; `beside` is its file, where it comes from one.
-    """
-    import msgspec
-
-    if isinstance(output, Kept):
-        if output.ledger is not None and output.no_ledger:
-            raise UsageError("--ledger names a ledger and --no-ledger wants none: leave one out")
-        if output.no_ledger:
-            return None
-        if output.ledger is not None:
-            table = msgspec.structs.replace(study.ledger, file=output.ledger, kept=True)
-            study = msgspec.structs.replace(study, ledger=table)
-    if beside is None and study.ledger.file is None:
-        return None
-    from truecost.protocol.study.ledger import check_place, place_of
-
-    place = place_of(study, beside)
-    check_place(place)
-    return place
-
-
-def noted(outcome: "Outcome", study: "Study", place: "Place | None", screen: "Screen") -> "Outcome":
-    """The outcome with what the ledger warns of; what is odd about the ledger itself is said."""
-    if place is None:
-        return outcome
-    from truecost.protocol.study import ledger
-
-    found, said = ledger.noted(outcome, study, place)
-    for text in said:
-        screen.say(f"note: {text}")
-    return found
-
-
-RUN = """Run a study file: several systems, applications, subsets and collections in one.
-
-    A study with [training] trains methods first: each run is a program of yours, called with
-    {{train}}, {{seed}} and {{out}} in its words. Runs that are done stay done, whatever is killed.
+    A study with [training] trains methods first: each run calls your program with
+    {{train}}, {{seed}} and {{out}} in its arguments. Finished runs are kept if the study is killed.
     A study that names a [source] is a live run: it makes event logs in the output directory first,
-    and goes on with them when it was killed (--resume). --jobs is then the number of processes too.
+    and continues them with --resume if it was killed. --jobs is then also the number of processes.
 
-    What was scored is written to ledger.jsonl beside the study, which warns of evaluation data that
-    are scored again and again (truecost protocol ledger); --no-ledger leaves that out.
+    Each scoring is written to ledger.jsonl beside the study, which warns of evaluation data that
+    are scored many times (truecost protocol ledger); --no-ledger leaves it out.
 
     Its gates decide the exit code: 1 when one failed, 4 when one is undecided.
 
@@ -93,12 +56,12 @@ RUN = """Run a study file: several systems, applications, subsets and collection
     Parameters
     ----------
     study
-        TOML file; paths in it are meant from its folder. See: truecost schema study
+        TOML file; paths in it are relative to its folder. See: truecost schema study
     resume
-        Go on with a live run or trainings that were killed, or that shall have more seeds, budgets,
-        strategies or training sets.
+        Continue a killed live run or trainings, or add seeds, budgets, strategies or training sets.
     workers
-        Trainings at the same time; the result does not depend on it. Default: one a core.
+        Number of trainings at the same time; the result does not depend on it. Default: one per
+        core.
     """
 METHODS = "methods"  # they have no task of their own: trials that a [training] makes
 
@@ -154,7 +117,9 @@ def _run_file(
     of = None if task is None or task in (METHODS, DEFAULT) else task
     chosen = Study(interval=IntervalTable(**keys_of(given)), task=of).over(Study.read(file))
     if task == DEFAULT and chosen.task not in (None, DEFAULT):
-        raise UsageError(f"the study file is of task {chosen.task}, the command of task {task}")
+        raise UsageError(
+            f"the study file is for task {chosen.task}, but the command for task {task}"
+        )
     if workers is not None:
         if not chosen.training.given():
             raise UsageError("--workers is for trainings, and the study has no [training]")
@@ -179,8 +144,8 @@ def _run(study: "Study", output: Output, *, resume: bool, file: str) -> int:
         return live(study, output, resume=resume, beside=file)
     if resume:
         raise UsageError(
-            f"{file}: nothing to resume: only a live run, which has [source], makes logs to go "
-            f"on with, and only [training] makes runs; leave out --resume"
+            f"{file}: nothing to resume: only a study with [source] (live run) or [training] can "
+            f"be resumed; leave out --resume"
         )
     return execute(study, output, beside=file)
 
@@ -208,7 +173,7 @@ def live(study: "Study", output: Output, *, resume: bool, beside: str | None = N
         with screen.progress() as progress, named_as_given(study):
             outcome = run_live(study, output.output, resume=resume, progress=progress)
     except KeyboardInterrupt:
-        screen.say(f"{work.what} stay in {Path(output.output) / work.place}: --resume goes on")
+        screen.say(f"{work.what} are in {Path(output.output) / work.place}: continue with --resume")
         raise
     return say(noted(outcome, study, place, screen), output, screen)
 
@@ -218,7 +183,7 @@ def report(
 ) -> None:
     """Draw report.html, one picture or the table of rows from a stored result.
 
-    Nothing is computed anew.
+    No value is computed again.
 
     Example: truecost report out --figure det --output det.pdf
 
@@ -227,7 +192,7 @@ def report(
     result
         A result directory, or its result.json.
     figure
-        Name of a picture of the page, such as det. --output says where it goes: a file that ends
+        Name of a picture of the page, such as det. --output names its file, which ends
         in .svg, .pdf, .png (extra `figures`), or .csv, .tex, .md for its numbers. Default: NAME.svg
     output
         The page or picture to write. Default: report.html of the result directory.
@@ -265,9 +230,9 @@ class Written:
     json: Switch = False
     """Print the verdicts as JSON."""
     quiet: Quiet = False
-    """Print nothing but the verdicts."""
+    """Print only the verdicts."""
     color: bool = True
-    """Colour on terminals (NO_COLOR is honoured too)."""
+    """Colour on terminals (see also NO_COLOR)."""
     debug: Switch = False
     """Show tracebacks."""
 
@@ -290,24 +255,24 @@ WRITTEN = Written()
 def gate(
     result: str, /, *, gate: Names = (), gates: str | None = None, written: Written = WRITTEN
 ) -> int:
-    """Check a result against limits that its intervals must keep.
+    """Check a result against limits on its intervals.
 
     Exits with 0 when all gates pass, 1 when one failed, 4 when one is undecided.
-    Markdown is also appended to the file that GITHUB_STEP_SUMMARY names.
+    Markdown is also appended to the file named by GITHUB_STEP_SUMMARY.
 
     Example: truecost gate out --gate act_dcf:max_upper=0.3
 
     Parameters
     ----------
     result
-        A result directory, its result.json, or - for standard input.
+        Result directory, its result.json, or - for standard input.
     gate
         MEASURE:KEY=VALUE,...; keys: max_upper or min_lower, or baseline with max_upper_delta or
         min_lower_delta; system, subset, application, collection, estimator, phase, strategy,
         budget, version, policy, name, undecided=fail|pass, method=auto|percentile|bca (of the
-        intervals; auto where it names none). May be repeated.
+        intervals; default auto). May be repeated.
     gates
-        TOML file with [[gate]] tables; a study file will do.
+        TOML file with [[gate]] tables, such as a study file.
     """
     from truecost.formats.publishing import publish
     from truecost.gates import annotate, check, exit_code

@@ -88,7 +88,7 @@ class Columns:
                 table = table.without(name)
         if not left_out or not {*self.spare} & {*self.above}:
             return table
-        said = f"left out for want of width: {', '.join(reversed(left_out))}"
+        said = f"left out, as the terminal is too narrow: {', '.join(reversed(left_out))}"
         return replace(table, below=(*table.below, said))
 
     def shown(self, width: int) -> "Columns":
@@ -115,7 +115,7 @@ class Columns:
         return replace(self, names=tuple(self.names[k] for k in kept), rows=rows)
 
     def lifted(self, name: str) -> "Columns":
-        """The table with a column said above it, if every row has the same there."""
+        """The table with a column written above it, if every row has the same value there."""
         cells = {row[self.names.index(name)] for row in self.rows} if name in self.names else ()
         if len(cells) != 1:
             return self
@@ -246,7 +246,8 @@ ABOVE = ("measure", "system")
 
 
 def dims_beside(rows: Sequence[Row]) -> tuple[str, ...]:
-    """What tells rows apart, without strategy and budget where every system is named so.
+    """The dimensions that distinguish rows, without strategy and budget where systems are named by
+    these.
 
     Of `margin-4` and `passive` the name says all; not of `often`, nor of `margin-rate-0.1`, whose
     questions a batch are a number of their own.
@@ -270,14 +271,14 @@ def sizes_of(rows: Sequence[Row]) -> tuple[str, list[str]]:
 
 
 def dims_shown(rows: Sequence[Row]) -> tuple[str, ...]:
-    """What the rows are about, the widest first: the system and its subsets come last."""
+    """The scope of rows, the widest first: the system and its subsets come last."""
     found = dims_beside(rows)
     inner = ("system", "subset", "phase")
     return (*(n for n in found if n not in inner), *(n for n in inner if n in found))
 
 
 def dim_cells(row: Row, dims: Sequence[str]) -> tuple[str, ...]:
-    """What a row is about; the baseline stands beside its system."""
+    """The scope of a row; the baseline stands beside its system."""
     cells = {**row.dims, "against": row.baseline or ""}
     return tuple(cells.get(name, "all" if name == "subset" else "") for name in dims)
 
@@ -313,7 +314,7 @@ def values(rows: Sequence[Row], *, by_run: bool = False) -> Columns:
 
 
 def note_of(row: Row) -> str:
-    """What is special about a row, in one cell."""
+    """The remarks about a row, in one cell."""
     return ", ".join(marks_of(row))
 
 
@@ -328,7 +329,7 @@ def marks_of(row: Row) -> list[str]:
 
 @dataclass(frozen=True)
 class Layout:
-    """What is laid out otherwise than for all tasks.
+    """The layout of a task where it differs from that of all tasks.
 
     `values`: tables of some values. `pairs`: the table of comparisons, from that of all tasks and
     the differences. `whole`: tables in place of all others, with every subset; none where there is

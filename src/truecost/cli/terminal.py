@@ -1,4 +1,4 @@
-"""What is printed: tables on standard output, everything else on standard error."""
+"""Output on terminals: tables on standard output, everything else on standard error."""
 
 import os
 import sys
@@ -83,7 +83,7 @@ class Screen:
     @contextmanager
     def progress(self, first: str = "reading") -> Iterator[Callable[[str, int, int], None] | None]:
         """A bar on standard error, on terminals only: what is being done, how much of it, and the
-        time left. Until it is told more it says what comes `first`. Of how much there is, 0 stands
+        time left. Until it gets more it shows `first`. Of how much there is, 0 stands
         for what nobody knows.
         """
         if self.output.quiet or not sys.stderr.isatty():
@@ -105,7 +105,7 @@ class Screen:
 
             task, last = begun(first), first
 
-            def told(what: str, done: int, total: int) -> None:
+            def advance(what: str, done: int, total: int) -> None:
                 nonlocal task, last
                 if what != last:  # a step has a speed of its own
                     bar.remove_task(task)
@@ -114,7 +114,7 @@ class Screen:
                     count = f"{done:,} of {total:,}"
                     bar.update(task, completed=max(done, BEGUN), total=total, count=count)
 
-            yield told
+            yield advance
 
     def say(self, text: str) -> None:
         """One line on standard error, unless quiet."""
@@ -198,10 +198,10 @@ def _sums(record: Record, rows: Sequence[Row]) -> str:
 def _replicate_words(row: Row) -> str:
     """How replicates are computed."""
     if "trials_as_units" in row.flags:
-        return "every trial is its own unit: weights are drawn and all trials scanned"
+        return "every trial is its own unit: each replicate weighs all trials"
     if row.item != "trial":
-        return "counts by unit are weighed"
-    return "counts by unit are weighed; thresholds are searched by buckets, exactly"
+        return "counts by unit are weighted"
+    return "counts by unit are weighted; thresholds are searched exactly, by buckets"
 
 
 def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
@@ -323,7 +323,7 @@ def beside_board(outcome: Outcome, table: Columns, output: str | None) -> str:
 
     labels = dict.fromkeys(row.label for row in outcome.estimates if "subset" not in row.dims)
     if left := [label for label in labels if label not in table.names]:
-        where = "in the report" if output else "-o FOLDER writes them, --json prints them"
+        where = "in the report" if output else "write them with -o FOLDER, print them with --json"
         return f"further measures ({listed(left, 5)}): {where}"
     return ""
 

@@ -86,15 +86,15 @@ def validated(study: "Study", wanted: str | None, strict: bool, output: Checked)
 
 HELP = {
     "measure": MEASURE,
-    "also": "Metrics beside the measures, which decide nothing: f1, macro_f1, mcc, kappa, "
+    "also": "Further metrics, not used for ranks and gates: f1, macro_f1, mcc, kappa, "
     "balanced_accuracy, top_k:K, ece.",
-    "subset": "A column (each level is a subset) or a condition on columns; may be repeated.",
-    "half_width": "Wanted half-width of the interval.",
-    "strict": "Warnings make a file invalid too.",
-    "keep_going": "Leave out invalid submissions and say so, in place of stopping at them.",
-    "wanted": "File with what has to be there.",
-    "further": "A further reference; may be repeated.",
-    "worst": "How many of the worst are kept with their alignment; 0 for none. Default: 5.",
+    "subset": "Column (each level is a subset) or condition on columns; may be repeated.",
+    "half_width": "Half-width of the interval to reach.",
+    "strict": "Treat warnings as errors.",
+    "keep_going": "Leave out invalid submissions with a warning, instead of stopping.",
+    "wanted": "File with the expected items.",
+    "further": "Further reference; may be repeated.",
+    "worst": "Number of the worst items to keep with their alignment; 0 for none. Default: 5.",
 }
 Command = Callable[..., Any]
 P = inspect.Parameter
@@ -141,7 +141,9 @@ def command(
         first, rest = (files[:1], files[1:]) if leads else ((), files)
         lead, further = [*filter(None, first)], said.get("further", ())
         if leads and further and not lead:
-            raise UsageError("--reference gives further references: name the first one before them")
+            raise UsageError(
+                "--reference is for further references: give the first one before the systems"
+            )
         more = {key: said.get(key, default) for key, (_, default) in others.items()}
         study = study_of(
             face,
@@ -205,7 +207,7 @@ def _help(face: Face, name: str, others: Sequence[str], *, leads: bool, about: s
         lines += [f"Example: {called} {name} {face.examples[name]}", ""]
     lines += ["Parameters", "----------"]
     if leads:
-        lines += ["reference", f"    {said.get('reference', 'File with what is right.')}"]
+        lines += ["reference", f"    {said.get('reference', 'File with the reference.')}"]
     files = said.get("files", "Files of the systems")
     lines += ["files", f"    {files}; NAME=PATH names a system."]
     for key in others:
@@ -213,7 +215,7 @@ def _help(face: Face, name: str, others: Sequence[str], *, leads: bool, about: s
         if key == "further" and not leads:
             text = said.get("reference", text)
         if key == "half_width":
-            text = f"{text} Default: half the present one."
+            text = f"{text} Default: half of the present half-width."
         if text:
             lines += [key, f"    {text}"]
     return "\n".join(lines)

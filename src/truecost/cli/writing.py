@@ -36,7 +36,7 @@ class ToFile(Output):
     output_format: str | None = None
     """Format of the output (truecost list formats). Default: by its ending, csv for -."""
     force: Switch = False
-    """Replace the output when it is there already."""
+    """Replace an existing output."""
 
 
 def check_file(output: ToFile, study: "Study") -> str | None:
@@ -116,9 +116,9 @@ class Written:
     output_format: str | None = None
     """Format of the output (truecost list formats). Default: by its ending, csv for -."""
     force: Switch = False
-    """Replace the output when it is there already."""
+    """Replace an existing output."""
     quiet: Quiet = False
-    """Say nothing."""
+    """Print nothing."""
     debug: Switch = False
     """Show tracebacks."""
 
@@ -129,7 +129,7 @@ class Written:
 
 
 class ConvertTable(PartialTable, frozen=True, kw_only=True):
-    """What is changed on the way."""
+    """The changes made by a conversion."""
 
     __group__: ClassVar[str] = "Data"
 
@@ -144,14 +144,14 @@ class ConvertTable(PartialTable, frozen=True, kw_only=True):
     set: Annotated[
         tuple[str, ...],
         Option(
-            "COLUMN=VALUE: a further column with one value everywhere (side=a for nist-sre, "
-            "say); may be repeated."
+            "COLUMN=VALUE: further column with one value in all rows (such as side=a for "
+            "nist-sre); may be repeated."
         ),
     ] = ()
 
 
 _TARGET = "Label of the class to detect: written as target, every other one as nontarget."
-_TYPE = "What the scores are, for formats that state it (nist-sre)."
+_TYPE = "Type of the scores, for formats that store it (nist-sre)."
 
 
 @parsed(
@@ -185,7 +185,7 @@ def convert(file: str, /, *, written: Written, given: Given) -> None:
     if not to_standard_output(written.output):
         written.say(f"{written.output}: written as {kind}")
     if dropped:
-        written.say(f"note: {', '.join(dropped)} of {table.source} made way for --map")
+        written.say(f"note: --map replaces {', '.join(dropped)} of {table.source}")
     if left_out:
         written.say(left_out)
 
@@ -279,11 +279,11 @@ class Recorded:
     output: Target = None
     """File for the record (JSON)."""
     force: Switch = False
-    """Replace the output when it is there already."""
+    """Replace an existing output."""
     json: Switch = False
     """Print the record as JSON; the program's standard output then goes to standard error."""
     quiet: Quiet = False
-    """Say nothing."""
+    """Print nothing."""
     debug: Switch = False
     """Show tracebacks."""
 
@@ -301,9 +301,9 @@ def resources(*command: str, phase: str = "", recorded: Recorded = RECORDED) -> 
     Parameters
     ----------
     command
-        Program and arguments; behind -- they are left as they are.
+        Program and arguments; after -- they are passed unchanged.
     phase
-        What the program does, for the record: indexing, searching.
+        Phase for the record: indexing or searching.
     """
     from truecost.resources import record
 
@@ -358,8 +358,8 @@ def _summary(found: "Resources") -> str:
     ]
     if found.running:
         said.append(
-            f"note: {counted(found.running, 'process')} went on when the program had ended: what "
-            f"they took after it does not count"
+            f"note: {counted(found.running, 'process')} continued after the program had ended: "
+            f"their later resources do not count"
         )
     return "\n".join(said)
 
@@ -368,5 +368,7 @@ def _failed(found: "Resources", recorded: Recorded) -> str:
     """That the program failed, and where its record is."""
     from truecost.resources.records import ending
 
-    kept = f"; {recorded.output} says so and is refused as a measurement" * bool(recorded.output)
+    kept = f"; {recorded.output} records this and is refused as a measurement" * bool(
+        recorded.output
+    )
     return f"{found.command[0]}: the program failed ({ending(found.status)}){kept}"

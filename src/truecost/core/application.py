@@ -1,10 +1,11 @@
-"""What the user cares about: the cost of each decision and the prior of each class; from posteriors
-to the decisions that cost least.
+"""Applications: the cost of each decision and the prior of each class, and the decisions of least
+expected cost.
 
 Conventions: rows of a cost matrix are true classes, columns are decisions; a column more than
 there are classes is "abstain". A detection application has the classes (nontarget, target) and the
 decisions (reject, accept). Priors of `None` mean the shares found in the data, taken anew in each
-replicate. Sources: paper 002, sections 2.3-2.6 and Eq. 6-24; paper 003, sections 3.1 and 3.5.
+replicate. Sources: Rodriguez-Fuentes & Penagarikano 2013, sections 2.3-2.6 and Eq. 6-24; Ferrer et
+al. 2024, sections 3.1 and 3.5.
 """
 
 import math
@@ -67,7 +68,8 @@ class Application:
     ) -> "Application":
         """A detection application: classes (nontarget, target), decisions (reject, accept).
 
-        Paper 002, section 2.3. UsageError when a cost or the prior is out of range.
+        Rodriguez-Fuentes & Penagarikano 2013, section 2.3. UsageError when a cost or the prior is
+        out of range.
 
         Parameters
         ----------
@@ -143,26 +145,32 @@ class Application:
 
     @property
     def effective_prior(self) -> float:
-        """Ptar = Cm P / (Cm P + Cf (1-P)), in [0, 1] (paper 002, Eq. 23)."""
+        """Ptar = Cm P / (Cm P + Cf (1-P)), in [0, 1] (Rodriguez-Fuentes & Penagarikano 2013, Eq.
+        23).
+        """
         miss = self.cost_miss * self.prior
         return miss / (miss + self.cost_fa * (1 - self.prior))
 
     @property
     def beta(self) -> float:
-        """Cf (1-P) / (Cm P) = (1-Ptar) / Ptar (paper 002, Eq. 7 and 22)."""
+        """Cf (1-P) / (Cm P) = (1-Ptar) / Ptar (Rodriguez-Fuentes & Penagarikano 2013, Eq. 7 and
+        22).
+        """
         miss = self.cost_miss * self.prior
         return self.cost_fa * (1 - self.prior) / miss if miss > 0 else math.inf
 
     @property
     def threshold(self) -> float:
         """Bayes threshold on natural-log likelihood ratios: ln(beta) = -logit(Ptar), in nats
-        (paper 002, Eq. 30-31).
+        (Rodriguez-Fuentes & Penagarikano 2013, Eq. 30-31).
         """
         return math.log(self.beta) if self.beta > 0 else -math.inf
 
     @property
     def naive_cost(self) -> float:
-        """min(Cm P, Cf (1-P)): always reject, or always accept (paper 002, Eq. 9)."""
+        """min(Cm P, Cf (1-P)): always reject, or always accept (Rodriguez-Fuentes & Penagarikano
+        2013, Eq. 9).
+        """
         return min(self.cost_miss * self.prior, self.cost_fa * (1 - self.prior))
 
     def matrix(self, classes: int) -> Floats:
@@ -232,7 +240,7 @@ class Application:
         return self.costs is None and self.priors is None
 
     def describe(self) -> dict[str, Any]:
-        """What a result row says of the application.
+        """The application as a result row shows it.
 
         `preset`: its name, if it has one. `costs`: "0/1", {"miss": Cm, "fa": Cf}, or the rows of
         the matrix. `prior`: that of the target, or "empirical" when left to the data; `priors` in
@@ -308,19 +316,37 @@ PRESETS: dict[str, Preset] = {
         ("equal", 1, 0.5, "equal costs, equal priors: the mean of Pmiss and Pfa"),
         (
             *("nist-std-2006", 10, 1e-4),
-            "NIST STD 2006 (C/V = 0.1; as Cmiss = 10 in paper 002, section 2.5)",
+            "NIST STD 2006 (C/V = 0.1; as Cmiss = 10 in Rodriguez-Fuentes & Penagarikano 2013, "
+            "section 2.5)",
         ),
         (
             *("nist-openkws-2013", 10, 1e-4),
             "NIST OpenKWS 2013 (C/V = 0.1, beta 999.9; one trial a second, 0.5 s around an "
-            "occurrence and between words: the defaults of NIST's scorer KWSEval, F4DE; paper 002, "
+            "occurrence and between words: the defaults of NIST's scorer KWSEval, F4DE; "
+            "Rodriguez-Fuentes & Penagarikano 2013, "
             "section 2.2.1)",
         ),
-        ("sws-2012", 1, None, "MediaEval SWS 2012: prior from the data (paper 002, Eq. 17)"),
-        ("sws-2013", 100, 0.00015, "MediaEval SWS 2013 (paper 002, Eq. 21)"),
+        (
+            "sws-2012",
+            1,
+            None,
+            "MediaEval SWS 2012: prior from the data (Rodriguez-Fuentes & "
+            "Penagarikano 2013, Eq. 17)",
+        ),
+        (
+            "sws-2013",
+            100,
+            0.00015,
+            "MediaEval SWS 2013 (Rodriguez-Fuentes & Penagarikano 2013, Eq. 21)",
+        ),
         ("quesst-2014", 100, 0.0008, "MediaEval QUESST 2014"),
         ("opensad", 1, 0.75, "NIST OpenSAD: 0.75 Pmiss + 0.25 Pfa"),
-        ("sre-2010", 1, 0.001, "NIST SRE 2010 core condition (paper 002, ref. 2)"),
+        (
+            "sre-2010",
+            1,
+            0.001,
+            "NIST SRE 2010 core condition (Rodriguez-Fuentes & Penagarikano 2013, ref. 2)",
+        ),
     )
 }
 """Named applications, each with its source: `PRESETS[name].application` and `.source`."""
@@ -360,8 +386,8 @@ def log_normalise(logs: Floats) -> Floats:
 def bayes_decisions(log_posteriors: Floats, costs: Floats) -> npt.NDArray[np.int64]:
     """Decisions of least expected cost: argmin_d sum_k c[k, d] p_k; the lowest wins ties.
 
-    Paper 002, Eq. 25-26, for any number of classes and decisions: log-posteriors (trials, classes),
-    costs (classes, decisions), decisions int64 (trials,).
+    Rodriguez-Fuentes & Penagarikano 2013, Eq. 25-26, for any number of classes and decisions:
+    log-posteriors (trials, classes), costs (classes, decisions), decisions int64 (trials,).
     """
     posteriors = np.exp(log_posteriors)
     expected = np.zeros((len(posteriors), costs.shape[1]))

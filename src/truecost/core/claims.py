@@ -1,9 +1,9 @@
-"""What a figure of a method speaks of, and what comparing single runs would have said.
+"""The scope of a method's figure, and the verdicts that single runs would have given.
 
-Who trains each method once compares two systems, and takes the interval of that test for the
-methods. Over all pairs of a run of one and a run of the other (of one training set, where both
-methods were trained on the same ones), this counts how often that interval alone would have
-decided, and for whom: pairs that decide against each other cannot both be right.
+An experimenter who trains each method once compares two systems, and takes the interval of that
+test for an interval of the methods. Over all pairs of a run of one and a run of the other (of one
+training set, where both methods were trained on the same ones), this counts how often that interval
+alone would have decided, and for whom: pairs that decide against each other cannot both be right.
 """
 
 import msgspec
@@ -19,7 +19,7 @@ from truecost.errors import counted
 
 
 def shared_data(*methods: MethodEstimate) -> str:
-    """What of their training data the runs of each method share, in words; empty if not known.
+    """The training data that the runs of each method share, in words; empty if not known.
 
     Where anything but a seed tells runs apart, the training data may be what varies.
     """
@@ -30,7 +30,7 @@ def shared_data(*methods: MethodEstimate) -> str:
 
 
 def scope(found: MethodEstimate, estimator: Estimator = "mean") -> str:
-    """What varied and what was held fixed, in words for a reader: one line without a full stop, the
+    """The factors that varied and those held fixed, in words: one line without a full stop, the
     same for both estimators ("mean", "run") unless a column is held.
     """
     runs, test = found.runs, found.members[0]
@@ -51,7 +51,7 @@ def scope(found: MethodEstimate, estimator: Estimator = "mean") -> str:
         "held fixed: " + ", ".join([*held, f"whatever else the runs share{shared}"]),
     ]
     if len(runs) == 1:
-        said.append(f"one run tells nothing of the variation over {' and '.join(runs.levels)}")
+        said.append(f"one run does not show the variation over {' and '.join(runs.levels)}")
     return "; ".join(said)
 
 
@@ -96,7 +96,7 @@ def single_runs(system: MethodEstimate, baseline: MethodEstimate) -> SingleRuns:
     ...     for seed, error in enumerate(errors):
     ...         wrong = np.random.default_rng([len(name), seed]).random(400) < error
     ...         decided = np.where(wrong, 1 - labels, labels)
-    ...         trials = tc.Trials.of(decided, labels, kind="decision", unit=speakers)
+    ...         trials = tc.Trials.from_arrays(decided, labels, kind="decision", unit=speakers)
     ...         members += tc.score_system(trials, scoring)
     ...     return tc.estimate_method(members, tc.Runs(name, {"seed": ("1", "2", "3")}), plan)
     >>> found = single_runs(method("new", (0.05, 0.2, 0.2)), method("before", (0.1, 0.2, 0.1)))

@@ -4,7 +4,7 @@
 the user says it (`Scoring.directions`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +14,13 @@ from truecost.core.application import Application
 from truecost.core.evidence import Totals
 from truecost.core.measure import NONE, Array, Floats, Measure, Rate, Result, Rule, share
 from truecost.errors import UsageError
-from truecost.names import Direction
+from truecost.names import MEAN, VALUE, Direction
 
-MEAN, VALUE = "mean", "value"  # the measure, and the column that it takes where none is said
-A_METRIC = "of a metric in each row say --measure mean:COLUMN with --higher or --lower"
+A_METRIC = (
+    "for a table with a metric in each row use --measure mean:COLUMN with --higher or --lower"
+)
 UNSAID = "say whether higher values are better (--higher) or lower ones (--lower)"
-UNDEFINED = "there are no trials that weigh anything"
+UNDEFINED = "all trials have weight 0"
 
 
 def part_of(column: str) -> str:
@@ -35,17 +36,6 @@ def mean(totals: Totals, _: Application, column: str) -> Result:
     weight.
     """
     return share(totals.sums(part_of(column), "value"), totals.sums(part_of(column), "n")), NONE
-
-
-def columns_of(measures: Sequence[str]) -> tuple[str, ...]:
-    """The columns whose means are asked for, each once."""
-    said = (text.partition(":") for text in measures)
-    return tuple(dict.fromkeys(column or VALUE for name, _, column in said if name == MEAN))
-
-
-def alone(measures: Sequence[str]) -> bool:
-    """Whether nothing but means is asked for."""
-    return bool(measures) and all(text.partition(":")[0] == MEAN for text in measures)
 
 
 def finished(

@@ -22,7 +22,7 @@ SHARED = (  # by estimates that are paired
     *("measure", "parameters", "factors", "n_units", "n_trials", "n_replicates"),
     *("level", "method", "icc", "subset", "resampling"),
 )
-ON_BOTH_SIDES = "no ratio: the baseline lies on both sides of 0"
+ON_BOTH_SIDES = "no ratio: the baseline has replicates on both sides of 0"
 
 
 def compare(system: Estimate, baseline: Estimate) -> Comparison:
@@ -46,8 +46,9 @@ def compare(system: Estimate, baseline: Estimate) -> Comparison:
     >>> from truecost.core.comparison import compare
     >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(200, seed=0))
     >>> labels, speakers = np.arange(60) % 2, np.arange(60) // 2
-    >>> guess = tc.Trials.of(np.arange(60) % 3 == 0, labels, kind="decision", unit=speakers)
-    >>> better = tc.Trials.of(labels, labels, kind="decision", unit=speakers)
+    >>> guessed = np.arange(60) % 3 == 0
+    >>> guess = tc.Trials.from_arrays(guessed, labels, kind="decision", unit=speakers)
+    >>> better = tc.Trials.from_arrays(labels, labels, kind="decision", unit=speakers)
     >>> [old], [new] = tc.score_system(guess, scoring), tc.score_system(better, scoring)
     >>> comparison = compare(new, old)
     >>> print(comparison.difference, comparison.verdict)
@@ -140,8 +141,8 @@ def derived(
 
 
 def paired(system: Estimate, baseline: Estimate, both: Any) -> tuple[LeftOut, ...]:
-    """What an operation gives of both without each unit; a factor that only one of them has leaves
-    the other as it is.
+    """The result of an operation on both, without each unit in turn; a factor that only one of them
+    has leaves the other as it is.
     """
     found = []
     theirs = {one.factor: one for one in baseline.left_out}
@@ -194,7 +195,7 @@ def paired_ends(
         return None, None, why or "no interval: one of the two has none"
     if kind == "ratio" and min(a.lower, b.lower) < 0:
         if plain is None:
-            return None, None, "no interval: the two lie on both sides of 0"
+            return None, None, "no interval: the two have replicates on both sides of 0"
         return *plain, None
     r = smooth.correlation(system.left_out, baseline.left_out)
     limits = difference_limits if kind == "difference" else ratio_limits

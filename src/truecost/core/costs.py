@@ -1,4 +1,4 @@
-"""What a system costs in one currency: prices times measured amounts, and the sum of it all.
+"""The total cost of a system in one currency: prices times measured amounts, and their sum.
 
 A task says once how much of everything there is (`Spent`); `cost_measures` makes its measures of
 that: `total_cost`, and what each kind of amount costs (`PARTS_OF`). Of two systems `break_evens`
@@ -134,8 +134,8 @@ def _documented(function: Callable[..., Any], doc: str) -> Callable[..., Any]:
 
 _SAID = (  # of the whole, of a part
     "Sum of price times measured amount over the prices that are given. Range [0, inf), "
-    "lower is better; the naive baseline is the cheaper of two: nobody asks and everything is "
-    "rejected (or stays as it was), and a person does everything.",
+    "lower is better; the naive baseline is the cheaper of two: without questions everything is "
+    "rejected (or stays as it was), or a person does everything.",
     "Its price times its measured amount. Range [0, inf), lower is better; there is no "
     "naive baseline. Undefined where it has no price.",
 )
@@ -188,7 +188,7 @@ def cost_measures(
 
 
 def took(totals: Totals) -> dict[str, Array]:
-    """What was measured once for a whole run, of the tally `TOOK`: hours, and GB-hours."""
+    """The amounts measured once for a whole run, from the tally `TOOK`: hours, and GB-hours."""
     if TOOK not in totals.evidence.parts:
         return {}
     tally: Any = totals.evidence.parts[TOOK]
@@ -223,8 +223,8 @@ def refuse_unpriced(
         )
     if odd := [key for key in ERRORS if key in given and key not in errors]:
         raise UsageError(
-            f"{name}: --price {odd[0]}={given[odd[0]]:g} is of errors that it does not make: its "
-            f"errors have the price {' and '.join(errors)}; leave it out"
+            f"{name}: --price {odd[0]}={given[odd[0]]:g} prices errors that this task does not "
+            f"have: the price of its errors is {' and '.join(errors)}; leave it out"
         )
 
 
@@ -236,7 +236,7 @@ def no_record(key: str, where: str) -> str:
     """Why nothing is known of a resource (`gpu`, say), and how to get a record of it."""
     if key == "gpu":
         return (
-            f"no record tells of it: add gpu_s (seconds of GPU) to a record of truecost resources, "
+            f"no record has it: add gpu_s (seconds of GPU) to a record of truecost resources, "
             f"and name that ({where})"
         )
     return (
@@ -249,7 +249,7 @@ OF_SYSTEM = "resources of the system in a study"
 
 
 def unlogged(key: str) -> str:
-    """Why no event log knows of computing, `cpu` or `gpu`, and how to get it there."""
+    """Why event logs have no computing time, `cpu` or `gpu`, and how to get it there."""
     live = " (record_cpu = true in a live run)" if key == "cpu" else ""
     record = "records of truecost resources" if key == "cpu" else "a record with gpu_s"
     return (
@@ -382,7 +382,7 @@ def _never(name: str, point: float, wholes: Pair, parts: Pair) -> str | None:
     """Why there is no price at which the decision turns; None where there is one."""
     of = AN[BREAK_EVEN[name][0]]
     if parts[0].point == parts[1].point:
-        return f"undefined: both have as much of it, whatever {of} costs"
+        return f"undefined: both have the same amount of it, whatever {of} costs"
     if not np.isfinite(point):
         return "undefined: one of the two costs is"
     if point < 0:

@@ -26,7 +26,7 @@ def factor_of(scale: Scale) -> int:
 
 
 def sign_of(scale: Scale) -> str:
-    """What stands behind a figure."""
+    """The sign that stands behind a figure."""
     return SIGN.get(scale, scale)
 
 
@@ -159,7 +159,7 @@ def counted(number: float, noun: str) -> str:
 
 
 def items_of(rows: "Sequence[Row]") -> str:
-    """What some rows count, for the head of a column: trials, utterances, recordings."""
+    """The items that some rows count, for the head of a column: trials, utterances, recordings."""
     found = {row.item for row in rows}
     return errors.plural(found.pop()) if len(found) == 1 else "items"
 
@@ -180,7 +180,7 @@ def dims_of(rows: "Sequence[Row]") -> tuple[str, ...]:
 
 
 def title_of(dims: Mapping[str, str]) -> str:
-    """What rows are about in a few words: `collection far, application strict`."""
+    """The scope of rows in a few words: `collection far, application strict`."""
     return ", ".join(f"{key} {name}" for key, name in dims.items())
 
 
@@ -309,8 +309,8 @@ def without_interval(rows: "Sequence[Row]") -> list[str]:
 
 
 def detailed(flag: str, rows: "Sequence[Row]") -> str:
-    """What a flag means for the row, of those that have it, that it concerns most, and how many
-    others it concerns; empty where the flag says the same of every row.
+    """The warning of a flag for the row that it concerns most, with the number of other rows that
+    have it; empty where the warning is the same for every row.
     """
     found = [(row, text) for row in rows if flag == "few_errors" and (text := few_errors(row))]
     if not found:

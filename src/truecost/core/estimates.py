@@ -31,7 +31,7 @@ from truecost.version import __version__
 
 @dataclass(frozen=True)
 class Context:
-    """What a task knows of its evidence and a row should say.
+    """The facts about the evidence that a row should show.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Context:
     signature : str
         Choices made while reading and scoring, separated by bars.
     flags : tuple of str
-        What a reader should beware of; `estimate` adds those of the resampling (see `Row`).
+        Warnings; `estimate` adds those of the resampling (see `Row`).
     thresholds : dict of str to float
         Decision threshold by name of the measure.
     errors : mapping of str to float
@@ -87,10 +87,10 @@ def estimate(
     measure: a t limit whose degrees of freedom are the number of units that effectively carry the
     value, pushed out by one more unit like the worst, or the binomial limit of an error rate for
     effective counts, so that no errors never means certainty (see the page on intervals).
-    `percentile` takes the quantiles (1 - level) / 2 and (1 + level) / 2 of the replicates (paper
-    003, section 4.1); `bca` corrects them for bias and skewness (Efron 1987; DiCiccio and Efron
-    1996). `auto` and `bca` leave out one unit at a time, or one of about 1,000 groups where there
-    are more than 1,000. Replicates in which a measure is undefined are counted and left out.
+    `percentile` takes the quantiles (1 - level) / 2 and (1 + level) / 2 of the replicates (Ferrer
+    et al. 2024, section 4.1); `bca` corrects them for bias and skewness (Efron 1987; DiCiccio and
+    Efron 1996). `auto` and `bca` leave out one unit at a time, or one of about 1,000 groups where
+    there are more than 1,000. Replicates in which a measure is undefined are counted and left out.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def estimate(
     --------
     >>> import numpy as np
     >>> import truecost as tc
-    >>> speakers, codes = tc.Factor.of("speaker", np.arange(40) // 2)
+    >>> speakers, codes = tc.Factor.encode("speaker", np.arange(40) // 2)
     >>> classes = (("nontarget", "target"), np.arange(40) % 2)
     >>> decisions = (("reject", "accept"), np.arange(40) % 5 == 0)
     >>> axes = {"class": classes, "decision": decisions}
@@ -153,7 +153,7 @@ def estimate(
 
 @dataclass(frozen=True)
 class Setting:
-    """What the rows of one run share."""
+    """The facts that the rows of one run share."""
 
     plan: Plan
     level: float
@@ -170,7 +170,7 @@ class Setting:
 
     @cached_property
     def auto(self) -> Auto:
-        """What makes the intervals of `auto`."""
+        """The maker of `auto` intervals."""
         seen = totals(self.evidence, Weights.ones(self.factors).block())
         return Auto(seen, self.application, self.plan, self.level, self.icc)
 
@@ -258,7 +258,7 @@ class Setting:
         if max(units.values()) < 2:
             return ONE_UNIT
         one = replicates < 2 and self.method != "auto"
-        return "no interval: one replicate tells no spread" if one else ""
+        return "no interval: one replicate shows no spread" if one else ""
 
     def _counts(self, measure: Measure) -> dict[str, float]:
         """What the row rests on: the counts of the task, and those of the parts it reads."""

@@ -98,8 +98,8 @@ class Totals:
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def once(self, name: str, make: Callable[[], T]) -> T:
-        """What `make` gives, made once for all measures that ask for it by this name, which says
-        everything that the result depends on besides these totals.
+        """The result of `make`, made once for all measures that ask for it by this name. The name
+        holds everything that the result depends on besides these totals.
         """
         if name not in self._kept:
             self._kept[name] = make()

@@ -1,4 +1,4 @@
-"""Factors: the ways in which trials hang together, and their units; how the units of single
+"""Factors: the ways in which trials are dependent, and their units; how the units of single
 replicates are drawn (`truecost.core.weights` asks for them block by block).
 """
 
@@ -189,7 +189,7 @@ class Factor:
         return found.hexdigest()[:16]
 
     @staticmethod
-    def of(
+    def encode(
         name: str, column: Column, strata: Column | None = None
     ) -> tuple["Factor", npt.NDArray[np.int32]]:
         """The factor of a column, text or numbers, and the int32 code of each row's unit in its
@@ -201,7 +201,7 @@ class Factor:
         Examples
         --------
         >>> import truecost as tc
-        >>> speakers, codes = tc.Factor.of("speaker", ["bob", "ann", "bob"])
+        >>> speakers, codes = tc.Factor.encode("speaker", ["bob", "ann", "bob"])
         >>> speakers.labels.tolist(), codes.tolist()
         (['ann', 'bob'], [1, 0, 1])
         """
@@ -243,7 +243,9 @@ def _refuse_ties(factor: Factor) -> None:
     """Refuse ties that name no units."""
     tied = np.asarray(factor.tied)
     if factor.strata is not None or factor.sizes is not None:
-        raise InputError(f"factor {factor.name!r} has ties: strata and sizes do not go with them")
+        raise InputError(
+            f"factor {factor.name!r} has ties: these cannot be combined with strata or sizes"
+        )
     units = np.unique(tied)
     if tied.shape != factor.labels.shape or not np.array_equal(units, np.arange(len(units))):
         raise InputError(

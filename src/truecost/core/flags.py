@@ -1,6 +1,4 @@
-"""Flags: what a reader of a row should beware of, and every wording of it, in one place: the texts
-stand in `data/flags.toml`.
-"""
+"""Flags: the warnings of a row, with every wording of them in one place, `data/flags.toml`."""
 
 import tomllib
 from collections.abc import Sequence
@@ -20,7 +18,7 @@ class Flag:
         In `problems`: what it means and what to do.
     caveat : str
         Beside a value in a report; empty where it would not change how the value is read.
-    beware : str
+    warning : str
         Beside the verdict of a gate; the mark when left out.
     sides : str
         The advice where a trial is a pair of an enrolment and a test, if that is another.
@@ -34,7 +32,7 @@ class Flag:
     mark: str
     advice: str
     caveat: str = ""
-    beware: str = ""
+    warning: str = ""
     sides: str = ""
     weak: bool = False
     rule: str = ""
@@ -56,17 +54,21 @@ def telling(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def marks(names: Sequence[str]) -> list[str]:
-    """What a table says of the flags of a row; of one of another version its name in words."""
+    """The marks of a row's flags in tables; a flag of another version is shown by its name in
+    words.
+    """
     found = (FLAGS[n].mark if n in FLAGS else n.replace("_", " ") for n in telling(names))
     return [mark for mark in found if mark]
 
 
 def notes(names: Sequence[str]) -> list[str]:
     """The same where no advice stands near, so that no flag is left out."""
-    return [mark for name in telling(names) for mark in (marks([name]) or [beware(name)])]
+    return [mark for name in telling(names) for mark in (marks([name]) or [warning_of(name)])]
 
 
-def beware(name: str) -> str:
-    """What the verdict of a gate says of a flag; its name in words for one of another version."""
+def warning_of(name: str) -> str:
+    """The warning of a flag beside the verdict of a gate; a flag of another version is shown by its
+    name in words.
+    """
     flag = FLAGS.get(name)
-    return name.replace("_", " ") if flag is None else flag.beware or flag.mark
+    return name.replace("_", " ") if flag is None else flag.warning or flag.mark

@@ -48,7 +48,7 @@ class Contrasts:
     lift: Floats
 
     @staticmethod
-    def of(found: Sequence[tuple[float, float, float, float]]) -> "Contrasts":
+    def from_rows(found: Sequence[tuple[float, float, float, float]]) -> "Contrasts":
         """From what `contrast` gives, one for each difference."""
         columns = np.array(found, np.float64).reshape(-1, 4).T
         return Contrasts(*columns)
@@ -187,7 +187,9 @@ def _hold_together(rows: Sequence[Estimate]) -> Bools:
     """Which differences hold together; one alone does."""
     if len(rows) == 1:
         return np.ones(1, bool)
-    family = Contrasts.of([contrast(r.point, r.left_out, r.replicates, r.n_units) for r in rows])
+    family = Contrasts.from_rows(
+        [contrast(r.point, r.left_out, r.replicates, r.n_units) for r in rows]
+    )
 
     def centred(some: Ints) -> Floats:
         return np.stack([rows[k].replicates - rows[k].point for k in some.tolist()])
@@ -220,7 +222,8 @@ def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:
     >>> rows = []
     >>> for name, flipped in wrong.items():
     ...     decisions = np.where(flipped, 1 - labels, labels)
-    ...     trials = tc.Trials.of(decisions, labels, kind="decision", unit=speakers, name=name)
+    ...     how = {"kind": "decision", "unit": speakers, "name": name}
+    ...     trials = tc.Trials.from_arrays(decisions, labels, **how)
     ...     rows += tc.score_system(trials, scoring)
     >>> for line in standings(rows):
     ...     print(line.rank, line.system, round(line.value, 3), line.verdict, line.may_be_best)
@@ -259,7 +262,7 @@ def _pairs(ordered: Sequence[Estimate]) -> tuple[Ints, Ints, Contrasts]:
     """All pairs of systems, better ones first, and their differences."""
     first, second = np.triu_indices(len(ordered), 1)
     pairs = [*zip(first.tolist(), second.tolist(), strict=True)]
-    family = Contrasts.of([_between(ordered[i], ordered[j]) for i, j in pairs])
+    family = Contrasts.from_rows([_between(ordered[i], ordered[j]) for i, j in pairs])
     return first, second, family
 
 

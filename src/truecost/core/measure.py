@@ -1,4 +1,4 @@
-"""What a measure is, and which interval suits it."""
+"""Measures: their definition, and the interval that suits each."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -139,8 +139,8 @@ NONE = float("nan")  # the naive baseline of a measure that has none
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """What a measure gives for some replicates: its values and those of the naive baseline,
-    (replicates,), NaN where undefined, and what it says beside them (`extras`): the share of
+    """The results of a measure for some replicates: its values and those of the naive baseline,
+    (replicates,), NaN where undefined, and further figures beside them (`extras`): the share of
     queries that vanished, a chosen threshold.
     """
 
@@ -192,7 +192,7 @@ class Measure:
         Whether it needs two classes of which one is the target.
     uses : tuple of str
         What of the application enters the value: "costs", "prior", "prices". Parameters and
-        signature of a row say these only.
+        signature of a row have these only.
     errors : {"misses", "false_alarms", ""}
         The errors that it counts, where it reads decisions; every kind when left out.
     minimum_of : str
@@ -250,7 +250,7 @@ class Measure:
 
     @property
     def key(self) -> str:
-        """What it is listed under: its name, with its task where names meet."""
+        """Its name in lists, with its task where two tasks have the name."""
         return f"{self.task}/{self.name}" if self.task else self.name
 
     @property

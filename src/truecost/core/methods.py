@@ -1,7 +1,8 @@
 """Methods: what a way of making systems gives, told from runs of it.
 
-A *system* is scored as it is. A *method* (paper 003, section 4.2) is known from several runs: each
-is a system trained with another seed, perhaps on another training set. Two estimates tell of it:
+A *system* is scored as it is. A *method* (Ferrer et al. 2024, section 4.2) is known from several
+runs: each is a system trained with another seed, perhaps on another training set. Two estimates
+tell of it:
 
 - `run`: the replicates of all runs pooled; what one more run will give;
 - `mean`: the mean over runs, with the runs resampled as an outer factor; what the method gives on
@@ -39,7 +40,7 @@ FEW_RUNS = FEW_UNITS  # runs are resampled as units are: too few make as narrow 
 
 @dataclass(frozen=True)
 class MethodEstimate:
-    """What the runs of a method tell, for one measure.
+    """The runs of a method and their values, for one measure.
 
     Attributes
     ----------
@@ -95,7 +96,7 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     >>> for seed, error in enumerate((0.1, 0.15, 0.2)):
     ...     wrong = np.random.default_rng(seed).random(400) < error
     ...     decided = np.where(wrong, 1 - labels, labels)
-    ...     trials = tc.Trials.of(decided, labels, kind="decision", unit=speakers)
+    ...     trials = tc.Trials.from_arrays(decided, labels, kind="decision", unit=speakers)
     ...     members += tc.score_system(trials, scoring)
     >>> method = tc.estimate_method(members, tc.Runs("cnn", {"seed": ("1", "2", "3")}), plan)
     >>> print("one run:", method.run)
@@ -241,7 +242,9 @@ def _manner(estimator: Estimator, *methods: Runs) -> str:
 
 
 def _counts(members: Sequence[Estimate]) -> dict[str, float]:
-    """Counts of a run, on average, and the range of the runs' values (paper 003, section 4.2)."""
+    """Counts of a run, on average, and the range of the runs' values (Ferrer et al. 2024, section
+    4.2).
+    """
     found: dict[str, float] = {}
     for name in dict.fromkeys(n for e in members for n in e.counts):
         seen = [e.counts.get(name, 0) for e in members]
@@ -259,13 +262,13 @@ def compare_methods(
     """Difference and ratio of two methods for one measure, by the estimator "mean" or "run".
 
     A replicate weighs the test units of both methods alike; their runs are drawn independently, for
-    equal seeds do not pair methods (paper 003, section 4.2), but training sets that both share are
-    the same draw. `mean` compares the methods' means; `run` pools x_i^(r) - y_j^(r) over all pairs
-    of a run of one and a run of the other. Where these are more than two million differences, a
-    part of the pairs stands for all, drawn so that each run is in as many of them (`n_replicates`
-    says how many differences there are). By `auto` the difference has limits as `compare` makes
-    them, from what is left out of the test and of the runs of either method: percentiles only from
-    20 units and 20 runs of each on.
+    equal seeds do not pair methods (Ferrer et al. 2024, section 4.2), but training sets that both
+    share are the same draw. `mean` compares the methods' means; `run` pools x_i^(r) - y_j^(r) over
+    all pairs of a run of one and a run of the other. Where these are more than two million
+    differences, a part of the pairs stands for all, drawn so that each run is in as many of them
+    (`n_replicates` says how many differences there are). By `auto` the difference has limits as
+    `compare` makes them, from what is left out of the test and of the runs of either method:
+    percentiles only from 20 units and 20 runs of each on.
 
     Raises
     ------

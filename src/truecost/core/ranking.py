@@ -1,7 +1,7 @@
 """A ranking: trials sorted by score, each with a class code, an own weight and its units.
 
-What threshold sweeps need. Equal scores stay together; buckets of trials, never cut inside a tie,
-let a sweep look at few trials and still be exact.
+The data that threshold sweeps need. Equal scores stay together; buckets of trials, never cut inside
+a tie, let a sweep look at few trials and still be exact.
 """
 
 from collections.abc import Callable
@@ -16,8 +16,8 @@ import numpy.typing as npt
 from truecost.core.factors import PIECE
 from truecost.core.tally import Tally
 from truecost.core.unit_index import (
-    Sides,
-    Slots,
+    UnitColumns,
+    UnitIndex,
     count_entries,
     digest_of,
     group,
@@ -51,7 +51,7 @@ class Ranking:
     Attributes
     ----------
     scores : ndarray of float64 or float32, shape (trials,)
-    slots : Slots
+    slots : UnitIndex
         Units of each trial.
     codes : ndarray of uint8, shape (trials,)
         Class code: 1 is a target, 0 a nontarget in detection measures.
@@ -62,7 +62,7 @@ class Ranking:
     """
 
     scores: npt.NDArray[np.floating[Any]]
-    slots: Slots
+    slots: UnitIndex
     codes: npt.NDArray[np.uint8]
     extra: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
     swept: dict[tuple[object, ...], npt.NDArray[np.float64]] = field(
@@ -70,10 +70,10 @@ class Ranking:
     )
 
     @staticmethod
-    def of(
+    def from_scores(
         scores: npt.ArrayLike,
         codes: npt.ArrayLike,
-        sides: Sides,
+        sides: UnitColumns,
         weights: npt.ArrayLike | None = None,
     ) -> "Ranking":
         """Sort trials by score.
@@ -94,7 +94,7 @@ class Ranking:
         InputError
             When lengths differ, a score is NaN, or a code names no class or unit.
         """
-        slots = Slots.of(sides)
+        slots = UnitIndex.join(sides)
         extra = np.zeros(0) if weights is None else np.asarray(weights, np.float64)
         found = np.asarray(scores)
         if found.dtype != np.float32:  # 32-bit scores stay so: half the memory
@@ -105,31 +105,33 @@ class Ranking:
     def ascending(
         scores: npt.NDArray[np.floating[Any]],
         codes: npt.NDArray[np.uint8],
-        sides: Sides,
+        sides: UnitColumns,
         weights: npt.NDArray[np.float64] | None = None,
     ) -> "Ranking":
         """Trials that stand in ascending order of score already; nothing is copied."""
         extra = np.zeros(0) if weights is None else weights
-        return Ranking(scores, Slots.of(sides), codes, extra)
+        return Ranking(scores, UnitIndex.join(sides), codes, extra)
 
-    def over(self, scores: npt.NDArray[np.floating[Any]], sides: Sides | None = None) -> "Ranking":
+    def over(
+        self, scores: npt.NDArray[np.floating[Any]], sides: UnitColumns | None = None
+    ) -> "Ranking":
         """The same order with other scores, which rise where these do, and perhaps other units;
         units of a trial keep their place in the order of the ranking.
         """
-        slots = self.slots if sides is None else Slots.of(sides)
+        slots = self.slots if sides is None else UnitIndex.join(sides)
         return Ranking(scores, slots, self.codes, self.extra)
 
-    def take(self, places: npt.NDArray[np.int64], sides: Sides | None = None) -> "Ranking":
+    def take(self, places: npt.NDArray[np.int64], sides: UnitColumns | None = None) -> "Ranking":
         """The trials at rising places, perhaps with other units."""
-        slots = Slots(self.slots.factors, self.slots.codes[places]) if sides is None else None
+        units = UnitIndex(self.slots.factors, self.slots.codes[places]) if sides is None else None
         extra = self.extra[places] if len(self.extra) else self.extra
-        slots = slots or Slots.of(sides or ())
-        return Ranking(self.scores[places], slots, self.codes[places], extra)
+        units = units or UnitIndex.join(sides or ())
+        return Ranking(self.scores[places], units, self.codes[places], extra)
 
     @staticmethod
     def _sorted(
         scores: npt.NDArray[np.floating[Any]],
-        slots: Slots,
+        slots: UnitIndex,
         codes: npt.NDArray[np.uint8],
         extra: npt.NDArray[np.float64],
     ) -> "Ranking":
@@ -150,7 +152,7 @@ class Ranking:
                 f"{counted(int(np.isnan(scores).sum()), 'score', 'are')} NaN, which has no rank"
             )
         ordered, places, classes, own = sort_trials(scores, slots.codes, codes, extra)
-        return Ranking(ordered, Slots(slots.factors, places), classes, own)
+        return Ranking(ordered, UnitIndex(slots.factors, places), classes, own)
 
     def __add__(self, other: "Ranking") -> "Ranking":
         """The ranking of both sets of trials together (units are joined by label)."""
@@ -244,7 +246,7 @@ class Ranking:
 
     def _entries(
         self, edges: npt.NDArray[np.int64]
-    ) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
+    ) -> tuple[UnitIndex, npt.NDArray[np.int64], npt.NDArray[np.float64]]:
         """Units, (bucket, class) cell and weight of each entry of a histogram."""
         from truecost.kernels import FEW
         from truecost.kernels.sums import bucket_entries
@@ -262,7 +264,7 @@ class Ranking:
         )
         for column in (slots, cells, values):
             column.resize(n, refcheck=False)  # in place: a copy would need the memory twice
-        return Slots(self.slots.factors, slots.reshape(-1, 1)), cells, values.reshape(-1, 1)
+        return UnitIndex(self.slots.factors, slots.reshape(-1, 1)), cells, values.reshape(-1, 1)
 
     def decided(self, position: int) -> Tally:
         """The decisions at a threshold, trials from a position on accepted: weight `n` by class
@@ -311,8 +313,8 @@ class Ranking:
         return knots[: pooling_knots(self.codes, self.cut, knots)].copy()
 
     def once(self, what: tuple[object, ...], block: Block, make: Callable[[], Floats]) -> Floats:
-        """What `make` gives, made once for all applications that see the ranking under the same
-        weights: `what` says everything else that it depends on.
+        """The result of `make`, made once for all applications that see the ranking under the same
+        weights: `what` holds everything else that it depends on.
 
         A hash of the weights takes a hundredth of the time where units have many trials; where
         they have few, everything is made anew.

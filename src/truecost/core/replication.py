@@ -1,4 +1,4 @@
-"""What intervals rest on: the totals of every replicate, block by block, in threads; errors and
+"""The basis of intervals: the totals of every replicate, block by block, in threads; errors and
 trials by unit; each measure without single units.
 """
 
@@ -34,10 +34,10 @@ def by_block(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> list[Found]:
-    """What a function of the totals of a block gives for each block of replicates, in order.
+    """The results of a function of totals, for each block of replicates in order.
 
     Computed in `jobs` threads, all cores by default; the result does not depend on their number.
-    `progress` is told the replicates done and all of them, after each block.
+    `progress` gets the number of replicates done and the number of all, after each block.
     """
     workers = jobs or os.cpu_count() or 1
     ranges = [*weights.blocks(evidence.cells)]
@@ -67,7 +67,7 @@ def with_ends(
     level: float,
     jobs: int | None = None,
 ) -> Floats:
-    """What a function of totals gives at the point, and the ends of its percentile interval.
+    """The value of a function of totals at the point, and the ends of its percentile interval.
 
     From values of shape (replicates, ...) to shape (3, ...). Undefined replicates are left out; the
     ends are NaN where all are, or where every factor is held.
@@ -275,7 +275,7 @@ class Leaving:
         for name, factor in self.evidence.factors.items():
             if name in self.plan.hold or factor.count < 1:
                 continue
-            groups = Groups.of(factor, self.plan.scheme_of(name) == "blocks")
+            groups = Groups.deal(factor, self.plan.scheme_of(name) == "blocks")
             for later in (False, True):
                 chosen = [k for k, m in enumerate(measures) if later == self._later(m)]
                 run = partial(self._without, factor, groups, [measures[k] for k in chosen])
@@ -283,7 +283,7 @@ class Leaving:
                 for at, k in enumerate(chosen):
                     made = Later(partial(_nth, whole, at)) if later else whole()[at]
                     held = kish_of(self.evidence, measures[k], factor)
-                    found[k].append(LeftOut.of(name, groups, made, held))
+                    found[k].append(LeftOut.from_groups(name, groups, made, held))
         return [tuple(own) for own in found]
 
     def _later(self, measure: Measure) -> bool:

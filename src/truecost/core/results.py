@@ -95,10 +95,10 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     reason : str or None
         Why the value or an end of the interval is None, or which naive baseline is not known.
     flags : tuple of str
-        What a reader should beware of:
+        Warnings:
 
-        - `trials_as_units`: no unit was named, so each trial is resampled on its own; trials that
-          hang together make the interval too narrow;
+        - `trials_as_units`: no unit was named, so each trial is resampled on its own; dependent
+          trials make the interval too narrow;
         - `items_as_units`: the same for utterances or sentences;
         - `crossed`: several factors or sides; the interval is conservative;
         - `few_units`: fewer than 20 units (percentile and bca intervals), or fewer than a measure
@@ -106,7 +106,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `few_effective_units`: few units carry most of the figure;
         - `clustered_errors`: fewer than 20 effective units with several trials each;
         - `rare_losses`: 50 trials of a class or fewer, resampled one by one, in a mean of losses;
-        - `in_order`: units in order of time, which may hang together longer than the data tell;
+        - `in_order`: units in order of time, which may be correlated over more steps than the data
+          show;
         - `few_runs`: a method has fewer than 20 runs: as far as they vary, too little is covered;
         - `few_errors`: fewer than 10 errors of a kind that the measure counts;
         - `no_spread`: the interval has no width, though the value is not just the naive one;

@@ -77,10 +77,12 @@ class Runs:
         refuse_text(**self.levels)
         columns = list(self.levels.values())
         if not columns or not columns[0]:
-            raise UsageError(f"method {self.method!r} has no runs: say what tells them apart")
+            raise UsageError(
+                f"method {self.method!r} has no runs: name the columns that distinguish them"
+            )
         if unknown := [name for name in self.hold if name not in self.levels]:
             raise UsageError(
-                f"{first_five(unknown)} cannot be held: what tells runs apart is "
+                f"{first_five(unknown)} cannot be held: the columns that distinguish runs are "
                 f"{', '.join(self.levels)}"
             )
         names = [*zip(*columns, strict=True)]
@@ -139,7 +141,7 @@ class Runs:
         found = np.ones((plan.replicates, len(self)))
         drawn = Plan(plan.replicates, plan.seed)
         for column in self.varied:
-            factor, codes = Factor.of(self.key(column), [*self.levels[column]])
+            factor, codes = Factor.encode(self.key(column), [*self.levels[column]])
             found *= drawn.weights({factor.name: factor}).block()[factor.name][:, codes]
         return found
 

@@ -1,5 +1,5 @@
-"""What to compute and how, what one call of `estimate` takes, and the rows of several calls in
-their order.
+"""Scorings: the choice of measures and intervals, the input of one call of `estimate`, and the rows
+of several calls in their order.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ Chosen = TypeVar("Chosen")
 
 @dataclass(frozen=True)
 class Scoring:
-    """What to compute and how.
+    """The choice of measures, application, intervals and subsets of a scoring.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Batch:
 
 
 def estimated(batches: Iterable[Batch], scoring: Scoring) -> list[Estimate]:
-    """The rows of batches in the order of their places; the progress of a scoring is told what is
+    """The rows of batches in the order of their places; the progress of a scoring gets what is
     being resampled, the replicates done and all of them.
     """
     found: list[tuple[int, Estimate]] = []
@@ -156,7 +156,7 @@ def sides_of_units(
             labels, codes = encode_sides(columns)
             factor = Factor(name, labels)
         else:
-            factor, own = Factor.of(name, columns[0], strata)
+            factor, own = Factor.encode(name, columns[0], strata)
             codes = [own]
             if plan.scheme_of(name) != "blocks":
                 refuse_divided(name, columns[0], own)

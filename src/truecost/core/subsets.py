@@ -113,7 +113,7 @@ def seen_before(shared: Iterable[tuple[str, int, str]], source: str, name: str) 
     """
     return [
         f"{count} {what} {'stands' if count == 1 else 'stand'} in both {source} and {name} "
-        f"({examples}): the calibration has seen them, which is optimistic"
+        f"({examples}): the calibration was fitted on them, so the figures are optimistic"
         for what, count, examples in shared
         if count
     ]
@@ -147,8 +147,8 @@ def masks_of(
         raise UsageError(
             f"subset {expression!r} is neither a column nor a condition on columns "
             f"({_parser_message(error)}); the columns are "
-            f"{', '.join(frame.columns) or 'none'}; texts stand in single quotes, such as "
-            f"noise = 'babble', and names with dots in double ones"
+            f"{', '.join(frame.columns) or 'none'}; put texts in single quotes, such as noise = "
+            f"'babble', and names with dots in double ones"
         ) from error
     if mask.dtype != pl.Boolean or len(mask) != frame.height:
         raise UsageError(
@@ -267,7 +267,7 @@ class Groups:
     ordered: bool = False
 
     @staticmethod
-    def of(factor: Factor, ordered: bool = False) -> "Groups":
+    def deal(factor: Factor, ordered: bool = False) -> "Groups":
         """Deal the units of a factor into groups, of neighbours where they are in order of time
         (`ordered`).
         """
@@ -315,8 +315,8 @@ def _dealt(strata: Ints, ordered: bool) -> tuple[Ints, Ints]:
 
 
 class Later(Generic[T]):
-    """What is computed when it is first asked for: many an interval needs no value without units.
-    `make` is forgotten with all that it holds once it was called.
+    """A value that is computed when it is first asked for: many intervals need no value without
+    units. `make` is forgotten with all that it holds once it was called.
     """
 
     def __init__(self, make: Callable[[], T]) -> None:
@@ -354,13 +354,15 @@ class LeftOut:
         return self.made() if isinstance(self.made, Later) else self.made
 
     @staticmethod
-    def of(name: str, groups: Groups, made: Floats | Later[Floats], kish: float) -> "LeftOut":
+    def from_groups(
+        name: str, groups: Groups, made: Floats | Later[Floats], kish: float
+    ) -> "LeftOut":
         """The values found without each of these groups."""
         return LeftOut(name, made, groups.units, kish, groups.copies, groups.strata, groups.ordered)
 
     @property
     def lone(self) -> str:
-        """Why no spread can be told; empty when it can."""
+        """Why no spread can be computed; empty when it can."""
         if self.units < 2:
             return "there is one unit, so nothing can be left out"
         if self.strata is None:
@@ -370,7 +372,7 @@ class LeftOut:
         if alone == 0:
             return ""
         strata = "1 stratum has" if alone == 1 else f"{alone} strata have"
-        return f"{strata} one unit, which tells no spread: add units, or join strata"
+        return f"{strata} one unit, which shows no spread: add units, or join strata"
 
 
 def kish(held: Floats, copies: Floats | None = None) -> float:

@@ -37,14 +37,14 @@ class Sweep:
     """A ranking under a block of weights: Pmiss and Pfa at every threshold, in every replicate.
 
     Pmiss(t) = weight of targets with score < t / weight of targets, Pfa(t) = weight of nontargets
-    with score >= t / weight of nontargets (paper 002, Eq. 1 and 3). Where a class is empty (has no
-    weight in a replicate), its rate is undefined.
+    with score >= t / weight of nontargets (Rodriguez-Fuentes & Penagarikano 2013, Eq. 1 and 3).
+    Where a class is empty (has no weight in a replicate), its rate is undefined.
 
     Examples
     --------
     >>> import truecost as tc
     >>> trials, codes = tc.Factor.trials(4)
-    >>> ranking = tc.Ranking.of([-1.0, 0.5, 0.5, 2.0], [0, 0, 1, 1], [(trials, codes)])
+    >>> ranking = tc.Ranking.from_scores([-1.0, 0.5, 0.5, 2.0], [0, 0, 1, 1], [(trials, codes)])
     >>> evidence = tc.Evidence({"ranking": ranking})
     >>> sweep = tc.totals(evidence, tc.Weights.ones(evidence.factors).block()).sweep("ranking")
     >>> sweep.auc().tolist()

@@ -15,8 +15,8 @@ import numpy.typing as npt
 from truecost.core.factors import Array
 from truecost.core.unit_index import (
     Computed,
-    Sides,
-    Slots,
+    UnitColumns,
+    UnitIndex,
     count_entries,
     digest_of,
     group,
@@ -35,7 +35,7 @@ class Tally:
 
     Attributes
     ----------
-    slots : Slots
+    slots : UnitIndex
         Units of each entry.
     cells : ndarray of int64, shape (entries,)
         Flat index into the product of `axes`.
@@ -51,7 +51,7 @@ class Tally:
         Sum of the squared weights of the rows of each cell, where rows have weights.
     """
 
-    slots: Slots
+    slots: UnitIndex
     cells: npt.NDArray[np.int64]
     values: Array
     axes: Mapping[str, tuple[str, ...]]
@@ -74,7 +74,7 @@ class Tally:
 
     @staticmethod
     def count(
-        sides: Sides,
+        sides: UnitColumns,
         statistics: Mapping[str, npt.ArrayLike | Computed],
         axes: Mapping[str, tuple[Sequence[str], npt.ArrayLike]] | None = None,
         weights: npt.ArrayLike | None = None,
@@ -104,7 +104,7 @@ class Tally:
         Examples
         --------
         >>> import truecost as tc
-        >>> speakers, codes = tc.Factor.of("speaker", ["ann", "ann", "bob"])
+        >>> speakers, codes = tc.Factor.encode("speaker", ["ann", "ann", "bob"])
         >>> axes = {"class": (("nontarget", "target"), [0, 1, 1])}
         >>> tally = tc.Tally.count([(speakers, codes)], {"n": [1, 1, 1]}, axes)
         >>> without_one = tc.Weights.leave_out(speakers).block()
@@ -115,7 +115,7 @@ class Tally:
 
         axes = axes or {}
         shape = tuple(len(labels) for labels, _ in axes.values())
-        slots = Slots.of(sides)
+        slots = UnitIndex.join(sides)
         rows = len(slots.codes)
         columns = [v if isinstance(v, Computed) else np.asarray(v) for v in statistics.values()]
         codes = [np.asarray(c) for _, c in axes.values()]
@@ -157,7 +157,10 @@ class Tally:
     ) -> "Tally":
         """Sums that no resampling changes, of shape (*cells, statistics)."""
         found = np.asarray(values)
-        none, empty = Slots((), np.zeros((0, 1), np.int32)), np.zeros((0, len(names)), found.dtype)
+        none, empty = (
+            UnitIndex((), np.zeros((0, 1), np.int32)),
+            np.zeros((0, len(names)), found.dtype),
+        )
         return Tally(none, np.zeros(0, np.int64), empty, axes, tuple(names), found)
 
     def __add__(self, other: "Tally") -> "Tally":

@@ -1,4 +1,4 @@
-"""Slots: where each row of a part finds its weights (see `truecost.core.evidence`)."""
+"""UnitIndex: where each row of a part finds its weights (see `truecost.core.evidence`)."""
 
 import hashlib
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from truecost.errors import InputError, counted, first_five
 
 Codes = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
-Sides = Sequence[tuple[Factor, Codes]]
+UnitColumns = Sequence[tuple[Factor, Codes]]
 
 
 def digest_of(*arrays: npt.NDArray[Any]) -> str:
@@ -60,7 +60,7 @@ class Computed:
 
 
 @dataclass(frozen=True, eq=False)
-class Slots:
+class UnitIndex:
     """Where each row finds its weights: columns of the joined weights of `factors`, int32 (rows,
     sides).
 
@@ -72,7 +72,7 @@ class Slots:
     codes: Codes
 
     @staticmethod
-    def of(sides: Sides) -> "Slots":
+    def join(sides: UnitColumns) -> "UnitIndex":
         """Join the sides; the same factor may stand on several."""
         factors: list[Factor] = []
         offsets: dict[str, int] = {}
@@ -87,14 +87,16 @@ class Slots:
                     f"several units each: give every unit its own label"
                 )
         if len(sides) == 1:
-            return Slots((sides[0][0],), sides[0][1].astype(np.int32, copy=False).reshape(-1, 1))
+            return UnitIndex(
+                (sides[0][0],), sides[0][1].astype(np.int32, copy=False).reshape(-1, 1)
+            )
         columns = [codes.astype(np.int32) + np.int32(offsets[f.name]) for f, codes in sides]
         slots = np.stack(columns, axis=1) if columns else np.zeros((0, 1), np.int32)
         ones = np.int32(sum(len(f) for f in factors))
         for later in range(1, slots.shape[1]):
             repeated = (slots[:, :later] == slots[:, later : later + 1]).any(axis=1)
             slots[repeated, later] = ones
-        return Slots(tuple(factors), slots)
+        return UnitIndex(tuple(factors), slots)
 
     def of_units(self, factor: Factor, values: Floats | None = None) -> Floats:
         """Sum of values, (rows,), or number of rows without them, over the rows that each unit of a
@@ -134,12 +136,12 @@ EXACT = 2**53  # below it floats hold all whole numbers
 
 
 def count_entries(
-    slots: Slots,
+    slots: UnitIndex,
     cells: npt.NDArray[Any],
     width: int,
     columns: Sequence[npt.NDArray[Any] | Computed],
     weights: Floats | None,
-) -> tuple[Slots, npt.NDArray[np.int64], Floats]:
+) -> tuple[UnitIndex, npt.NDArray[np.int64], Floats]:
     """Sums of the columns for each (cell, units) that occurs; `width` is the number of cells.
 
     With one side and a table of all cells and units not much larger than the data, rows are added
@@ -160,7 +162,7 @@ def count_entries(
     found = np.flatnonzero(sums[-1])
     places = (found % units).astype(np.int32).reshape(-1, 1)
     kept = np.stack([column[found] for column in sums[:-1]], axis=1)
-    return Slots(slots.factors, places), found // units, kept
+    return UnitIndex(slots.factors, places), found // units, kept
 
 
 def _sums_by_key(
@@ -226,8 +228,8 @@ def _sums_of(keys: npt.NDArray[np.int64], values: npt.NDArray[Any], size: int) -
 
 
 def group(
-    slots: Slots, cells: npt.NDArray[np.int64], values: npt.NDArray[Any]
-) -> tuple[Slots, npt.NDArray[np.int64], npt.NDArray[Any]]:
+    slots: UnitIndex, cells: npt.NDArray[np.int64], values: npt.NDArray[Any]
+) -> tuple[UnitIndex, npt.NDArray[np.int64], npt.NDArray[Any]]:
     """One entry for each distinct (cell, units), in that order: slots, cells (entries,) and sums
     (entries, statistics) of the entries, which no order of the rows changes.
     """
@@ -242,10 +244,10 @@ def group(
     sums = np.stack([_sums_of(entry, column, count) for column in values.T], axis=1)
     place = np.empty(count, np.int64)
     place[entry] = np.arange(len(entry))
-    return Slots(slots.factors, slots.codes[place]), cells[place], sums
+    return UnitIndex(slots.factors, slots.codes[place]), cells[place], sums
 
 
-def join(left: Slots, right: Slots) -> Slots:
+def join(left: UnitIndex, right: UnitIndex) -> UnitIndex:
     """Rows of `left`, then those of `right`, with the units of each factor united by label; the
     same factors in the same order.
     """
@@ -267,7 +269,7 @@ def join(left: Slots, right: Slots) -> Slots:
     codes = [
         np.append(m, np.int32(offset))[s.codes] for m, s in zip(maps, (left, right), strict=True)
     ]
-    return Slots(tuple(factors), np.concatenate(codes).astype(np.int32))
+    return UnitIndex(tuple(factors), np.concatenate(codes).astype(np.int32))
 
 
 def united(a: Factor, b: Factor) -> tuple[Factor, Codes]:
@@ -300,7 +302,7 @@ def united(a: Factor, b: Factor) -> tuple[Factor, Codes]:
         )
     both = [np.concatenate(pair) for pair in sides]
     if a.pairs is not None:
-        return Factor.of(a.name, both[2], both[1])
+        return Factor.encode(a.name, both[2], both[1])
     labels, places = encode(both[0])
     strata = sizes = tied = None
     if a.strata is not None and b.strata is not None:

@@ -7,15 +7,15 @@ A run s of training set t has the value
 with A the effect of the training set, B that of the seed (nested: equal seeds on two training sets
 do not make two runs alike), C what the finite test does to all runs alike, D what it does to all
 runs of a training set, and E what it does to one run. All have mean 0 and do not depend on each
-other. Paper 003, section 4.2, asks how much each of them decides; the shares are of the variance of
-one more run: another seed, another training set, another test.
+other. Ferrer et al. 2024, section 4.2, asks how much each of them decides; the shares are of the
+variance of one more run: another seed, another training set, another test.
 
 - training: var A; seed: var B; test: var C + var D + var E.
 
 The runs are seen on one test set only, so C moves none of the differences between runs, but D and
-E look like differences between training sets and seeds. What the test does is known from the
+E look like differences between training sets and seeds. The effect of the test is known from the
 replicates, which weigh the units of the test anew for all runs alike: the analysis of variance
-within each of them, of what it moves, tells what D and E add, and is taken off.
+within each replicate shows what D and E add, which is subtracted.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,8 +36,8 @@ ROUNDING = 1e-12  # of a value: what varies less does not vary
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """What one source adds to the variance of a run: `test`, or the column that tells runs apart;
-    two joined by "and" when they cannot be told apart.
+    """The variance that one source adds to a run: `test`, or the column that distinguishes runs;
+    two joined by "and" when they cannot be distinguished.
 
     The variance is in the square of the unit of the measure, never below 0; its share of the sum
     over all sources, None when that is 0, has an interval.
@@ -111,7 +111,7 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
     >>> for seed, error in enumerate((0.05, 0.2, 0.1, 0.25)):
     ...     wrong = np.random.default_rng(seed).random(400) < error
     ...     decided = np.where(wrong, 1 - labels, labels)
-    ...     trials = tc.Trials.of(decided, labels, kind="decision", unit=speakers)
+    ...     trials = tc.Trials.from_arrays(decided, labels, kind="decision", unit=speakers)
     ...     members += tc.score_system(trials, scoring)
     >>> method = tc.estimate_method(members, tc.Runs("cnn", {"seed": ("1", "2", "3", "4")}), plan)
     >>> [(s.source, round(s.share, 2)) for s in shares_of_variance(method).shares]
@@ -137,9 +137,9 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
         )
 
     if len(points) < 2:
-        return variance((), "one run tells nothing of the variance over runs")
+        return variance((), "one run does not show the variance over runs")
     if first.n_units < 2:
-        return variance((), "the test has one unit only: what another test would give is not known")
+        return variance((), "the test has only one unit, so the variation over tests is not known")
     if not np.isfinite(points).all() or drawn.shape[1] < 2:
         return variance((), "undefined: the measure is undefined in a run, or in all replicates")
     squares = _squares(points[:, None], codes)

@@ -1,6 +1,6 @@
 """How data are resampled: factors, plans, and the weights they give.
 
-A *factor* is a way in which trials hang together (speaker, session, document, batch); a *unit* is
+A *factor* is a way in which trials are dependent (speaker, session, document, batch); a *unit* is
 one of its levels. A `Plan` says how each factor is resampled, `Weights` are the resulting
 (replicates x units) matrices, drawn in blocks and never held whole. Weights of one give the point
 estimate, leave-one-out rows the jackknife, equal weights for two systems a paired comparison.
@@ -57,7 +57,7 @@ class Plan:
     Each row is one replicate: how often each of three speakers is in it.
 
     >>> import truecost as tc
-    >>> speakers, _ = tc.Factor.of("speaker", ["ann", "bob", "cho"])
+    >>> speakers, _ = tc.Factor.encode("speaker", ["ann", "bob", "cho"])
     >>> weights = tc.Plan(replicates=3, seed=11).weights({"speaker": speakers})
     >>> weights.block()["speaker"].tolist()
     [[1, 0, 2], [2, 0, 1], [2, 0, 1]]
@@ -121,7 +121,7 @@ class Plan:
 
 @dataclass(frozen=True, eq=False)
 class Without:
-    """What the replicates of a block leave out, all else weighing one.
+    """The units that the replicates of a block leave out; all others weigh one.
 
     `groups`, (labels,), is the replicate of the block that leaves out (a unit of) each label, below
     0 or from the number of replicates up for those of other blocks; `strata`, (labels,), and `of`,
@@ -223,7 +223,7 @@ class Weights:
     Examples
     --------
     >>> import truecost as tc
-    >>> speakers, _ = tc.Factor.of("speaker", ["ann", "bob", "cho"])
+    >>> speakers, _ = tc.Factor.encode("speaker", ["ann", "bob", "cho"])
     >>> tc.Weights.ones({"speaker": speakers}).block()["speaker"].tolist()
     [[1, 1, 1]]
     >>> tc.Weights.leave_out(speakers).block()["speaker"].tolist()
@@ -249,12 +249,12 @@ class Weights:
         factor: Factor, groups: Groups | None = None, factors: Mapping[str, Factor] | None = None
     ) -> "Weights":
         """The jackknife of one factor: each replicate leaves out one group of units, by default as
-        `Groups.of` deals them; other `factors` of the evidence weigh one.
+        `Groups.deal` deals them; other `factors` of the evidence weigh one.
 
         Where the factor has strata, the rest of the stratum of those left out weighs n / (n - r)
         for r of its n units, so that it keeps its share of the whole.
         """
-        groups = Groups.of(factor) if groups is None else groups
+        groups = Groups.deal(factor) if groups is None else groups
         known = dict(factors or {factor.name: factor})
         return Weights(known, groups.count, groups=groups, left=factor.name)
 

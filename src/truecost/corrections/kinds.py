@@ -1,10 +1,10 @@
 """Corrections of diarizations by region, and how outputs are corrected, by their kind.
 
 Errors are those of DER without a collar: T (max(Nref, Nsys) - Ncorrect) of each stretch of time
-(paper 004, Eq. 4), under the one-to-one mapping of speakers that have the most time in common. A
-part is a region of stretches with errors between stretches without. A person who puts it in place
-keeps the system's names: a speaker of the reference gets the name of the speaker whom he is mapped
-to, or a new one.
+(Prokopalo et al. 2020, Eq. 4), under the one-to-one mapping of speakers that have the most time in
+common. A part is a region of stretches with errors between stretches without. A person who puts it
+in place keeps the system's names: a speaker of the reference gets the name of the speaker whom he
+is mapped to, or a new one.
 """
 
 from collections.abc import Iterable, Mapping
@@ -68,7 +68,7 @@ def compared(output: str, reference: str) -> Compared:
 def _speech(turns: tuple[Turn, ...]) -> Speech:
     """Turns of one recording."""
     rows = pl.DataFrame(turns, schema=SCHEMA, orient="row")
-    return Speech.of(rows, np.zeros(len(turns), np.int64), 1)
+    return Speech.from_rows(rows, np.zeros(len(turns), np.int64), 1)
 
 
 def _all_of(sides: list[Speech]) -> Spans:
@@ -122,7 +122,7 @@ class Regions:
         return text_of(turns)
 
     def answer(self, output: str, reference: References, part: str) -> str:
-        """Who speaks in the region, under the names that the output has for them.
+        """The speakers in the region, under the names that the output has for them.
 
         A person who sees the output says "here it is speaker 2, not 6". With an empty output these
         are the names of the reference.

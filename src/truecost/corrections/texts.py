@@ -1,5 +1,5 @@
-"""What a correction is, and corrections of classes and of texts: the whole of an item;
-a diarization as one line of text, `START END SPEAKER|START END SPEAKER|...` (`Turn`).
+"""Corrections, and those of classes and of texts: the whole of an item; a diarization as one line
+of text, `START END SPEAKER|START END SPEAKER|...` (`Turn`).
 
 In that line times are seconds with a point, from 0, rounded to microseconds; a turn ends after it
 starts. A speaker has neither blanks nor "|". Empty text is silence. Written turns are sorted by
@@ -151,7 +151,7 @@ class Part:
 
 
 class Corrector(Protocol):
-    """What of a kind of output can be corrected, and what comes out of it."""
+    """The parts of a kind of output that can be corrected, and the corrected output."""
 
     def parts(self, output: str, reference: References) -> tuple[Part, ...]:
         """The parts that are wrong, by their place; their errors add up to those of the output."""
@@ -166,7 +166,7 @@ class Corrector(Protocol):
         """
 
     def answer(self, output: str, reference: References, part: str) -> str:
-        """What the person says is right there; speakers under the names of the output."""
+        """The person's correction of this part; speakers under the names of the output."""
 
     def is_right(self, output: str, reference: References) -> bool:
         """Whether there is nothing to correct."""
@@ -174,8 +174,8 @@ class Corrector(Protocol):
 
 @dataclass(frozen=True)
 class Whole:
-    """What is corrected as a whole: a class, which one action puts right; a transcript or a
-    translation, whose words, apart by blanks, are set right by edits.
+    """Outputs that are corrected as a whole: a class, which one action puts right; a transcript or
+    a translation, whose words, apart by blanks, are set right by edits.
 
     `nearest`: the actions that an output takes, and what is right then, of several references the
     first that takes the fewest. `least`: words that are put in at least.
@@ -198,11 +198,11 @@ class Whole:
         part: str,
         base: str | None = None,  # noqa: ARG002
     ) -> str:
-        """What is right."""
+        """The correct output."""
         return self.answer(output, reference, part)
 
     def answer(self, output: str, reference: References, part: str) -> str:
-        """What is right; InputError for a part, of which there is none."""
+        """The correct output; InputError for a part, as a whole has none."""
         if part != WHOLE:
             raise InputError(
                 f"the part {part!r} of a {self.noun}: a {self.noun} is corrected as a whole (part "

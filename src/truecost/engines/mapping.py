@@ -34,7 +34,7 @@ class Engine:
         jobs: Sequence[tuple[Any, ...]],
         done: Done | None = None,
     ) -> list[R]:
-        """What the function gives for each job, in the order of the jobs."""
+        """The results of the function, in the order of the jobs."""
         found: dict[int, R] = {}
         for place, result in self._completed(function, jobs):
             found[place] = result
@@ -167,7 +167,7 @@ def _given_up(left: int) -> str:
     """What to say where workers are killed again and again."""
     return (
         f"workers were killed {TRIES} times with {counted(left, 'job')} left: is there too little "
-        f"memory? Give fewer workers (--jobs)"
+        f"memory? Use fewer workers (--jobs)"
     )
 
 

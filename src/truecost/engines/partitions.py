@@ -2,16 +2,20 @@
 
 They come from the data: so many rows of a Parquet file, so many bytes of whole lines of a text
 file. No partition depends on the number of workers, and no result on the partitions.
+
+Labels of columns read in parts have codes of their own in each part, until they are merged.
 """
 
 import gzip
 import io
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, UsageError, first_five
@@ -21,6 +25,66 @@ from truecost.formats.reading import formats_of, table_of_bytes
 from truecost.formats.table import Table
 from truecost.formats.tables import FAULTS
 from truecost.names import in_store
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Which columns of labels have their labels in common.
+
+    `shared`: the set of a column, where it is not its own; `numbers`: sets whose labels are whole
+    numbers where all of them can be; `units`: the columns by which rows of one score and class
+    are ordered first, as rankings in memory are.
+    """
+
+    shared: Mapping[str, str] = field(default_factory=dict)
+    numbers: frozenset[str] = frozenset()
+    units: tuple[str, ...] = ()
+
+    def set_of(self, column: str) -> str:
+        """The set of a column."""
+        return self.shared.get(column, column)
+
+
+def merged_labels(
+    parts: Sequence[Mapping[str, Array]], sets: Sets
+) -> tuple[dict[str, Array], list[dict[str, Array]]]:
+    """All labels of each set, sorted, and for each part the new code of each old one by column.
+
+    `parts`: the labels of each part by column.
+    """
+    found: dict[str, set[str]] = {}
+    for part in parts:
+        for column, labels in part.items():
+            found.setdefault(sets.set_of(column), set()).update(labels.tolist())
+    every = {name: _sorted(labels, numbers=name in sets.numbers) for name, labels in found.items()}
+    codes = {name: {str(label): k for k, label in enumerate(of)} for name, of in every.items()}
+    tables = [
+        {
+            column: np.array([codes[sets.set_of(column)][label] for label in labels], np.int32)
+            for column, labels in part.items()
+        }
+        for part in parts
+    ]
+    return every, tables
+
+
+def _sorted(labels: Collection[str], *, numbers: bool) -> Array:
+    """Labels in order; as whole numbers where they may be, and all of them are."""
+    if numbers and all(map(_is_whole, labels)):
+        return np.array(sorted(map(int, labels)), np.int64)
+    return np.array(sorted(labels), object)
+
+
+def _is_whole(label: str) -> bool:
+    """Whether a label is a whole number, written as numbers are."""
+    return (
+        label.removeprefix("-").isdecimal()
+        and str(int(label)) == label
+        and -(2**63) <= int(label) < 2**63
+    )
+
 
 LARGE = 20_000_000  # rows from which files are read in parts without being asked
 ROWS = 1 << 20  # of a partition of Parquet
@@ -63,8 +127,8 @@ class Partition:
             raise unreadable(self.path, error) from error
         if self.head and data.count(b'"') % 2:
             raise InputError(
-                f"{self.path}, line {self.line}: a text in quotes goes on in the next line, so "
-                f"that the file cannot be read in parts: write it as Parquet"
+                f"{self.path}, line {self.line}: a quoted text continues on the next line, so the "
+                f"file cannot be read in parts: write it as Parquet"
             )
         table = table_of_bytes(self.head + data, self.path, self.format, "trials")
         offset = self.line - bool(self.head) - 1
@@ -107,7 +171,7 @@ def _begins(path: str, mark: bytes) -> bool:
 def stored_files(pattern: str) -> list[str]:
     """The files of an object store that fit a pattern, sorted: Parquet alone."""
     if not is_parquet(pattern):
-        raise UsageError(f"{pattern}: of object stores Parquet is read: end it in .parquet")
+        raise UsageError(f"{pattern}: only Parquet is read from object stores: end it in .parquet")
     try:
         files = pl.scan_parquet(pattern, include_file_paths="its file").select("its file")
         found: list[str] = files.unique().sort("its file").collect().to_series().to_list()
@@ -117,7 +181,7 @@ def stored_files(pattern: str) -> list[str]:
 
 
 def unreadable(path: str, error: BaseException) -> InputError:
-    """What to say of a file that cannot be read."""
+    """The message for a file that cannot be read."""
     return InputError(f"{path}: cannot be read ({getattr(error, 'strerror', None) or error})")
 
 
@@ -130,7 +194,7 @@ def size_of(paths: Sequence[str]) -> int:
 
 
 def do_not_fit(paths: Sequence[str]) -> bool:
-    """Whether twice the memory that files take exceeds what is free, where this can be told."""
+    """Whether twice the memory that files take exceeds the free memory, where this is known."""
     try:
         lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
         free = next(int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
@@ -192,7 +256,7 @@ def partitions_of(paths: Sequence[str], stated: str | None = None) -> list[Parti
             ]
             continue
         if in_store(path):
-            raise UsageError(f"{path}: of object stores Parquet is read: end it in .parquet")
+            raise UsageError(f"{path}: only Parquet is read from object stores: end it in .parquet")
         if path.lower().endswith(PACKED) or _begins(path, GZIP):
             raise UsageError(f"{path}: cannot be read in parts: unpack it, or write it as Parquet")
         found += _stretches(path, stated)

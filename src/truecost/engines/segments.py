@@ -14,6 +14,7 @@ not depend on the order of rows, partitions or workers.
 
 import os
 import pickle
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -26,9 +27,8 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.factors import Coded
-from truecost.engines.labels import Sets, merged_labels
 from truecost.engines.mapping import Done, Engine
-from truecost.engines.partitions import Partition
+from truecost.engines.partitions import Partition, Sets, merged_labels
 from truecost.errors import InputError, first_five
 
 Array = npt.NDArray[Any]
@@ -50,7 +50,7 @@ class Held:
     codes : ndarray of uint8, shape (rows,)
         Class codes.
     texts : mapping of str to Coded
-        Columns of labels: units and what subsets are told by.
+        Columns of labels: units and columns of subsets.
     numbers : mapping of str to ndarray of float64 or int64, shape (rows,)
         Other columns: weights, numbers of rows.
     facts : object
@@ -80,7 +80,7 @@ ROW = "row"  # column of numbers: the row in its partition, which becomes that i
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What is known of a counted partition: where its ranges begin in its files, the types of its
+    """The description of a counted partition: where its ranges begin in its files, the types of its
     columns, its labels.
     """
 
@@ -109,7 +109,7 @@ class Sorted:
 
 @dataclass(frozen=True)
 class Layout:
-    """What the sorted columns are: name and type of each, and how many rows there are."""
+    """The sorted columns: name and type of each, and the number of rows."""
 
     rows: int
     kinds: Mapping[str, str]
@@ -161,21 +161,22 @@ def sort_partitions(
     for name, kind in layout.kinds.items():
         with Path(layout.place(name)).open("wb") as file:
             file.truncate(layout.rows * np.dtype(kind).itemsize)
-    units = len(labels.get(sets.of(_unit(layout)), ()))
+    units = len(labels.get(sets.set_of(_unit(layout)), ()))
     small = [replace(part, labels={}, facts=None) for part in parts]
     plan = _written((small, tables, layout, units), folder)
     jobs = [(k, plan, int(at)) for k, at in enumerate(starts)]
-    engine.map(sort_range, jobs, progress_of("sorting rows", layout.rows))
+    sums = engine.map(sort_range, jobs, progress_of("sorting rows", layout.rows))
     Path(plan).unlink()
     for part in parts:
         for run in Path(folder).glob(f"{part.name}.*"):
             run.unlink()
     manifest = {"rows": layout.rows, "kinds": dict(layout.kinds), "facts": [p.facts for p in parts],
-            "labels": {name: of.tolist() for name, of in labels.items()}}  # fmt: skip
-    place = Path(folder) / MANIFEST
-    place.with_suffix(".part").write_bytes(msgspec.json.encode(manifest))
+            "labels": {name: of.tolist() for name, of in labels.items()},
+            "starts": starts.tolist(), "sums": sums}  # fmt: skip
+    told, place = msgspec.json.encode(manifest), Path(folder) / MANIFEST
+    place.with_suffix(".part").write_bytes(b"%08x\n%s" % (zlib.crc32(told), told))
     place.with_suffix(".part").replace(place)
-    return open_sorted(folder, sets, own=True)
+    return open_sorted(folder, sets, check=False)
 
 
 Plan = tuple[Sequence["Part"], Sequence[Mapping[str, Array]], "Layout", int]
@@ -199,23 +200,37 @@ def _read(plan: str) -> Plan:
     return found
 
 
-def open_sorted(folder: str, sets: Sets, *, own: bool = False) -> Sorted:
-    """What `sort_partitions` left in a folder; InputError where it is not whole. What this command
-    wrote itself (`own`) is not looked through: that would hold all of its maps in memory.
+def open_sorted(folder: str, sets: Sets, *, check: bool = True) -> Sorted:
+    """The data that `sort_partitions` wrote to a folder; InputError if they are incomplete or
+    changed. Without `check` the columns are taken as they are.
     """
     try:
-        told = msgspec.json.decode((Path(folder) / MANIFEST).read_bytes())
+        known, _, data = (Path(folder) / MANIFEST).read_bytes().partition(b"\n")
+        if known != b"%08x" % zlib.crc32(data):
+            raise ValueError(f"the checksum of {MANIFEST} is another one")
+        told = msgspec.json.decode(data)
         layout = Layout(told["rows"], told["kinds"], folder)
+        if check:
+            _check_sums(layout, told["starts"], told["sums"])
         labels = {name: np.array(of, np.int64 if of and isinstance(of[0], int) else object)
                   for name, of in told["labels"].items()}  # fmt: skip
-        found = _opened(layout, labels, sets, told["facts"])
-        if not own:
-            _check(found)
+        return _opened(layout, labels, sets, told["facts"])
     except (OSError, ValueError, KeyError, TypeError, msgspec.DecodeError) as error:
         raise InputError(
             f"{folder}: does not hold sorted data as truecost wrote it ({error}): delete the folder"
         ) from error
-    return found
+
+
+def _check_sums(layout: Layout, starts: Sequence[int], sums: Sequence[Sequence[int]]) -> None:
+    """ValueError where a column has another size, or other bytes than were written."""
+    for k, (name, kind) in enumerate(layout.kinds.items()):
+        size = Path(layout.place(name)).stat().st_size
+        if size != (wanted := layout.rows * np.dtype(kind).itemsize):
+            raise ValueError(f"the column {name} has {size} bytes, not {wanted}")
+        column = layout.column(name)
+        for start, end, known in zip(starts, [*starts[1:], layout.rows], sums, strict=True):
+            if zlib.crc32(column[start:end].data) != known[k]:
+                raise ValueError(f"the checksum of the column {name} is another one")
 
 
 def _edges(partitions: Sequence[Partition], read: Reader) -> Array:
@@ -292,13 +307,13 @@ def _unit(layout: Layout) -> str:
     return others[0].removeprefix("text ") if alone else ""
 
 
-def sort_range(k: int, plan: str, start: int) -> int:
-    """Sort the rows of a range and write them to their place; their number."""
+def sort_range(k: int, plan: str, start: int) -> list[int]:
+    """Sort the rows of a range and write them to their place; the checksum of each column."""
     parts, tables, layout, units = _read(plan)
     columns = {name: _of_range(k, name, parts, tables, layout) for name in layout.kinds}
     rows = len(columns["scores"])
     if not rows:
-        return 0
+        return [0] * len(columns)
     unit = _unit(layout)
     if columns["scores"].dtype == np.float32 and unit and units < PACKED_UNITS:
         columns = _packed(columns, f"text {unit}")
@@ -309,7 +324,7 @@ def sort_range(k: int, plan: str, start: int) -> int:
         with Path(layout.place(name)).open("r+b") as file:  # a map would die on a full disk
             file.seek(start * column.dtype.itemsize)
             column.tofile(file)
-    return rows
+    return [zlib.crc32(np.ascontiguousarray(columns[name]).data) for name in layout.kinds]
 
 
 def _packed(columns: Mapping[str, Array], unit: str) -> dict[str, Array]:
@@ -357,7 +372,7 @@ def _opened(
     """The sorted columns."""
     maps = {name: layout.column(name) for name in layout.kinds}
     texts = {
-        column: Coded(labels[sets.of(column)], maps[f"text {column}"])
+        column: Coded(labels[sets.set_of(column)], maps[f"text {column}"])
         for name in layout.kinds
         if (column := name.removeprefix("text ")) != name
     }
@@ -365,11 +380,3 @@ def _opened(
         name.removeprefix("number "): maps[name] for name in maps if name.startswith("number ")
     }
     return Sorted(maps["scores"], maps["codes"], texts, numbers, facts)
-
-
-def _check(found: Sorted) -> None:
-    """Refuse codes that stand for nothing, at whose places kernels would count: ValueError."""
-    columns: list[tuple[Array, int]] = [(found.codes, 2)]
-    columns += [(one.codes, len(one.labels)) for one in found.texts.values()]
-    if any(of.max(initial=0) >= max(1, size) or of.min(initial=0) < -1 for of, size in columns):
-        raise ValueError("a code stands for no class or label")

@@ -1,7 +1,7 @@
 """File readers and writers: one module per family of formats; errors name the file and the line.
 
-`read(path)` gives a `Table`: named columns, and for arrays a matrix of scores. What a column means
-is not decided here but by the task that maps it. `write(table, path)` writes one.
+`read(path)` gives a `Table`: named columns, and for arrays a matrix of scores. The task that maps a
+column decides what it means. `write(table, path)` writes one.
 """
 
 from typing import TYPE_CHECKING

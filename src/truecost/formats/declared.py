@@ -1,4 +1,5 @@
-"""What files may be, as plain data, and which format a file has: from its ending, else its content.
+"""The formats of files, as plain data, and the format of a given file: from its ending, else its
+content.
 
 An ending that stands for one format decides. Otherwise the first bytes do (Parquet, NumPy), then
 the first line (JSON objects, a header with a name that truecost knows), then all lines: the layout
@@ -55,7 +56,7 @@ class Formats:
 
 
 def loaded(place: str) -> Callable[..., Any]:
-    """What stands at a place, `module:function`, imported now."""
+    """The object at a place, `module:function`, imported now."""
     module, _, name = place.partition(":")
     found: Callable[..., Any] = getattr(importlib.import_module(module), name)
     return found

@@ -32,9 +32,9 @@ Key = list[str]  # columns that tell items, or questions, apart
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found: errors make figures wrong, warnings are worth knowing.
+    """A finding of a check: errors make figures wrong, warnings are worth knowing.
 
-    `name` says what was checked: order, predictions, questions or answers. The message says what is
+    `name` is the check: order, predictions, questions or answers. The message says what is
     wrong, with file, line, item and batch of the first such event, and how many there are.
     """
 
@@ -43,7 +43,7 @@ class Finding:
     message: str
 
     @staticmethod
-    def of(state: State, name: str, log: EventLog, events: pl.DataFrame, text: str) -> "Finding":
+    def about(state: State, name: str, log: EventLog, events: pl.DataFrame, text: str) -> "Finding":
         """A finding about some events, of which the first `row` is named.
 
         It is about as many events as there are rows, or as their `size` adds up to.
@@ -73,7 +73,7 @@ def findings(
         more |= {f"{name}_at": log.where(row) for name, row in others.items()}
         if "first" in event:
             more["first_item"] = item_of(log, event["first"])
-        yield Finding.of(state, name, log, events, text.format(**event, **more))
+        yield Finding.about(state, name, log, events, text.format(**event, **more))
 
 
 def item_of(log: EventLog, row: int) -> str:

@@ -100,7 +100,7 @@ def refuse_rows(frame: pl.DataFrame, source: str, where: Callable[[int], str]) -
 
 
 def unknown_word(column: str, word: str) -> str:
-    """What is wrong with a word of a column that has a few."""
+    """The fault of a word in a column that allows a few."""
     *most, last = WORDS[column]
     return f"the {column} is {word!r}; expected {', '.join(most)} or {last}"
 

@@ -61,7 +61,7 @@ def files_of(path: str) -> tuple[list[str], list[str]]:
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What is right: a table with `id`, `label`, perhaps `stream`, `run` and further columns."""
+    """The reference: a table with `id`, `label`, perhaps `stream`, `run` and further columns."""
 
     source: str
     frame: pl.DataFrame
@@ -91,8 +91,8 @@ SCHEMA: dict[str, tuple[pl.DataType, str]] = {
     "run": (pl.String(), "name of the run (a seed, say), where there are several"),
     "set": (
         pl.Enum(WORDS["set"]),
-        "of answers without a batch: where their labels come from: bootstrap (unless said), "
-        "development, training or pretraining; of a lifelong run: test for all on the test set, "
+        "of answers without a batch: origin of their labels: bootstrap (default), development, "
+        "training or pretraining; of a lifelong run: test for all on the test set, "
         "offline for help with offline adaptation",
     ),
     "count": (pl.Int64(), "of answers without a batch: how many labels they stand for, else 1"),
@@ -140,7 +140,7 @@ KINDS = ("ndjson", "parquet", "csv", "tsv")
 
 @dataclass(frozen=True, eq=False)
 class EventLog:
-    """What happened, in order.
+    """The events of a log, in order.
 
     Attributes
     ----------

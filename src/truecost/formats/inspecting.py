@@ -29,7 +29,7 @@ import polars as pl
 from truecost.errors import InputError, counted, need
 from truecost.formats import text
 from truecost.formats.harness import scalars
-from truecost.formats.opening import UNPACKED
+from truecost.formats.opening import UNPACKED, json_of
 from truecost.formats.table import Table
 
 INSPECT = "inspect"
@@ -85,7 +85,7 @@ def _unpacked(data: bytes, source: str) -> tuple[dict[str, Any], list[dict[str, 
         if sizes["header.json"] + sizes["summaries.json"] > UNPACKED.size:
             raise InputError(f"{source}: holds, when unpacked, more than {UNPACKED.lifted()}")
         try:
-            header, samples = (json.loads(archive.read(f"{k}.json")) for k in _MEMBERS)
+            header, samples = (json_of(archive.read(f"{k}.json")) for k in _MEMBERS)
         except Exception as error:
             raise InputError(f"{source}: cannot be unpacked ({text.caught(error)})") from error
     return _checked(header, samples, source)
@@ -108,7 +108,7 @@ def _archive(data: bytes, source: str) -> zipfile.ZipFile:
 def _whole(data: bytes, source: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Header and samples of a log in JSON."""
     try:
-        header = json.loads(data)
+        header = json_of(data)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{source}: no JSON ({text.caught(error)}); {IS}") from error
     samples = header.get("samples") if isinstance(header, dict) else None

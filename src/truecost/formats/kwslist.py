@@ -93,9 +93,9 @@ ANSWERS: dict[str, type[pl.DataType]] = {
 
 @dataclass(frozen=True, eq=False)
 class DetectionList:
-    """What a system found: one entry of each array for each detection, in the order of the file.
+    """The detections of a system: one entry of each array for each, in the order of the file.
 
-    `header` is what the file says of the system and its run (`system_id`, `min_score`, ...).
+    `header` is the file's description of the system and its run (`system_id`, `min_score`, ...).
     `answers` are the queries that are listed, with or without detections, in the order of the file:
     `query`, `search_time` (seconds), `oov_count` (words that the system did not know), `line`; a
     table lists the queries of its rows, without times and counts. `query`, `document` and `channel`
@@ -230,7 +230,7 @@ class _Detections(xml.Gathered):
             kept.frombytes(self._finite(columns[name], name, first).tobytes())
         named = (self.documents, "file"), (self.channels, "channel")
         for packed, (codes, name) in zip(self.codes, named, strict=True):
-            packed.frombytes(codes.of(columns[name]).tobytes())
+            packed.frombytes(codes.encode(columns[name]).tobytes())
             if "" in codes.names:
                 row = next(k for k, text in enumerate(columns[name]) if not codes.name(text))
                 self._refuse_row(first + row, f"the {name} {columns[name][row]!r} names nothing")

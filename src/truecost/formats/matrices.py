@@ -28,6 +28,7 @@ import polars as pl
 
 from truecost.errors import InputError, counted, first_five
 from truecost.formats import text
+from truecost.formats.opening import json_of
 from truecost.formats.table import Table, place_of
 
 AVALANCHE = re.compile(r"([^/]+)/[^/]+_phase/([^/]+)_stream/(?:Task\d+/)?Exp(\d+)")
@@ -42,7 +43,7 @@ HOW = (
 def read_matrix(data: bytes, source: str) -> Table:
     """A table of the scores of a JSON file."""
     try:
-        found = json.loads(text.decoded(data, source))
+        found = json_of(text.decoded(data, source))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{source}: no JSON ({text.caught(error)}); {HOW}") from error
     frame = _of_avalanche(found, source)

@@ -7,8 +7,10 @@ environment variables lift that (`UNPACKED`, `LINE`). Devices are no files.
 
 import hashlib
 import io
+import json
 import math
 import os
+import re
 import stat
 import sys
 import tomllib
@@ -20,7 +22,6 @@ from pathlib import Path
 from typing import IO, Any, TypeVar
 
 from truecost.errors import InputError, UsageError, refuse_forked
-from truecost.formats.publishing import tidy
 from truecost.names import STANDARD_INPUT
 
 Kind = TypeVar("Kind")
@@ -29,6 +30,7 @@ GZIP = b"\x1f\x8b"
 WITH_HEADER = 31  # zlib's window bits of gzip data
 HELD = 1 << 28  # bytes that are kept while the size of what is packed is found out
 BEFORE = b"\xef\xbb\xbf\xfe\xff\0 \t\r\n"  # what may stand before the first sign of a text
+RARE = re.compile(r"\d{19}|\\u[dD]")  # in JSON: large whole numbers, halves of pairs of escapes
 LINELESS = (b"<", b"[", b"PK", b"PAR1", b"\x93NUMPY")  # XML, JSON, arrays: they need no lines
 
 
@@ -140,6 +142,8 @@ def opened(path: str | Path) -> io.BufferedReader:
     place = Path(path)
     try:
         if not os.path.lexists(place):
+            from truecost.formats.publishing import tidy
+
             tidy(place.parent)
         mode = place.stat().st_mode
         if stat.S_ISCHR(mode) or stat.S_ISBLK(mode):
@@ -245,13 +249,39 @@ def decoded(data: bytes, kind: type[Kind], source: str, no: str, wanted: str) ->
     import msgspec
 
     try:
-        data.decode("utf-8")  # decoding is lazy: texts that are never read would pass
+        text = data.decode("utf-8")  # decoding is lazy: texts that are never read would pass
+        if RARE.search(text):
+            json.loads(text, parse_int=_small)
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
         said = str(error).replace("`", "").replace(" - at $.", ", at ")
         raise InputError(f"{source}: {no} ({said}); {wanted}") from error
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
         raise InputError(f"{source}: is no JSON ({why_undecoded(error)}); {wanted}") from error
+
+
+def json_of(data: bytes | str, **how: Any) -> Any:
+    """JSON of others by the rules of Python, which know NaN; ValueError, RecursionError where it is
+    none. A whole number that 64 bits do not hold is a float, and what no UTF-8 has, such as half of
+    a pair of surrogates, an escape.
+    """
+    if isinstance(data, bytes):
+        data = data.decode(json.detect_encoding(data), "surrogatepass")
+    if not RARE.search(data):
+        return json.loads(data, **how)
+    return encodable(json.loads(data, parse_int=_whole, **how))
+
+
+def _whole(digits: str) -> float:
+    number = int(digits)
+    return number if abs(number) < 1 << 63 else float(digits)
+
+
+def _small(digits: str) -> int:
+    number = int(digits)
+    if abs(number) >= 1 << 63:
+        raise ValueError(f"{digits[:20]}... has more than 64 bits")
+    return number
 
 
 def json_text(content: object) -> str:
@@ -277,7 +307,7 @@ def encodable(content: Any) -> Any:
 
 
 def why_undecoded(error: Exception) -> str:
-    """What is wrong with a text that is nested, for messages."""
+    """The fault of a text that is nested too deeply, for messages."""
     return "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 

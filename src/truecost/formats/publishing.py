@@ -58,7 +58,7 @@ def publish(files: Mapping[Path, Content], retire: Iterable[Path] = ()) -> None:
 def tidy(folder: Path) -> None:
     """Move back what a killed `publish` took away in a folder, and remove what it left.
 
-    The folder need not be there. What another process is writing stays, and so does everything
+    The folder need not be there. Files that another process is writing stay, and all files stay
     where files cannot be locked.
     """
     for left in folder.glob(f"{ASIDE}*"):

@@ -20,7 +20,7 @@ from truecost.tasks import find as face_of
 
 
 def files_of(folder: Path) -> list[Path]:
-    """What a folder holds but for hidden files, sorted by name; of arrays, the arrays alone."""
+    """The files of a folder without hidden ones, sorted by name; of arrays, the arrays alone."""
     found = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     return [path for path in found if path.suffix == ".npy"] or found
 

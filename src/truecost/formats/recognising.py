@@ -71,7 +71,7 @@ def texts_with_ids(data: bytes, source: str, formats: Formats) -> str:
 
 
 def segments(data: bytes, source: str, formats: Formats) -> str:
-    """Who speaks when."""
+    """Formats of speech segments: who speaks when."""
     data = clean(data, source, b" \t\r")
     return _list(data) or _structured(data, formats) or _diarization(data, source)
 
@@ -109,7 +109,7 @@ def _translation(table: str | None, data: bytes, source: str) -> str:
     if table is None and several and _has_ids(clean(data, source, b" \t\r")):
         raise UsageError(
             f"{source}: every line begins with another word like an id: could be kaldi-text (id "
-            f"words) or lines (one text a line): say --input-format kaldi-text|lines"
+            f"words) or lines (one text a line): use --input-format kaldi-text|lines"
         )
     if table is not None:
         ways = "lines" if table == "seglst" else f"{table}|lines"
@@ -153,7 +153,7 @@ def _log(data: bytes, source: str) -> str:
     found = [kind for kind, separator in SEPARATORS.items() if separator in header]
     if len(found) == 2:
         raise UsageError(
-            f"{source}: commas and tabs stand in the header: say --input-format csv|tsv"
+            f"{source}: commas and tabs stand in the header: use --input-format csv|tsv"
         )
     if not found:
         raise InputError(
@@ -179,7 +179,7 @@ def _transcripts(data: bytes, source: str) -> str:
         _refuse_broken(data, source)
         raise UsageError(
             f"{source}: could be kaldi-text ({LINES['kaldi-text']}) or lines ({LINES['lines']}): "
-            f"say --input-format kaldi-text|lines"
+            f"use --input-format kaldi-text|lines"
         )
     said = " and ".join(f"{name} ({LINES[name]})" for name in found)
     raise UsageError(
@@ -207,7 +207,7 @@ def _refuse_broken(data: bytes, source: str) -> None:
         name = (*FITTING, "kaldi-text")[[found[1] for found in tried].index(fine)]
         raise InputError(
             f"{source}, line {line}: {why}; as {name} ({LINES[name]}) it fits {fine} of "
-            f"{counted(total, 'line')}: mend what does not fit, or say --input-format {name}|lines"
+            f"{counted(total, 'line')}: mend what does not fit, or use --input-format {name}|lines"
         )
 
 

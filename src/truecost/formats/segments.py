@@ -1,4 +1,4 @@
-"""Who speaks when: RTTM, UEM (regions that are scored), and tables of segments.
+"""Speech segments: RTTM, UEM (regions that are scored), and tables of segments.
 
 RTTM, Rich Transcription Time Marked, has 9 or 10 fields a line, apart by blanks or tabs:
 
@@ -122,8 +122,8 @@ def segments_of(table: Table, columns: Mapping[str, str] | None = None) -> Table
     """A table with `start` and `end` as seconds, `recording` and `speaker` as text.
 
     `columns` gives the column of each of `KEYS` that has another name; further keys do not matter.
-    A table that lacks a column that a segment needs stays as far as it goes: then whoever asks for
-    the column says so. A `duration` gives way to `end`.
+    A table that lacks a column that a segment needs stays as it is: the reader of the column
+    reports it. A `duration` gives way to `end`.
     """
     table = _mapped(table, columns or {})
     ends = [name for name in ("end", "duration") if name in table.columns]
@@ -244,7 +244,7 @@ def _objects(data: bytes, source: str) -> list[dict[str, Any]]:
     except (msgspec.DecodeError, RecursionError) as error:
         place = re.search(r"\(byte (\d+)\)", str(error))
         line = f", line {data.count(LINE_BREAK, 0, int(place[1])) + 1}" if place else ""
-        lines = "; one object a line? Say --input-format ndjson" if data[:1] == b"{" else ""
+        lines = "; one object a line? Use --input-format ndjson" if data[:1] == b"{" else ""
         raise InputError(f"{source}{line}: no JSON ({error}); {EXPECTED}{lines}") from error
     if not isinstance(found, list):
         whisper = isinstance(found, dict) and isinstance(found.get("segments"), list)

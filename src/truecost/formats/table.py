@@ -98,7 +98,9 @@ class Table:
 
     @property
     def places(self) -> tuple[str, npt.NDArray[np.int64]]:
-        """What numbers the rows, and the number of each; from 0 where a file has no lines."""
+        """The column that numbers the rows, and the number of each; from 0 where a file has no
+        lines.
+        """
         if self.lines is not None:
             return self.noun, self.lines
         rows = np.arange(len(self), dtype=np.int64)
@@ -218,7 +220,7 @@ class Placed(Protocol):
 
     @property
     def source(self) -> str:
-        """What they are read from."""
+        """The source of the rows, for messages."""
 
     def where(self, row: int) -> str:
         """How a row (from 0) is named."""
@@ -260,7 +262,7 @@ def refuse_repeated(
     rule: str = "each trial is scored once",
     where: Callable[[int], str] | None = None,
 ) -> None:
-    """Refuse ids that stand more than once, with the places of their rows where these are told."""
+    """Refuse ids that occur more than once, with the places of their rows where these are known."""
     hashes = np.sort(ids.hash(seed=0).to_numpy())  # as many hashes are as many ids: most often
     if not (hashes[1:] == hashes[:-1]).any() or ids.n_unique() == len(ids):
         return
@@ -290,7 +292,7 @@ def refuse_repeated_rows(
         f"{table.source}: {counted(count, noun, 'repeat')} another one (same "
         f"{', '.join(keys.columns)}): {'' if count == 1 else 'the first, '}{lines[1]}, repeats "
         f"{lines[0]}: was a file joined to itself? Leave {'it' if count == 1 else 'them'} out, or "
-        f"say --allow-duplicates"
+        f"use --allow-duplicates"
     )
 
 

@@ -8,7 +8,6 @@ A single .npy file holds `scores` only. Rows of two such systems correspond by p
 """
 
 import io
-import json
 import re
 import warnings
 from collections.abc import Callable
@@ -24,7 +23,7 @@ import polars as pl
 from truecost.errors import InputError, counted
 from truecost.formats import text
 from truecost.formats.compound import unnested
-from truecost.formats.opening import UNPACKED
+from truecost.formats.opening import UNPACKED, json_of
 from truecost.formats.table import Table
 
 Parsed = TypeVar("Parsed")
@@ -33,9 +32,9 @@ SEPARATORS = {"csv": ",", "tsv": "\t"}
 WAYS = {  # to read columns with another separator, the likeliest first
     ";": "Spreadsheets save so where commas are decimal: save it as CSV with commas between "
     "columns and points in numbers",
-    "\t": "Say --input-format tsv",
+    "\t": "Use --input-format tsv",
     "|": "Save it with commas or tabs between columns",
-    ",": "Say --input-format csv",
+    ",": "Use --input-format csv",
 }
 DECIMAL_COMMA = re.compile(rb"(?<![^;\n\"])-?\d+,\d+(?![^;\n\"])")  # all of a cell
 PACKED_BY = 100  # times smaller in the file than in memory: no real Parquet file is
@@ -108,7 +107,7 @@ def _bad_object(data: bytes, source: str, said: str) -> str:
 def json_object(line: bytes, **how: Any) -> dict[str, Any] | str:
     """The object of a line of JSON, or why it is none."""
     try:
-        found = json.loads(line, **how)
+        found = json_of(line, **how)
     except (ValueError, RecursionError) as error:
         why = "nested too deeply" if isinstance(error, RecursionError) else error
         return f"no JSON object ({why})"

@@ -1,5 +1,5 @@
-"""What the files of a search share: names of documents, numbers in place of texts; and what is said
-in an RTTM, word by word (`read_lexemes`).
+"""The parts that the files of a search share: names of documents, numbers in place of texts, and
+the words of an RTTM (`read_lexemes`).
 
 A document is named after its audio file, without folder and, where it ends like audio, without its
 ending: `audio/bnews/20010206_ABC.sph` is `20010206_ABC`, and `rec.1` stays as it is. A table that
@@ -14,8 +14,8 @@ A LEXEME is a word as it is written, `ortho`; its `stype` says what kind it is: 
 one, `fp` a filled pause, `frag` a fragment, `un-lex` one that was not understood, `for-lex` a
 foreign one, `alpha` a letter, `propernoun`, `acronym`, `interjection`, `other`. Case is kept. Lines
 of the other types of RTTM are left out (`LEFT_OUT` of `segments.py`, `NOSCORE`, `NON-LEX`), also
-where they are written NONLEX and NONSPEECH; any other type is refused. What follows `;;` behind a
-blank is a comment. Source: NIST, RT-09 meeting recognition evaluation plan, appendix A.
+where they are written NONLEX and NONSPEECH; any other type is refused. Text after a blank and `;;`
+is a comment. Source: NIST, RT-09 meeting recognition evaluation plan, appendix A.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -64,9 +64,9 @@ LEFT_OUT = ("NOSCORE", "NON-LEX", *segments.LEFT_OUT, "NONLEX", "NONSPEECH")
 
 @dataclass(frozen=True, eq=False)
 class Listing:
-    """What an XML file, or a table in its place, lists.
+    """The entries of an XML file, or of a table in its place.
 
-    The header is what the file says of itself, nothing for tables. The frame has a row for each
+    The header is the file's description of itself, nothing for tables. The frame has a row for each
     entry, in the order of the file; `line` is where it stands: the number of a line, or of a row
     (from 0) where a file has no lines, as `noun` says.
     """
@@ -142,7 +142,7 @@ class Codes(dict[str, int]):
         self[text] = code
         return code
 
-    def of(self, texts: Iterable[str]) -> npt.NDArray[np.int32]:
+    def encode(self, texts: Iterable[str]) -> npt.NDArray[np.int32]:
         """The codes of some texts."""
         return np.fromiter(map(self.__getitem__, texts), np.int32)
 
@@ -151,7 +151,7 @@ def encoded(texts: pl.Series, codes: Codes) -> npt.NDArray[np.int32]:
     """The codes of a column without gaps, each distinct text looked at once."""
     distinct = texts.unique(maintain_order=True)
     places = texts.cast(pl.Enum(distinct)).to_physical().to_numpy()
-    return codes.of(distinct).take(places)
+    return codes.encode(distinct).take(places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +254,7 @@ class Columns:
 
 @dataclass(frozen=True, eq=False)
 class Speech:
-    """What an RTTM says of words and turns: its LEXEME and SPEAKER lines, in order.
+    """The words and turns of an RTTM: its LEXEME and SPEAKER lines, in order.
 
     The columns are `WORDS` and `TURNS`, times in seconds; texts are categorical.
     """

@@ -47,8 +47,8 @@ def decoded(data: bytes, source: str) -> bytes:
     data = data.removeprefix(codecs.BOM_UTF8)
     if (place := data.find(b"\0")) >= 0:
         raise InputError(
-            f"{source}, line {_line_number(data, place)}: a NUL byte, which no text has; text was "
-            f"expected (a binary file, or UTF-16? save text as UTF-8)"
+            f"{source}, line {_line_number(data, place)}: a NUL byte, but text was expected (a "
+            f"binary file, or UTF-16? save text as UTF-8)"
         )
     try:
         if not data.isascii():
@@ -277,7 +277,7 @@ def refuse(
 ) -> None:
     """InputError for the first row that is wrong, with its line.
 
-    What is wrong is a text for its columns, `cut` being its `text` cut short, or made of that.
+    The fault is a text for its columns, `cut` being its `text` cut short, or made of that.
     """
     if wrong.any():
         row = rows.row(int(wrong.arg_true()[0]), named=True)

@@ -20,9 +20,9 @@ Alternations:
     ALTERNATE := "{" TEXT ALT+ "}"      ALT := "/" TEXT      TEXT := words, "@" or ALTERNATEs
 
 `@` stands for no word, and alternations may be nested. Braces and slashes stand apart by blanks.
-NIST's scorer also splits words at a brace or, within braces, at a slash; the grammar does not. What
-the two read differently is refused. Outside braces a slash is a word.
-Source: NIST SCTK, `doc/infmts.htm`.
+NIST's scorer also splits words at a brace or, within braces, at a slash; the grammar does not.
+Lines that the two read differently are refused. Outside braces a slash is a word. Source: NIST
+SCTK, `doc/infmts.htm`.
 
 trn, transcription, has an utterance a line:
 

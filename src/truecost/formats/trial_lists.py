@@ -52,7 +52,7 @@ WIDEST = 8
 
 @dataclass(frozen=True)
 class Layout:
-    """What stands on each line: the fields in their order, and the words of labels."""
+    """The layout of a line: the fields in their order, and the words of labels."""
 
     fields: tuple[str, ...]
     words: tuple[str, ...] = ()  # target first

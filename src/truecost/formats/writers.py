@@ -144,7 +144,7 @@ def _nist(table: Table) -> Encoded:
         if table.kind != "llr":
             raise UsageError(
                 f"{table.source}: nist-sre holds log-likelihood ratios, and what the scores are is "
-                f"not stated: say --type llr if they are, or leave them out"
+                f"not stated: use --type llr if they are, or leave them out"
             )
         frame = frame.with_columns(_score_texts(table, names["score"]).alias(names["score"]))
     if "label" in names:

@@ -1,4 +1,4 @@
-"""XML read a block at a time, without a tree, and safe against files that mean harm.
+"""XML read a block at a time, without a tree, and safe against hostile files.
 
 A file is read by saying which elements may stand in which (`Element`); any other element is refused
 with its line, and so is text where there may be none: neither a typing error nor a deep nesting
@@ -50,7 +50,7 @@ _FAULTS = {
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """What may stand in a file, and who is called.
+    """The elements that a file may have, and the functions that are called.
 
     `opened` is called with the attributes, names and values by turns, and the line; `closed` with
     the text that it holds (without it there may be none), and the line; `alike` with lines at once
@@ -65,7 +65,7 @@ class Element:
 
 
 def nothing(_: object, line: int) -> None:
-    """What is done at an element of which only the content matters."""
+    """The handler of an element of which only the content matters."""
 
 
 def parse(
@@ -84,7 +84,7 @@ def parse(
 
 
 class Gathered:
-    """What is read from a file: its source, for messages, and what its root says of it."""
+    """The content of a file: its source, for messages, and the attributes of its root."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -331,7 +331,7 @@ def looks_like_xml(data: bytes) -> bool:
 
 
 def called(data: bytes) -> str:
-    """What XML is, by its first tag: its format, or XML where there is none of this root."""
+    """The format of an XML text by its first tag, or XML where no format has this root."""
     tag = re.search(rb"<([A-Za-z]\w*)", data[:4096].replace(b"\0", b""))
     return ROOTS.get(tag[1].decode(), "XML") if tag else "XML"
 

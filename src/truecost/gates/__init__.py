@@ -1,9 +1,9 @@
 """Quality gates: a limit that the whole interval must keep, not only the value.
 
-A gate names a measure and a limit. It has three states: *pass* when the interval keeps the limit,
-*fail* when all of it lies beyond the limit, *undecided* when the limit lies inside the interval;
-then the data at hand are too few to tell, and the gate says about how many units would be needed.
-It decides by intervals of the method `auto`, unless it names another.
+A gate names a measure and a limit. It has three states: *pass* when the interval is within the
+limit, *fail* when all of it lies beyond the limit, *undecided* when the limit lies inside the
+interval; then the data are too few to decide, and the gate reports about how many units would be
+needed. It decides by intervals of the method `auto`, unless it names another.
 
 - `gate`: `Gate`, the request; which rows it is about, and by which intervals it decides;
 - `checking`: `check`, how many units would decide a gate, and `assert_gate`, the helper for tests;

@@ -6,8 +6,8 @@ side `arm`; the standard error is SE = arm / z, z the normal quantile of the lev
 of n units the arm is arm sqrt(n / N), and the limit is kept with 80 % power where
 
 - the truth is the value: N = n ((z + .84) / z * arm / away)^2;
-- the truth is as uncertain as the interval says: z r + .84 sqrt(1 - r^2) <= away / SE with
-  r = sqrt(n / N), the n units at hand being part of the N. No N does it where away <= .84 SE.
+- the truth is as uncertain as the interval shows: z r + .84 sqrt(1 - r^2) <= away / SE with
+  r = sqrt(n / N), the n units being part of the N. No N does it where away <= .84 SE.
 """
 
 import math
@@ -17,7 +17,7 @@ from statistics import NormalDist
 from typing import Literal
 
 from truecost.core.digits import factor_of, figure, sign_of
-from truecost.core.flags import beware, telling
+from truecost.core.flags import telling, warning_of
 from truecost.core.results import Comparison, Row
 from truecost.errors import DOOR, UsageError, checked, plural
 from truecost.gates.gate import (
@@ -45,7 +45,7 @@ OF_ROW = (  # what a verdict has of its row
 @dataclass(frozen=True)
 class Needed:
     """Units in all that decide a gate with 80 % power: if the truth is the value, and if it is as
-    uncertain as the interval says; None where no number is enough.
+    uncertain as the interval shows; None where no number is enough.
     """
 
     if_value: int | None = None
@@ -87,7 +87,7 @@ def _units(row: Row, grown: float) -> int | None:
 
 
 def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
-    """What becomes of each gate on the rows of a result.
+    """The verdict of each gate on the rows of a result.
 
     They are in the order of the gates; one for each system, application and collection that a gate
     does not name.
@@ -103,7 +103,7 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     --------
     >>> import truecost as tc
     >>> from truecost.gates import check
-    >>> trials = tc.Trials.of([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
+    >>> trials = tc.Trials.from_arrays([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
     >>> rows = tc.score_system(trials, tc.Scoring(measures=("total_error",)))
     >>> [verdict] = check([tc.Gate(measure="total_error", max_upper=0.5)], rows)
     >>> verdict.state, verdict.found
@@ -137,7 +137,7 @@ def judge(gate: Gate, row: Row) -> Verdict:
     elif not (message := _unknown(row)):
         units = needed(gate, row)
         message = _too_few(gate, row, units)
-    said = ", ".join(filter(None, map(beware, telling(row.flags))))
+    said = ", ".join(filter(None, map(warning_of, telling(row.flags))))
     return Verdict(
         gate=gate,
         state=state,
@@ -153,9 +153,9 @@ def state_of(gate: Gate, row: Row) -> State:
     """Pass, fail or undecided.
 
     An interval need not hold its value: where it does not, the value counts as an end of it, so
-    that no gate passes with a value beyond the limit. What was measured once has no interval, and
-    no number of units would give it one: its value decides. An interval without width decides
-    nothing: no spread in the data is no certainty.
+    that no gate passes with a value beyond the limit. A quantity measured once has no interval, and
+    no number of units would give it one: its value decides. An interval without width leaves the
+    gate undecided: no spread in the data is no certainty.
     """
     sign = 1 if gate.is_upper else -1
     near, far = (row.lower, row.upper) if gate.is_upper else (row.upper, row.lower)
@@ -186,13 +186,15 @@ def _unknown(row: Row) -> str:
     if row.value is None:
         return f"there is no value: {_missing_reason(row)}"
     if row.lower is None or row.upper is None:
-        return f"there is no whole interval: {_missing_reason(row)}"
+        return f"the interval is incomplete: {_missing_reason(row)}"
     if without_width(row):
         more = "collect more units" if row.method == "auto" else "score again with --method auto"
-        return f"the interval has no width, so the data tell nothing about its ends: {more}"
+        return f"the interval has no width, so its ends are not known: {more}"
     if row.often_undefined:
         share = row.n_undefined / row.n_replicates
-        return f"undefined in {share:.0%} of the replicates: the interval speaks of the others only"
+        return (
+            f"undefined in {share:.0%} of the replicates: the interval is that of the others only"
+        )
     return ""
 
 
@@ -205,13 +207,13 @@ def _decided(gate: Gate, row: Row, state: State) -> str:
     side = "above" if gate.is_upper else "below"
     if measured_once(row):
         value = f"the value {_precise(row.value, gate, row)}"
-        held = f"lies {side} the limit" if state == "fail" else "keeps the limit"
+        held = f"lies {side} the limit" if state == "fail" else "is within the limit"
         return f"{value} {held} ({row.reason or 'no interval'})"
     end = "lower" if gate.is_upper == (state == "fail") else "upper"
     shown = f"{end} end {_precise(row.lower if end == 'lower' else row.upper, gate, row)}"
     if state == "fail":
         return f"the whole interval lies {side} the limit ({shown})"
-    return f"the {shown} keeps the limit"
+    return f"the {shown} is within the limit"
 
 
 def _precise(end: float | None, gate: Gate, row: Row) -> str:
@@ -233,7 +235,10 @@ def _too_few(gate: Gate, row: Row, found: Needed) -> str:
             f"{_units_name(row)} would more likely make it fail{count}"
         )
     if found.if_value is None:
-        return f"the limit {limit} lies in the interval, so near the value that data do not help"
+        return (
+            f"the limit {limit} lies in the interval, so near the value that more data would "
+            f"not decide"
+        )
     given = "if the value stays exactly" if found.stays else "with 80% power if the true value is"
     sure = "no number gives 80% power, as it may lie beyond the limit"
     if found.unsure is not None:
@@ -310,10 +315,10 @@ def assert_gate(
     Examples
     --------
     >>> import truecost as tc
-    >>> trials = tc.Trials.of([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
+    >>> trials = tc.Trials.from_arrays([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
     >>> [error] = tc.score_system(trials, tc.Scoring(measures=("total_error",)))
     >>> tc.assert_gate(error, max_upper=0.3).message
-    'the upper end 0.2804 keeps the limit; warning: each trial was its own unit'
+    'the upper end 0.2804 is within the limit; warning: each trial was its own unit'
     """
     __tracebackhide__ = True  # pytest shows the line of the test
     row = estimate.difference if isinstance(estimate, Comparison) else estimate

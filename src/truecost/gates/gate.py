@@ -46,29 +46,31 @@ class Gate(
     system: Annotated[str | None, of_every(help="System of the rows.")] = None
     subset: Annotated[
         str | None,
-        Option("Subset as the result names it: noise=babble, or all.", shown="the whole data"),
+        Option("Subset by its name in the result: noise=babble, or all.", shown="the whole data"),
     ] = None
     application: Annotated[str | None, of_every(help="Application of the rows.")] = None
     collection: Annotated[str | None, of_every(help="Collection of the rows.")] = None
     estimator: Annotated[
-        str | None, Option("Estimator of the rows, where a result has several.")
+        str | None, Option("Estimator of the rows, if the result has several.")
     ] = None
     phase: Annotated[
         str | None,
-        Option("pre or post: before or after the system learnt from the batch (streams)."),
+        Option("pre or post: before or after adaptation to the batch (streams)."),
     ] = None
-    strategy: Annotated[str | None, of_every(help="How questions were chosen (streams).")] = None
+    strategy: Annotated[
+        str | None, of_every(help="Strategy that chose the questions (streams).")
+    ] = None
     budget: Annotated[str | None, of_every(help="Questions per batch (streams).")] = None
     version: Annotated[str | None, of_every(help="Version of the system (life cycles).")] = None
     policy: Annotated[str | None, of_every(help="Policy of the user (life cycles).")] = None
     rule: Annotated[
-        str | None, Option("By which rule a threshold was chosen: max-p-fa 0.01 (trials).")
+        str | None, Option("Rule that chose the threshold: max-p-fa 0.01 (trials).")
     ] = None
     data: Annotated[
-        str | None, Option("dev or test: what a chosen threshold does there (trials).")
+        str | None, Option("Data that the chosen threshold is evaluated on: dev or test (trials).")
     ] = None
     baseline: Annotated[
-        str | None, Option("System to compare with; goes with a limit of the difference.")
+        str | None, Option("System to compare with; needs a limit of the difference.")
     ] = None
     max_upper: Annotated[float | None, Option("Limit of the upper end of the interval.")] = None
     min_lower: Annotated[float | None, Option("Limit of the lower end of the interval.")] = None
@@ -81,13 +83,11 @@ class Gate(
         Option("Limit of the lower end of the paired difference, system minus baseline."),
     ] = None
     undecided: Annotated[
-        Literal["fail", "pass"], Option("What an undecided gate counts as.", default="fail")
+        Literal["fail", "pass"], Option("Outcome of an undecided gate.", default="fail")
     ] = "fail"
     method: Annotated[
         names.Method,
-        Option(
-            "How the intervals were made; intervals of another method are refused.", default="auto"
-        ),
+        Option("Method of the intervals; intervals of another method are refused.", default="auto"),
     ] = "auto"
 
     def __post_init__(self) -> None:
@@ -224,7 +224,7 @@ def _values_or_differences(gate: Gate, rows: Sequence[Row]) -> list[Row]:
     found = [row for row in rows if row.kind == "difference"]
     if not found:
         raise UsageError(
-            f"gate {gate.title}: the result compares no systems, so nothing can be said against "
+            f"gate {gate.title}: the result has no comparisons, so there is no difference from "
             f"{gate.baseline}: make it with truecost compare {gate.baseline}=FILE NAME=FILE"
         )
     return _rows_named(gate, "baseline", found)
@@ -284,8 +284,8 @@ def _how_to_choose(rows: Sequence[Row]) -> str:
         return f"name the variant, such as {rows[0].label}"
     open_dims = [d for d in DIMS if len({row.dims.get(d) for row in rows}) > 1]
     if open_dims:
-        return f"say which with {open_dims[0]}=NAME"
-    return "a gate can tell them apart by nothing but measure, " + ", ".join(DIMS)
+        return f"choose one with {open_dims[0]}=NAME"
+    return "a gate selects rows only by measure, " + ", ".join(DIMS)
 
 
 def _check_complete(gate: Gate, found: Sequence[Row], everywhere: Sequence[Row]) -> None:
@@ -304,7 +304,7 @@ def _check_complete(gate: Gate, found: Sequence[Row], everywhere: Sequence[Row])
     if missing := [place for place in places(everywhere) if place not in covered]:
         raise UsageError(
             f"gate {gate.title}: there is no {gate.measure} for "
-            f"{first_five(', '.join(place) for place in missing)}: say which to check with "
+            f"{first_five(', '.join(place) for place in missing)}: choose one with "
             f"{dims[0]}=NAME, or score the measure there too"
         )
 
@@ -319,7 +319,7 @@ def without_width(row: Row) -> bool:
 def check_method(gate: Gate, row: Row) -> None:
     """Refuse an interval of another method than the gate decides by.
 
-    What decides nothing, an interval that is missing or has no width, is of any method.
+    An interval that is missing or has no width leaves a gate undecided, whatever its method.
     """
     if row.method in (gate.method, STANDS_IN) or not _decides(row):
         return

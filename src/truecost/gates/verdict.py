@@ -97,7 +97,7 @@ def _value(text: str, key: str, value: str) -> str | float:
 
 
 def unknown_key(key: str) -> str:
-    """What to say of a key that gates do not have."""
+    """The message for a key that gates do not have."""
     meant = near(key.replace("-", "_"), ("measure", *KEYS), 0.45)
     return f"there is no key {key!r}{meant}; the keys are {', '.join(('measure', *KEYS))}"
 
@@ -147,7 +147,7 @@ def gates_of(texts: Sequence[str], path: str | None) -> tuple[Gate, ...]:
     gates = (*(() if path is None else read_gates(path)), *map(parse_gate, texts))
     if not gates:
         raise UsageError(
-            "no gate is given: say --gate MEASURE:max_upper=NUMBER, or --gates FILE.toml"
+            "no gate is given: use --gate MEASURE:max_upper=NUMBER, or --gates FILE.toml"
         )
     return gates
 
@@ -194,7 +194,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def scale(self) -> Scale:
-        """What value, interval and limit are seen in."""
+        """The unit in which value, interval and limit are shown."""
         return scale_of(self.shown_in, self.gate.baseline is not None)
 
     @property
@@ -204,7 +204,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def passed(self) -> bool:
-        """Whether the gate lets the system through: an undecided one when it was told to."""
+        """Whether the gate lets the system through: also an undecided one with `undecided` pass."""
         return self.state == "pass" or (self.state == "undecided" and self.gate.undecided == "pass")
 
     @property

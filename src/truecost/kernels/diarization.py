@@ -72,7 +72,7 @@ def sweep(
     cells : ndarray of int64, shape (items + 1,)
         Where the table of each item begins.
     skip_overlap : bool
-        Leave out where several reference speakers speak.
+        Leave out overlapped speech: where several reference speakers speak.
     tables : ndarray of int64, shape (cells,)
         Zeros, to be filled: for each item (reference + 1) x (system + 1) times. The last column
         is the time of each reference speaker, the last row that of each system speaker, and the

@@ -146,7 +146,9 @@ def multinomial_few(
     k0: np.uint64,
     k1: np.uint64,
 ) -> None:
-    """What `multinomial_rows` does, for few draws of at most `LARGE` units: no kernel is needed."""
+    """The result of `multinomial_rows`, for few draws of at most `LARGE` units: no kernel is
+    needed.
+    """
     replicates, units = rows.shape
     replicate = np.arange(first_replicate, first_replicate + replicates, dtype=np.uint64)
     drawn = np.empty((replicates, start[-1]), np.int64)

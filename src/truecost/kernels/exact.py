@@ -2,7 +2,7 @@
 
 A double is a 53-bit whole number times a power of two from 2^-1074 up. Its bits are added to
 digits of base 2^32 at absolute places; 64-bit integers hold the digits of a billion numbers, and
-carries are made before that. What comes out is the exact sum, rounded once: the same for any order,
+carries are made before that. The result is the exact sum, rounded once: the same for any order,
 any partition of the rows and any number of threads. Adding takes 5 ns a number, five times as long
 as adding floats.
 """

@@ -77,7 +77,7 @@ def gather(
     out_codes: npt.NDArray[np.uint8],
     out_extra: npt.NDArray[np.float64],
 ) -> None:
-    """What belongs to each trial, in the order of the places in the low half of `keys`."""
+    """The entry of each trial, in the order of the places in the low half of `keys`."""
     low = np.uint64(0xFFFFFFFF)
     for i in range(len(keys)):
         place = np.int64(keys[i] & low)

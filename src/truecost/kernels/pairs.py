@@ -12,13 +12,13 @@ import numpy as np
 
 from truecost.kernels import kernel
 from truecost.kernels.sums import Columns
-from truecost.kernels.sweeps import Codes, Cuts, Floats, Ints, Slots
+from truecost.kernels.sweeps import Codes, Cuts, Floats, Ints, UnitIndex
 
 
 @kernel
 def areas(
     columns: Columns,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     extra: Floats,
     cut: Cuts,
@@ -63,8 +63,8 @@ def areas(
                 tied_nontargets[r] = 0.0
 
 
-def pairs_of_few(column: Columns, slots: Slots, codes: Codes, cut: Cuts) -> float:
-    """What `areas` gives for whole weights, (slots,), of one replicate: no kernel is needed."""
+def pairs_of_few(column: Columns, slots: UnitIndex, codes: Codes, cut: Cuts) -> float:
+    """The result of `areas` for whole weights, (slots,), of one replicate: no kernel is needed."""
     weights = column[slots].astype(np.float64).prod(axis=1)
     starts = np.flatnonzero(cut)
     targets = np.add.reduceat(np.where(codes == 1, weights, 0.0), starts)
@@ -83,7 +83,9 @@ def tile_of(units: int) -> int:
 
 
 @kernel
-def pair_wins(units: Slots, codes: Codes, cut: Cuts, counted: int, tile: int, wins: Ints) -> None:
+def pair_wins(
+    units: UnitIndex, codes: Codes, cut: Cuts, counted: int, tile: int, wins: Ints
+) -> None:
     """Fill `wins` (units x units): 2 for each pair of a trial of class `counted` and one of the
     other class below it, 1 where they are tied, by the unit of the first and that of the other.
 
@@ -126,7 +128,7 @@ def pair_wins(units: Slots, codes: Codes, cut: Cuts, counted: int, tile: int, wi
 
 @kernel
 def count_others(
-    units: Slots, codes: Codes, counted: int, start: int, stop: int, first: int, below: Ints
+    units: UnitIndex, codes: Codes, counted: int, start: int, stop: int, first: int, below: Ints
 ) -> None:
     """Count the trials of a tie that are not of class `counted`, by unit."""
     for i in range(start, stop):

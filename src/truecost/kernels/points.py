@@ -207,8 +207,9 @@ def mark(
 def unite(nodes: Ints, out: Ints, parent: Ints) -> None:
     """The component of each row.
 
-    The nodes of a row, `nodes` (columns x rows) from 0 up, hang together, and so does what shares a
-    node. `parent` begins as 0, 1, 2, ...; `out` gets the least node of each row's component.
+    The nodes of a row, `nodes` (columns x rows) from 0 up, are connected, and so are rows that
+    share a node. `parent` begins as 0, 1, 2, ...; `out` gets the least node of each row's
+    component.
     """
     columns, rows = nodes.shape
     for c in range(1, columns):

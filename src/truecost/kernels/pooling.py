@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from truecost.kernels import kernel
 from truecost.kernels.sums import Columns
-from truecost.kernels.sweeps import Codes, Cuts, Floats, Ints, Slots
+from truecost.kernels.sweeps import Codes, Cuts, Floats, Ints, UnitIndex
 
 Bytes = npt.NDArray[np.uint8]  # (slots x replicates)
 LANES = 16  # replicates pooled side by side: one cache line of float32 weights serves them all
@@ -62,7 +62,7 @@ def pooling_knots(codes: Codes, cut: Cuts, knots: Ints) -> int:
 
 
 def knots_of_few(codes: Codes, cut: Cuts) -> Ints:
-    """What `pooling_knots` finds, of few trials: no kernel is needed."""
+    """The result of `pooling_knots`, for few trials: no kernel is needed."""
     starts = np.flatnonzero(cut)
     ends = np.append(starts[1:], len(codes))
     targets = np.add.reduceat(codes, starts, dtype=np.int64) if len(starts) else starts
@@ -93,7 +93,7 @@ def entropy_of_blocks(prior: float, targets: Floats, nontargets: Floats) -> floa
 def pooled_entropies(
     priors: Floats,
     columns: Columns,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     extra: Floats,
     knots: Ints,
@@ -142,7 +142,7 @@ def pooled_counts(
     priors: Floats,
     columns: Bytes,
     most: int,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     knots: Ints,
     out: Floats,
@@ -214,7 +214,7 @@ def wider(blocks: Floats, size: int) -> Floats:
 def bucket_sums(
     columns: Bytes,
     most: int,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     knots: Ints,
     edges: Ints,
@@ -340,7 +340,7 @@ def open_buckets(
     states: Ints,
     sources: Ints,
     columns: Bytes,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     knots: Ints,
     edges: Ints,

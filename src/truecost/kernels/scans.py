@@ -6,11 +6,11 @@ Conventions as in `sweeps`: trials in ascending order of score, code 1 a target,
 import numpy as np
 
 from truecost.kernels import kernel
-from truecost.kernels.sweeps import Codes, Cuts, Floats, Ints, Row, Rows, Slots, weight_of
+from truecost.kernels.sweeps import Codes, Cuts, Floats, Ints, Row, Rows, UnitIndex, weight_of
 
 
 @kernel
-def trial_weights(row: Row, slots: Slots, extra: Floats, out: Floats) -> None:
+def trial_weights(row: Row, slots: UnitIndex, extra: Floats, out: Floats) -> None:
     """The weight of every trial, in order of score."""
     for i in range(len(out)):
         out[i] = weight_of(i, row, slots, extra)
@@ -22,7 +22,7 @@ def corners(
     miss: Floats,
     rejected: Floats,
     row: Row,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     extra: Floats,
     cut: Cuts,
@@ -63,7 +63,7 @@ def pools(
     targets: Floats,
     nontargets: Floats,
     row: Row,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     extra: Floats,
     knots: Ints,
@@ -103,7 +103,7 @@ def pools(
 def weighted_medians(
     values: Floats,
     rows: Rows,
-    slots: Slots,
+    slots: UnitIndex,
     extra: Floats,
     medians: Floats,
     deviations: Floats,

@@ -249,7 +249,7 @@ def sums_of_few(
     values: npt.NDArray[np.float64],
     out: npt.NDArray[np.float64],
 ) -> None:
-    """What `entry_sums` does, in the same order, for few entries: no kernel is needed; `out` is
+    """The result of `entry_sums`, in the same order, for few entries: no kernel is needed; `out` is
     zero.
     """
     size, _, replicates = out.shape
@@ -302,8 +302,8 @@ def take_few(
     values: npt.NDArray[np.float64],
     out: npt.NDArray[np.float64],
 ) -> None:
-    """What `take_away` does, in the same order, for few entries of one side: no kernel is needed;
-    `out` is contiguous.
+    """The result of `take_away`, in the same order, for few entries of one side: no kernel is
+    needed; `out` is contiguous.
     """
     _, statistics, replicates = out.shape
     group = groups[slots[:, 0]]

@@ -20,7 +20,7 @@ from truecost.kernels import inline_kernel, kernel
 
 Row = npt.NDArray[np.unsignedinteger[Any]]
 Rows = npt.NDArray[np.unsignedinteger[Any]]  # (replicates x slots)
-Slots = npt.NDArray[np.int32]
+UnitIndex = npt.NDArray[np.int32]
 Codes = npt.NDArray[np.uint8]
 Cuts = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.float64]
@@ -28,7 +28,7 @@ Ints = npt.NDArray[np.int64]
 
 
 @inline_kernel
-def weight_of(i: int, row: Row, slots: Slots, extra: Floats) -> float:
+def weight_of(i: int, row: Row, slots: UnitIndex, extra: Floats) -> float:
     """Weight of trial i: the product of its units' weights and of its own trial weight."""
     weight = np.float64(row[slots[i, 0]])
     for side in range(1, slots.shape[1]):
@@ -46,7 +46,7 @@ def lowest(
     fa: Floats,
     edges: Ints,
     row: Row,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     extra: Floats,
     cut: Cuts,
@@ -100,7 +100,7 @@ def lowest_costs(
     fa: Floats,
     edges: Ints,
     rows: Rows,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     extra: Floats,
     cut: Cuts,
@@ -120,7 +120,7 @@ def hull_crossings(
     fa: Floats,
     edges: Ints,
     rows: Rows,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     extra: Floats,
     cut: Cuts,
@@ -177,7 +177,7 @@ def crossings(
     fa: Floats,
     edges: Ints,
     rows: Rows,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     extra: Floats,
     cut: Cuts,
@@ -221,7 +221,7 @@ def misses_at(
     fa: Floats,
     edges: Ints,
     rows: Rows,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     extra: Floats,
     cut: Cuts,
@@ -272,7 +272,7 @@ def false_alarms_at(
     fa: Floats,
     edges: Ints,
     rows: Rows,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     extra: Floats,
     cut: Cuts,
@@ -323,7 +323,7 @@ def rates_at(
     fa: Floats,
     edges: Ints,
     rows: Rows,
-    slots: Slots,
+    slots: UnitIndex,
     codes: Codes,
     extra: Floats,
 ) -> None:

@@ -1,6 +1,6 @@
 """Human-assisted and lifelong learning: streams, systems, experts and the loop that joins them.
 
-What happens is written to an event log; `tc.streams` computes every figure from the log alone::
+All events are written to an event log; `tc.streams` computes every figure from the log alone::
 
     from truecost import learning
 

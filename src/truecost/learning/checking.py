@@ -1,5 +1,4 @@
-"""What passes between a loop, its system and its expert, refused where it cannot be right;
-probabilities.
+"""Checks of the data between a loop, its system and its expert; probabilities.
 
 Each message names who said it and in which batch.
 """
@@ -9,11 +8,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
 from truecost.errors import InputError, TruecostError, UsageError, counted, first_five
+from truecost.formats.opening import json_of
+from truecost.formats.text import caught
 from truecost.learning.system import (
     NO_SCORES,
     Answer,
@@ -66,7 +69,7 @@ def error_context(what: str) -> Iterator[None]:
 
 
 def repeated(values: Iterable[V]) -> list[V]:
-    """What occurs more than once."""
+    """The entries that occur more than once."""
     return [value for value, times in Counter(values).items() if times > 1]
 
 
@@ -113,7 +116,7 @@ def _check_size(batch: Batch, where: str = "") -> None:
 
 
 def check_outputs(outputs: object, told: Stream | Task, batch: Batch, where: str) -> Outputs:
-    """What a system said of a batch, when it can be what it should be.
+    """The outputs of a system for a batch, checked.
 
     `told`: says what kinds of decision there are; `where`: stands before messages.
     """
@@ -264,9 +267,9 @@ def _has_turns(text: str) -> bool:
 
 
 def expected_answer(stream: Stream | Task) -> str:
-    """What a label is, in words."""
+    """The kind of a label, in words."""
     if stream.kind == "diarization":
-        return "a diarization as text: START END SPEAKER in seconds, turns apart by |"
+        return "a diarization as text: START END SPEAKER in seconds, turns separated by |"
     if stream.kind in TEXTS:
         return "a text"
     if stream.kind == "numbers":
@@ -289,3 +292,14 @@ def _check_decisions(decisions: object, told: Stream | Task, batch: Batch, where
             f"{where}, item {batch.ids[place]!r}: the decision is {decisions[place]!r}, expected "
             f"{expected_answer(told)}"
         )
+
+
+def read_noted(place: Path, kind: Any = Any) -> Any:
+    """The JSON record of a run; InputError if it is damaged."""
+    try:
+        return msgspec.convert(json_of(place.read_bytes()), kind)
+    except (OSError, ValueError, RecursionError, msgspec.ValidationError) as error:
+        raise InputError(
+            f"{place}: is not what a run notes for itself ({caught(error)}): restore it, or start "
+            f"a new run at another place"
+        ) from error

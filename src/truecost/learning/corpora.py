@@ -179,7 +179,7 @@ def common_voice(source: Source) -> Items:
 
     The source has `folder` (of the corpus, of a language, or of its clips), `tsv` (a file; or the
     name of one in the folder, or in each folder of a language there), `extractor` (path of a clip
-    to vector) and `label` (column; locale unless given). Ids are the names of the clips, without
+    to vector) and `label` (column; default locale). Ids are the names of the clips, without
     ending. Not tested on the corpus itself, only on a folder of the same layout. Everything is done
     clip by clip: for many clips extract the features once, and read them as a table.
     """
@@ -273,8 +273,8 @@ def generated(source: Source, seed: int) -> Items:
     need("river", "river")
     if source.items is None or (source.pool is not None and source.pool < 1):
         raise UsageError(
-            "[source] name = 'drift': a generator has no end; say how many items the stream has "
-            "(items = 5000, say), and give the pool as a number"
+            "[source] name = 'drift': a generator has no end; give the number of items of the "
+            "stream (such as items = 5000), and the pool as a number"
         )
     name = str(source.drift)
     number = source.items + int(source.pool or 0) + LEAD

@@ -91,11 +91,11 @@ class RecordedExpert:
             f"{self.log.source}: no answer is recorded for item {question.id!r}{part}"
             f"{stream if batch.stream else ''}{at}: it has "
             f"{counted(len(self._answers), 'answer')} to questions; replay it with the system and "
-            "the strategy that asked, or let an expert answer who knows what is right"
+            "the strategy that asked, or let an expert with the reference answer"
         )
 
     def volunteer(self, batch: Batch, outputs: Outputs, given: Sequence[Answer]) -> Answer | None:
-        """What was volunteered next about this batch; None when that was all."""
+        """The next volunteered correction of this batch; None after the last one."""
         del outputs
         before = {(answer.id, answer.part) for answer in given}
         visit = self._visit(batch)
@@ -135,8 +135,8 @@ class RecordedExpert:
                 return
             if key in self._answers and not self._lives:
                 raise InputError(
-                    f"{self.log.source}: item {row['id']!r} has two answers, so that it is not "
-                    "known which to replay: keep one"
+                    f"{self.log.source}: item {row['id']!r} has two answers, so the replay is "
+                    f"ambiguous: keep one"
                 )
             self._open.update(takewhile(lambda other: other != key, asked))
             late = where is None and key in asked and batch is not None
@@ -160,7 +160,7 @@ def recorded_rows(log: "EventLog", run: str | None) -> "pl.DataFrame":
     known = sorted(names.unique())
     if run is None and len(known) > 1:
         raise UsageError(
-            f"{log.source} holds {len(known)} runs ({first_five(known)}): say which to replay"
+            f"{log.source} holds {len(known)} runs ({first_five(known)}): choose one to replay"
         )
     if run is not None and run not in known:
         raise UsageError(f"{log.source} has no run {run!r}; there are {first_five(known)}")
@@ -169,7 +169,7 @@ def recorded_rows(log: "EventLog", run: str | None) -> "pl.DataFrame":
 
 
 def recorded_answer(row: Mapping[str, Any], late: int, unnamed: str = "recorded") -> Answer:
-    """One row of a log as an answer; `unnamed` is who gave it where the log does not say."""
+    """One row of a log as an answer; `unnamed` is the person if the log has no name."""
     return Answer(
         id=row["id"] or "",
         label=row["label"],
@@ -237,12 +237,12 @@ class SimulatedPerson:
 
 
 def right_of(known: Mapping[str, str], item: str, noun: str) -> str:
-    """What is right of an item; InputError where nobody says it."""
+    """The reference of an item; InputError if there is none."""
     try:
         return known[item]
     except KeyError:
         raise InputError(
-            f"item {item!r} has no {noun}, so that nobody can answer for it: {noun}s are known of "
+            f"item {item!r} has no {noun}, so it cannot be answered: {noun}s are known of "
             f"{len(known)} items; give one of each item that may be asked"
         ) from None
 
@@ -297,7 +297,7 @@ class ReferenceExpert(SimulatedPerson):
         return _answers_of(set(self.labels.values()), self.classes)
 
     def answer(self, question: Question, batch: Batch) -> Answer:
-        """What this person says of an item; the same whenever it is asked again."""
+        """The person's answer about an item; the same whenever it is asked again."""
         label = self.label_of(question)
         refusal, refuses, errs, which = self.draft(question, batch, label)
         said = self._mistaken(label, which) if errs < self.error_rate else label
@@ -311,7 +311,7 @@ class ReferenceExpert(SimulatedPerson):
         if question.part:
             raise InputError(
                 f"the question is about part {question.part!r} of item {question.id!r}: this "
-                "expert knows the labels of whole items only"
+                f"expert has labels of whole items only"
             )
         return right_of(self.labels, question.id, "label")
 

@@ -1,8 +1,8 @@
-"""What is asked of the items of a stream, and the orders in which they arrive.
+"""Goals of a stream, and the orders of its items.
 
 Real streams are rarely uniform in time: what is frequent now is rare later. The Dirichlet order
-simulates that, as is usual in the literature on test-time adaptation; the streams of paper 000 were
-made so. The paper says no more than "Dirichlet"; read as its authors' public program does:
+simulates that, as is usual in the literature on test-time adaptation; the streams of Lindsey et al.
+were made so. The paper says no more than "Dirichlet"; read as its authors' public program does:
 
 The items are divided among K chunks. Each class draws, from a symmetric Dirichlet distribution,
 which share of its items goes to each chunk. So that chunks are balanced, one that holds N/K items
@@ -70,8 +70,8 @@ def goals_of(source: Source, items: Items) -> list[Goal]:
     classes = sorted_classes(items.labels)
     if len(classes) < 2:
         raise InputError(
-            f"{items.source}: all labels are {classes[0]!r}; nothing can be told apart (for "
-            f"numbers say kind = 'numbers')"
+            f"{items.source}: all labels are {classes[0]!r}; there is only one class (for numbers "
+            f"set kind = 'numbers')"
         )
     targets = _targets(source, classes, items.source)
     if not targets:
@@ -97,7 +97,7 @@ def _goals_without_labels(source: Source, where: str) -> list[Goal]:
     if kind is None or (kind == "classes" and not source.classes):
         raise UsageError(
             f"{where}: there is no column of labels (label, labels or y): name it under [source], "
-            f'label = "NAME", or say what people answer: kind = "detection" (no or yes), kind = '
+            f'label = "NAME", or give the kind of answers: kind = "detection" (no or yes), kind = '
             f'"numbers", or classes = ["NAME", "NAME"]'
         )
     return [Goal("", kind, {"detection": BINARY}.get(kind, source.classes))]
@@ -112,7 +112,7 @@ def _targets(source: Source, classes: tuple[str, ...], where: str) -> tuple[str,
             return BINARY[1:]
         if source.kind == "detection" or source.prevalence is not None:
             raise UsageError(
-                f"[source]: which label is the target? Say target = '...'; the labels of {where} "
+                f"[source]: name the target, target = '...'; the labels of {where} "
                 f"are {first_five(classes)}"
             )
         return ()
@@ -130,7 +130,7 @@ def _check_numbers(items: Items) -> None:
         shown = first_five(f"{label!r} of {name}" for name, label in bad)
         raise InputError(
             f"{items.source}: {counted(len(bad), 'label', 'are')} no finite number ({shown}); "
-            f"for words say kind = 'classes' or target = '...'"
+            f"for words set kind = 'classes' or target = '...'"
         )
 
 
@@ -184,8 +184,8 @@ def check_times(where: str, items: Items, rows: Rows) -> None:
     if len(back):
         raise InputError(
             f"{where}, order = 'given': item {items.ids[rows[back[0] + 1]]} arrives before the one "
-            f"that stands before it ({counted(len(back), 'such item')}): say order = 'time', or "
-            f"leave the column of times out"
+            f"that stands before it ({counted(len(back), 'such item')}): set order = 'time', or "
+            f"leave out the column of times"
         )
 
 
@@ -206,7 +206,7 @@ def dirichlet_order(
 ) -> Rows:
     """Chunks of unlike classes (see the head of the module).
 
-    `chunks`: k; as many as there are classes unless given; `concentration`: of the Dirichlet
+    `chunks`: k; default the number of classes; `concentration`: of the Dirichlet
     distribution: shares are equal on average, and the more unlike the smaller it is (1: all
     divisions are equally likely). Gives the places of the items, shape (items,);
     each once.
@@ -215,8 +215,8 @@ def dirichlet_order(
     number = chunks or len(names)
     if len(codes) < LEAST * number:
         raise InputError(
-            f"{len(codes)} items are too few for {number} chunks of at least {LEAST}: say "
-            f"chunks = {max(1, len(codes) // LEAST)} or fewer"
+            f"{len(codes)} items are too few for {number} chunks of at least {LEAST}: set chunks = "
+            f"{max(1, len(codes) // LEAST)} or fewer"
         )
     for _ in range(ATTEMPTS):
         pieces = _divided(codes, len(names), number, concentration, draws)
@@ -295,7 +295,7 @@ def exact(
 ) -> Rows:
     """As many of the rows as asked for, of which exactly that share (rounded) are targets.
 
-    `is_target` (shape (all items,)); `number`: the most that there are items for, unless given.
+    `is_target` (shape (all items,)); `number`: by default the most that there are items for.
     They are sorted.
     """
     targets, others = rows[is_target[rows]], rows[~is_target[rows]]

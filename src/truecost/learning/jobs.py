@@ -23,7 +23,7 @@ ms for 66 kB, beside the snapshot itself (0.2 ms for a logistic regression of 64
 An answer that arrives late is in the log only from then on. Until then it is kept here, so that a
 run that is killed in between does not ask for it again.
 
-What a learner draws from generators of the whole process (`numpy.random.seed`) is in no snapshot:
+Draws of a learner from generators of the whole process (`numpy.random.seed`) is in no snapshot:
 one that does so has to store their state too, or to go without snapshots.
 
 All of it lies in one folder beside the log, `LOG.resume`, which `forget` removes. It holds what
@@ -52,7 +52,7 @@ import numpy as np
 from truecost.errors import InputError
 from truecost.face import at
 from truecost.formats.publishing import publish
-from truecost.learning.checking import error_context
+from truecost.learning.checking import error_context, read_noted
 from truecost.learning.log import Event, Key, LogWriter, writing
 from truecost.learning.parallel import Tell
 from truecost.learning.system import State, name_of, restorable, stored
@@ -65,16 +65,17 @@ LOG = "truecost.learning.jobs:log_job"  # what a worker process does to write a 
 
 
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, eq=False):
-    """What decides the logs of all jobs alike, and how a log is made.
+    """The settings that decide the logs of all jobs, and how a log is made.
 
-    `seen`: folder, below that of the logs, of what the jobs of each seed saw; `other`: what is said
-    of another: "the streams are no longer those"; `job`: what is run at a time; `record_cpu`:
-    whether CPU seconds are recorded; `checkpoint`: steps from one checkpoint to the next; 0 for
-    none; `folder`: where programs run and modules are looked for. Paths are absolute, or hold from
-    there.
+    `seen`: folder, below that of the logs, of what the jobs of each seed saw; `note`: type of that;
+    `other`: what is said of another: "the streams are no longer those"; `job`: what is run at a
+    time; `record_cpu`: whether CPU seconds are recorded; `checkpoint`: steps from one checkpoint to
+    the next; 0 for none; `folder`: where programs run and modules are looked for. Paths are
+    absolute, or hold from there.
     """
 
     seen: ClassVar[str]
+    note: ClassVar[Any]
     other: ClassVar[str]
     job: ClassVar[type["LoggedJob"]]
 
@@ -83,7 +84,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, eq=False):
     folder: str = "."
 
     def shared(self, folder: Path) -> dict[str, Any]:
-        """What workers are told that write logs into a folder."""
+        """The message to workers that write logs into a folder."""
         return {
             "kind": f"{type(self).__module__}:{type(self).__name__}",
             "recipe": msgspec.to_builtins(self),
@@ -92,11 +93,11 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         }
 
     def see(self, seed: int) -> Any:
-        """What all jobs of a seed see: streams, or a course."""
+        """The data of all jobs of a seed: streams, or a course."""
         raise NotImplementedError
 
     def shown(self, seen: Any) -> "Iterable[Shown]":
-        """What people on a page see of it."""
+        """The views of it for people on a page."""
         raise NotImplementedError
 
     def try_system(self, job: Any, seen: Any) -> None:
@@ -104,7 +105,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, eq=False):
         raise NotImplementedError
 
     def noted(self, seen: Any) -> Any:
-        """What is written down of it, as JSON can hold it."""
+        """Its record, as JSON can hold it."""
         raise NotImplementedError
 
     def log(self, job: Any, seen: Any, place: Path, tell: Tell | None) -> bool:
@@ -115,7 +116,7 @@ class Recipe(msgspec.Struct, frozen=True, kw_only=True, eq=False):
 
 
 class LoggedJob(msgspec.Struct, frozen=True, kw_only=True):
-    """What writes one log."""
+    """The job that writes one log."""
 
     seed: int
 
@@ -126,16 +127,16 @@ class LoggedJob(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def result_name(self) -> str:
-        """What results call its system."""
+        """The name of its system in results."""
         raise NotImplementedError
 
     def settings(self, batch: int) -> dict[str, Any]:
-        """What results say of its system, which has so many items a batch."""
+        """The description of its system in results, which has so many items a batch."""
         raise NotImplementedError
 
     @property
     def run(self) -> str:
-        """What results call it among those of its system: the name of its log without ending."""
+        """Its name in results among those of its system: the name of its log without ending."""
         return f"seed-{self.seed}"
 
     @property
@@ -154,7 +155,7 @@ class LoggedJob(msgspec.Struct, frozen=True, kw_only=True):
 def log_job(shared: Mapping[str, Any], content: Any, tell: Tell) -> None:
     """Write the log of a job in a worker process, or go on with it.
 
-    `tell` is told [steps done, all steps] from time to time.
+    `tell` gets [steps done, all steps] from time to time.
     """
     os.chdir(shared["recipe"]["folder"])
     folder = Path(shared["folder"])
@@ -203,7 +204,7 @@ def _checked_view(recipe: Recipe, seed: int, folder: Path) -> Any:
     found, place = recipe.noted(made), folder / recipe.seen / f"seed-{seed}.json"
     if not place.exists():
         publish({place: json.dumps(found, indent=2) + "\n"})
-    elif json.loads(place.read_bytes()) != found:
+    elif read_noted(place) != found:
         raise InputError(
             f"{place}: {recipe.other} that this run began with: the data or the libraries changed; "
             f"restore them, or start a new run at another place"

@@ -11,8 +11,8 @@ appended. Answers of people are taken from the log, so that no question is asked
         log.emit(answer)
         log.finish()
 
-What is written reaches the operating system at once: a killed process loses no more than the line
-that it was writing. What the columns mean stands in `truecost.formats.events`.
+Each line reaches the operating system at once: a killed process loses no more than the line
+that it was writing. The columns are described in `truecost.formats.events`.
 """
 
 import hashlib
@@ -68,7 +68,7 @@ class Event(
 
     @property
     def key(self) -> "Key":
-        """What a question and its answer have in common, and no other question."""
+        """The key that a question and its answer share."""
         where = self.set if self.set in LIFELONG_SETS else None
         return self.run, self.stream, self.id, self.part, self.version, where
 
@@ -111,7 +111,7 @@ def refuse_change(path: Path, position: int, known: Event, event: Event) -> None
     if parts:
         raise InputError(
             f"{path}, line {position + 1}: the run cannot be resumed, as the learner, the data or "
-            f"the settings no longer do the same: {shortened(msgspec.json.encode(known))} was "
+            f"the settings have changed: {shortened(msgspec.json.encode(known))} was "
             f"recorded, now comes {shortened(msgspec.json.encode(event))} (they differ in "
             f"{', '.join(parts)}); restore what was changed, or start a new run at another place"
         )

@@ -74,13 +74,13 @@ class Asking:
         return f"{name_of(self.learner)} with {name_of(self.strategy)}"
 
     def predict(self, batch: Batch) -> Outputs:
-        """What the learner says."""
+        """The learner's outputs."""
         outputs = self.learner.predict(batch)
         self._seen = (batch, outputs)
         return outputs
 
     def ask(self, batch: Batch, budget: int) -> Sequence[Question]:
-        """What the strategy chooses from the last prediction on this batch.
+        """The strategy's choice from the last prediction on this batch.
 
         Raises
         ------
@@ -125,7 +125,7 @@ class Asking:
         return restorable(self.learner) and can_keep(self.strategy)
 
     def snapshot(self) -> bytes:
-        """What learner and strategy have learnt."""
+        """The states of learner and strategy."""
         parts = [stored(part) if restorable(part) else b"" for part in self._parts()]
         return msgspec.msgpack.encode(parts)
 
@@ -209,7 +209,7 @@ def run_stream(
     system : System
         New, or as it shall start.
     log : LogWriter
-        Open; may hold other streams before. Who opened it finishes it.
+        Open; may hold other streams before. The code that opened it closes it.
     run : str
         Stands in every event.
     record_cpu : bool
@@ -303,8 +303,8 @@ def run_passive(
 ) -> None:
     """The passive baseline: learn once from a training pool with its labels, then only predict.
 
-    The pool is one event `answer` of the set `training` that counts its items. What is said after
-    adaptation is what was said before, as nothing is learnt in between.
+    The pool is one event `answer` of the set `training` that counts its items. The outputs after
+    adaptation are those before, as nothing is learnt in between.
 
     Parameters
     ----------

@@ -41,7 +41,7 @@ class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     file: Annotated[
         str | None,
-        Option("Table of features; of fsdd an .npz of features made earlier.", file=True),
+        Option("Table of features; for fsdd an .npz of features made earlier.", file=True),
     ] = None
     folder: Annotated[str | None, Option("Folder of clips (fsdd, common-voice).", file=True)] = None
     tsv: Annotated[str | None, Option("List of the clips (common-voice).", file=True)] = None
@@ -55,68 +55,69 @@ class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     id: Annotated[str | None, Option("Column with the id of an item.")] = None
     label: Annotated[str | None, Option("Column with the label of an item.")] = None
     time: Annotated[str | None, Option("Column with the time of an item.")] = None
-    stream: Annotated[str | None, Option("Column whose values are streams of their own.")] = None
-    features: Annotated[
-        tuple[str, ...], Option("Columns that the learner sees.", shown="all other columns")
-    ] = ()
+    stream: Annotated[str | None, Option("Column of streams: each value is a stream.")] = None
+    features: Annotated[tuple[str, ...], Option("Feature columns.", shown="all other columns")] = ()
     context: Annotated[
-        tuple[str, ...], Option("Those features that look at later items; refused unless allowed.")
+        tuple[str, ...], Option("Features that use later items; refused by default.")
     ] = ()
     allow_lookahead: Annotated[
-        bool | None, Option("Use features that look at later items; enters the signature.")
+        bool | None, Option("Allow features that use later items; part of the signature.")
     ] = None
     kind: Annotated[
         Kind | None,
         Option(
-            "What the label of an item is; the last three are of life cycles.",
+            "Kind of label; the last three are for life cycles.",
             shown="detection where there are targets, else classes",
         ),
     ] = None
     text: Annotated[
-        str | None, Option("Column of what the learner reads, in place of features (life cycles).")
+        str | None,
+        Option("Column with the text for the learner, instead of features (life cycles)."),
     ] = None
     classes: Annotated[
         tuple[str, ...],
-        Option("Classes that people tell apart, where no column says what is right (tables)."),
+        Option("Classes for people to choose from, if no column has the labels (tables)."),
     ] = ()
     target: Annotated[str | int | None, Option("Label to detect.")] = None
     targets: Annotated[
-        tuple[str | int, ...], Option("Labels to detect, each in a stream of its own.")
+        tuple[str | int, ...], Option("Labels to detect, each in its own stream.")
     ] = ()
     order: Annotated[
         Order | None,
         Option(
-            "Order in which items arrive.",
+            "Order of the items.",
             shown="time or given for tables, given for drift, else dirichlet",
         ),
     ] = None
     chunks: Annotated[
-        int | None, Option("Chunks of the Dirichlet order.", shown="the number of classes", ge=1)
+        int | None,
+        Option("Number of chunks of the Dirichlet order.", shown="the number of classes", ge=1),
     ] = None
     concentration: Annotated[
         float | None,
         Option(
-            "Concentration of the Dirichlet order: the smaller, the more unlike the chunks.",
+            "Concentration of the Dirichlet order: smaller values make chunks more different.",
             default=1.0,
             gt=0,
         ),
     ] = None
     items: Annotated[
-        int | None, Option("Length of the stream; the rest of the items is the pool.", ge=1)
+        int | None, Option("Number of items in the stream; the others are the pool.", ge=1)
     ] = None
     pool: Annotated[
         int | float | None,
         Option("Items kept for offline training: a number, or a share below 1.", gt=0),
     ] = None
     prevalence: Annotated[
-        float | None, Option("Share of targets that the stream is thinned to.", gt=0, lt=1)
+        float | None,
+        Option("Share of targets in the stream, reached by leaving out items.", gt=0, lt=1),
     ] = None
     drift: Annotated[
         str | None, Option("Generator of river: a name of river.datasets.synth, or module:Class.")
     ] = None
     options: Annotated[
         dict[str, Any],
-        Option("Arguments of the generator; of life cycles further keys of the source."),
+        Option("Arguments of the generator; for life cycles further keys of the source."),
     ] = msgspec.field(default_factory=dict)
 
     def moved(self, place: Callable[[str], str]) -> Self:
@@ -133,14 +134,14 @@ class LoopTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     __table__: ClassVar[str] = "loop"
 
-    batch: Annotated[int | None, Option("Items of a batch.", default=60, ge=1)] = None
+    batch: Annotated[int | None, Option("Number of items in a batch.", default=60, ge=1)] = None
     budget: Annotated[int | None, Option("Questions per batch.", default=4, ge=0)] = None
     rate: Annotated[
         float | None,
-        Option("Share of the items that is asked about, in place of a budget.", ge=0, le=1),
+        Option("Share of items to ask about, instead of a budget.", ge=0, le=1),
     ] = None
     bootstrap: Annotated[
-        int | None, Option("Items whose labels are given before the stream.", default=8, ge=0)
+        int | None, Option("Number of items with labels given before the stream.", default=8, ge=0)
     ] = None
     seeds: Annotated[
         int | None,
@@ -155,7 +156,7 @@ class LoopTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     drop_last: Annotated[bool | None, Option("Leave out a last batch that is short.")] = None
     passive: Annotated[
         bool | None,
-        Option("Run the passive baseline too: trained once on the pool, it asks nothing."),
+        Option("Run the passive baseline too: trained once on the pool, without questions."),
     ] = None
     record_cpu: Annotated[
         bool | None, Option("Record CPU seconds, which differ from run to run.")
@@ -163,7 +164,7 @@ class LoopTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     checkpoint: Annotated[
         int | None,
         Option(
-            "Batches after which what was learnt is stored, for a faster resume.",
+            "Number of batches between checkpoints, for a faster resume.",
             shown="never",
             ge=1,
         ),
@@ -192,18 +193,19 @@ class LearnerTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     model: Annotated[str | None, Option("module:Class of a model (sklearn, river).")] = None
     update: Annotated[
         str | None,
-        Option("refit: train on all labels anew; partial: on the new ones only (sklearn)."),
+        Option("refit: train again on all labels; partial: train on the new ones only (sklearn)."),
     ] = None
     command: Annotated[
-        tuple[str, ...], Option("Program and its arguments (program), run in the folder of [loop].")
+        tuple[str, ...],
+        Option("Program with its arguments (program), run in the folder of [loop]."),
     ] = ()
     python: Annotated[
         str | None,
         Option("module:function that makes the learner (callable); looked for in that folder too."),
     ] = None
-    timeout: Annotated[float | None, Option("Seconds that a program may take to answer.", gt=0)] = (
-        None
-    )
+    timeout: Annotated[
+        float | None, Option("Longest time in seconds for an answer of a program.", gt=0)
+    ] = None
     options: Annotated[dict[str, Any], Option("Options of the learner.")] = msgspec.field(
         default_factory=dict
     )
@@ -217,15 +219,15 @@ class StrategyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     name: Annotated[
         str | None,
         Option(
-            "Strategy (truecost list strategies); own where the learner asks itself.",
+            "Strategy (truecost list strategies); own if the learner asks itself.",
             default="margin",
         ),
     ] = None
     python: Annotated[
         str | None,
         Option(
-            "module:NAME of a strategy of yours, in place of a name: a class, a function that "
-            "makes it, or an object; looked for in the folder of [loop] too."
+            "module:NAME of your own strategy, instead of a name: a class, a function that makes "
+            "it, or an object; also searched in the folder of [loop]."
         ),
     ] = None
     options: Annotated[dict[str, Any], Option("Options of the strategy.")] = msgspec.field(
@@ -241,7 +243,7 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     name: Annotated[
         Literal["reference", "person"] | None,
-        Option("Who answers: the labels, or a person on a page.", default="reference"),
+        Option("Expert: the labels, or a person on a page.", default="reference"),
     ] = None
     seconds: Annotated[
         Seconds | None,
@@ -251,27 +253,27 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             ge=0,
         ),
     ] = None
-    cost: Annotated[
-        dict[str, Seconds], Option("The same for items of single classes, by class.")
-    ] = msgspec.field(default_factory=dict)
+    cost: Annotated[dict[str, Seconds], Option("The same by class.")] = msgspec.field(
+        default_factory=dict
+    )
     error_rate: Annotated[float | None, AMOUNT("Share of wrong answers.", le=1)] = None
     refusal: Annotated[float | None, AMOUNT("Share of questions without an answer.", le=1)] = None
     delay: Annotated[
         int | tuple[int, int] | None,
-        COUNT("Batches until an answer arrives, or the least and the most of them."),
+        COUNT("Delay of an answer in batches, or the least and the most."),
     ] = None
     file: Annotated[
-        str | None, Option("Log whose answers are replayed, in place of all others.", file=True)
+        str | None, Option("Log with answers to replay, instead of all others.", file=True)
     ] = None
     people: Annotated[
         tuple[str, ...],
         Option("Names of people who answer, comma-separated.", shown="me", read=words),
     ] = ()
-    overlap: Annotated[int | None, Option("People who answer each question.", default=1, ge=1)] = (
-        None
-    )
+    overlap: Annotated[
+        int | None, Option("Number of people who answer each question.", default=1, ge=1)
+    ] = None
     gold: Annotated[
-        str | None, Option("Column with answers that are known, to judge people by (tables).")
+        str | None, Option("Column with known answers, to check people by (tables).")
     ] = None
     guess: Annotated[
         Literal["hidden", "shown"] | None,
@@ -280,17 +282,17 @@ class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             shown="hidden for classes of a stream, shown where outputs are corrected",
         ),
     ] = None
-    ask: Annotated[str | None, Option("The question, as people read it.")] = None
+    ask: Annotated[str | None, Option("Text of the question.")] = None
     audio: Annotated[str | None, _view("Sound (.wav)")] = None
     image: Annotated[str | None, _view("Image")] = None
     text: Annotated[str | None, Option("Column with the text that people see (tables).")] = None
     idle: Annotated[
         float | None,
-        Option("Seconds without a sign of a person that still count as work.", default=30.0, ge=0),
+        Option("Longest pause in seconds that counts as work.", default=30.0, ge=0),
     ] = None
     tail: Annotated[
         float | None,
-        Option("Seconds that count at the start of a longer pause.", default=0.0, ge=0),
+        Option("Seconds at the start of a longer pause that count as work.", default=0.0, ge=0),
     ] = None
     port: Annotated[int | None, Option("Port of the page.", shown="a free one", ge=1, le=65535)] = (
         None
@@ -317,12 +319,12 @@ class SweepTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = ()
     options: Annotated[
         dict[str, dict[str, Any]],
-        Option("Options of strategies by name; [strategy] options go with its own name."),
+        Option("Options of strategies by name."),
     ] = msgspec.field(default_factory=dict)
     objective: Annotated[
         Objective | None,
         Option(
-            "Measure by which budgets are judged, one of those that are scored.",
+            "Measure to compare budgets by; one of the scored measures.",
             shown="total_cost with a price of the person's hour, imlm without one",
         ),
     ] = None
@@ -336,26 +338,26 @@ class HelpTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     questions: Annotated[
         int | None,
         Option(
-            "The most questions that a system may ask about a batch (active).",
+            "Largest number of questions of a system about a batch (active).",
             shown="4 where neither corrections nor offline questions are given, else 0",
             ge=0,
         ),
     ] = None
     corrections: Annotated[
         int | None,
-        COUNT("The most corrections that the person volunteers on a batch (interactive)."),
+        COUNT("Largest number of volunteered corrections on a batch (interactive)."),
     ] = None
-    document: Annotated[int | None, Option("The most of both together on a document.", ge=1)] = None
+    document: Annotated[int | None, Option("Largest number of both on a document.", ge=1)] = None
     seconds: Annotated[
-        float | None, Option("Busy time on a batch after which the person stops.", gt=0)
+        float | None, Option("Longest active time of the person on a batch, in seconds.", gt=0)
     ] = None
     rounds: Annotated[
-        int | None, Option("Rounds in which the help with a batch comes.", default=1, ge=1)
+        int | None, Option("Number of rounds of help with a batch.", default=1, ge=1)
     ] = None
     offline: Annotated[
         int | None,
         Option(
-            "The most questions for offline adaptation after each batch.",
+            "Largest number of questions for offline adaptation after each batch.",
             shown="no offline adaptation",
             ge=0,
         ),
@@ -363,7 +365,7 @@ class HelpTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     test: Annotated[
         bool | None,
         Option(
-            "The same help with the test set, from which each version learns for a moment, so "
+            "Give the same help with the test set, from which each version learns temporarily, so "
             "that scores can be penalised.",
             default=True,
         ),
@@ -374,15 +376,15 @@ class HelpTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     says: Annotated[
         Says | None,
         Option(
-            "Whether the person says what is right, or only whether the output is.",
+            "Answers of the person: corrections, or only verdicts (right or wrong).",
             default="corrections",
         ),
     ] = None
     word_seconds: Annotated[
-        float | None, AMOUNT("Seconds for each word put in, beside those of an answer.")
+        float | None, AMOUNT("Seconds for each inserted word, in addition to those of an answer.")
     ] = None
     action_seconds: Annotated[
-        float | None, AMOUNT("Seconds for each simple action, beside those of an answer.")
+        float | None, AMOUNT("Seconds for each simple action, in addition to those of an answer.")
     ] = None
 
 

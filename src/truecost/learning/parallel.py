@@ -288,7 +288,7 @@ def _raised(message: Mapping[str, str]) -> Exception:
 
 
 class Job(Protocol):
-    """What is run at a time; as text it is named in messages, and a worker is sent it as JSON."""
+    """A job of a worker; its text names it in messages, and a worker gets it as JSON."""
 
     def done(self, folder: Path) -> bool:
         """Whether it was run, as it would be now; what it made lies in the folder."""
@@ -307,10 +307,10 @@ def run_jobs(
 ) -> None:
     """Run the jobs that are not done yet, in processes of their own.
 
-    What they make is the same for any number of processes, and whether they were run at one go or
-    a killed run was resumed. `work`, `shared`, `keep`: as of `run_parallel`; `processes`: all cores
-    unless given; `progress`: told the steps done, and all of them; `patient`: where the data of a
-    job are at fault no other one is begun, those that run may end, and all failures are counted;
+    Their results are the same for any number of processes, and whether they were run at one go or
+    a killed run was resumed. `work`, `shared`, `keep`: as of `run_parallel`; `processes`: default
+    all cores; `progress`: gets the steps done, and all of them; `patient`: where the data of a job
+    are at fault no other one is begun, those that run may end, and all failures are counted;
     otherwise the first failure ends all jobs.
     """
     left = [job for job in jobs if not job.done(folder)]
@@ -342,12 +342,12 @@ def run_jobs(
         more = f"; {counted(others, 'other run')} failed too" if others else ""
         raise InputError(
             f"{left[first]}: {head}{more}; {sum(job.done(folder) for job in jobs)} of "
-            f"{counted(len(jobs), 'run')} are done and stay: --resume goes on{line}{rest}"
+            f"{counted(len(jobs), 'run')} are finished and kept: continue with --resume{line}{rest}"
         )
 
 
 def telling(tell: Tell | None, before: int = 0, total: int | None = None) -> Progress:
-    """What tells how far a job is, not too often.
+    """The report of a job's progress, not too often.
 
     `tell`: told [steps done, all steps]; `before`, `total`: steps before this part of the job, and
     of all of it, where it comes in parts.

@@ -1,12 +1,13 @@
-"""What a job of a live run is: a pass of a strategy over streams, a pass of a system through life.
+"""Jobs of a live run: a pass of a strategy over streams, a pass of a system through life.
 
 A pass over streams is one of a strategy with a budget; its log holds all streams, one after the
 other. The passes of a system through a life cycle are its baselines beside what is asked for::
 
     plastic/assisted/seed-0.jsonl.gz       with the person's help, as configured
     plastic/unsupervised/seed-0.jsonl.gz   it adapts to what it sees, and nobody helps
-    plastic/frozen/seed-0.jsonl.gz         the initial version says everything (paper 004, Fig. 1-a)
-    courses/seed-0.json                    what the course was, so that a resumed run has the same
+    plastic/frozen/seed-0.jsonl.gz         the initial version says everything (Prokopalo et al.
+    2020, Fig. 1-a) courses/seed-0.json                    what the course was, so that a resumed
+    run has the same
 
 `unsupervised` is there for systems that offer it. `truecost.learning.parallel` runs the jobs.
 """
@@ -16,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, ClassVar, cast
+from typing import Annotated, Any, ClassVar, TypedDict, cast
 
 import msgspec
 
@@ -47,6 +48,19 @@ OWN = "own"  # the strategy of learners that ask themselves
 ASSISTED, UNSUPERVISED, FROZEN = PASSES = ("assisted", "unsupervised", "frozen")
 
 
+class Note(TypedDict):
+    """The record of a stream or a course, as far as scores need it."""
+
+    kind: str
+    classes: list[str]
+
+
+class StreamNote(Note, total=False):
+    """Of a stream: whether it has labels; true where nothing is said."""
+
+    labelled: bool
+
+
 class StreamJob(LoggedJob, frozen=True, kw_only=True):
     """One pass over the streams of a seed.
 
@@ -75,11 +89,11 @@ class StreamJob(LoggedJob, frozen=True, kw_only=True):
 
     @property
     def result_name(self) -> str:
-        """What results call it: `margin-4`."""
+        """Its name in results: `margin-4`."""
         return self.folder.replace("/", "-")
 
     def settings(self, batch: int) -> dict[str, Any]:
-        """Who asks, and how many questions a batch on average; none for the passive baseline."""
+        """The strategy, and its questions per batch on average; none for the passive baseline."""
         budget = self.budget if self.rate is None else self.rate * batch
         return {"strategy": self.strategy, "budget": budget}
 
@@ -111,7 +125,7 @@ class LifelongJob(LoggedJob, frozen=True, kw_only=True):
 
     @property
     def result_name(self) -> str:
-        """What results call it: without help `NAME-frozen`, `NAME-unsupervised`."""
+        """Its name in results: without help `NAME-frozen`, `NAME-unsupervised`."""
         return self.system if self.way == ASSISTED else f"{self.system}-{self.way}"
 
     def settings(self, batch: int) -> dict[str, Any]:  # noqa: ARG002
@@ -170,13 +184,14 @@ def _items(source: bytes, seed: int, labelled: bool) -> Items:
 
 
 class StreamRecipe(Recipe, frozen=True, kw_only=True):
-    """What decides the logs of all passes over streams.
+    """The settings that decide the logs of all passes over streams.
 
     `batch`: items that arrive together; `bootstrap`: items whose labels are given before the
     stream; `drop_last`: whether a short last batch is left out.
     """
 
     seen: ClassVar[str] = STREAMS
+    note: ClassVar[Any] = Annotated[list[StreamNote], msgspec.Meta(min_length=1)]
     other: ClassVar[str] = "the streams are no longer those"
     job: ClassVar[type[LoggedJob]] = StreamJob
 
@@ -202,7 +217,7 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
             yield self._view(stream), stream.kind, [item for one in batches for item in one.ids]
 
     def noted(self, seen: list[Stream]) -> list[dict[str, Any]]:
-        """What is written down of streams."""
+        """The record of streams."""
         return [
             {
                 "stream": stream.name,
@@ -282,9 +297,9 @@ class StreamRecipe(Recipe, frozen=True, kw_only=True):
 class Helping(Help):
     """How much a person helps, and where.
 
-    `offline`: the most that a system may ask for offline adaptation, after each batch; none unless
-    given; `test`: the same help with every test batch, from which every version learns for a
-    moment: what the penalised score needs.
+    `offline`: the most that a system may ask for offline adaptation, after each batch; default
+    none; `test`: the same help with every test batch, from which every version learns for a moment:
+    what the penalised score needs.
     """
 
     offline: int | None = None
@@ -292,13 +307,15 @@ class Helping(Help):
 
 
 class LifelongRecipe(Recipe, frozen=True, kw_only=True):
-    """What decides the logs of all life cycles; a step is a batch of a set under a version.
+    """The settings that decide the logs of all life cycles; a step is a batch of a set under a
+    version.
 
     `source`: name of the source of the course; `any_times`: test times need not spread over those
     of the lifelong set.
     """
 
     seen: ClassVar[str] = COURSES
+    note: ClassVar[Any] = Note
     other: ClassVar[str] = "the course is no longer the one"
     job: ClassVar[type[LoggedJob]] = LifelongJob
 
@@ -324,7 +341,7 @@ class LifelongRecipe(Recipe, frozen=True, kw_only=True):
         yield view_of(self.person), seen.kind, [item for batch in sets for item in batch.ids]
 
     def noted(self, seen: Course) -> dict[str, Any]:
-        """What is written down of a course."""
+        """The record of a course."""
         return {
             "kind": seen.kind,
             "classes": list(seen.classes),

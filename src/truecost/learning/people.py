@@ -1,4 +1,4 @@
-"""Who answers in a pass: somebody simulated, a log that is replayed, or people on a page."""
+"""The expert of a pass: a simulated person, a log that is replayed, or people on a page."""
 
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -11,14 +11,13 @@ from truecost.learning.lifelong.course import Course
 from truecost.learning.lifelong.person import DomainExpert
 from truecost.learning.system import Expert
 from truecost.person.expert import LiveExpert, LivePerson
-from truecost.person.media import length_of
-from truecost.person.views import View, Views, viewed
+from truecost.person.views import View, Views, length_of, viewed
 
 Shown = tuple[Callable[[str], View], str, Iterable[str]]  # of items of a kind what people see
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answers: the settings of `ReferenceExpert`, a log to replay (`file`), or people on a page
+    """The expert: the settings of `ReferenceExpert`, a log to replay (`file`), or people on a page
     (`live`).
     """
 
@@ -37,7 +36,7 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class DomainPerson(Person, frozen=True, kw_only=True):
-    """Who helps: the settings of `DomainExpert`, or a log to replay.
+    """The expert: the settings of `DomainExpert`, or a log to replay.
 
     `word_seconds`, `action_seconds`, `says`: as `DomainExpert` has them.
     """
@@ -49,19 +48,19 @@ class DomainPerson(Person, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=1)
 def recorded(file: str) -> Expert:
-    """Who says what a log says, which is read once in a process."""
+    """The expert that replays a log, which is read once in a process."""
     from truecost.formats.events import read_events
 
     return cast("Expert", RecordedExpert(read_events(file)))
 
 
 def view_of(person: Person) -> Callable[[str], View]:
-    """What people on a page see of items that come from no table."""
+    """The views for people on a page of items that come from no table."""
     return viewed(person.live.views if person.live is not None else Views(), None, ())
 
 
 def helper(person: DomainPerson, course: Course, seed: int) -> Expert:
-    """Who helps; the log tells by the name which simulation of a person it was."""
+    """The expert; its name in the log identifies the simulation of a person."""
     if person.live is not None:
         how = (course.kind, course.classes, view_of(person), person.says)
         return LiveExpert(person.live, *how, corrects=True)
@@ -77,7 +76,7 @@ def helper(person: DomainPerson, course: Course, seed: int) -> Expert:
 
 def check_shown(shown: Iterable[Shown]) -> None:
     """Refuse, before anybody is asked, items whose sound or image is not there or cannot be shown,
-    and recordings of which no region can be sent.
+    and recordings without a region that can be sent.
 
     Raises
     ------

@@ -42,15 +42,15 @@ _TAKES = {  # which other settings each source reads
 class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
     """Where the items come from, and how they become streams: the keys of `SourceTable`, settled.
 
-    `id`, `label`: the first of id, ids, path, paths and of label, labels, y unless given.
-    `features`: unless given the matrix of an archive, or all other columns. `context`: features of
+    `id`, `label`: the first of id, ids, path, paths and of label, labels, y by default.
+    `features`: by default the matrix of an archive, or all other columns. `context`: features of
     that kind make a system look better than it can be where the future is not known; no program can
-    see from numbers how they were computed, so they have to be named. `kind`: unless given
-    detection where there are targets or the labels are 0 and 1, of which 1 is the target then.
-    `order`: `time` for a table with such a column, else `given`; `given` for drift, else
-    `dirichlet`. `tsv`: a path, or a name in the folder or in each folder of a language there.
-    `prevalence` is reached exactly. What `items` leaves over is the pool. In `options` a table with
-    the key `generator` stands for a generator itself.
+    see from numbers how they were computed, so they have to be named. `kind`: by default detection
+    where there are targets or the labels are 0 and 1, of which 1 is the target then. `order`:
+    `time` for a table with such a column, else `given`; `given` for drift, else `dirichlet`. `tsv`:
+    a path, or a name in the folder or in each folder of a language there. `prevalence` is reached
+    exactly. The items that are left over are the pool. In `options` a table with the key
+    `generator` stands for a generator itself.
     """
 
     name: str
@@ -76,7 +76,7 @@ def checked(source: Source) -> Source:
     _check_keys(source)
     _check_numbers(source)
     if source.target is not None and source.targets:
-        raise UsageError("[source]: target and targets say the same: give one of the two")
+        raise UsageError("[source]: target and targets mean the same: give one of the two")
     if len(set(source.asked)) < len(source.asked):
         raise UsageError(f"[source] targets = {list(source.asked)}: name each once")
     if source.kind in ("classes", "numbers") and source.asked:
@@ -153,8 +153,9 @@ def _check_lookahead(source: Source) -> Source:
     if source.context and not source.allow_lookahead:
         raise UsageError(
             f"[source] context = {list(source.context)}: features that look at later items of the "
-            f"stream are not known when an item arrives, so figures would be too good. Leave them "
-            f"out of the features, or say allow_lookahead = true: the signature then names them"
+            f"stream are not known when an item arrives, so figures would be optimistic. Leave "
+            f"them out of the features, or set allow_lookahead = true, which is part of the "
+            f"signature"
         )
     if source.allow_lookahead and not source.context:
         raise UsageError(
@@ -309,11 +310,13 @@ def _numbers(table: Table, name: str) -> Floats:
     except InputError as error:
         column = table.frame[name]
         if column.dtype.is_temporal() or (column.dtype == pl.String and _are_dates(column)):
-            hint = f'if it says when the items came: time = "{name}"'
+            hint = f'if it is the time of the items: time = "{name}"'
         else:
-            hint = f'if it names the items: id = "{name}"; if it is what is right: label = "{name}"'
+            hint = (
+                f'if it is the id of the items: id = "{name}"; if it is the label: label = "{name}"'
+            )
         raise InputError(
-            f"{error}; every column that is not named otherwise is taken for a feature: {hint}; "
+            f"{error}; every other column is taken for a feature: {hint}; "
             f"else name the features under [source], features = [...]; {table.listed}"
         ) from error
 

@@ -151,12 +151,12 @@ class Learning:
         return spent / share if self.record_cpu else None
 
     def say(self, batch: Batch) -> Outputs:
-        """What the learner says of a batch, checked; it is not logged."""
+        """The learner's outputs for a batch, checked; they are not logged."""
         said = self.call(batch, self.learner.predict, batch)
         return check_outputs(said, self.stream, batch, f"{self.who}, {described(batch)}")
 
     def predict(self, batch: Batch, phase: str) -> Outputs:
-        """What the learner says of a batch."""
+        """The learner's outputs for a batch."""
         outputs = self.say(batch)
         self.write(batch, outputs, phase, self.cpu(len(batch)))
         return outputs
@@ -262,7 +262,8 @@ class Learning:
         if self.simulated and known != fresh:
             raise InputError(
                 f"{self.log.path}: the run cannot be resumed with another expert: "
-                f"{_answer_text(known)} was recorded, and this one says {_answer_text(fresh)}; use "
+                f"{_answer_text(known)} was recorded, and this expert gives {_answer_text(fresh)}; "
+                f"use "
                 "the same settings, or start a new run at another place"
             )
 

@@ -4,9 +4,9 @@ Where the order is one in time (`given`, `time`), the stream is the end of the d
 before it provides bootstrap set and pool: nothing is learnt offline from what comes later.
 
 Where the order is simulated, all is drawn at random, by class, so that the classes have the same
-shares in the stream as in the data. All targets of a source share one stream, as in paper 000: the
-same items in the same order, which is one of the classes that the source has (digits, languages),
-not of target and others. No item of a bootstrap set stands in the stream.
+shares in the stream as in the data. All targets of a source share one stream, as in Lindsey et al.:
+the same items in the same order, which is one of the classes that the source has (digits,
+languages), not of target and others. No item of a bootstrap set stands in the stream.
 
 A prevalence that is asked for is reached by leaving out targets or others at random, for each
 target by itself; these streams differ.
@@ -345,8 +345,8 @@ def streams_of(
 ) -> list[Stream]:
     """The streams of a source, for one seed.
 
-    One for each target, in the order in which they were named; where a column says which stream an
-    item belongs to, for each of its values in their order of appearance.
+    One for each target, in the order in which they were named; if a column has the stream of an
+    item, for each of its values in their order of appearance.
 
     Parameters
     ----------

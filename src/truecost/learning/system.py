@@ -1,4 +1,4 @@
-"""What a system is that learns with a person's help, what passes between the two, and a stream.
+"""Systems that learn with a person's help, the data between the two, and streams.
 
 One protocol serves streams and lifelong learning::
 
@@ -66,7 +66,7 @@ NO_SCORES: Floats = np.zeros(0)  # of texts, where nobody says how sure the syst
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """What a system says of the items of a batch, in their order.
+    """The outputs of a system for the items of a batch, in their order.
 
     Attributes
     ----------
@@ -97,7 +97,7 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Question:
-    """What a person is asked: the label of an item, or of a part of it (lifelong learning)."""
+    """A question to a person: the label of an item, or of a part of it (lifelong learning)."""
 
     id: str
     part: str = ""
@@ -105,7 +105,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a person answered.
+    """An answer of a person.
 
     Attributes
     ----------
@@ -180,7 +180,7 @@ class Learner(Protocol):
     """Anything with `predict` and `adapt`."""
 
     def predict(self, batch: Batch) -> Outputs:
-        """What it says of the items; must not change what it knows."""
+        """Its outputs for the items; must not change its state."""
 
     def adapt(self, batch: Batch, answered: Answered) -> None:
         """Learn from the answers and, if it likes, from the batch without labels."""
@@ -206,7 +206,7 @@ class Restorable(Protocol):
 
 
 class Expert(Protocol):
-    """Who answers questions."""
+    """The person who answers questions."""
 
     def answer(self, question: Question, batch: Batch) -> Answer:
         """The answer to one question; the same whenever it is asked again."""
@@ -214,7 +214,7 @@ class Expert(Protocol):
 
 @dataclass(frozen=True)
 class Task:
-    """What a learner is built for.
+    """The task that a learner is built for.
 
     Attributes
     ----------
@@ -352,7 +352,7 @@ def stored(part: Restorable) -> bytes:
 
 
 def checked_state(state: object, part: object) -> bytes:
-    """What a snapshot gave, where it is bytes; InputError as `stored` says."""
+    """The result of a snapshot, if it is bytes; InputError as for `stored`."""
     if not isinstance(state, bytes):
         kind = "nothing" if state is None else f"a value of type {type(state).__name__}"
         raise InputError(
@@ -371,7 +371,7 @@ def unusable(who: str, error: Exception) -> InputError:
 
 
 def restored(state: bytes, kind: Any, who: str) -> Any:
-    """What a snapshot holds, as MessagePack of this type; InputError when it is of no use."""
+    """The content of a snapshot, as MessagePack of this type; InputError if it cannot be used."""
     try:
         return msgspec.msgpack.decode(state, type=kind)
     except msgspec.MsgspecError as error:

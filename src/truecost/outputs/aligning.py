@@ -181,7 +181,7 @@ class Texts:
         return len(self.hypothesis)
 
     @property
-    def sides(self) -> list[list[str]]:
+    def all_texts(self) -> list[list[str]]:
         """The output, then each reference."""
         return [self.hypothesis, *self.references]
 
@@ -265,19 +265,19 @@ def tokeniser(name: str) -> Tokeniser:
 
 
 def in_blocks(counter: Callable[[Texts], Statistics], texts: Texts) -> Statistics:
-    """What a counter finds, block by block: 300,000 sentences would hold 0.8 GB of words."""
+    """The counts of a counter, block by block: 300,000 sentences would hold 0.8 GB of words."""
     found = [counter(block) for block in texts.blocks()]
     return {name: np.concatenate([of[name] for of in found]) for name in found[0]}
 
 
 def count_ngrams(texts: Texts) -> Statistics:
-    """What BLEU is made of; int64 (N,) each.
+    """The parts of BLEU; int64 (N,) each.
 
     `matches1` to `matches4`, `totals1` to `totals4`, `hypothesis` and `reference` (words of the
     output and of the reference nearest in length), and `unmatched`, words of the longer of the two
     without a match.
     """
-    sides = [texts.words(side) for side in texts.sides]
+    sides = [texts.words(side) for side in texts.all_texts]
     numbers: dict[str, int] = {}
     tokens = [numbers.setdefault(w, len(numbers)) for side in sides for s in side for w in s]
     lengths = np.array([[len(s) for s in side] for side in sides], np.int64)
@@ -320,7 +320,7 @@ def share_or_zero(part: Array, whole: Array) -> Floats:
 
 
 def count_edits(texts: Texts) -> Statistics:
-    """What TER is made of, sentence by sentence from sacrebleu; case is ignored.
+    """The parts of TER, sentence by sentence from sacrebleu; case is ignored.
 
     `edits`, `reference` (words, their mean over several references), `shortest` (words of the
     shortest reference: the edits of an empty output), `hypothesis` (words of the output) and

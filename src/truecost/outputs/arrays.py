@@ -178,9 +178,9 @@ def count_diarization(
     reference, hypothesis : mapping of str to array_like, or frame of polars or pandas
         Segments: columns `recording`, `speaker`, `start` and `end` (seconds).
     collar : float
-        Seconds on each side of a reference boundary that are not scored.
+        Seconds around each reference boundary that are not scored, on each side.
     skip_overlap : bool
-        Leave out where several reference speakers speak.
+        Leave out overlapped speech: where several reference speakers speak.
     mapping : {"scored", "evaluated"}
         Where speakers are mapped (see `DiarizationOptions`).
     uem : mapping of str to array_like, or frame of polars or pandas, optional

@@ -2,7 +2,7 @@
 
 One sweep over the boundaries of reference, output, scored regions and collars gives the time that
 each pair of speakers shares. The best one-to-one mapping of speakers then says which of it is
-correct; the rest is missed speech, false alarm or confusion (paper 004, appendix B).
+correct; the rest is missed speech, false alarm or confusion (Prokopalo et al. 2020, appendix B).
 
 Conventions, where tools differ:
 
@@ -69,7 +69,7 @@ class DiarizationOptions(FileOptions):
     collar : float
         Seconds on each side of every boundary of a reference segment that are not scored.
     skip_overlap : bool
-        Leave out where several reference speakers speak.
+        Leave out overlapped speech: where several reference speakers speak.
     mapping : {"scored", "evaluated"}
         Where the mapping of speakers has the most time in common: in what is scored, or in all of
         the regions, with their collars and overlaps, as md-eval does.
@@ -179,7 +179,7 @@ def count(
         allow_duplicates=options.allow_duplicates,
     )
     size = len(found.ids)
-    spoken, output = Speech.of(*found.reference, size), Speech.of(*found.output, size)
+    spoken, output = Speech.from_rows(*found.reference, size), Speech.from_rows(*found.output, size)
     scenes, counts = list[tuple[Scene, Sequence[Pairs]]](), dict[str, Statistics]()
     problems = list(found.problems)
     if not {"speech", "speakers"}.isdisjoint(parts):
@@ -207,7 +207,7 @@ def count(
 def scene_of(
     found: Recordings, reference: Speech, output: Speech, options: DiarizationOptions
 ) -> tuple[Scene, Swept, list[Pairs]]:
-    """What is swept, what comes of it, and who is mapped to whom in each recording."""
+    """The sweep over a recording: its segments, its sums, and the mapping of speakers."""
     barred = found.unscored.plus(reference.collars(round(options.collar * MICRO)))
     scene = Scene(reference, output, found.regions, barred, options.skip_overlap)
     scored = scene.swept()
@@ -299,7 +299,7 @@ def _lines(scene: Scene, pairs: Sequence[Pairs], item: int) -> Lines:
     other.
 
     A stretch is a time in which the same speakers speak in reference and output; its error is
-    T (max(Nref, Nsys) - Ncorrect), paper 004, Eq. 4.
+    T (max(Nref, Nsys) - Ncorrect), Prokopalo et al. 2020, Eq. 4.
     """
     references, systems = (
         side.names[side.first[item] : side.first[item + 1]]

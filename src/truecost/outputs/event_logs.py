@@ -84,7 +84,7 @@ def read_logs(source: Source, reader: Reader, study: "Study") -> tuple[list[Even
 
 
 def read_log(given: str | Table, stated: str | None, timing: TimingTable) -> EventLog:
-    """An event log, timed as the table says."""
+    """An event log, timed by the settings of the table."""
     log = of_table(given) if isinstance(given, Table) else read_events(given, stated)
     return retimed(log, timing)
 
@@ -108,8 +108,8 @@ def labelled(
     on: Sequence[str] = ("id",),
     which: str = "",
 ) -> tuple[pl.DataFrame, list[str]]:
-    """Items (`id`, `label`) with what a table says is right, and with its further columns; a note
-    where the log says another label.
+    """Items (`id`, `label`) with the labels of a table and its further columns; a note where the
+    log has another label.
 
     Parameters
     ----------
@@ -202,8 +202,8 @@ def refuse_own(study: "Study", keys: Sequence[str]) -> None:
     for name, system in study.systems.items():
         if own := [key for key in keys if key in system.given()]:
             raise UsageError(
-                f"[systems.{name}] names {', '.join(own)}: what is right is the same for all "
-                f"systems, and is named under [data]"
+                f"[systems.{name}] names {', '.join(own)}: the reference is the same for all "
+                f"systems, and belongs under [data]"
             )
 
 
@@ -219,13 +219,13 @@ def refuse_interval(study: "Study", keys: Sequence[str], of: str, choices: str) 
     """Refuse choices of `[interval]` that have a key of their own in the table of the task."""
     if any(getattr(study.interval, key) for key in keys):
         raise UsageError(
-            f"{', '.join(keys[:-1])} and {keys[-1]} under [interval] are for other tasks: what is "
-            f"resampled of {of} is said by factors under [{study.task}] (--factors {choices})"
+            f"{', '.join(keys[:-1])} and {keys[-1]} under [interval] are for other tasks: the "
+            f"units of {of} are chosen by factors under [{study.task}] (--factors {choices})"
         )
 
 
 def units_planned(outcome: "Outcome", **names: str) -> list[str]:
-    """What the units of a plan are, by the names of their factors."""
+    """The units of a plan, by the names of their factors."""
     from truecost.report.words import listed
 
     factors = dict.fromkeys(name for row in outcome.estimates for name in row.factors)

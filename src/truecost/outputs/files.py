@@ -68,8 +68,8 @@ class Rows:
     def counted(
         self, count: Callable[[pl.DataFrame, pl.DataFrame], Mapping[str, int]], *by: str
     ) -> pl.DataFrame:
-        """What `count` finds in the rows of the reference and of the output, for each item and each
-        value of further keys of texts (`by`); columns `item`, those of the keys and of the
+        """The results of `count` on the rows of the reference and of the output, for each item and
+        each value of further keys of texts (`by`); columns `item`, those of the keys and of the
         statistics, sorted.
         """
         keys = [self.reference.columns[0], *by]
@@ -257,7 +257,7 @@ def refuse_unknown(
 def lacking_warning(
     output: Table, reference: Table, lacking: Collection[str], missing: Missing, item: str
 ) -> tuple[str, ...]:
-    """What to say of items without output, nothing when none lacks; InputError when they are an
+    """The warning about items without output, empty if there are none; InputError if they are an
     error.
     """
     if not lacking:
@@ -266,7 +266,7 @@ def lacking_warning(
     examples = first_five(sorted(lacking))
     if missing == "error":
         raise InputError(
-            f"{output.source}: {said}: {examples}; add them, or say --missing drop (leave them "
+            f"{output.source}: {said}: {examples}; add them, or use --missing drop (leave them "
             f"out) or --missing worst (take their output as empty)"
         )
     done = "left out" if missing == "drop" else "taken as empty output"

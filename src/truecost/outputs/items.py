@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.core.columns import MEAN, finished, part_of
+from truecost.core.columns import finished, part_of
 from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence
 from truecost.core.flags import raised
@@ -23,6 +23,7 @@ from truecost.core.scoring import Batch, Scoring, sides_of_units
 from truecost.core.tally import Tally
 from truecost.errors import InputError, UsageError, counted, first_five, plural
 from truecost.formats.table import is_whole
+from truecost.names import MEAN
 from truecost.task import Dims, Rows
 from truecost.tasks.measures import suiting
 
@@ -32,7 +33,7 @@ Lines = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Counting:
-    """What a task counts, and what of it is measured when nothing is asked for.
+    """The counts of a task, and its default measures.
 
     Attributes
     ----------
@@ -131,12 +132,12 @@ class Items(Rows):
 
     @property
     def item(self) -> str:
-        """What they are, in the singular."""
+        """The word for an item, in the singular."""
         return self.counting.item
 
     @property
     def summary(self) -> str:
-        """What there is, in a few words."""
+        """The content in a few words."""
         choices = "; ".join(dict.fromkeys(self.signatures.values()))
         return f"{counted(len(self), self.counting.item)}, {choices}"
 
@@ -159,7 +160,7 @@ class Items(Rows):
         return ids, *self.sources[:-1], pl.DataFrame({"reference": [self.reference]})
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """What was counted, or its counts, as a frame whose rows have no order."""
+        """The counted data, or the counts, as a frame whose rows have no order."""
         counts = {f"{p}.{n}": v for p, of in self.parts.items() for n, v in of.items()}
         return self.sources[-1:] or (pl.DataFrame(counts),)
 
@@ -245,7 +246,7 @@ def _in_order(ids: Array) -> Array:
 
 
 def context_of_items(items: Items, dims: Mapping[str, str]) -> Context:
-    """What rows of items say besides their values: sums of each part, errors, flags, signature."""
+    """The facts of rows besides their values: sums of each part, errors, flags, signature."""
     counting = items.counting
     sums = {
         part: {
@@ -282,12 +283,12 @@ def _readable_sum(total: Any, factor: float) -> float:
 def _refuse_other_counting(a: Items, b: Items) -> None:
     """Refuse systems held against other references, or made comparable in another way."""
     if a.reference != b.reference:
-        raise InputError(f"{a.name} and {b.name} are held against other references")
+        raise InputError(f"{a.name} and {b.name} are scored against different references")
     for part in [part for part in a.signatures if part in b.signatures]:
         said = [_without_missing(items.signatures[part]) for items in (a, b)]
         if said[0] != said[1]:
             raise InputError(
-                f"{a.name} and {b.name} were counted otherwise: {said[0]} against {said[1]}"
+                f"{a.name} and {b.name} were counted differently: {said[0]} against {said[1]}"
             )
 
 

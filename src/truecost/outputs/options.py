@@ -29,7 +29,7 @@ class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     normalise: Annotated[
         tuple[str, ...],
         Option(
-            "Step, or steps separated by commas, in their order: truecost list normalisations",
+            "Normalisation steps, comma-separated, in their order: truecost list normalisations",
             split=True,
             file=keeps_place,
         ),
@@ -41,7 +41,7 @@ class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     outside: Annotated[
         Outside | None,
         Option(
-            "What to do with CTM words in no segment of the reference.",
+            "Handling of CTM words outside the segments of the reference.",
             default="error",
             needs=OF_FILES,
         ),
@@ -54,7 +54,7 @@ class TranslationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     __table__: ClassVar[str] = "translation"
 
     tokenizer: Annotated[
-        str | None, Option("One of sacrebleu's.", default="13a", needs={"measure": ("bleu",)})
+        str | None, Option("Tokenizer of sacrebleu.", default="13a", needs={"measure": ("bleu",)})
     ] = None
     lowercase: Annotated[
         bool | None,
@@ -70,7 +70,7 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     collar: Annotated[
         float | None,
         Option(
-            "Seconds on each side of a reference boundary that are not scored.",
+            "Seconds around each reference boundary that are not scored, on each side.",
             shown="0",
             ge=0,
             le=10,
@@ -78,13 +78,13 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
         ),
     ] = None
     skip_overlap: Annotated[
-        bool | None, Option("Leave out where several reference speakers speak.")
+        bool | None, Option("Leave out overlapped speech: where several reference speakers speak.")
     ] = None
     mapping: Annotated[
         SpeakerMapping | None,
         Option(
-            "Map speakers by scored time, or (evaluated) with collars and overlap too, as "
-            "md-eval does.",
+            "Time that speakers are mapped by: the scored time, or (evaluated) collars and overlap "
+            "too, as in md-eval.",
             default="scored",
             needs={"measure": ("der", "missed", "false_alarm", "confusion")},
         ),
@@ -100,7 +100,7 @@ class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     tolerance: Annotated[
         float | None,
         Option(
-            "Seconds on each side of a boundary of speech that speech measures leave out.",
+            "Seconds around each boundary of speech that speech measures leave out, on each side.",
             ge=0,
             le=10,
             thousandths=True,

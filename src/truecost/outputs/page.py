@@ -1,12 +1,16 @@
-"""What pages of tasks of items show: what the errors are, unit by unit, the worst items."""
+"""Sections of pages of several tasks: systems described one by one, over a stream or across time;
+kinds of errors, units, and the worst items.
+"""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from truecost.core.digits import counted
-from truecost.core.results import Row
+from truecost.core.digits import counted, title_of
+from truecost.core.results import Row, figures
 from truecost.errors import plural
+from truecost.names import PARTS
 from truecost.outputs import pictures
 from truecost.outputs.read import frame_of_items
 from truecost.report.items import Units, has_sums, units_of
@@ -14,6 +18,56 @@ from truecost.report.section import Section, joined
 from truecost.report.sections import comparison, gates, of_each, subsets, worst_items
 from truecost.report.story import Page, Part, Reading, Story, without_dims
 from truecost.report.words import measure_of
+
+MOST_CURVES = 4  # whose curves are drawn
+
+
+class Described(Protocol):
+    """The description of a system in a result, besides its rows."""
+
+    @property
+    def dims(self) -> dict[str, str]:
+        """The scope of the description: system, collection, application, strategy."""
+
+
+D = TypeVar("D", bound=Described)
+T = TypeVar("T")
+
+
+def of_part(found: Iterable[D], part: Part) -> list[D]:
+    """The descriptions of a part, in their order."""
+    dims = dict(part.dims)
+    return [d for d in found if all(d.dims.get(n, "") == dims.get(n, "") for n in PARTS)]
+
+
+def whose(dims: dict[str, str]) -> dict[str, str | None]:
+    """Part, system and strategy of a row of a stored table."""
+    return {
+        "part": title_of({name: dims[name] for name in PARTS if name in dims}),
+        "system": dims.get("system", ""),
+        "strategy": dims.get("strategy"),
+    }
+
+
+def thinned(places: Sequence[T], most: int) -> list[T]:
+    """Some of many places, evenly, the first and the last among them."""
+    count = len(places)
+    if count <= most:
+        return [*places]
+    return [places[k] for k in sorted({round(k * (count - 1) / (most - 1)) for k in range(most)})]
+
+
+def left_out_of(shown: int, every: int) -> str:
+    """That more systems are there than are drawn."""
+    return f" The first {shown} of {every} systems are drawn." if shown < every else ""
+
+
+def plain(row: Row) -> str:
+    """A value with its interval, or why there is none."""
+    if row.value is None:
+        return row.reason or "undefined"
+    return " ".join(filter(None, figures(row)))
+
 
 MOST_SYSTEMS = 6  # in one row
 MOST_DOTS = 800  # of all pictures of two systems
@@ -24,18 +78,18 @@ FEW_ITEMS = 24  # where each is a unit of its own
 def breakdown(story: Story) -> Section:
     """The errors that rates add up, a picture a measure."""
     found = _by_measure(story, pictures.shares_of)
-    text = "The parts of a bar add up to the value, the dot on its interval."
-    return Section("What the errors are", text, of_each(pictures.error_breakdown, found))
+    text = "The parts of a bar add up to the value, which is the dot on its interval."
+    return Section("Kinds of errors", text, of_each(pictures.error_breakdown, found))
 
 
 def matching(story: Story) -> Section:
-    """What BLEU is made of."""
+    """The parts of BLEU."""
     found = _by_measure(story, pictures.has_ngrams)
     text = (
         "BLEU is the geometric mean of the shares of n-grams that a reference has, times the "
         "brevity penalty, which is below 1 where the output is shorter than the references."
     )
-    return Section("What BLEU is made of", text, of_each(pictures.matching, found))
+    return Section("Parts of BLEU", text, of_each(pictures.matching, found))
 
 
 def _by_measure(story: Story, fits: Callable[[Row], object]) -> dict[str, list[Row]]:
@@ -91,8 +145,8 @@ def paired(story: Story) -> Section:
                 factor, pair = both[0].factor, f"{row.dims['system']} against {row.baseline}"
                 drawn.append(pictures.paired_units(both, title=joined(pair, part.name)))
     text = (
-        f"Each mark is one {factor}. A single {factor} decides nothing; the paired comparison of "
-        f"all does."
+        f"Each mark is one {factor}. A single {factor} shows little; see the paired comparison of "
+        f"all."
     )
     return Section(f"Better and worse {plural(factor)}", text, tuple(drawn))
 

@@ -93,7 +93,7 @@ def has_ngrams(row: Row) -> bool:
 
 
 def matching(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """What BLEU is made of: shares of n-grams that match by length, and the brevity penalty.
+    """The parts of BLEU: shares of matching n-grams by length, and the brevity penalty.
 
     Parameters
     ----------
@@ -181,7 +181,7 @@ def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
                 at = y + step * (place - (len(found) - 1) / 2)
                 lines.mark("dot", at, x=x, series=u.system, size=u.areas[k], label=said)
     low, high = _ends(found, [v for u in found for v in (u.row.lower, u.row.upper)])
-    caption = f"Larger dots rest on more reference. A single {factor} has no interval"
+    caption = f"Larger dots have more reference. A single {factor} has no interval"
     caption += "; the band is that of all." if rules else "."
     if row.naive is not None and low <= row.naive <= high:
         rules += naive_rule(row)
@@ -231,8 +231,8 @@ def sides_of(baseline: Units, system: Units) -> list[str]:
 def paired_units(found: Sequence[Units], *, title: str = "") -> Picture:
     """Two systems on each unit: the value of the first across, that of the second upwards.
 
-    What lies on the diagonal is the same for both; larger dots rest on more reference. What is many
-    times as bad as others stands as an arrow on the edge.
+    Units on the diagonal have the same value in both; larger dots have more reference. Units far
+    worse than others are drawn as arrows on the edge.
 
     Parameters
     ----------
@@ -281,8 +281,8 @@ def paired_units(found: Sequence[Units], *, title: str = "") -> Picture:
     return Picture(
         name="pairs",
         title=title,
-        caption=f"{side} the diagonal {new.system} is better. Larger dots rest on more reference."
-        + " An arrow points to what lies further out." * far,
+        caption=f"{side} the diagonal {new.system} is better. Larger dots have more reference."
+        + " An arrow points to values outside the picture." * far,
         x=axes[0],
         y=axes[1],
         marks=tuple(marks),

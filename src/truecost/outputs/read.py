@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from truecost.core.columns import MEAN, columns_of, part_of, sums_of
+from truecost.core.columns import part_of, sums_of
 from truecost.core.intervals.smooth import finite
 from truecost.errors import InputError, TruecostError, UsageError, counted, first_five, near
 from truecost.formats import Table, read_bytes
@@ -17,7 +17,7 @@ from truecost.formats.manifests import MANIFEST, as_output
 from truecost.formats.segments import KEYS
 from truecost.formats.table import optional_texts, unit_columns
 from truecost.formats.transcripts import one_a_line
-from truecost.names import ITEM_MAP_KEYS
+from truecost.names import ITEM_MAP_KEYS, MEAN
 from truecost.options import check_keys, defaults_of
 from truecost.outputs.files import Files
 from truecost.outputs.items import Counting, Items, measures_of
@@ -28,7 +28,7 @@ from truecost.study.outcome import Case, Outcome, Part
 from truecost.study.settings import Reader, Source
 from truecost.study.tables import DataTable
 from truecost.tasks import find as face_of
-from truecost.tasks.measures import find, registry
+from truecost.tasks.measures import columns_of, find, registry
 
 WORST = 5
 _BOTH = "a table of both sides needs --map and --reference-map KEY=COLUMN"
@@ -256,7 +256,7 @@ def _alone(items: Items, column: str) -> str:
 
 
 def reserved(name: str, items: Items) -> str:
-    """What results call so already; empty for nothing."""
+    """The use of this name in results; empty if there is none."""
     if name in ("collection", "system", "item"):
         return "a column"
     part, dot, _ = name.partition(".")
@@ -270,7 +270,7 @@ def _with_lines(said: str, source: Source, reader: Reader) -> str:
     for given in source.data.metadata:
         path = given.rpartition("=")[2]
         if Path(path).is_file() and one_a_line(read_bytes(path)):
-            return f"{path}: has one value a line and no ids: say --lines COLUMN={path}"
+            return f"{path}: has one value a line and no ids: use --lines COLUMN={path}"
     reference = reader.table(source.data.reference[0], source.data.reference_format)
     if reference.format != "lines":
         return said
@@ -328,7 +328,7 @@ def worst_of(part: Part, most: int | None) -> list[Case]:
 
 
 def frame_of_items(outcome: Outcome) -> pl.DataFrame | None:
-    """What `items.parquet` holds: a row for each system and item; None without items.
+    """The content of `items.parquet` holds: a row for each system and item; None without items.
 
     Columns `collection` (where there are several), `system`, `item`, the measures of each item
     alone (null where undefined), the statistics as `part.statistic`, and the columns for units and

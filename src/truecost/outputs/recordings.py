@@ -40,8 +40,8 @@ def turns_of(table: Table, columns: Mapping[str, str]) -> Table:
     """
     if table.format == "uem":
         raise InputError(
-            f"{table.source}: is a uem, regions that are scored, and says nothing of speakers: "
-            f"give it with --uem, and segments of speakers (rttm, say) in its place"
+            f"{table.source}: is a uem, regions that are scored, without speakers: give it with "
+            f"--uem, and here segments of speakers (such as rttm)"
         )
     return table if table.format in FIXED else segments_of(table, columns)
 

@@ -92,7 +92,8 @@ def _by_speaker(
     """The normalised text of each speaker by recording."""
     if "speaker" not in table.columns:
         raise UsageError(
-            f"{table.source}: cpwer needs who says each word, and there is no column 'speaker'; "
+            f"{table.source}: cpwer needs the speaker of each word, and there is no column "
+            f"'speaker'; "
             f"{table.listed}: STM, SegLST, CTM with speakers, or a table with recording, speaker "
             f"and text"
         )
@@ -160,11 +161,11 @@ def _summed(sessions: Sequence[Session]) -> dict[str, Counts]:
         sums = np.zeros(len(sessions), np.int64)
         np.add.at(sums, np.array(places, np.int64), values)
         found[name] = sums
-    many = ([len(side) for side in sides] for sides in _sides(sessions))
+    many = ([len(side) for side in sides] for sides in _reference_and_output(sessions))
     return found | {name: np.array(n, np.int64) for name, n in zip(SPEAKERS, many, strict=True)}
 
 
-def _sides(sessions: Sequence[Session]) -> tuple[list[Said], list[Said]]:
+def _reference_and_output(sessions: Sequence[Session]) -> tuple[list[Said], list[Said]]:
     return [one.reference for one in sessions], [one.hypothesis for one in sessions]
 
 
@@ -174,8 +175,8 @@ def _problems(sessions: Sequence[Session]) -> tuple[str, ...]:
     fewer = sum(len(one.hypothesis) < len(one.reference) for one in sessions)
     said = ((more, "more", "inserted"), (fewer, "fewer", "deleted"))
     return tuple(
-        f"the output has {what} speakers than the reference in {counted(n, 'recording')}: what "
-        f"those without a partner say is {done}"
+        f"the output has {what} speakers than the reference in {counted(n, 'recording')}: words of "
+        f"those without a partner are {done}"
         for n, what, done in said
         if n
     )

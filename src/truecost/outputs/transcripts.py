@@ -38,7 +38,7 @@ def words_of_segments(
     scored = utterances.texts_of(reference, options)
     if not options.allow_duplicates:
         utterances.refuse_repeated_texts(hypothesis, "word")
-    times = _Times.of(reference, hypothesis)
+    times = _Times.from_tables(reference, hypothesis)
     place = _segments(times)
     if (several := place == SEVERAL).any():
         raise InputError(_overlapping(reference, hypothesis, times, several))
@@ -74,7 +74,7 @@ class _Times:
     middles: Ints
 
     @staticmethod
-    def of(reference: Table, hypothesis: Table) -> "_Times":
+    def from_tables(reference: Table, hypothesis: Table) -> "_Times":
         names = [
             table.frame.select(pl.concat_str("recording", "channel", separator="\t")).to_series()
             for table in (reference, hypothesis)
@@ -134,8 +134,8 @@ def _overlapping(
     return (
         f"{hypothesis.source}: {counted(int(several.sum()), 'word', 'lie')} in several segments of "
         f"{reference.source} at once: {_first_words(hypothesis, several)}; the first in the "
-        f"segments of {where}: times do not tell whose word it is: give each speaker a channel, or "
-        f"score utterances that have ids (trn, Kaldi text)"
+        f"segments of {where}: times do not determine the speaker of a word: give each speaker a "
+        f"channel, or score utterances with ids (trn, Kaldi text)"
     )
 
 
@@ -147,8 +147,8 @@ def _lost(
     of_these = f" ({other} of them of a recording or channel that it lacks)" if other else ""
     return (
         f"{hypothesis.source}: {counted(int(lost.sum()), 'word', 'lie')} in no segment of "
-        f"{reference.source}{of_these}: {_first_words(hypothesis, lost)}; the midpoint of a word "
-        "says where it belongs: mend the times or names, or say --outside drop"
+        f"{reference.source}{of_these}: {_first_words(hypothesis, lost)}; a word belongs to the "
+        f"segment of its midpoint: correct the times or names, or use --outside drop"
     )
 
 
@@ -318,8 +318,8 @@ def _problems(reference: pl.Series, hypothesis: pl.Series, steps: Sequence[str])
     problems = []
     if empty := int((reference == "").sum()):
         problems.append(
-            f"{counted(empty, 'utterance', 'have')} an empty reference: every word put out there "
-            f"is inserted"
+            f"{counted(empty, 'utterance', 'have')} an empty reference: every output word there is "
+            f"an insertion"
         )
     for step in [step for step in MIXED if step not in steps]:
         what, found_in = MIXED[step]
@@ -327,7 +327,7 @@ def _problems(reference: pl.Series, hypothesis: pl.Series, steps: Sequence[str])
         if here != there and bool(((hypothesis if here else reference) != "").any()):
             one, other = ("reference", "output") if here else ("output", "reference")
             problems.append(
-                f"the {one} has {what}, the {other} has none: this counts as errors unless you say "
+                f"the {one} has {what}, the {other} has none: this counts as errors unless you use "
                 f"--normalise {step}"
             )
     return problems
@@ -338,6 +338,6 @@ def _unspaced(reference: pl.Series, steps: Sequence[str], parts: frozenset[str])
     if "words" not in parts or "characters" in steps or not normalising.unspaced(reference):
         return []
     return [
-        "the script of the reference has no blanks between words, and few stand there: whole "
-        "sentences count as one word; say --normalise characters, or read cer alone"
+        "the script of the reference has no blanks between words, and few blanks occur: whole "
+        "sentences count as one word; use --normalise characters, or read cer alone"
     ]

@@ -6,17 +6,92 @@ from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from truecost.core.digits import width
+from truecost.core.measure import Array, Floats, share
 from truecost.errors import InputError, UsageError, counted, need
 from truecost.formats import Table
 from truecost.formats.table import filled, refuse_repeated
-from truecost.outputs import aligning, character_ngrams
+from truecost.outputs import aligning
+from truecost.outputs.aligning import Ints, Statistics, Texts, matches_of, share_or_zero
 from truecost.outputs.files import FileOptions, lacking_warning, refuse_unknown
 from truecost.outputs.items import Counting, Items, Lines
 from truecost.outputs.normalising import columns_of, unspaced
 from truecost.tasks.translation import MAP_KEYS
+
+CHARACTER_ORDER = 6  # longest n-gram of chrF
+WORD_ORDER = 2  # longest n-gram of words that chrF++ adds
+BETA = 2  # how much more recall weighs than precision in chrF2
+
+
+def count_character_ngrams(texts: Texts, word_order: int = 0) -> Statistics:
+    """The parts of chrF, each sentence against the reference with the highest value; int64
+    (N,).
+
+    `matches1` to `matches6`, `hypothesis1` to `hypothesis6`, `reference1` to `reference6`, and
+    `unmatched`, characters of the longer side without a match. N-grams of the output count only
+    where the reference has any of their order, as in sacrebleu. Orders of words follow, as 7 and 8.
+    """
+    output, *references = (texts.characters(side) for side in texts.all_texts)
+    found = np.array([_against(output, side) for side in references])
+    if word_order:
+        words = [texts.split_words(side) for side in texts.all_texts]
+        more = [_words_against(words[0], side, word_order) for side in words[1:]]
+        found = np.concatenate([found, more], axis=-1)
+    scores = character_f(*found.swapaxes(0, 1))
+    best = np.argmax(np.where(texts.given, scores, -1.0), axis=0)
+    matches, hypothesis, reference = found[best, :, np.arange(len(texts))].transpose(1, 2, 0)
+    return {
+        **{f"matches{n}": counts for n, counts in enumerate(matches, 1)},
+        **{f"hypothesis{n}": counts for n, counts in enumerate(hypothesis, 1)},
+        **{f"reference{n}": counts for n, counts in enumerate(reference, 1)},
+        "unmatched": np.maximum(hypothesis[0], reference[0]) - matches[0],
+    }
+
+
+def count_characters_and_words(texts: Texts) -> Statistics:
+    """The parts of chrF++: the n-grams of chrF and those of one and two words."""
+    return count_character_ngrams(texts, WORD_ORDER)
+
+
+def character_f(matches: Array, hypothesis: Array, reference: Array) -> Floats:
+    """chrF2, or chrF++, of counts of n-grams, shape (..., orders): from 0 to 100, 0 without any
+    match.
+    """
+    both = (hypothesis > 0) & (reference > 0)
+    precision, recall = (
+        share(np.where(both, share_or_zero(matches, side), 0.0).sum(axis=-1), both.sum(axis=-1))
+        for side in (hypothesis, reference)
+    )
+    return 100 * share_or_zero((1 + BETA**2) * precision * recall, BETA**2 * precision + recall)
+
+
+def _against(output: list[str], reference: list[str]) -> Ints:
+    """N-grams of characters that match, of output and reference; (3, sentences, orders)."""
+    sides = [output, reference]
+    lengths = np.array([[len(text) for text in side] for side in sides], np.int64)
+    codes = "".join("".join(side) for side in sides).encode("utf-32-le")
+    return _three(np.frombuffer(codes, np.int32), lengths, CHARACTER_ORDER)
+
+
+def _words_against(output: list[list[str]], reference: list[list[str]], orders: int) -> Ints:
+    """The same of words."""
+    sides = [output, reference]
+    numbers: dict[str, int] = {}
+    tokens = [numbers.setdefault(w, len(numbers)) for side in sides for s in side for w in s]
+    lengths = np.array([[len(words) for words in side] for side in sides], np.int64)
+    return _three(np.array(tokens, np.int32), lengths, orders)
+
+
+def _three(tokens: npt.NDArray[np.int32], lengths: Ints, orders: int) -> Ints:
+    """N-grams that match, of output and reference, by order."""
+    matches = matches_of(tokens, lengths, orders)
+    hypothesis, wanted = np.maximum(lengths[:, :, None] - np.arange(orders), 0)
+    return np.stack([matches, np.where(wanted > 0, hypothesis, 0), wanted])
+
 
 WIDTH = 100  # columns of the text that shows a sentence
 TOKENISED = 100  # sentences that end in " .", from which on sacrebleu warns
@@ -24,8 +99,8 @@ WORDS_AS_THEY_ARE = ("none", "char")  # tokenisers that do not mind whether text
 BLANKS = ("13a", "intl")  # tokenisers to which what stands between blanks is a word
 COUNTERS: dict[str, Callable[[aligning.Texts], aligning.Statistics]] = {
     "ngrams": aligning.count_ngrams,
-    "chrf": character_ngrams.count_character_ngrams,
-    "chrf_words": character_ngrams.count_characters_and_words,
+    "chrf": count_character_ngrams,
+    "chrf_words": count_characters_and_words,
     "edits": aligning.count_edits,
 }
 COUNTING = Counting(
@@ -53,8 +128,7 @@ class TranslationOptions(FileOptions):
         One of sacrebleu's: `13a`, `intl`, `zh`, `char`, `none`; `ja-mecab`, `ko-mecab`,
         `flores101`, `flores200` and others need packages or models of their own.
     lowercase : bool
-        Whether BLEU and chrF ignore case. TER always does, as Tercom and sacrebleu do unless told
-        otherwise.
+        Whether BLEU and chrF ignore case. TER always does, as Tercom and sacrebleu do by default.
     columns, reference_columns : mapping of str to str
         Column for `id` and `text`, where they have other names, and `unit` and `unit2` too.
     """
@@ -194,23 +268,23 @@ def _problems(texts: aligning.Texts, counts: Mapping[str, aligning.Statistics]) 
     several = len(texts.references) > 1
     names = [f"reference {r + 1}" if several else "reference" for r in range(len(texts.references))]
     said: list[str] = []
-    for name, side in zip(["output", *names], texts.sides, strict=True):
+    for name, side in zip(["output", *names], texts.all_texts, strict=True):
         empty, ends = side.count(""), sum(text.endswith(" .") for text in side)
         if empty:
             said.append(f"{name}: {counted(empty, 'sentence', 'are')} empty")
         tokenised = ends >= TOKENISED or 2 * ends > max(len(side), 2)
         if tokenised and "ngrams" in counts and texts.tokenizer not in WORDS_AS_THEY_ARE:
             said.append(
-                f"{name}: {counted(ends, 'sentence', 'end')} in a blank and a full stop, as "
-                f"tokenised text does; BLEU is meant for text as people read it (where all sides "
-                f"are tokenised alike, say --tokenizer none)"
+                f"{name}: {counted(ends, 'sentence', 'end')} in a blank and a full stop, like "
+                f"tokenised text; BLEU is meant for text as people read it (if all sides are "
+                f"tokenised alike, use --tokenizer none)"
             )
     ngrams = counts.get("ngrams")
     cut_at_blanks = ngrams is not None and texts.tokenizer in BLANKS
     if cut_at_blanks and unspaced(pl.Series(texts.references[0])):
         said.append(
             f"the script of the reference has no blanks between words, and tokenizer "
-            f"{texts.tokenizer} cuts at blanks: whole sentences count as one word; say --tokenizer "
+            f"{texts.tokenizer} cuts at blanks: whole sentences count as one word; use --tokenizer "
             f"zh (Chinese), ja-mecab (Japanese) or char"
         )
     if ngrams is not None and ngrams["hypothesis"].any() and not ngrams["totals4"].any():

@@ -38,7 +38,7 @@ class TextOptions(FileOptions):
         Column of `id` and of `text`, where they have other names.
     by : str, optional
         Columns that name an utterance in place of the id, joined by +; texts of the same utterance
-        are put together in the order of time. SegLST goes by recording unless told otherwise.
+        are put together in the order of time. SegLST goes by recording by default.
     outside : {"error", "drop"}
         What to do with words of a CTM file that lie in no segment of the reference.
     allow_duplicates : bool
@@ -136,7 +136,7 @@ def _names(table: Table, by: str, options: TextOptions) -> pl.Series:
         if table.format == "ctm":
             raise UsageError(
                 f"{table.source}: the words of a CTM file have times and no ids: the reference has "
-                f"to be an STM file; or say --by recording, when the other file has recordings too"
+                f"to be an STM file; or use --by recording, when the other file has recordings too"
             )
         return filled(table, mapped_column(options.columns, "id", table) or "id", "id")
     columns = by.split(SEPARATOR)
@@ -163,7 +163,7 @@ def _refuse_several_speakers(table: Table) -> None:
     if len(mixed):
         raise InputError(
             f"{table.source}: {counted(len(mixed), 'recording', 'have')} several speakers "
-            f"({first_five(mixed)}): say --by recording+speaker where both files name speakers "
+            f"({first_five(mixed)}): use --by recording+speaker where both files name speakers "
             f"alike, or --by id where both have the same segments"
         )
 
@@ -216,8 +216,8 @@ def _unscored(reference: Texts, there: pl.DataFrame) -> list[str]:
     """What happens to outputs where the reference is not to be scored."""
     if reference.by and len(reference.unscored):
         return [
-            f"{counted(len(reference.unscored), 'segment', 'are')} not to be scored: what was put "
-            f"out there counts as inserted, for --by puts texts together"
+            f"{counted(len(reference.unscored), 'segment', 'are')} not to be scored: output there "
+            f"counts as inserted, as --by joins texts"
         ]
     told = int(there["id"].is_in(reference.unscored.implode()).sum())
     return [f"{counted(told, 'output')} of segments that are not scored: left out"] if told else []
@@ -252,9 +252,9 @@ def _mismatch(
         are = counted(len(extra), "utterance", "are")
         first = there.where(hypothesis.frame.filter(pl.col("id").is_in(extra.implode()))["row"][0])
         said.append(f"{are} only in {there.source} ({first_five(extra)}; the first at {first})")
-    advice = "both need the same ids" if len(extra) else "add them, or say --missing drop|worst"
+    advice = "both need the same ids" if len(extra) else "add them, or use --missing drop|worst"
     if there.format == "ctm":
         advice += " (a recording and channel without any word is missing, not silent)"
     if len(extra) and not options.by and "recording" in set(here.columns) & set(there.columns):
-        advice += "; where segments differ, --by recording+speaker puts the texts of each together"
+        advice += "; if segments differ, use --by recording+speaker, which joins the texts of each"
     return f"{here.source}: {'; '.join(said)}: {advice}"

@@ -1,4 +1,4 @@
-"""What tasks of items do alike: every file checked as scoring would, read, counted and scored."""
+"""The work of all tasks of items: files are checked as for scoring, read, counted and scored."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -289,7 +289,7 @@ def check_references(
 ) -> None:
     """A reference for each collection, and only one unless several are known: UsageError.
 
-    What the task refuses of its `own` options comes first: it needs no reference.
+    The checks of the task's `own` options come first: they need no reference.
     """
     if own is not None:
         own(study)
@@ -309,7 +309,7 @@ def check_references(
 
 
 def same_counts(a: Items, b: Items) -> str:
-    """What two systems have in common to the last of their items; empty for nothing."""
+    """The content that two systems share to the last item; empty if they differ."""
     alike = all(
         np.array_equal(v, b.parts[p][k]) for p, of in a.parts.items() for k, v in of.items()
     )

@@ -25,18 +25,18 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from truecost.errors import InputError
-from truecost.person.guard import Guard
-from truecost.person.media import picture_of, sound_of
-from truecost.person.sent import (
+from truecost.person.requests import (
     LONGEST,
     AnswerSent,
     EventsSent,
+    Guard,
     NextSent,
     PersonSent,
     check_times,
     given_of,
 )
 from truecost.person.store import Presented, Store
+from truecost.person.views import picture_of, sound_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -47,14 +47,14 @@ FILES = Path(__file__).parent / "static"
 TYPES = {"css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 POLL = 0.1  # seconds between two looks for a question
 STATUS = {"new": 200, "same": 200, "unknown": 404}  # of answers; others are conflicts
-NOT_STORED = "The answers cannot be stored: the command on the server says why"
+NOT_STORED = "The answers cannot be stored: see the messages of the command on the server"
 REFUSALS = ("cannot tell", "nothing to hear or see", "bad quality", "none of these")
 Sent = TypeVar("Sent")
 Handler = Callable[["Request"], Awaitable["Response"]]
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What the page shows beside the questions.
+    """The parts of the page beside the questions.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Site:
         return Guard(Starlette(routes=routes, exception_handlers=faults), origins)
 
     async def not_stored(self, request: "Request", fault: Exception) -> "Response":
-        """What is said where the store cannot be read or written."""
+        """The response if the store cannot be read or written."""
         self._log(str(fault))
         if request.url.path.startswith("/api/"):
             return _error(NOT_STORED, 507)
@@ -127,7 +127,7 @@ class Site:
             '<button class="main">Begin</button></form>'
             '<script src="/static/enter.js"></script>'
         )
-        return _notice("truecost", "This opens the page on which you answer.", form)
+        return _notice("truecost", "This button opens the page with the questions.", form)
 
     async def enter(self, request: "Request") -> "Response":
         """A token for a cookie; the browser that a used token opened goes on."""
@@ -137,7 +137,10 @@ class Site:
         if cookie is None:
             person = await _away(self.store.who, token, "used")
         if person not in self.people or (cookie is None and person != await self._person(request)):
-            text = "A link opens one browser. Ask for a new one: truecost annotate DIR --link."
+            text = (
+                "A link works in one browser only. Make a new one with truecost annotate DIR "
+                "--link."
+            )
             return _notice("This link cannot be used", text, status=403)
         reply = _reply(b"", 303, headers={"location": "/"})
         if cookie is not None:
@@ -203,7 +206,7 @@ class Site:
         return handler
 
     async def state(self, request: "Request") -> "Response":
-        """Who answers, and the settings."""
+        """The person who answers, and the settings."""
         person = await self._person(request)
         if person is None:
             return _error("no session", 401)

@@ -1,4 +1,4 @@
-"""What a person hears in `truecost demo person`: tones in noise, some of which waver, made here."""
+"""The sounds of `truecost demo person`: tones in noise, some of which waver, made here."""
 
 import io
 import wave

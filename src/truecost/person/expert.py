@@ -1,10 +1,10 @@
 """A person as the expert of a live run: puts questions into the store, and waits for the answers.
 
 A question is known by its stream, item and part, and by the output where that is in view: another
-strategy or seed that asks the same is told what was answered, and nobody is asked twice. Answers
-are taken when all questions of a batch have theirs; until then they can be taken back. Where
-several people answer a question, `truecost.person.deciding` says what holds; where all of them are
-asked and stay divided, the earliest answer does. The seconds of all of them count.
+strategy or seed that asks the same gets the stored answer, and nobody is asked twice. Answers are
+taken when all questions of a batch have theirs; until then they can be taken back. Where several
+people answer a question, `truecost.person.records` says what holds; where all of them are asked and
+stay divided, the earliest answer does. The seconds of all of them count.
 
 In a life cycle whose people may volunteer corrections, a question about a region of a recording can
 be answered with more than was asked: what was changed outside it is volunteered, region by region.
@@ -22,15 +22,13 @@ from truecost.corrections import corrector
 from truecost.corrections.texts import region_name, region_of, text_of, turns_of
 from truecost.errors import InputError
 from truecost.learning.system import Answer, Batch, Outputs, Question, Stream
-from truecost.person.deciding import answer_of, decided
 from truecost.person.measured import seconds_by
-from truecost.person.media import length_of
-from truecost.person.records import FAILED, Kind
+from truecost.person.records import FAILED, Kind, answer_of, decided
 from truecost.person.regions import changed, inside, put_in
+from truecost.person.requests import number_as_kept
 from truecost.person.seconds import Timing
-from truecost.person.sent import number_as_kept
 from truecost.person.store import Asked, Store
-from truecost.person.views import View, Views, named
+from truecost.person.views import View, Views, length_of, named
 from truecost.speech.spans import MICRO
 
 if TYPE_CHECKING:
@@ -40,13 +38,11 @@ YES_NO = {"0": "no", "1": "yes"}  # classes of a detection, as people read them
 CODES = {name: code for code, name in YES_NO.items()}
 POLL = 0.05  # seconds between two looks at the store
 AROUND = 5 * MICRO  # on both sides of a region, what people hear of it and may correct
-STOPPED = (
-    "the person has stopped: what was answered is kept, and --resume goes on with the next question"
-)
+STOPPED = "the person has stopped: the answers are kept; continue with --resume"
 
 
 class LivePerson(msgspec.Struct, frozen=True, kw_only=True):
-    """Who answers on a page: what decides the logs of `[expert] name = "person"`.
+    """People who answer on a page: the settings that decide the logs of `[expert] name = "person"`.
 
     `shown`: whether the output of the system is in view; None: where it is corrected
     (`LiveExpert.corrects`).
@@ -64,7 +60,7 @@ class LivePerson(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def timing(self) -> Timing:
-        """What counts as work."""
+        """The settings of active time."""
         return Timing(self.idle, self.tail)
 
 
@@ -153,11 +149,11 @@ class LiveExpert:
         self._spent, self._looks = sum(answer.seconds for answer in given), set()
 
     def answer(self, question: Question, batch: Batch) -> Answer:
-        """What people say of an item without seeing an output of it; waits for it."""
+        """The answer of people about an item whose output they do not see; waits for it."""
         return self.correct(question, batch, None)
 
     def correct(self, question: Question, batch: Batch, output: str | None) -> Answer:
-        """What people say of an item or a part of it; waits for it.
+        """The answer of people about an item or a part of it; waits for it.
 
         InputError when somebody stops the run on the page.
         """
@@ -296,8 +292,8 @@ class LiveExpert:
             end = max(end, round(length_of(sound) * MICRO)) if sound else end
         if end <= start:
             raise InputError(
-                f"item {question.id!r}: nothing says how long its recording is: the output has no "
-                f"turn in view, and there is no sound; name it under [expert] audio"
+                f"item {question.id!r}: the length of its recording is not known: the output has "
+                f"no turn in view, and there is no sound; name it under [expert] audio"
             )
         payload["base"], payload["length"] = start / MICRO, (end - start) / MICRO
         if "output" in payload and question.part and self._volunteers:
@@ -330,8 +326,8 @@ class LiveExpert:
             known = [one for one in spent if one is not None]
             if len(known) < len(spent):
                 raise InputError(
-                    f"{self.store.path}: what happened on the page was deleted (--forget), so that "
-                    f"the time of question {key[:80]} is not known: begin a run at another place"
+                    f"{self.store.path}: the events of the page were deleted (--forget), so the "
+                    f"time of question {key[:80]} is not known: begin a run at another place"
                 )
             active, wall, heard = (
                 round(sum(getattr(one, name) for one in known), 3)

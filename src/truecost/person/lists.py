@@ -14,20 +14,29 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import polars as pl
 
 from truecost.errors import InputError, UsageError, first_five
 from truecost.formats import Table, read
 from truecost.formats.table import filled
-from truecost.person.deciding import answer_of, decided
 from truecost.person.measured import Answered
-from truecost.person.places import LIST
+from truecost.person.options import LIST
+from truecost.person.records import answer_of, decided
 from truecost.person.seconds import Seconds
 from truecost.person.store import Asked, Row, Store
+from truecost.person.tables import faults
 from truecost.person.views import Views, named, one_line, viewed
 
 KINDS = dict.fromkeys(("answers", "agreeing", "revision"), pl.Int64)  # of columns of the export
 KEPT = ("idle", "tail", "overlap", "people")  # what the store notes for reports made later
+
+
+class _Listed(msgspec.Struct, frozen=True):
+    """Where an item stands in its list, and its columns as texts."""
+
+    row: int
+    columns: dict[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,7 @@ class Items:
 
     @cached_property
     def digest(self) -> str:
-        """What a store must not be continued without: items, classes, and what is in view."""
+        """The facts that a continued store must share: items, classes, and what people see."""
         frame = self.texts
         columns = {name: frame[name].to_list() for name in sorted(frame.columns)}
         seen = [self.how[key] for key in ("classes", "id", "guess", "audio", "image", "text")]
@@ -131,8 +140,8 @@ def check_same(items: Items, place: Path) -> None:
     with Store(place) as store:
         if store.meta(LIST, items.digest) != items.digest:
             raise UsageError(
-                f"{place.parent}: its answers are to another list, or were asked with other "
-                f"classes or columns: give those, or choose another --output"
+                f"{place.parent}: its answers are for another list, or for other classes or "
+                f"columns: give those, or choose another --output"
             )
 
 
@@ -150,7 +159,7 @@ def labels(store: Store, answered: Answered) -> pl.DataFrame:
     people answered, and how many there are and say so. Where people are divided there is no label;
     seconds and `revision` are those of all of them, and seconds unknown where those of one are.
     """
-    listed = _listed(store)
+    listed = _listed(store, answered)
     answers = _in_order(listed, answered)
     found: dict[str, list[tuple[Row, Seconds | None]]] = {}
     for row, seconds in answers:
@@ -180,7 +189,7 @@ def labels(store: Store, answered: Answered) -> pl.DataFrame:
 
 def answers_given(store: Store, answered: Answered) -> pl.DataFrame:
     """A row for each answer with all columns of the list, in its order."""
-    listed = _listed(store)
+    listed = _listed(store, answered)
     answers = _in_order(listed, answered)
     rows = [row for row, _ in answers]
     own: dict[str, Sequence[Any]] = {
@@ -194,15 +203,23 @@ def answers_given(store: Store, answered: Answered) -> pl.DataFrame:
     return _beside_list(listed, [row.key for row in rows], own)
 
 
-def _in_order(listed: Mapping[str, Any], answered: Answered) -> list[tuple[Row, Seconds | None]]:
+def _in_order(
+    listed: Mapping[str, _Listed], answered: Answered
+) -> list[tuple[Row, Seconds | None]]:
     """Answers with their seconds, in the order of the list and of the names of people."""
     found = zip(answered.rows, answered.seconds, strict=True)
-    return sorted(found, key=lambda one: (listed[one[0].key]["row"], one[0].person))
+    return sorted(found, key=lambda one: (listed[one[0].key].row, one[0].person))
 
 
-def _listed(store: Store) -> dict[str, Any]:
-    """Where the items of a list stand in it, and their columns."""
-    return {key: hidden for key, hidden in store.hidden().items() if "row" in hidden}
+def _listed(store: Store, answered: Answered) -> dict[str, _Listed]:
+    """Where items stand in the list, and their columns; InputError where those that are answered do
+    not.
+    """
+    with faults(store.path):
+        found = msgspec.convert(store.hidden(), dict[str, _Listed])
+        if lost := {row.key for row in answered.rows} - {*found}:
+            raise msgspec.ValidationError(f"no row of the list for {first_five(sorted(lost))}")
+        return found
 
 
 def _measured(spent: Sequence[Sequence[Seconds | None]]) -> dict[str, list[float | None]]:
@@ -217,10 +234,10 @@ def _measured(spent: Sequence[Sequence[Seconds | None]]) -> dict[str, list[float
 
 
 def _beside_list(
-    listed: Mapping[str, Any], keys: Sequence[str], own: Mapping[str, Sequence[Any]]
+    listed: Mapping[str, _Listed], keys: Sequence[str], own: Mapping[str, Sequence[Any]]
 ) -> pl.DataFrame:
     """Columns of the list, of the items with these keys, and our own behind them."""
-    columns = [listed[key]["columns"] for key in keys]
+    columns = [listed[key].columns for key in keys]
     names = dict.fromkeys(name for of in columns for name in of)
     kept = _beside(own, names)
     before = {kept[name]: [of.get(name) for of in columns] for name in names}

@@ -8,9 +8,8 @@ from pathlib import Path
 from msgspec import structs
 
 from truecost.errors import counted
-from truecost.person.deciding import count_divided
 from truecost.person.expert import LivePerson
-from truecost.person.records import STORE
+from truecost.person.records import STORE, count_divided
 from truecost.person.store import Store
 from truecost.person.web import LOG, Settings, serve
 
@@ -19,7 +18,8 @@ FAREWELL = 1.0  # seconds in which open pages learn how the run ended
 
 @contextmanager
 def answering(live: LivePerson, folder: Path, settings: Settings) -> Iterator[LivePerson]:
-    """Who answers, with the store in which the jobs find the answers; prints a link for each.
+    """The people who answer, with the store in which the jobs find the answers; prints a link for
+    each.
 
     Parameters
     ----------
@@ -44,8 +44,8 @@ def answering(live: LivePerson, folder: Path, settings: Settings) -> Iterator[Li
                 store.set_meta(state=state)
             if state == "done" and (divided := count_divided(store.answers())):
                 LOG.warning(
-                    "truecost: all people were asked %s and stayed divided: the system was told "
-                    "the earliest answer",
+                    "truecost: all people were asked %s and stayed divided: the system got the "
+                    "earliest answer",
                     counted(divided, "question"),
                 )
         time.sleep(FAREWELL)
@@ -55,7 +55,7 @@ def answering(live: LivePerson, folder: Path, settings: Settings) -> Iterator[Li
 def say_answered(folder: Path) -> None:
     """Say that nobody is asked again."""
     LOG.warning(
-        "truecost: all questions of this run were answered before: nobody is asked, and the "
-        "figures are those of the answers in %s; choose another --output to answer anew",
+        "truecost: all questions of this run have answers in %s, which are used; choose another "
+        "--output to answer anew",
         folder,
     )

@@ -1,19 +1,28 @@
-"""The options of `truecost annotate`; those that a live run has too are declared there."""
+"""The options of `truecost annotate`, and what is known before a list is read: how its items are
+asked about, and where the answers are. Those that a live run has too are declared there.
 
-from collections.abc import Sequence
-from typing import Annotated, ClassVar, Literal
+Reading a list takes the libraries of tables, which take half of the time until a link is there: the
+page comes first, then its questions.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
 
 from truecost.errors import UsageError
 from truecost.learning.options import ExpertTable
 from truecost.names import words
-from truecost.options import Declared, Option, PartialTable, declared, picked
+from truecost.options import Declared, Option, PartialTable, declared, defaults_of, picked
+from truecost.person.records import STORE
+from truecost.person.store import Store
 from truecost.person.timing import TimingTable
 
 SHARED = ("ask", "audio", "image", "text", "people", "overlap", "gold", "idle", "tail", "port")
 
 
 class AnnotateTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """What people are asked of the items of a list, and where the page is."""
+    """The questions about the items of a list, and the address of the page."""
 
     __table__: ClassVar[str] = "annotate"
     __group__: ClassVar[str] = "Questions"
@@ -27,22 +36,26 @@ class AnnotateTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         str | None, Option("Folder that paths are relative to.", shown="that of the list")
     ] = None
     guess: Annotated[
-        str | None, Option("Column of the output of a system: people see it, and correct texts.")
+        str | None,
+        Option("Column with the output of a system, which people see; they correct texts."),
     ] = None
     order: Annotated[
         Literal["given", "shuffled"] | None,
-        Option("Order of the questions, the same in every run.", default="shuffled"),
+        Option("Order of the questions.", default="shuffled"),
     ] = None
     host: Annotated[
         str | None,
-        Option("Name by which browsers reach the page.", shown="127.0.0.1: this machine alone"),
+        Option(
+            "Host name by which browsers reach the page.", shown="127.0.0.1: this machine alone"
+        ),
     ] = None
     tls_cert: Annotated[
-        str | None, Option("Certificate (PEM), needed beyond this machine.", file=True)
+        str | None, Option("Certificate (PEM); required beyond this machine.", file=True)
     ] = None
     tls_key: Annotated[str | None, Option("Key of the certificate (PEM).", file=True)] = None
     proxy: Annotated[
-        str | None, Option("Address of a proxy with a certificate, https://..., in its place.")
+        str | None,
+        Option("Address of a proxy with a certificate, https://..., instead of a certificate."),
     ] = None
 
 
@@ -73,3 +86,63 @@ def check_people(people: Sequence[str], overlap: int, door: str = "--{} {}") -> 
         raise UsageError(
             f"{door.format('overlap', overlap)}: there are fewer people ({names}): name more"
         )
+
+
+LIST = "list"  # what the store notes of its list
+
+
+def settled(given: Mapping[str, Any]) -> dict[str, Any]:
+    """All options with their defaults; UsageError where they contradict each other."""
+    fields = (*AnnotateTable.__struct_fields__, *ExpertTable.__struct_fields__)
+    how: dict[str, Any] = dict.fromkeys(fields, None) | {"classes": ()}
+    how |= {**defaults_of(ExpertTable), **defaults_of(AnnotateTable), **given}
+    classes = how["classes"]
+    people = how["people"] if "people" in given else ("me",)
+    if len(classes) == 1 or len({*classes}) < len(classes):
+        raise UsageError(f"--classes {','.join(classes)}: give two different classes or more")
+    check_people(people, how["overlap"])
+    return how | {"people": people}
+
+
+@contextmanager
+def folder_of(output: str, *, resume: bool) -> Iterator[Path]:
+    """The place of a store: new, or with `resume` the one that is there. The new files are removed
+    if no list is read.
+
+    Raises
+    ------
+    UsageError
+        When there is one already, or the folder holds something else.
+    """
+    folder = Path(output)
+    place = folder / STORE
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder}: this is a file; choose another --output")
+    there = place.exists()
+    if there and not resume:
+        raise UsageError(
+            f"{folder}: answers are there already: continue with --resume, or choose another "
+            f"--output"
+        )
+    if not there and folder.exists() and any(folder.iterdir()):
+        raise UsageError(
+            f"{folder}: exists and is not a folder of answers; choose another --output"
+        )
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield place
+    finally:
+        if not there and not _listed(place):
+            for path in folder.glob(f"{STORE}*"):
+                path.unlink()
+            for path in made:
+                path.rmdir()
+
+
+def _listed(place: Path) -> bool:
+    """Whether a store has its list."""
+    if not place.exists():
+        return False
+    with Store(place) as store:
+        return store.meta(LIST) is not None

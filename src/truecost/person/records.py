@@ -1,4 +1,4 @@
-"""What passes through the store: questions, presentations, answers and raw events.
+"""Records of the store: questions, presentations, answers and raw events.
 
 A question of the kind
 
@@ -11,8 +11,17 @@ A question of the kind
 - `verdict` by "right" or "wrong" about `output`, or by a correction of the kind `correct`.
 
 Every question can be refused with a reason instead.
+
+When a question has its answers, and what they decide, is one rule for lists and live runs.
+A question wants as many people as its overlap says. Where they are divided, one more is wanted, as
+long as there are people; who changes their mind may end that, and nobody more is wanted then. A
+question with a known answer wants everybody. Numbers never divide people: their median holds.
 """
 
+import sqlite3
+from collections import Counter
+from collections.abc import Sequence
+from statistics import median
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
@@ -20,7 +29,7 @@ import msgspec
 from truecost.errors import UsageError
 
 STORE = "answers.sqlite"  # in the folder of a run, or of a list
-FAILED = "the page or the run has failed: what was answered is kept, and --resume goes on"
+FAILED = "the page or the run has failed: the answers are kept; continue with --resume"
 Kind = Literal["classes", "text", "number", "region", "verdict"]
 Order = Literal["given", "shuffled"]
 
@@ -28,7 +37,7 @@ Order = Literal["given", "shuffled"]
 class Seen(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """What of a question may reach the page; everything else belongs to `Asked.hidden`.
+    """The part of a question that may reach the page; everything else belongs to `Asked.hidden`.
 
     `base`, `length`: the part that is asked about, in seconds of the recording. `speakers` can be
     chosen, others be named. `wide`: between which times more may be corrected; `output` is given
@@ -95,8 +104,10 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
             seen = msgspec.convert(self.payload, Seen)
         except msgspec.ValidationError as error:
             raise UsageError(
-                f"question {self.key[:80]!r}: the payload cannot be shown ({error}); known are "
-                f"{', '.join(Seen.__struct_fields__)}; what the page may not see goes into hidden"
+                f"question {self.key[:80]!r}: the payload cannot be shown ({error}); the fields "
+                f"are "
+                f"{', '.join(Seen.__struct_fields__)}; put data that the page must not see into "
+                f"hidden"
             ) from error
         of = seen.correct if self.kind == "verdict" else self.kind
         lacking = {
@@ -169,6 +180,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     t: float
     asked: float
 
+    def __post_init__(self) -> None:
+        """ValueError where a number is none, in a damaged store."""
+        if self.kind == "number" and self.label is not None:
+            float(self.label)
+
 
 class Progress(NamedTuple):
     """Questions; those with an answer; those with all answers that they want."""
@@ -196,18 +212,20 @@ EventKind = Literal[
     "gone",
     "beat",
 ]
-Finite = Annotated[float, msgspec.Meta(ge=-1e12, le=1e12)]
+LARGEST = 1e12  # seconds
+MOST = 1 << 53  # of whole numbers
+Finite = Annotated[float, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 Name = Annotated[str, msgspec.Meta(min_length=1, max_length=64)]
 
 
 class PageEvent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What happened on a page: no event says which key.
+    """An event on a page; key events do not hold the key.
 
     `seq` counts the events of a session; `mono` is the page's own clock, `wall` the one that can be
     set, both in seconds. `at`: where in a sound, in seconds.
     """
 
-    seq: Annotated[int, msgspec.Meta(ge=0, le=1 << 53)]
+    seq: Annotated[int, msgspec.Meta(ge=0, le=MOST)]
     kind: EventKind
     mono: Finite
     wall: Finite
@@ -232,7 +250,7 @@ class Logged(NamedTuple):
 
 
 class Presentation(NamedTuple):
-    """Who was shown which question when."""
+    """A presentation of a question to a person."""
 
     pid: str
     qid: int
@@ -240,3 +258,77 @@ class Presentation(NamedTuple):
     person: str
     session: str
     t: float
+
+
+def majority(answers: Sequence[Any]) -> Any:
+    """The answer of most people; None where they are divided, or nobody answered."""
+    most = Counter(answers).most_common(2)
+    divided = len(most) > 1 and most[0][1] == most[1][1]
+    return most[0][0] if most and not divided else None
+
+
+def answer_of(row: Row) -> tuple[str | None, str]:
+    """An answer, a label or a verdict; neither if the question was refused."""
+    return row.label, row.verdict
+
+
+def decided(rows: Sequence[Row]) -> tuple[str | None, str] | None:
+    """The decision of the answers to a question, a label or a verdict: that of most people, or the
+    median of numbers; None where people are divided, or nobody answered.
+    """
+    if not rows or rows[0].kind != "number":
+        most: tuple[str | None, str] | None = majority([answer_of(row) for row in rows])
+        return most
+    numbers = [float(row.label) for row in rows if row.label is not None]
+    return (repr(median(numbers)).removesuffix(".0") if numbers else None), ""
+
+
+def count_divided(rows: Sequence[Row]) -> int:
+    """Questions about which people are divided."""
+    found: dict[int, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.qid, []).append(row)
+    return sum(decided(of) is None for of in found.values())
+
+
+def count_people(db: sqlite3.Connection) -> int:
+    """How many people answer, as the store notes it; 0 where it does not."""
+    found = db.execute("SELECT value FROM meta WHERE key = 'people'").fetchone()
+    return len(msgspec.json.decode(found[0])) if found else 0
+
+
+def people_wanted(
+    kind: str, overlap: int, gold: str | None, people: int, answers: Sequence[Any]
+) -> int:
+    """How many people shall answer a question that has these answers."""
+    if gold is not None:
+        return max(overlap, people)
+    divided = kind != "number" and len(answers) >= overlap and majority(answers) is None
+    return len(answers) + 1 if divided and len(answers) < people else overlap
+
+
+def settle(db: sqlite3.Connection, qid: int) -> tuple[int, int]:
+    """Note how many people shall answer a question, and how many did; these two numbers."""
+    kind, overlap, gold = db.execute(
+        "SELECT kind, overlap, gold FROM question WHERE qid = ?", (qid,)
+    ).fetchone()
+    sql = "SELECT label, verdict FROM answer WHERE qid = ? AND current = 1"
+    answers = db.execute(sql, (qid,)).fetchall()
+    wanted = people_wanted(kind, overlap, gold, count_people(db), answers)
+    found = (len(answers), wanted)
+    db.execute("UPDATE question SET given = ?, wanted = ? WHERE qid = ?", (*found, qid))
+    return found
+
+
+def settle_all(db: sqlite3.Connection) -> None:
+    """The same of all open questions whose overlap or whose people may be others than before."""
+    known = "UPDATE question SET wanted = MAX(overlap, ?) WHERE state = 'open' AND gold IS NOT NULL"
+    db.execute(known, (count_people(db),))
+    several = "SELECT qid FROM question WHERE state = 'open' AND gold IS NULL AND given > 1"
+    for (qid,) in db.execute(several).fetchall():
+        settle(db, qid)
+    full = (
+        "INSERT OR REPLACE INTO tally SELECT 'full', COUNT(*) FROM question WHERE given >= wanted"
+    )
+    db.execute(full)
+    db.execute("DELETE FROM reached")  # any question may wait for anybody again

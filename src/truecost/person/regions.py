@@ -19,8 +19,8 @@ def inside(text: str, start: int, end: int) -> list[Turn]:
 def changed(
     output: str, label: str | None, within: tuple[float, float], told: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:
-    """Regions in microseconds, in order, in which others speak than in the output and of which
-    nothing was told; nothing where the answer was refused.
+    """Regions in microseconds, in order, where the speakers differ from the output and there is no
+    answer yet; nothing where the answer was refused.
     """
     if label is None:
         return []
@@ -39,7 +39,7 @@ def changed(
 
 
 def put_in(output: str, label: str, part: str) -> tuple[str, int, int]:
-    """Who speaks in a region, as told; turns that were put in and changed there."""
+    """The speakers of a region, as answered; turns that were put in and changed there."""
     from truecost.learning.lifelong.person import all_of, turns_changed
 
     region = part or all_of(output, label)

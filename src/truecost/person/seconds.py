@@ -39,7 +39,7 @@ Counts = Literal["active", "idle"]
 
 @dataclass(frozen=True)
 class Timing:
-    """What counts as work.
+    """The settings of active time.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Seconds:
 
 @dataclass(frozen=True)
 class Stretches:
-    """What counts of one presentation of a question, on the clock of the page."""
+    """The active time of one presentation of a question, on the clock of the page."""
 
     active: Spans
     wall: Spans
@@ -103,7 +103,7 @@ def union(*several: Iterable[Span]) -> list[Span]:
 
 
 def intersection(one: Spans, other: Spans) -> list[Span]:
-    """What lies in both."""
+    """The intersection of both."""
     found, i, j = list[Span](), 0, 0
     while i < len(one) and j < len(other):
         start, end = max(one[i][0], other[j][0]), min(one[i][1], other[j][1])
@@ -117,7 +117,7 @@ def intersection(one: Spans, other: Spans) -> list[Span]:
 
 
 def without(spans: Spans, cuts: Spans) -> list[Span]:
-    """What lies in the first and in none of the cuts."""
+    """The parts of the first outside all cuts."""
     edges = [float("-inf"), *(edge for cut in cuts for edge in cut), float("inf")]
     return intersection(spans, [*zip(edges[::2], edges[1::2], strict=True)])
 
@@ -157,7 +157,7 @@ def seconds_of(
 
 
 def presentations(events: Sequence[Logged], how: Timing) -> dict[str, Stretches]:
-    """What counts of each presentation in a session; `events` in the order in which they came."""
+    """The active time of each presentation in a session; `events` in order of arrival."""
     last = events[-1].mono
     playing = _while(events, ("play",), ("pause", "ended"))
     visible = _while(events, ("visible",), ("hidden",))

@@ -2,7 +2,7 @@
 and the page share.
 
 Every write is one transaction that begins as a writer; `synchronous=FULL` keeps what was
-acknowledged through a kill and a power cut. What was asked is never asked again: `put` knows
+acknowledged through a kill and a power cut. A question is never asked again: `put` knows
 questions by their keys, and an answer is known by the `aid` that the page made for it.
 """
 
@@ -20,7 +20,6 @@ from typing import Any, Self
 
 import msgspec
 
-from truecost.person.deciding import settle_all
 from truecost.person.records import (
     Asked,
     Given,
@@ -32,6 +31,7 @@ from truecost.person.records import (
     Progress,
     Row,
     Seen,
+    settle_all,
 )
 from truecost.person.tables import (
     ANSWERS,
@@ -66,6 +66,8 @@ __all__ = [
 
 PORTION = 5000  # questions that are written at a time
 COUNTED = "SELECT COUNT(*) FROM question"
+TEXTS = ("state", "kind", "origin", "id", "secret", "list")
+NOTED = {"people": list[str], "idle": float, "tail": float, "port": int}  # types of notes
 
 
 class Store:
@@ -144,16 +146,19 @@ class Store:
             return found
 
     def hidden(self) -> dict[str, Any]:
-        """What never reached the page, by key, in the order of the questions."""
+        """The hidden data of questions, by key, in the order of the questions."""
         rows = self._rows("SELECT key, hidden FROM question ORDER BY batch, rank")
-        return {key: msgspec.json.decode(text) for key, text in rows}
+        with faults(self.path):
+            return {key: msgspec.json.decode(text) for key, text in rows}
 
     def answers(self, key: str | None = None) -> list[Row]:
         """Current answers, of one question or of all, in the order of questions and answers."""
         one = " AND q.key = ?" if key is not None else ""
         sql = f"{ANSWERS}{one} ORDER BY q.batch, q.rank, answer.place"
         found = self._rows(sql, *([key] if key is not None else []))
-        return [Row(**dict(zip(Row.__struct_fields__, row, strict=True))) for row in found]
+        with faults(self.path):
+            rows = [dict(zip(Row.__struct_fields__, row, strict=True)) for row in found]
+            return msgspec.convert(rows, list[Row])
 
     def progress(self) -> Progress:
         """How many questions there are, have an answer, and have all that they want."""
@@ -170,9 +175,11 @@ class Store:
         return found[0][0] if found else 0
 
     def meta(self, key: str, default: Any = None) -> Any:
-        """What was noted under a name. `state` is open, done, stopped or failed."""
+        """The note under a name. `state` is open, done, stopped or failed."""
         found = self._rows("SELECT value FROM meta WHERE key = ?", key)
-        return msgspec.json.decode(found[0][0]) if found else default
+        with faults(self.path):
+            kind: Any = str if key in TEXTS else NOTED.get(key, Any)
+            return msgspec.json.decode(found[0][0], type=kind) if found else default
 
     def set_meta(self, **pairs: Any) -> None:
         """Note values of JSON under their names."""
@@ -318,7 +325,7 @@ class Store:
         return found[0][0] if found else None
 
     def everybody(self) -> list[str]:
-        """Who answers, and who is not among these any more but has left something."""
+        """The people who answer, and former ones who have left answers."""
         sql = (
             "SELECT name FROM person UNION SELECT person FROM shown UNION SELECT person FROM answer"
         )
@@ -341,7 +348,7 @@ class Store:
         return [[*session] for _, session in groupby(events, attrgetter("session"))]
 
     def presentations(self) -> list[Presentation]:
-        """Who was shown which question when, in the order of time."""
+        """The presentations of questions, in the order of time."""
         fields = ", ".join(Presentation._fields)
         sql = f"SELECT {fields} FROM shown JOIN question USING (qid) ORDER BY shown.rowid"
         return [Presentation(*row) for row in self._rows(sql)]

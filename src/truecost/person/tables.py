@@ -2,11 +2,11 @@
 InputError.
 
 `shown` leases a question to a person until a time; `given` counts the current answers of a
-question, `wanted` says how many it shall have (`truecost.person.deciding`). Who is next is found
-with the partial index `question_open`: sorting all questions under the lock of the writer was forty
-times slower. Before the place that somebody has `reached` no open question waits for them, so that
-who is far ahead does not pass all of their answers again. Rows of `tally` count what would else be
-counted with every answer.
+question, `wanted` says how many it shall have (`truecost.person.records`). The next question is
+found with the partial index `question_open`: sorting all questions under the lock of the writer was
+forty times slower. Before the place that somebody has `reached` no open question waits for them, so
+that who is far ahead does not pass all of their answers again. Rows of `tally` count what would
+else be counted with every answer.
 """
 
 import hashlib
@@ -14,15 +14,15 @@ import hmac
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 
 from truecost.errors import InputError
-from truecost.person.deciding import settle
-from truecost.person.records import Asked, PageEvent, Presented, Seen
+from truecost.person.records import LARGEST, MOST, Asked, Kind, PageEvent, Presented, Seen, settle
 
 APPLICATION, VERSION = 0x74727563, 3  # "truc", and the format of the tables
 BUSY = 10.0  # seconds that a writer waits for another
@@ -53,6 +53,12 @@ CREATE TABLE reached(person TEXT PRIMARY KEY, batch INTEGER NOT NULL, rank INTEG
     WITHOUT ROWID;
 CREATE TABLE tally(name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID
 """
+BOUNDS = {"REAL": LARGEST, "INTEGER": MOST}
+FORMS = {  # what further is wrong in a column
+    ("meta", "value"): "NOT json_valid(value)",
+    ("question", "kind"): f"kind NOT IN {get_args(Kind)}",
+    **{("question", name): f"NOT json_valid({name})" for name in ("payload", "hidden", "span")},
+}
 PUT = """
 INSERT INTO question(key, kind, payload, hidden, address, media, image, span, overlap, gold, batch,
     asked, wanted, rank) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
@@ -88,15 +94,16 @@ SELECT place, q.key, q.qid, q.kind, person, pid, revision, label, verdict, refus
     gold, t, q.asked
 FROM answer JOIN question q USING (qid) WHERE current = 1"""
 ADVICE = {  # what to do, by the code of the fault
-    sqlite3.SQLITE_FULL: "the disk is full: make room and go on; every acknowledged answer is kept",
-    sqlite3.SQLITE_IOERR: "the disk cannot be written or read: make room, or mend it, and go on; "
-    "every acknowledged answer is kept",
+    sqlite3.SQLITE_FULL: "the disk is full: make room and continue; every acknowledged answer is "
+    "kept",
+    sqlite3.SQLITE_IOERR: "the disk cannot be written or read: make room, or repair it, and "
+    "continue; every acknowledged answer is kept",
     sqlite3.SQLITE_BUSY: f"another process has been writing for {BUSY:g} s: end it and try again",
     sqlite3.SQLITE_READONLY: "may not be written: change its permissions",
     sqlite3.SQLITE_CANTOPEN: "cannot be opened: check the folder and its permissions",
 }
 DAMAGED = (
-    "is damaged, or is no store of answers: take a copy of it back, or save what can be read with "
+    "is damaged, or is no store of answers: restore a copy, or save the readable part with "
     "`sqlite3 FILE .recover`"
 )
 
@@ -111,6 +118,8 @@ def faults(path: Path) -> Iterator[None]:
     except sqlite3.DatabaseError as error:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
         raise InputError(f"{path}: {ADVICE.get(code, DAMAGED)} ({error})") from error
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"{path}: {DAMAGED} ({error})") from error
 
 
 def connected(path: Path) -> sqlite3.Connection:
@@ -152,7 +161,7 @@ def _check(db: sqlite3.Connection, path: Path) -> None:
     if not (application or version or objects):
         return
     if application != APPLICATION:
-        raise InputError(f"{path}: is a database of something else: name a store of answers")
+        raise InputError(f"{path}: is another kind of database: name a store of answers")
     if version != VERSION:
         raise InputError(
             f"{path}: is a store of format {version}, but this version of truecost reads format "
@@ -161,6 +170,28 @@ def _check(db: sqlite3.Connection, path: Path) -> None:
     said = db.execute("PRAGMA quick_check(1)").fetchone()[0]
     if said != "ok":
         raise InputError(f"{path}: {DAMAGED} ({said.splitlines()[0]})")
+    for table, sql in _queries():
+        if db.execute(sql).fetchone():
+            raise InputError(f"{path}: {DAMAGED} (a value in the table {table} is none of its own)")
+
+
+@cache
+def _queries() -> tuple[tuple[str, str], ...]:
+    """For each table a query that finds a row with a value that no store holds: SQLite keeps any
+    value in any column.
+    """
+    found = []
+    with closing(sqlite3.connect(":memory:")) as db:
+        db.executescript(SCHEMA)
+        for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'"):
+            wrong = []
+            for _, name, kind, needed, _, key in db.execute(f"PRAGMA table_info({table})"):
+                null = "" if needed or key else ", 'null'"
+                wrong.append(f"typeof({name}) NOT IN ('{kind.lower()}'{null})")
+                wrong += [f"abs({name}) > {BOUNDS[kind]}"] if kind in BOUNDS else []
+                wrong += [FORMS[table, name]] if (table, name) in FORMS else []
+            found.append((table, f"SELECT 1 FROM {table} WHERE {' OR '.join(wrong)} LIMIT 1"))
+    return tuple(found)
 
 
 def _made(db: sqlite3.Connection) -> None:
@@ -260,7 +291,7 @@ def keep_events(
 
 
 def presented(db: sqlite3.Connection, pid: str, qid: int, ahead: int | None) -> Presented:
-    """What the page is told of a question."""
+    """The data of a question that the page gets."""
     sql = "SELECT key, kind, payload, address, media, image, span FROM question WHERE qid = ?"
     key, kind, payload, address, media, image, span = db.execute(sql, (qid,)).fetchone()
     coming = "SELECT address FROM question WHERE qid = ? AND media IS NOT NULL"

@@ -39,18 +39,22 @@ class TimingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     idle: Annotated[
         float | None,
-        _scored("Seconds without a sign of a person that count as work.", shown="as the run", ge=0),
+        _scored("Longest pause in seconds that counts as work.", shown="as in the run", ge=0),
     ] = None
     tail: Annotated[
         float | None,
-        _scored("Seconds that count at the start of a longer pause.", shown="as the run", ge=0),
+        _scored(
+            "Seconds at the start of a longer pause that count as work.",
+            shown="as in the run",
+            ge=0,
+        ),
     ] = None
     audio: Annotated[
-        Counts | None, _scored("What the time is in which a sound plays.", default="active")
+        Counts | None, _scored("How time counts while a sound plays.", default="active")
     ] = None
     unfocused: Annotated[
         Counts | None,
-        _scored("What the time is in which another window has the focus.", default="idle"),
+        _scored("How time counts while another window has the focus.", default="idle"),
     ] = None
 
 
@@ -73,8 +77,8 @@ def retimed(log: "EventLog", table: TimingTable) -> "EventLog":
     told = log.frame.filter(pl.col("asked").is_not_null())
     if not told.height:
         raise UsageError(
-            f"{log.source}: no answer came from a page of truecost, so that its time cannot be "
-            f"measured anew: leave out {', '.join('--' + key for key in table.given())}"
+            f"{log.source}: its answers have no events of a page, so their time cannot be measured "
+            f"again: leave out {', '.join('--' + key for key in table.given())}"
         )
     place = Path(table.answers) if table.answers else _store_of(log.source)
     how = _timing(told, table)
@@ -107,7 +111,9 @@ def _timing(told: "pl.DataFrame", table: TimingTable) -> Timing:
     """What counts: as the run had it, where nothing else is wanted."""
     known = timing_of(told)
     if known == MIXED and not {"idle", "tail"} <= {*table.given()}:
-        raise UsageError("the answers were timed in several ways: state both --idle and --tail")
+        raise UsageError(
+            "the answers were timed with several settings: give both --idle and --tail"
+        )
     given = {key: value for key, value in table.given().items() if key != "answers"}
     own = dict(part.split(":") for part in known.split("|") if known != MIXED)
     numbers: dict[str, Any] = {
@@ -130,7 +136,7 @@ def _seconds(place: Path, told: "pl.DataFrame", source: str, how: Timing) -> Map
     spent = [(row, measured(row.key, row.person)) for row in rows]
     if gone := sorted({row.person for row, seconds in spent if seconds is None}):
         raise InputError(
-            f"{place}: what happened on the page of {first_five(gone)} was deleted: leave out "
+            f"{place}: the events of the page of {first_five(gone)} were deleted: leave out "
             f"--idle, --tail, --audio and --unfocused; the log keeps the time of the run"
         )
     by_question = dict[str, float]()
@@ -155,5 +161,5 @@ def _refuse_other(told: "pl.DataFrame", keys: Mapping[str, str], place: Path, so
     if lost:
         raise InputError(
             f"{place}: is not the store of {source}: it has no answers about {first_five(lost)}: "
-            f"name the one that lay beside the run (--answers)"
+            f"name the store of this run (--answers)"
         )

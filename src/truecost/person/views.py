@@ -1,22 +1,127 @@
-"""What people see and hear of an item: its sound, its image or a text, and its known answer.
+"""The presentation of an item: its sound, its image or a text, and its known answer.
 
 A file is named by a pattern (`clips/{id}.wav`), or stands in a column of the table that the items
-come from.
+come from. Sounds and images are sent without their file names, which may be the label.
 """
 
+import io
 import os
-from collections.abc import Callable, Sequence
+import wave
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from truecost.errors import InputError, UsageError
 from truecost.names import real
-from truecost.person.media import check
 
 if TYPE_CHECKING:
     from truecost.formats import Table
+
+
+SOUNDS = {b"RIFF": "audio/wav", b"fLaC": "audio/flac", b"OggS": "audio/ogg"}
+PICTURES = {
+    b"\x89PNG": "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF8": "image/gif",
+    b"RIFF": "image/webp",
+}
+HEAD = 12  # bytes that tell the format
+
+
+def check(path: str, kind: str) -> None:
+    """InputError where a file cannot be read, or is no `audio` or `image` that browsers know."""
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123  as long lists are looked at
+            head = file.read(HEAD)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+    if kind == "image" and not _is_picture(head):
+        raise InputError(f"{path}: is no picture: expected PNG, JPEG, GIF or WebP")
+    if kind == "audio" and not _is_sound(head):
+        raise InputError(f"{path}: is no sound: expected wav, flac, ogg, mp3, m4a or webm")
+
+
+def _is_picture(head: bytes) -> bool:
+    if head.startswith(b"RIFF"):
+        return head[8:] == b"WEBP"
+    return head.startswith(tuple(PICTURES))
+
+
+def _is_sound(head: bytes) -> bool:
+    if head.startswith(b"RIFF"):
+        return head[8:] == b"WAVE"
+    framed = head[:1] == b"\xff" and head[1:2] >= b"\xe0"  # mp3 and aac without a header
+    known = (*SOUNDS, b"ID3", b"\x1a\x45\xdf\xa3")
+    return framed or head[4:8] == b"ftyp" or head.startswith(known)
+
+
+def sound_of(path: str, span: tuple[float, float] | None) -> tuple[bytes, str]:
+    """A sound, or the stretch of it that is asked about, and its media type.
+
+    Raises
+    ------
+    InputError
+        When it cannot be read; a stretch needs uncompressed wav.
+    """
+    data = _read(path) if span is None else _stretch(path, span)
+    return data, next(
+        (kind for head, kind in SOUNDS.items() if data.startswith(head)), "audio/mpeg"
+    )
+
+
+def length_of(path: str) -> float:
+    """Seconds of a sound; InputError where it is no uncompressed wav."""
+    with _opened(path) as file:
+        return file.getnframes() / file.getframerate()
+
+
+def picture_of(path: str) -> tuple[bytes, str]:
+    """A picture and its media type; InputError when it is none that a browser may show here."""
+    check(path, "image")
+    data = _read(path)
+    return data, next(kind for head, kind in PICTURES.items() if data.startswith(head))
+
+
+def _read(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+
+
+def _stretch(path: str, span: tuple[float, float]) -> bytes:
+    """A stretch of a wav file as a wav file: a meeting is not sent whole."""
+    out = io.BytesIO()
+    with _opened(path) as file:
+        rate, length = file.getframerate(), file.getnframes()
+        first, last = (min(max(0, round(edge * rate)), length) for edge in span)
+        file.setpos(first)
+        frames = file.readframes(max(0, last - first))
+        with wave.open(out, "wb") as made:
+            made.setparams(file.getparams())
+            made.writeframes(frames)
+    return out.getvalue()
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[wave.Wave_read]:
+    """A wav file; InputError where it is none, or its header says what none can hold."""
+    try:
+        with wave.open(path, "rb") as file:
+            frame = file.getnchannels() * file.getsampwidth()
+            if not 0 < file.getframerate() * frame < 1 << 32 or frame >= 1 << 16:
+                raise wave.Error("its header says what no sound has")
+            yield file
+    except (OSError, EOFError, RuntimeError, wave.Error) as error:
+        reason = getattr(error, "strerror", None) or str(error) or "cut short"
+        raise InputError(
+            f"{path}: a stretch of it cannot be read ({reason}): expected uncompressed wav"
+        ) from error
+
 
 PLACE = "{id}"  # of the id in a pattern
 FILES = ("audio", "image")
@@ -24,7 +129,7 @@ TEXTS = ("text", "gold")
 
 
 class Views(msgspec.Struct, frozen=True, kw_only=True):
-    """What is shown of each item.
+    """The presentation of each item.
 
     `audio`, `image`: a pattern, or a column of paths; `text`, `gold`: a column; `folder`: the one
     that paths are relative to.
@@ -51,7 +156,7 @@ def named(text: str, classes: Sequence[str]) -> str:
 
 @dataclass(frozen=True)
 class View:
-    """What is shown of one item; `audio` and `image` are files that there are."""
+    """The presentation of one item; `audio` and `image` are files that there are."""
 
     audio: str | None = None
     image: str | None = None

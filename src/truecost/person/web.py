@@ -261,7 +261,7 @@ def _checked_host(host: str, cert: str | None, key: str | None, proxy: str | Non
     """The scheme of this server; UsageError where answers would cross a network in the open."""
     if host in EVERYWHERE:
         raise UsageError(
-            f"--host {host!r}: no browser can name it: give the name or address of this machine"
+            f"--host {host!r}: browsers cannot reach it: give the name or address of this machine"
         )
     if (cert is None) != (key is None):
         raise UsageError("--tls-cert and --tls-key belong together: give both")
@@ -269,7 +269,7 @@ def _checked_host(host: str, cert: str | None, key: str | None, proxy: str | Non
         raise UsageError(f"--proxy {proxy!r}: give its address, such as https://answer.example.org")
     if cert is None and proxy is None and not _is_loopback(host):
         raise UsageError(
-            f"--host {host}: answers and cookies would cross the network in the open: give "
+            f"--host {host}: answers and cookies would cross the network unencrypted: give "
             "--tls-cert and --tls-key, or the --proxy that has a certificate"
         )
     return "https" if cert else "http"

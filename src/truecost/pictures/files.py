@@ -18,8 +18,7 @@ import numpy as np
 
 from truecost.errors import InputError, UsageError, first_five, need
 from truecost.pictures.frame import Entry, Frame
-from truecost.pictures.lettering import SIZE
-from truecost.pictures.look import LIGHT, attributes
+from truecost.pictures.look import LIGHT, SIZE, attributes
 from truecost.pictures.picture import Axis, Mark, Picture
 from truecost.pictures.scales import Place, apart, probit
 

@@ -10,8 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from truecost.pictures.lettering import LINE, cut, width_of, wrapped
-from truecost.pictures.look import COMPONENTS, SYSTEMS
+from truecost.pictures.look import COMPONENTS, LINE, SYSTEMS, cut, width_of, wrapped
 from truecost.pictures.picture import Floats, Mark, Picture
 from truecost.pictures.scales import Place, apart
 

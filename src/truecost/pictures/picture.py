@@ -231,7 +231,7 @@ class Picture:
         return replace(self, y=kept, x=x, marks=marks, columns=columns)
 
     def frame(self) -> "pl.DataFrame":
-        """What is drawn, a row a point: `kind`, `series`, `label`, `x`, `y`, `lo`, `hi`.
+        """The points that are drawn, a row each: `kind`, `series`, `label`, `x`, `y`, `lo`, `hi`.
 
         Of a picture in rows what each is called too, `of` (its heading) and `name`, and the figures
         of dots as `value`, `lower` and `upper`, in full and null where there are none.
@@ -298,7 +298,7 @@ class Picture:
 
 
 def keys_of(marks: Sequence[Mark], meanings: Mapping[Kind, str]) -> tuple[tuple[Kind, str], ...]:
-    """What the kinds of marks mean, of those that are drawn."""
+    """The meaning of the marks that are drawn."""
     drawn = {m.kind for m in marks}
     return tuple((kind, text) for kind, text in meanings.items() if kind in drawn)
 

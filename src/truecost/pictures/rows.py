@@ -1,7 +1,7 @@
 """Pictures in rows that more than one task draws: how rows are made, subsets, differences.
 
 A row has a name, marks along a common axis, and its figures beside it; a heading may stand above
-some rows. What rests on too little is hollow and dashed, and does not widen the axis.
+some rows. Values that rest on too little data are hollow and dashed, and do not widen the axis.
 """
 
 import math
@@ -30,7 +30,7 @@ class Rows:
     """The rows of a picture, as they are added.
 
     `columns`: headings of the figures beside them. `further`: of those that only the table has.
-    `what`: what a row is, as the table says it.
+    `what`: the word of the table for a row.
     """
 
     columns: Sequence[str] = ()
@@ -71,7 +71,7 @@ class Rows:
         """The interval and the value of something, and what a pointer reads there.
 
         A value that rests on too little is a ring, unless rings mean something else (`filled`).
-        `level`: of the interval, where the row does not say it.
+        `level`: of the interval, where the row does not have it.
         """
         weak = bool(WEAK & {*getattr(row, "flags", ())})
         ends = {"lo": row.lower, "hi": row.upper}
@@ -230,7 +230,7 @@ def prefix_of(slots: Sequence[str]) -> str:
 
 
 def rests_on(row: Row) -> str:
-    """What a row counts: `12 of 345 are targets`; items and units."""
+    """The counts of a row: `12 of 345 are targets`; items and units."""
     if "trials_of_a_query" in row.counts:
         return counted(row.counts["queries"], "query")
     if "targets" in row.counts:

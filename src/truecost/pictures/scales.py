@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.digits import SIGN, factor_of
-from truecost.pictures.lettering import NAME, cut, width_of
+from truecost.pictures.look import NAME, cut, width_of
 from truecost.pictures.picture import LEAST, Axis, Floats
 
 Indices = npt.NDArray[np.intp]
@@ -123,7 +123,7 @@ class Place:
 
     @property
     def texts(self) -> list[str]:
-        """What is written at the ticks."""
+        """The texts at the ticks."""
         if self.axis.names:
             names = dict(zip(self.axis.ticks, self.axis.names, strict=True))
             return [cut(names[t], NAME) for t in self.ticks]
@@ -131,7 +131,7 @@ class Place:
 
     @property
     def texts_below(self) -> list[str]:
-        """What is written below them, two digits of each; empty where the axis has no factor."""
+        """The texts below the ticks, two digits each; empty where the axis has no factor."""
         factor = self.axis.factor
         return [f"{float(f'{factor * t:.2g}'):.10g}" if factor else "" for t in self.ticks]
 
@@ -165,7 +165,7 @@ def _steps(low: float, high: float, most: float) -> list[float]:
 
 
 def tick_text(value: float, axis: Axis) -> str:
-    """What is written at a tick: a share in percent, a true minus sign."""
+    """The text at a tick: a share in percent, a true minus sign."""
     shown = factor_of(axis.scale) * value
     text = f"{shown:.10g}" if abs(shown) > 1e-12 else "0"
     if "e" in text:

@@ -15,8 +15,7 @@ import numpy as np
 
 from truecost.core.digits import SIGN
 from truecost.pictures.frame import STRIP, Frame, Names
-from truecost.pictures.lettering import LINE, NAME, cut, width_of
-from truecost.pictures.look import LIGHT, attributes
+from truecost.pictures.look import LIGHT, LINE, NAME, attributes, cut, width_of
 from truecost.pictures.picture import Floats, Mark
 from truecost.pictures.scales import Place, stretches, thinned
 

@@ -29,7 +29,7 @@ def _cell(value: str | float | None) -> str:
 
 
 def slot_of(row: Row) -> str:
-    """What a row is about beside its system: subset, collection and so on; "all" when nothing."""
+    """The scope of a row beside its system: subset, collection and so on, or "all"."""
     return ", ".join(text for name, text in row.dims.items() if name != "system") or "all"
 
 
@@ -75,7 +75,7 @@ class Table:
     best: frozenset[tuple[int, int]] = frozenset()
 
     @staticmethod
-    def of(
+    def from_rows(
         caption: str, header: Sequence[str], rows: Sequence[Sequence[str | float | None]]
     ) -> "Table":
         """A table whose numbers are written with four significant digits."""
@@ -189,7 +189,7 @@ def of_values(
     >>> import truecost as tc
     >>> from truecost.pictures import tables
     >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(100))
-    >>> trials = tc.Trials.of([1, 0, 0, 1], [1, 0, 1, 0], kind="decision", name="mine")
+    >>> trials = tc.Trials.from_arrays([1, 0, 0, 1], [1, 0, 1, 0], kind="decision", name="mine")
     >>> tables.of_values("Values", tc.score_system(trials, scoring)).rows[0][:3]
     ('mine', 'total_error', '0.50')
     """

@@ -1,5 +1,5 @@
 """`check`: whether a split can be believed, before any system is scored on it; samples of several
-files as one, and what copies are told by.
+files as one, and the keys by which copies are recognised.
 """
 
 import re
@@ -132,7 +132,7 @@ FEWEST_FEATURES = 8  # with fewer, unrelated samples may be equal
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What copies can be told by."""
+    """The keys by which copies are recognised."""
 
     keys: tuple[sharing.Keys, ...]
     scaled: Scaled | None = None
@@ -149,7 +149,7 @@ def gather(
     near: float,
     jobs: int | None,
 ) -> Evidence:
-    """Read what copies can be told by."""
+    """Read the keys by which copies are recognised."""
     samples = joined.samples
     keys, looked = [], []
     recordings: list[sharing.Landmarks] = []
@@ -173,7 +173,7 @@ def gather(
     given, scaled = _features(joined, features, audio, jobs), None
     notes: list[Finding] = []
     if given is not None:
-        scaled = Scaled.of(given)
+        scaled = Scaled.from_features(given)
         number = scaled.values.shape[1]
         few = number < FEWEST_FEATURES
         doubt = f" (of {number}: too few to tell copies from others)" if few else ""
@@ -208,8 +208,8 @@ def _features(
 
 PLAN = Plan()
 NO_GROUPS = (
-    "no groups are named, so that nobody can see whether a speaker, session or recording is in "
-    "several sets: say --map group=COLUMN"
+    "no groups are named, so a speaker, session or recording in several sets is not found: use "
+    "--map group=COLUMN"
 )
 
 
@@ -239,10 +239,10 @@ def check(
     priors : mapping of str to float, optional
         How often each class comes in use.
     prior, target : float and str, optional
-        The same for two classes: how often the target comes; 1, target, true or yes unless named.
+        The same for two classes: how often the target comes; default 1, target, true or yes.
     features : str or array_like, shape (N, features), optional
-        What near copies are told by: columns, `*` standing for anything, a file (see
-        `features_of`), or numbers in the order of the samples.
+        The features that near copies are recognised by: columns, `*` standing for anything, a file
+        (see `features_of`), or numbers in the order of the samples.
     near : float
         Largest distance of a near copy, where unrelated samples are about 1 apart (see `Scaled`);
         0 looks for exact copies alone.
@@ -313,7 +313,7 @@ def _refuse_unknown(shared: Sequence[str], samples: Samples) -> None:
     """Refuse columns that may be shared and are no groups."""
     for column in shared:
         if column not in samples.groups:
-            known = ", ".join(samples.groups) or "none: say --map group=COLUMN"
+            known = ", ".join(samples.groups) or "none: use --map group=COLUMN"
             raise UsageError(
                 f"--shared {column!r} is no group column{near(column, samples.groups)}: "
                 f"they are {known}"

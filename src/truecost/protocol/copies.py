@@ -2,7 +2,7 @@
 
 The distance of two samples is Euclid's in features scaled by their standard deviations, divided by
 sqrt(2 d) for d features: two unrelated samples are about 1 apart, whatever d is, and a copy 0.
-Constant features are left out. What is found is exact for the limit.
+Constant features are left out. The copies found are exact for the limit.
 """
 
 from collections.abc import Sequence
@@ -38,7 +38,7 @@ class Scaled:
     constant: int = 0
 
     @staticmethod
-    def of(features: npt.ArrayLike) -> "Scaled":
+    def from_features(features: npt.ArrayLike) -> "Scaled":
         """Scale features, shape (rows, features).
 
         Raises
@@ -54,7 +54,7 @@ class Scaled:
             raise InputError(f"features: row {row}, column {column} is {given[row, column]}")
         varies = (given != given[:1]).any(axis=0)
         if not varies.any():
-            raise InputError("features: all are constant, so that nothing can be told from them")
+            raise InputError("features: all are constant, so that they distinguish no samples")
         kept = given[:, varies]
         # By the largest value first: no square of a huge or tiny feature leaves the range.
         kept = kept / np.abs(kept).max(axis=0)
@@ -121,7 +121,7 @@ def close_to_another(
     passed : ndarray of bool, shape (rows,), optional
         Rows that are not asked about, though others may lie close to them.
     jobs : int, optional
-        Threads; the result does not depend on them.
+        Number of threads; the result does not depend on it.
     """
     from truecost.kernels.points import mark
 
@@ -131,7 +131,7 @@ def close_to_another(
     present = np.unique(codes[codes >= 0])
     if len(present) < 2:
         return found
-    leaves = _Leaves.of(scaled.turned, codes, present)
+    leaves = _Leaves.sort(scaled.turned, codes, present)
     bound = _bound(scaled.turned, limit)
     own = np.ascontiguousarray(codes, np.int64)
     arrays = (leaves.points, leaves.rows, leaves.codes, own, leaves.lows, leaves.highs)
@@ -163,7 +163,7 @@ class _Leaves:
     highs: Singles
 
     @staticmethod
-    def of(turned: Floats, codes: Ints, present: Ints) -> "_Leaves":
+    def sort(turned: Floats, codes: Ints, present: Ints) -> "_Leaves":
         from truecost.kernels.points import LANES
 
         boxed = min(BOXED, turned.shape[1])
@@ -222,7 +222,7 @@ def near_copies(
     """
     exact = np.zeros(len(samples), bool)
     for keys in same:
-        exact[Crossing.of(keys, division).rows] = True
+        exact[Crossing.find(keys, division).rows] = True
     near = close_to_another(scaled, division.codes, limit, exact, jobs)
     rows = np.flatnonzero(near)
     if not len(rows):

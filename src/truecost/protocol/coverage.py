@@ -1,5 +1,5 @@
-"""What a set lacks, whether dev was made by other rules than eval, and how often each class comes:
-in the evaluation set against use, and in dev against eval.
+"""The classes and conditions that a set lacks, whether dev was made by other rules than eval, and
+how frequent each class is: in the evaluation set against use, and in dev against eval.
 
 Shares are resampled by whole groups, with the plan and weights of every other interval. The level
 is shared among the classes (Bonferroni). Percentiles of the replicates cover far too little at such
@@ -102,15 +102,15 @@ def few_units(samples: Samples, division: Division) -> list[Finding]:
             if len(groups) < FEWEST_GROUPS:
                 message = (
                     f"{about}: {counted(len(groups), 'group')} of {column} ({first_five(groups)}); "
-                    f"with fewer than {FEWEST_GROUPS} an interval covers less than it says: "
+                    f"with fewer than {FEWEST_GROUPS} a 95 % interval covers less than 95 %: "
                     f"collect more, or cross-validate and pool"
                 )
                 findings.append(warning("too-few-units", message, sets, groups.tolist()))
         if examples := _few_of_class(samples, rows, found):
             message = (
                 f"{about}: {counted(len(examples), 'class', 'have')} fewer than {FEWEST_OF_CLASS} "
-                f"samples or groups: {first_five(examples)}; what is said of "
-                f"{'it' if len(examples) == 1 else 'them'} rests on a few: collect more"
+                f"samples or groups: {first_five(examples)}; their figures rest on few data: "
+                f"collect more"
             )
             findings.append(warning("too-few-units", message, sets, examples))
     return findings
@@ -138,7 +138,7 @@ def _few_of_class(samples: Samples, rows: Ints, found: Mapping[str, tuple[Any, A
 
 
 UNLIKE = "dev-unlike-eval"
-REMEDY = "what is best on the one is not on the other: make both by the same rules"
+REMEDY = "the best system on one need not be the best on the other: make both by the same rules"
 
 
 def unlike(samples: Samples, division: Division) -> list[Finding]:
@@ -194,7 +194,7 @@ class Shares:
     sizes: Ints
 
     @staticmethod
-    def of(samples: Samples, parts: Sequence[Ints], plan: Plan) -> "Shares":
+    def count(samples: Samples, parts: Sequence[Ints], plan: Plan) -> "Shares":
         """Those of parts, given by their rows; labels are needed."""
         names, labels = encode(samples.labels if samples.labels is not None else ())
         rows = np.concatenate(parts)
@@ -261,7 +261,9 @@ class Shares:
 
 def _factor(samples: Samples, rows: Ints) -> tuple[str, Factor, npt.NDArray[np.int32]]:
     """What is resampled: the group column with the fewest groups, or each sample by itself."""
-    found = [(column, *Factor.of(column, texts[rows])) for column, texts in samples.groups.items()]
+    found = [
+        (column, *Factor.encode(column, texts[rows])) for column, texts in samples.groups.items()
+    ]
     if not found:
         return "sample", *Factor.trials(len(rows), "sample")
     return min(found, key=lambda one: len(one[1]))
@@ -282,7 +284,7 @@ def deployment(
         raise UsageError("--prior and --priors both say how often classes come: give one of them")
     if samples.labels is None:
         raise UsageError(
-            f"{samples.table.source}: a prior needs classes, and nothing is mapped to label: say "
+            f"{samples.table.source}: a prior needs classes, and nothing is mapped to label: use "
             f"--map label=COLUMN; {samples.table.listed}"
         )
     classes = [str(name) for name in encode(samples.labels)[0]]
@@ -315,7 +317,7 @@ def _target_priors(classes: list[str], prior: float, target: str | None) -> dict
         target = known[0]
     if target not in classes:
         said = "--prior is of the target" if target is None else f"--target is {target!r}"
-        raise UsageError(f"{said}: say --target {classes[0]} or --target {classes[1]}")
+        raise UsageError(f"{said}: use --target {classes[0]} or --target {classes[1]}")
     return {name: prior if name == target else 1 - prior for name in classes}
 
 
@@ -330,7 +332,7 @@ def against_use(
     findings = []
     for part in parts:
         rows = np.flatnonzero(np.isin(division.codes, part))
-        shares = Shares.of(samples, [rows], plan)
+        shares = Shares.count(samples, [rows], plan)
         if not shares.known:
             continue  # there is no interval: too-few-units says so
         said = []
@@ -375,7 +377,9 @@ def dev_against_eval(samples: Samples, division: Division, plan: Plan) -> list[F
     sides = [division.having("dev"), division.having("eval")]
     if samples.labels is None or not all(sides) or len(set(samples.labels)) > MOST_CLASSES:
         return []
-    shares = Shares.of(samples, [np.flatnonzero(np.isin(division.codes, s)) for s in sides], plan)
+    shares = Shares.count(
+        samples, [np.flatnonzero(np.isin(division.codes, s)) for s in sides], plan
+    )
     if not shares.known:
         return []
     intervals = shares.apart(_level(len(shares.classes)))

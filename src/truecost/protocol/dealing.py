@@ -67,7 +67,7 @@ class Profiles:
         """Samples of each unit."""
         return self.counts[self.starts[:-1]]  # cell 0, which every unit has, comes first
 
-    def of(self, units: Marks) -> "Profiles":
+    def take(self, units: Marks) -> "Profiles":
         """The profiles of some units."""
         kept = np.repeat(units, np.diff(self.starts))
         starts = np.concatenate([[0], np.cumsum(np.diff(self.starts)[units])])
@@ -200,7 +200,7 @@ class Level:
 
     @property
     def title(self) -> str:
-        """What it is called in messages."""
+        """Its name in messages."""
         return "all samples" if self.axis == "samples" else f"{self.axis} {self.level}"
 
 
@@ -306,14 +306,15 @@ class Note:
 def notes_on_units(
     samples: Samples, units: Units, profiles: Profiles, first: Balance, odd: Sequence[str]
 ) -> list[Note]:
-    """What there is to say of what is kept whole."""
+    """The notes on what is kept whole."""
     found = [Note("", text, "data") for text in odd]
     if not units.columns:
         found.append(
             Note(
                 "no-groups-named",
-                "no groups are named, so each sample is dealt by itself: samples of one speaker, "
-                "session or recording will lie on both sides; name the column, --map group=COLUMN",
+                "no groups are named, so each sample is assigned on its own, and samples of one "
+                "speaker, session or recording may be on both sides: name the column, --map "
+                "group=COLUMN",
             )
         )
     if units.chained:
@@ -334,7 +335,7 @@ def notes_on_units(
 
 
 def notes_on(column: str, balance: Balance, units: Units) -> list[Note]:
-    """What there is to say of how one column is spread."""
+    """The notes on how one column is spread."""
     if column.startswith("inner_"):
         return []  # what holds of the rest of a fold was said of the whole
     sets = "folds" if column == "fold" else "sets"

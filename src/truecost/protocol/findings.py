@@ -1,4 +1,4 @@
-"""What a check of a split found, and how samples are divided: sets, folds, nested plans.
+"""The findings of a check of a split, and the division of samples: sets, folds, nested plans.
 
 A *leak* makes the figures of a split wrong: something of one set is in another one. A *warning*
 makes them say less than they seem to; a *note* is what a reader should know. A set called train,
@@ -54,7 +54,7 @@ class Finding:
     rows: Ints = field(default_factory=NO_ROWS.copy, repr=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """What JSON says of it."""
+        """Its form in JSON."""
         return {name: value for name, value in vars(self).items() if name != "rows"}
 
 
@@ -104,7 +104,7 @@ class Checked:
         return tuple(finding for finding in self.findings if finding.kind == "leak")
 
     def to_dict(self) -> dict[str, Any]:
-        """What `truecost protocol check --json` prints, but for the inputs."""
+        """The output of `truecost protocol check --json` without the inputs."""
         return {
             "schema_version": 1,
             "sets": [vars(found) for found in self.sets],
@@ -151,7 +151,7 @@ class Division:
     codes: Ints
 
     @staticmethod
-    def of(labels: Texts, title: str = "") -> "Division":
+    def from_labels(labels: Texts, title: str = "") -> "Division":
         """The division that labels make; None is in no set."""
         column = pl.Series(labels.tolist(), dtype=pl.String)
         inside = column.is_not_null().to_numpy()
@@ -174,7 +174,7 @@ class Division:
 
     @property
     def prefix(self) -> str:
-        """What a message about it begins with."""
+        """The beginning of a message about it."""
         return f"{self.title}: " if self.title else ""
 
     def having(self, *roles: str) -> list[int]:
@@ -182,7 +182,7 @@ class Division:
         return [k for k, role in enumerate(self.roles) if role in roles]
 
     def called(self, place: int) -> str:
-        """What a set is called in messages: `eval`, `fold 3`."""
+        """The name of a set in messages: `eval`, `fold 3`."""
         name = self.names[place]
         return f"{FOLD} {name}" if self.roles[place] == FOLD else name
 
@@ -218,15 +218,15 @@ def sets_of(samples: Samples) -> Division:
     table = samples.table
     if samples.sets is None:
         raise UsageError(
-            f"{table.source}: nothing is mapped to set: say --map set=COLUMN, or give a file for "
+            f"{table.source}: nothing is mapped to set: use --map set=COLUMN, or give a file for "
             f"each set, NAME=FILE; {table.listed}"
         )
-    found = Division.of(samples.sets)
+    found = Division.from_labels(samples.sets)
     if len(found) < 2:
         column = samples.columns.get("set", "set")
         raise InputError(
             f"{table.source}: all samples are in one set ({found.names[0]}, column {column!r}): "
-            f"two sets or more are needed to look for what they share"
+            f"a check needs two sets or more"
         )
     return found
 
@@ -260,7 +260,7 @@ def _folds_of_rest(samples: Samples, sets: Division, nested: bool | None) -> Div
     texts, given = _fold_column(samples, sets, FOLD)
     if not given.any() or (given & np.isin(sets.codes, sets.having("eval"))).any():
         return None
-    return Division.of(texts, "folds")
+    return Division.from_labels(texts, "folds")
 
 
 def _fold_column(samples: Samples, sets: Division, column: str) -> tuple[Texts, Marks]:
@@ -284,4 +284,4 @@ def _inner(samples: Samples, sets: Division, fold: str, column: str) -> Division
             f"(and of held-out sets) and filled for all others; "
             f"{counted(len(wrong), 'sample', 'are')} otherwise: {places}"
         )
-    return Division.of(texts, f"inner folds of fold {fold}")
+    return Division.from_labels(texts, f"inner folds of fold {fold}")

@@ -1,14 +1,15 @@
-"""What a split keeps whole (`Units`) and what it spreads evenly (`Axis`); columns of samples as
-numbers for a predictor (`Levels`, `Numbers`).
+"""Units, which a split keeps whole (`Units`), and axes, which it spreads evenly (`Axis`); columns
+of samples as numbers for a predictor (`Levels`, `Numbers`).
 
 Samples that share a level of any group column, that are copies (`content`) or that were made of one
-another (`source`) hang together, directly or over others: a unit is a connected component of them.
-What is spread is an *axis*; its levels are *cells*. A condition with more than 10 different numbers
-is cut at its quartiles over the samples; an empty cell of a condition is a level of its own.
+another (`source`) are connected, directly or over others: a unit is a connected component of them.
+A column that is spread evenly is an *axis*; its levels are *cells*. A condition with more than 10
+different numbers is cut at its quartiles over the samples; an empty cell of a condition is a level
+of its own.
 
 For a predictor a column of text is one number a level, 1 where the sample has it. A column of
 numbers is the number itself, standardised, and one number for each fifth of the training samples,
-so that a predictor that only weighs and adds can follow a bend. What is missing is a level of its
+so that a predictor that only weighs and adds can follow a bend. A missing value is a level of its
 own. Means, deviations, fifths and levels are those of the training samples: a level that did not
 occur there tells nothing.
 """
@@ -63,27 +64,27 @@ class Units:
 
     @property
     def noun(self) -> str:
-        """What a unit is called: its column, `sample` where there is none, `unit` for several."""
+        """The name of a unit: its column, `sample` where there is none, `unit` for several."""
         if not self.columns:
             return "sample"
         return self.columns[0] if len(self.columns) == 1 else "unit"
 
     @property
     def chained(self) -> bool:
-        """Whether units are fewer than the levels of any column: some hang together over others."""
+        """Whether units are fewer than the levels of any column: some are connected over others."""
         return len(self.columns) > 1 and len(self) < min(self.levels)
 
     def title(self, unit: int) -> str:
-        """What a unit is called in messages."""
+        """The name of a unit in messages."""
         return str(self.titles[self.first[unit]])
 
     @property
     def joined(self) -> str:
-        """How several columns hang together; empty where there are not several."""
+        """How several columns form units; empty where there are not several."""
         if len(self.columns) < 2:
             return ""
         each = (f"{n} of {c}" for c, n in zip(self.columns, self.levels, strict=True))
-        return f"{' and '.join(each)} hang together in {counted(len(self), 'unit')}"
+        return f"{' and '.join(each)} form {counted(len(self), 'unit')} that a split keeps whole"
 
 
 def units_of(samples: Samples) -> Units:
@@ -119,10 +120,10 @@ def units_of(samples: Samples) -> Units:
 
 
 def odd_groups(samples: Samples) -> list[str]:
-    """What looks like a missing value in group columns, one sentence each."""
+    """The entries of group columns that look like missing values, one sentence each."""
     return [
         f"{counted(int(size), 'sample')} with {column} {str(label)!r}, which are kept together: if "
-        f"it says that nothing is known, give each a name of its own"
+        f"this stands for a missing value, give each a name of its own"
         for column, texts in samples.groups.items()
         for label, size in zip(*np.unique(texts, return_counts=True), strict=True)
         if str(label).lower() in NO_NUMBER
@@ -137,8 +138,8 @@ def people(units: Units, number: int) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """What is spread evenly: `label`, a condition, or the samples themselves; the level of each
-    sample.
+    """The column that is spread evenly: `label`, a condition, or the samples themselves; the level
+    of each sample.
     """
 
     name: str
@@ -172,8 +173,8 @@ def condition_axis(name: str, texts: Texts, source: str = "samples") -> Axis:
         return _quartiles(name, numbers.to_numpy())
     if len(column) > MOST_NUMBERS and column.null_count() == 0 and column.is_unique().all():
         raise InputError(
-            f"{source}: condition {name!r} is another text in each of {len(column)} samples: there "
-            f"is nothing to spread evenly; leave it out"
+            f"{source}: condition {name!r} has a different text in each of {len(column)} samples, "
+            f"so it cannot be spread evenly: leave it out"
         )
     labels, codes = encode(column.fill_null(EMPTY).to_numpy())
     return Axis(name, tuple(map(str, labels)), codes.astype(np.int64))

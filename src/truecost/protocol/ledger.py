@@ -1,11 +1,11 @@
 """The results ledger: an append-only file that says how often an evaluation set was scored,
 and what the best of each measure was.
 
-Who looks at a figure of the evaluation data and chooses by it makes that figure optimistic (paper
-003, section 2.3: the golden rule). So every scoring leaves a line: what was scored (a hash of ids
-and labels), which systems (hashes of their scores) and what came out. A line holds the hash of the
-line before, so that a changed or removed one is found; the last ones can be removed unseen. A
-scoring that gives the same systems the same figures again adds no line.
+Choosing by a figure of the evaluation data makes that figure optimistic (Ferrer et al. 2024,
+section 2.3: the golden rule). So every scoring leaves a line: what was scored (a hash of ids and
+labels), which systems (hashes of their scores) and what came out. A line holds the hash of the line
+before, so that a changed or removed one is found; the last ones can be removed unseen. A scoring
+that gives the same systems the same figures again adds no line.
 """
 
 import hashlib
@@ -55,7 +55,7 @@ class Figure(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def key(self) -> str:
-        """What must agree for values to be of the same kind."""
+        """The facts that must agree for values to be of the same kind."""
         about = (self.measure, self.parameters, self.dims, self.choices)
         return msgspec.json.encode(about, order="deterministic").decode()
 
@@ -97,7 +97,9 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def scoring(self) -> tuple[object, ...]:
-        """What makes two scorings the same: systems, figures and values, whatever their names."""
+        """The facts that make two scorings the same: systems, figures and values, whatever their
+        names.
+        """
         values = {key: None if v is None else f"{v:.12g}" for key, v in self.seen.items()}
         hashes = tuple(sorted(self.hashes.values()))
         return (
@@ -111,8 +113,9 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class Ledger:
-    """What a file holds: its lines, where the chain is broken (`faults`), a last line that was not
-    written to its end (`torn`), and the sha256 of the last whole line, empty when there is none.
+    """The content of a file: its lines, where the chain is broken (`faults`), a last line that was
+    not written to its end (`torn`), and the sha256 of the last whole line, empty when there is
+    none.
     """
 
     name: str
@@ -121,14 +124,15 @@ class Ledger:
     torn: bytes = b""
     last: str = ""
 
-    def of(self, evaluation: str, upto: int | None = None) -> list[Line]:
+    def scorings(self, evaluation: str, upto: int | None = None) -> list[Line]:
         """The scorings of an evaluation set, those up to a line when it is given."""
         lines = self.lines if upto is None else self.lines[:upto]
         return [line for line in lines if line.evaluation == evaluation]
 
 
 def read_ledger(path: str | Path) -> Ledger:
-    """What a ledger holds, its chain verified: its `faults` name the lines at which it is broken.
+    """The content of a ledger, its chain verified: its `faults` name the lines at which it is
+    broken.
 
     Raises
     ------
@@ -160,7 +164,7 @@ def parsed(content: bytes, name: str) -> Ledger:
 
 
 def broken(name: str, place: int, line: Line) -> str:
-    """What does not follow what."""
+    """The places where the chain is broken."""
     if place == 1:
         return f"{name}, line 1: lines before it were removed (it is number {line.number})"
     numbered = "" if line.number == place else f"; it is number {line.number}"
@@ -247,9 +251,9 @@ def _mended(file: BinaryIO, content: bytes, ledger: Ledger) -> tuple[bytes, list
         whole = content[: -len(ledger.torn)]
         file.truncate(len(whole))
         file.seek(0, os.SEEK_END)
-        return whole, [f"{where}: it was cut off while it was written, and is taken away"]
+        return whole, [f"{where}: it was cut off while it was written, and is removed"]
     file.write(b"\n")
-    return content + b"\n", [f"{where}: its line break was missing and is there again"]
+    return content + b"\n", [f"{where}: its missing line break is restored"]
 
 
 @contextmanager
@@ -280,9 +284,9 @@ class Best(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvaluationSet(msgspec.Struct, frozen=True, kw_only=True):
-    """What a ledger says of one evaluation set: how many different scorings there are, how many of
-    them of development data, the systems, each once by the hash of what it put out, the best of
-    each measure, and the numbers of its first and last line.
+    """The summary of a ledger for one evaluation set: how many different scorings there are, how
+    many of them of development data, the systems, each once by the hash of what it put out, the
+    best of each measure, and the numbers of its first and last line.
     """
 
     evaluation: str
@@ -301,7 +305,7 @@ class EvaluationSet(msgspec.Struct, frozen=True, kw_only=True):
 def evaluation_sets(ledger: Ledger) -> list[EvaluationSet]:
     """The evaluation sets of a ledger in the order of their first lines."""
     found = dict.fromkeys(line.evaluation for line in ledger.lines)
-    return [_set(ledger.of(evaluation)) for evaluation in found]
+    return [_set(ledger.scorings(evaluation)) for evaluation in found]
 
 
 def _set(lines: list[Line]) -> EvaluationSet:

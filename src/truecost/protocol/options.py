@@ -1,5 +1,5 @@
-"""What the data protocol leaves open: splits, checks, spurious correlations, trainings, ledger; and
-`SplitPlan`, what a split is to be, checked.
+"""The options of the data protocol: splits, checks, spurious correlations, trainings, ledger; and
+`SplitPlan`, the checked plan of a split.
 """
 
 import math
@@ -29,7 +29,9 @@ def conditions_of(which: str, group: str = "Data") -> Option:
 
 
 class SpuriousTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[spurious]`: predict the class from what should not tell it (paper 003, section 2.4)."""
+    """`[spurious]`: predict the class from what should not tell it (Ferrer et al. 2024, section
+    2.4).
+    """
 
     __table__: ClassVar[str] = "spurious"
     __group__: ClassVar[str] = "Samples"
@@ -42,26 +44,26 @@ class SpuriousTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     conditions: Annotated[
         tuple[str, ...],
         conditions_of(
-            "that should not tell the class, comma-separated: device,session,sex,duration.", ""
+            "that should not predict the class, comma-separated: device,session,sex,duration.", ""
         ),
     ] = ()
     audio: Annotated[
         str | None,
         Option(
-            "Column with the path of the wav file of each sample, from the folder of the "
-            "samples; its non-speech part is listened to."
+            "Column with the path of the wav file of each sample, from the folder of the samples; "
+            "its non-speech part is analysed."
         ),
     ] = None
     vad: Annotated[
         Vad | None,
         Option(
-            "What finds speech; silero needs the extra vad.", default="energy", needs={"audio": ()}
+            "Detector of speech; silero needs the extra vad.", default="energy", needs={"audio": ()}
         ),
     ] = None
     model: Annotated[
         Model | None,
         Option(
-            "What predicts; boosting follows interactions, and needs the extra learn.",
+            "Kind of predictor; boosting follows interactions, and needs the extra learn.",
             default="logistic",
         ),
     ] = None
@@ -69,14 +71,14 @@ class SpuriousTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         int | None,
         replace(
             FOLDS,
-            help="Folds of whole groups that predictions are made across; the seed deals them too.",
+            help="Folds of whole groups for cross-fitted predictions; the seed assigns them too.",
         ),
     ] = None
     seed: Annotated[int | None, replace(SEED, help="Seed of the folds.")] = None
 
 
 class TrainingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[training]`: how the runs of methods are made (paper 003, section 4.2)."""
+    """`[training]`: how the runs of methods are made (Ferrer et al. 2024, section 4.2)."""
 
     __table__: ClassVar[str] = "training"
 
@@ -109,7 +111,7 @@ class TrainingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         int | None, Option("Seed of the draws of training sets.", default=0, shown="0", ge=0)
     ] = None
     workers: Annotated[
-        int | None, Option("Trainings that run at the same time.", shown="all cores", ge=1)
+        int | None, Option("Number of trainings at the same time.", shown="all cores", ge=1)
     ] = None
     timeout: Annotated[
         float | None,
@@ -123,7 +125,7 @@ class TrainingTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     folder: Annotated[
         str | None,
         Option(
-            "Folder where the commands run; not part of a result.",
+            "Working folder of the commands; not part of a result.",
             shown="that of the study",
             file=True,
         ),
@@ -153,9 +155,9 @@ class MethodsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     runs: Annotated[
         tuple[str, ...],
         Option(
-            "Column that tells runs apart, or two: seed, or seed+training. Name the training "
-            "sets last: shares of variance take the first as nested in them. file when each file "
-            "is a run. --hold COLUMN holds one of them fixed in the mean.",
+            "Column that distinguishes runs, or two: seed, or seed+training. Name the training "
+            "sets last: seeds are nested in them. Use file if each file is a run. --hold COLUMN "
+            "holds one of them fixed in the mean.",
             read=joined,
         ),
     ] = ()
@@ -163,7 +165,7 @@ class MethodsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         str | None,
         Option("Column that names the method of each row, in place of NAME=.", flag="methods"),
     ] = None
-    compare: Annotated[bool | None, Option("Compare each later method with the first.")] = None
+    compare: Annotated[bool | None, Option("Compare each method with the first.")] = None
     estimator: Annotated[
         Estimator | None,
         Option("Compare the means of the methods, or one run of each.", default="mean"),
@@ -171,7 +173,7 @@ class MethodsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LedgerTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[ledger]`: how often an evaluation set was scored (paper 003, section 2.1)."""
+    """`[ledger]`: how often an evaluation set was scored (Ferrer et al. 2024, section 2.1)."""
 
     __table__: ClassVar[str] = "ledger"
 
@@ -184,14 +186,14 @@ class LedgerTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     purpose: Annotated[
         Literal["evaluation", "development"] | None,
         Option(
-            "Purpose of the data; choices may be made on development data, without a warning.",
+            "Purpose of the data; choices on development data raise no warning.",
             default="evaluation",
         ),
     ] = None
 
 
 class SplitTable(PartialTable, frozen=True, kw_only=True):
-    """What samples are split into: sets, unless folds are asked for."""
+    """The parts that samples are split into: sets, or folds where these are asked for."""
 
     __group__: ClassVar[str] = "Split"
 
@@ -214,7 +216,7 @@ class SplitTable(PartialTable, frozen=True, kw_only=True):
         ),
     ] = None
     folds: Annotated[
-        int | None, Option("Number of folds for cross-validation, in place of sets.", ge=2)
+        int | None, Option("Number of folds for cross-validation, instead of sets.", ge=2)
     ] = None
     inner: Annotated[
         int | None,
@@ -227,7 +229,7 @@ class SplitTable(PartialTable, frozen=True, kw_only=True):
     eval: Annotated[
         float | None,
         Option(
-            "Share of an evaluation set that is held out before the rest is dealt to folds.",
+            "Share of an evaluation set that is held out before the rest is divided into folds.",
             gt=0,
             lt=1,
         ),
@@ -238,7 +240,7 @@ class SplitTable(PartialTable, frozen=True, kw_only=True):
 
 
 class CheckTable(PartialTable, frozen=True, kw_only=True):
-    """What a check of a split looks for."""
+    """The choices of a check of a split."""
 
     __group__: ClassVar[str] = "Copies"
 
@@ -253,14 +255,17 @@ class CheckTable(PartialTable, frozen=True, kw_only=True):
         bool | None,
         Option(
             "Check the inner folds of a nested plan too.",
-            shown="where they are there",
+            shown="if there are any",
             group="Data",
             negative="--no-nested",
         ),
     ] = None
     features: Annotated[
         str | None,
-        Option("Columns (f* for all that begin with f), or a file with a row for each sample."),
+        Option(
+            "Feature columns (f* for all that begin with f), or a file with a row for each "
+            "sample, to find near copies."
+        ),
     ] = None
     near: Annotated[
         float | None,
@@ -272,14 +277,12 @@ class CheckTable(PartialTable, frozen=True, kw_only=True):
         ),
     ] = None
     files: Annotated[
-        str | None, Option("Column of paths of files to compare; wav files by their samples.")
+        str | None,
+        Option("Column with paths of files to compare by content; wav files by their samples."),
     ] = None
     audio: Annotated[
         str | None,
-        Option(
-            "Column of paths of wav files, of which shared stretches and near copies are "
-            "looked for."
-        ),
+        Option("Column with paths of wav files, to find shared stretches and near copies."),
     ] = None
     shared: Annotated[
         tuple[str, ...],
@@ -301,7 +304,7 @@ class CheckTable(PartialTable, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """What a split is to be.
+    """The plan of a split.
 
     Attributes
     ----------

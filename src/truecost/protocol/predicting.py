@@ -4,8 +4,8 @@ The first candidate knows the class shares of the training samples and nothing e
 nothing is to be learnt the choice among candidates can say so. Sums have a fixed order and nothing
 runs in several threads: the same samples give the same bytes. Each sample is predicted by what was
 trained on the units of other folds, and the strength of its regularisation is chosen by folds
-of whole units within these (nested, paper 003, section 2.3): no unit has a say in what is predicted
-for it, neither in the training nor in the choice.
+of whole units within these (nested, Ferrer et al. 2024, section 2.3): no unit has a say in what is
+predicted for it, neither in the training nor in the choice.
 """
 
 from collections.abc import Callable, Sequence
@@ -292,7 +292,7 @@ def _refuse_few(units: Ints, how: Predicting) -> None:
         advice = "take a finer group (sessions instead of speakers), or collect more"
     raise InputError(
         f"{counted(there, 'group')} for {how.folds} folds: at least {needed} are needed, so that "
-        f"each is predicted by what others say: {advice}"
+        f"each is predicted from others: {advice}"
     )
 
 
@@ -300,7 +300,7 @@ def _lacking_classes(lacking: dict[int, list[int]], classes: Sequence[str]) -> l
     """Which classes were not there to be trained on."""
     return [
         f"class {classes[k]} is in no group but those of fold {first_five(numbers)}: there it is "
-        f"predicted with the least probability; it has too few groups to be told by anything"
+        f"predicted with the least probability; it has too few groups for a prediction"
         for k, numbers in lacking.items()
     ]
 

@@ -5,7 +5,7 @@ A sample is what a system is trained or judged on: an utterance, a clip, a docum
 what samples share (a speaker, a session); several group columns are several such ways at once.
 
 A training set depends on the seed, its number and which groups the list has, not on the order of
-the list nor on how many sets are drawn (paper 003, section 4.2).
+the list nor on how many sets are drawn (Ferrer et al. 2024, section 4.2).
 """
 
 import re
@@ -68,7 +68,7 @@ class Samples:
         return len(self.ids)
 
     @staticmethod
-    def of(
+    def from_arrays(
         labels: npt.ArrayLike | None = None,
         groups: Mapping[str, npt.ArrayLike] | None = None,
         conditions: Mapping[str, npt.ArrayLike] | None = None,
@@ -122,7 +122,7 @@ def read_samples(
     need : sequence of str
         Keys without which it cannot go on.
     input_format : str, optional
-        By the file's ending unless given.
+        By default that of the file's ending.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def samples_of(
     for key in ("id", *need):
         if key not in found:
             raise UsageError(
-                f"{table.source}: nothing is mapped to {key} ({PROTOCOL_MAP_KEYS[key]}): say --map "
+                f"{table.source}: nothing is mapped to {key} ({PROTOCOL_MAP_KEYS[key]}): use --map "
                 f"{key}=COLUMN; {table.listed}"
             )
     if not len(table):

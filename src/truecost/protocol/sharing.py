@@ -1,5 +1,5 @@
-"""What several sets share: groups, copies, and what was made of the same recording,
-found in the sound itself.
+"""Leaks between sets: shared groups, copies, and cuts of the same recording, found in the sound
+itself.
 
 A file's hash is that of its samples, so that another header, width or container of the same sound
 does not hide it; what is no uncompressed wav file is hashed byte by byte.
@@ -45,7 +45,7 @@ TIED = 8  # of the pairs of a print may be equal: more of them are silence
 
 @dataclass(frozen=True, eq=False)
 class Keys:
-    """What copies have in common: a code for each sample, and what it is called."""
+    """The key that copies have in common: a code for each sample, and its name."""
 
     codes: Ints
     by: str
@@ -65,9 +65,9 @@ class Crossing:
     sets: tuple[str, ...]
 
     @staticmethod
-    def of(codes: Ints, division: Division, known: Marks | None = None) -> "Crossing":
-        """What crosses a division. `codes`, shape (N,), is the key of each sample, -1 for none; a
-        key of which nothing else crosses than `known` rows, said already, is left out.
+    def find(codes: Ints, division: Division, known: Marks | None = None) -> "Crossing":
+        """The samples that cross a division. `codes`, shape (N,), is the key of each sample, -1 for
+        none; a key of which nothing else crosses than `known` rows, said already, is left out.
         """
         inside = np.flatnonzero((division.codes >= 0) & (codes >= 0))
         pairs = codes[inside].astype(np.int64) * len(division) + division.codes[inside]
@@ -142,16 +142,16 @@ def shared_groups(samples: Samples, division: Division, allowed: Sequence[str]) 
     """Groups of which some samples are in one set and some in another."""
     findings = []
     for column, texts in samples.groups.items():
-        crossing = Crossing.of(encode(texts)[1].astype(np.int64), division)
+        crossing = Crossing.find(encode(texts)[1].astype(np.int64), division)
         number, first = len(crossing), crossing.first[:SHOWN]
         examples = [f"{texts[rows[0]]} ({places(samples, division, rows)})" for rows in first]
         known = column in allowed
         remedy = (
-            f"allowed by --shared {column}: the figure holds for {column} that was trained on"
+            f"allowed by --shared {column}: the figure is for a {column} known in training"
             if known
             else f"the evaluation is optimistic: split by {column} as a whole (truecost protocol "
-            f"split --map group={column}), or say --shared {column} where {column} of use is known "
-            f"in training"
+            f"split --map group={column}), or use --shared {column} if every {column} in use is "
+            f"known in training"
         )
         what = f"{counted(number, 'group')} of {column} {'is' if number == 1 else 'are'}"
         said = (what, f"; {counted(len(crossing.rows), 'sample')})", remedy)
@@ -164,7 +164,7 @@ def exact_copies(samples: Samples, division: Division, keys: Keys, known: Marks)
     """Samples that are the same by a key (a text, a hash, equal features), across sets; their rows
     are `known` then.
     """
-    crossing = Crossing.of(keys.codes, division, known)
+    crossing = Crossing.find(keys.codes, division, known)
     known[crossing.rows] = True
     first = crossing.first[:SHOWN]
     examples = [" = ".join(sample_at(samples, division, r) for r in rows[:2]) for rows in first]
@@ -196,7 +196,7 @@ def copies_within(samples: Samples, division: Division, keys: Keys, known: Marks
     message = (
         f"{division.prefix}{counted(len(rows), 'sample', 'repeat')} another of the same set, the "
         f"same by {keys.by}: {listed(examples, len(rows))}; they count more than once: leave them "
-        f"out, unless use has them so often"
+        f"out, or keep them if they are as frequent in use"
     )
     return [Finding("exact-copies", "note", message, sets, len(rows), tuple(examples), rows)]
 
@@ -207,7 +207,7 @@ def shared_sources(samples: Samples, division: Division) -> list[Finding]:
     """
     if samples.origins is None:
         return []
-    crossing = Crossing.of(families(samples.ids, samples.origins), division)
+    crossing = Crossing.find(families(samples.ids, samples.origins), division)
     examples = [
         " and ".join(
             f"{samples.ids[row]} of {samples.origins[row]} ({place(samples, division, row)})"
@@ -228,7 +228,9 @@ def shared_sources(samples: Samples, division: Division) -> list[Finding]:
 
 
 def families(ids: Texts, origins: Texts) -> Ints:
-    """What hangs together over sources: one code for a sample, its source and all made of it."""
+    """The groups of samples by source: one code for a sample, its source and all samples made of
+    it.
+    """
     from truecost.kernels.points import unite
 
     names, nodes = encode(np.concatenate([ids, origins]))
@@ -247,7 +249,7 @@ def sample_hash(path: str | Path) -> str:
 
 
 def each(work: Callable[[S], T], given: Sequence[S], jobs: int | None = None) -> list[T]:
-    """What `work` gives for each of several (paths), in their order, made in threads."""
+    """The results of `work` for each of several (paths), in their order, made in threads."""
     with ThreadPoolExecutor(jobs or os.cpu_count() or 1) as pool:
         return list(pool.map(work, given))
 
@@ -265,10 +267,10 @@ class Landmarks:
     @staticmethod
     def of_file(path: str | Path) -> "Landmarks":
         """Those of a wav file; InputError when it cannot be read."""
-        return Landmarks.of(*read_wave(path))
+        return Landmarks.find(*read_wave(path))
 
     @staticmethod
-    def of(samples: npt.ArrayLike, rate: int) -> "Landmarks":
+    def find(samples: npt.ArrayLike, rate: int) -> "Landmarks":
         """Those of samples at so many a second."""
         from scipy.ndimage import maximum_filter1d
 

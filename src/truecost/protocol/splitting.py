@@ -117,7 +117,7 @@ class _Work:
         # Sets in an order of their own, so that the order in which they are named means nothing.
         names = tuple(sorted(shares, key=lambda name: -shares[name]))
         wanted = np.array([shares[name] for name in names])
-        own = self.profiles if among.all() else self.profiles.of(among)
+        own = self.profiles if among.all() else self.profiles.take(among)
         self.refuse_few(len(own), len(names), column)
         places = dealing.deal_shares(own, wanted, self.seed, purpose)
         place = {name: k for k, name in enumerate(names)}
@@ -157,9 +157,9 @@ def split(
 ) -> Split:
     """Split samples into sets or folds.
 
-    A unit is what hangs together over the group columns, over copies (`content`) and over what was
-    made of one another (`source`); it lies in one set as a whole. Without any of these, every
-    sample is a unit. The classes, the levels of the conditions and the samples themselves are
+    A unit is a set of samples connected over the group columns, over copies (`content`) and over
+    what was made of one another (`source`); it lies in one set as a whole. Without any of these,
+    every sample is a unit. The classes, the levels of the conditions and the samples themselves are
     spread as the shares say, as far as whole units allow: `truecost.protocol.dealing` gives the
     objective. The same samples, in any order of rows, and the same seed give the same split.
 
@@ -172,7 +172,7 @@ def split(
     inner : int, optional
         Number of inner folds of what is left of each outer fold.
     held_out : float, optional
-        Share of an evaluation set that is held out before the rest is dealt to folds.
+        Share of an evaluation set that is held out before the rest is divided into folds.
     seed : int
         From 0 up; it decides among units of equal size only.
     strata : sequence of str, optional
@@ -189,7 +189,7 @@ def split(
     Examples
     --------
     >>> import truecost as tc
-    >>> samples = tc.protocol.Samples.of(
+    >>> samples = tc.protocol.Samples.from_arrays(
     ...     labels=["yes", "no"] * 6, groups={"speaker": [*"aabbccddeeff"]}
     ... )
     >>> found = tc.protocol.split(samples, folds=3)

@@ -46,9 +46,9 @@ ONE_THREAD = (
 
 @dataclass(frozen=True)
 class Ended:
-    """How a program ended: its exit code (below 0 the signal that ended it), whether its time was
-    over, why it could not be started (0 when it was); CPU seconds of all its processes, in programs
-    and in the system, seconds on the clock, and bytes of the largest process.
+    """How a program ended: its exit code (below 0 the signal that ended it), whether it ran longer
+    than its timeout, why it could not be started (0 when it was); CPU seconds of all its processes,
+    in programs and in the system, seconds on the clock, and bytes of the largest process.
     """
 
     status: int = 127
@@ -69,7 +69,7 @@ def run_program(
 ) -> Ended:
     """Run a program in a folder until it ends, its time (seconds) is over, or we are interrupted.
 
-    It has a process group of its own, of which nothing is left when it has ended. What it takes is
+    It has a process group of its own, of which nothing is left when it has ended. Its resources are
     added up by the launcher of `truecost.resources`, with all processes that it started. `logs`
     take standard output and standard error.
     """
@@ -279,7 +279,7 @@ class Training(msgspec.Struct, frozen=True, kw_only=True):
             return None
         except (OSError, msgspec.DecodeError, RecursionError) as error:
             raise InputError(
-                f"{place}: it is not what a run leaves ({error}): remove {self.folder} to train "
+                f"{place}: it is not the record of a run ({error}): remove {self.folder} to train "
                 f"it again"
             ) from error
 
@@ -368,7 +368,7 @@ class Training(msgspec.Struct, frozen=True, kw_only=True):
 def _fault(ended: Ended, out: Path) -> str:
     """Why a run does not count, by how its program ended; empty when it does."""
     if ended.late:
-        return "its time was over"
+        return "it ran longer than its timeout"
     if code := ended.status:
         how = f"exit code {code}" if code > 0 else f"signal {-code}"
         return f"the program ended with {how}"

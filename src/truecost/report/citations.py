@@ -1,4 +1,4 @@
-"""What to cite: the papers that measures and intervals come from, as BibTeX."""
+"""Citations: the papers that measures and intervals come from, as BibTeX."""
 
 import re
 from collections.abc import Sequence

@@ -94,7 +94,7 @@ class Units:
 
     @cached_property
     def errors(self) -> tuple[str, ...]:
-        """What each has of each kind of error, in words."""
+        """The errors of each kind of each item, in words."""
         return tuple(error_words(self._measure, counts) for counts in self._counts)
 
     @cached_property
@@ -151,7 +151,7 @@ def units_of(items: Any, row: Row) -> Units:
     items = items if isinstance(items, pl.DataFrame) else _frame_of(items)
     measure = measure_of(row.label, row.task)
     if measure is None or not has_sums(items, measure):
-        raise UsageError(f"these items have no sums that {row.label} divides")
+        raise UsageError(f"these items have no counts that {row.label} divides")
     own = items_of(items, row.dims)
     factor = next((f for f in row.factors if f in own.columns and f != row.item), "item")
     sums = _summed(own, factor, measure)

@@ -21,8 +21,7 @@ from truecost.core.results import Row, shown_value
 from truecost.errors import HIDDEN, InputError, visible
 from truecost.formats.opening import why_undecoded
 from truecost.pictures.frame import Frame
-from truecost.pictures.lettering import cut
-from truecost.pictures.look import SYSTEMS, sheet
+from truecost.pictures.look import SYSTEMS, cut, sheet
 from truecost.pictures.picture import Picture
 from truecost.pictures.scales import NORMAL, PROBIT_TICKS
 from truecost.pictures.svg import inline
@@ -54,12 +53,12 @@ EXPLAINED = {  # words of signatures that say too little alone
     "in": "in (units of measurement)",
     "lambda": "lambda (weight of indexing in the processing load)",
     "nodes": "nodes (machines that were measured)",
-    "q": "q (annotations that a miss costs)",
-    "queried": "queried (what an item counts as, after adaptation, once it is answered)",
-    "prequential": "prequential (whose annotations count before adaptation)",
-    "empty": "empty (what a batch without targets adds to the misses)",
-    "last": "last (a last batch that is short)",
-    "tolerance": "tolerance (error that costs an annotation)",
+    "q": "q (cost of a miss, in annotations)",
+    "queried": "queried (how an answered item counts after adaptation)",
+    "prequential": "prequential (annotations that count before adaptation)",
+    "empty": "empty (misses added for a batch without targets)",
+    "last": "last (handling of a short last batch)",
+    "tolerance": "tolerance (error that costs as much as an annotation)",
 }
 WIDE, CURVES, HALF, SMALL = 960.0, 800.0, 560.0, 344.0  # pixels: alone, one of two, on a phone
 SHOWN_ROWS, MOST_ROWS_OPEN = 12, 16  # of a picture; more are folded
@@ -165,7 +164,7 @@ def _json(value: object) -> str:
 
 
 def _problems(story: Story) -> list["Problem"]:
-    """What to beware of: without what was left out, which has its table, and nothing twice."""
+    """The warnings, without those of left-out systems, which have a table; each once."""
     from truecost.study import Problem
 
     silent = (LEFT_OUT,) if story.left_out else ()
@@ -333,7 +332,7 @@ def _inputs(result: "ResultFile") -> Table | None:
         (i.file, i.system, "" if i.system else uses.get(i.file, "input"), i.collection, i.sha256)
         for i in result.inputs
     ]
-    header = ("file", "system", "what it is", "collection", "SHA-256")
+    header = ("file", "system", "use", "collection", "SHA-256")
     return without_empty_columns("Inputs", header, cells) if cells else None
 
 

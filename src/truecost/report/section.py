@@ -38,7 +38,7 @@ class Group:
 
 @dataclass(frozen=True, eq=False)
 class Sliders:
-    """What the script needs for the sliders of threshold and prior: exact rates at every step.
+    """The data of the sliders of threshold and prior: exact rates at every step.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from truecost.core.results import Row
 from truecost.errors import plural
 from truecost.gates import Verdict
 from truecost.names import PARTS
-from truecost.pictures import boards, costs, rows
+from truecost.pictures import boards, rows
 from truecost.pictures.boards import is_difference
 from truecost.pictures.picture import Picture
 from truecost.pictures.rows import WEAK
@@ -65,7 +65,7 @@ def subsets(story: Story) -> Section | None:
     measure = measure_of(main, story.result.task)
     text = f"{measure.title if measure else main} of each subset."
     if any("estimator" in r.dims for r in story.values):
-        text += " Means over runs; what one run gives stands under All values."
+        text += " Means over runs; values of single runs are under All values."
     every = [without_dims(r, ("estimator",)) for r in mean_rows(story.values) if story.in_phase(r)]
     tables = tuple(_every_measure(every)) if len(labels) > 1 else ()
     return Section("Subsets", text, tuple(pictures), tables)
@@ -113,12 +113,12 @@ def chosen_slots(rows: Sequence[Row], most: int = MOST_LINES) -> tuple[list[Row]
     large = [s for s in sorted(some, key=lambda s: -trials[s]) if s not in bad]
     kept = {"all", *bad, *large[: most - 1 - len(bad)]}
     shown = [r for r in rows if slot_of(r) in kept]
-    which = f"The {len(bad)} worst and the largest others" if bad else "The largest"
+    which = f"The {len(bad)} worst subsets and the largest others" if bad else "The largest"
     return shown, f"{which}, {len(kept & set(some))} of {counted(len(some), 'subset')}"
 
 
 def spending(story: Story) -> Section | None:
-    """What systems, or budgets, cost in one currency, stacked by what it is made of."""
+    """The total cost of systems, or of budgets, in one currency, stacked by its parts."""
     found = {
         part.name: own
         for part in story.parts
@@ -129,8 +129,8 @@ def spending(story: Story) -> Section | None:
         return None
     text = "Prices times measured amounts, errors included."
     if any("budget" in r.dims for own in found.values() for r in own):
-        text += " Where the whole is least, one question more costs what it saves."
-    return Section("What it all costs", text, of_each(costs.spending, found))
+        text += " At the minimum, one more question costs as much as it saves."
+    return Section("Total cost", text, of_each(boards.spending, found))
 
 
 def _in_currency(story: Story, part: Part) -> list[Row]:
@@ -139,7 +139,7 @@ def _in_currency(story: Story, part: Part) -> list[Row]:
     """
     own = [r for r in story.whole if r.measure in COSTS and part_of(r) == part]
     shown = [r for r in own if story.in_phase(r)]
-    return shown if any(r.measure in costs.NAMES and r.value is not None for r in shown) else []
+    return shown if any(r.measure in boards.NAMES and r.value is not None for r in shown) else []
 
 
 def runs(story: Story) -> Section | None:
@@ -147,7 +147,7 @@ def runs(story: Story) -> Section | None:
     drawn = boards.having_runs([r for r in story.whole if r.label == story.main])
     if not drawn:
         return None
-    text = "The range of the single runs says how much chance in training decides."
+    text = "The range of the single runs shows how much depends on chance in training."
     return Section("Single runs", text, (boards.runs(drawn),))
 
 
@@ -175,7 +175,7 @@ def comparison(story: Story) -> Section | None:
     if len(pictures) > 1 and len(groups) == 1:
         pictures[0] = replace(pictures[0], title="whole data")
     tables = (of_pairs("Differences and ratios", pairs),)
-    text = "An interval of the paired difference that holds 0 decides nothing."
+    text = "If the interval of the paired difference contains 0, the comparison is inconclusive."
     if left := [name for name in labels if whole and name not in of_measures]:
         text += f" Not drawn, but in the table: {listed(left)}."
     return Section("Paired comparison", text, tuple(pictures), tables)
@@ -205,7 +205,7 @@ def gates(story: Story) -> Section | None:
         what = "Differences in" if is_difference(v) else "Values of"
         found.setdefault(f"{what} {v.measure}", []).append(v)
     first = {name: sorted(own, key=lambda v: v.state == "pass") for name, own in found.items()}
-    text = "A gate whose interval holds the limit is undecided."
+    text = "A gate is undecided if the interval contains the limit."
     return Section("Gates", text, of_each(boards.gates, first))
 
 

@@ -1,5 +1,5 @@
-"""What a page tells of: a stored result by collection and application, and its main measure; and
-what a task says of its page (`Page`).
+"""The content of a page: a stored result by collection and application, its main measure, and the
+task's own parts (`Page`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -35,7 +35,7 @@ def _nothing_stored(outcome: "Outcome") -> "pl.DataFrame | None":
 
 @dataclass(frozen=True, kw_only=True)
 class Naive:
-    """What pages call the value that systems are held against.
+    """The words of pages for the naive baseline.
 
     `column`: head of its column. `said`: how the list of measures says it, `{}` in place of the
     value; empty where it does not. `output`: what the naive baseline puts out, by the measure.
@@ -62,7 +62,7 @@ class Reading:
 
 @dataclass(frozen=True, kw_only=True)
 class Page:
-    """What the page of a task shows; what is left out is as for all tasks.
+    """The page of a task; parts that are left out are as for all tasks.
 
     Attributes
     ----------
@@ -83,9 +83,9 @@ class Page:
     remarks : callable, optional
         What of the remarks of a result stands in no other place.
     problems : callable, optional
-        What to beware of, where sections say some of it.
+        The warnings, where sections show some of them.
     rows : callable
-        All rows, in the order in which systems are told of.
+        All rows, in the order in which systems are shown.
     newest : callable
         Of rows of several versions of a system those that the verdict speaks of.
     judged : callable
@@ -230,7 +230,7 @@ class Story:
 
     @cached_property
     def problems(self) -> tuple["Problem", ...]:
-        """What to beware of; faults of the data first."""
+        """The warnings; faults of the data first."""
         return tuple(sorted(self.result.problems, key=lambda p: p.kind != "data"))
 
     @cached_property
@@ -251,7 +251,7 @@ class Story:
 
     @cached_property
     def page(self) -> Page:
-        """What the page of its task shows."""
+        """The page of its task."""
         return page_of(self.result.task)
 
     @cached_property

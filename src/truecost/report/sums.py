@@ -1,4 +1,4 @@
-"""What the sums of items say: how many errors out of how much, and times a reader can read.
+"""The sums of items in words: how many errors out of how much, and readable times.
 
 A row of a measure of items has among its counts the sums of the part that the measure reads: words,
 n-grams, speaker time in seconds. Here they become phrases, for the whole, a subset or one item.
@@ -50,7 +50,8 @@ def error_words(measure: Measure, counts: Counts) -> str:
 
 
 def worst_words(measure: Measure, counts: Counts) -> str:
-    """What makes an item one of the worst, the sum before its kinds; empty where it is not known.
+    """The errors that make an item one of the worst, the sum before its kinds; empty where not
+    known.
 
     For `wer` `13 errors: 12 substitutions, 1 deletion, 0 insertions in 200 words`.
     """

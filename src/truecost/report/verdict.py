@@ -40,10 +40,10 @@ NAIVE = {
     "": "",
 }
 BEST = (
-    "this takes the threshold or calibration that is best for these very data. With it even random "
-    "scores come out no worse than the naive baseline, so nothing is said to be better than naive. "
+    "the figure uses the threshold or calibration that is best on these data. With it even random "
+    "scores are no worse than the naive baseline, so no system is marked as better than naive. "
 )
-NONE_MADE = "the scores came without a threshold and are no probabilities, so none was made"
+NONE_MADE = "the scores have no threshold and are not probabilities, so there are no decisions"
 GOOD = {"pass": "good", "better": "good", "fail": "bad", "worse": "bad"}
 
 
@@ -58,7 +58,7 @@ class Verdict:
 
 
 def verdict(story: Story) -> Verdict:
-    """What the page says first."""
+    """The first part of the page."""
     page = story.page
     mains = [r for part in story.parts for r in story.mains(part)]
     groups = [_gates(story.result.gates)] if story.result.gates else []
@@ -151,7 +151,7 @@ def _naive(story: Story, row: Row) -> str:
 
 
 def _naive_share(story: Story, row: Row) -> str:
-    """`51 % of what the best constant answer costs`, where the interval excludes that."""
+    """`51 % of what the best constant decision costs`, where the interval excludes that."""
     if row.value is None or not _is_cost(row) or against_naive(row) not in ("better", "worse"):
         return ""
     much = f"{row.value:.1f} times"
@@ -171,7 +171,9 @@ def _against(story: Story, row: Row, ratio: Row | None) -> str:
     if said == "same":
         return f"{system} and {other} are the same by {story.called}."
     if said == "inconclusive":
-        return f"{system} and {other} cannot be told apart by {story.called}.{_units_needed(row)}"
+        return (
+            f"{system} and {other} are not distinguishable by {story.called}.{_units_needed(row)}"
+        )
     own, beside = (
         next((r for r in story.whole if r.dims == dims and r.label == row.label), None)
         for dims in (row.dims, {**row.dims, "system": row.baseline})
@@ -196,7 +198,7 @@ def _units_needed(row: Row) -> str:
         return ""
     units = plural(row.factors[0] if row.factors else "unit")
     more = wanted - row.n_units
-    return f" About {more:,} more {units} would decide a difference like this one."
+    return f" About {more:,} more {units} would show a difference as large as this one."
 
 
 def _at_the_top(story: Story, rows: Sequence[Row]) -> str:
@@ -223,7 +225,7 @@ def _at_the_top(story: Story, rows: Sequence[Row]) -> str:
 
 
 def groups_of(story: Story) -> list[Group]:
-    """What each system costs, how they compare, and the worst subset."""
+    """The cost of each system, their comparison, and the worst subset."""
     return [*costs(story), *worst_subset(story)]
 
 

@@ -25,7 +25,7 @@ ESTIMATORS = {"mean": "mean over runs", "run": "one run", "test_set": "test set"
 
 def titles_of(about: str) -> tuple[str, str]:
     """Title and heading of a page, by what it is about."""
-    return f"{about}: what it really costs", f"What it really costs: {about}"
+    return f"{about}: evaluation", f"Evaluation of {about}"
 
 
 def shortest(row: Row) -> str:
@@ -45,7 +45,7 @@ def listed(names: Sequence[str], most: int = 6) -> str:
 
 
 def system_of(row: Row) -> str:
-    """The system of a row; of a method, whether its mean or one run is told."""
+    """The system of a row; of a method, with the mark of its mean or of one run."""
     estimator = row.dims.get("estimator")
     said = ESTIMATORS.get(estimator or "", estimator)
     return isolated(row.dims["system"]) + (f", {said}" if said else "")
@@ -87,10 +87,11 @@ def against_naive(row: Row) -> State:
     """On which side of the naive baseline's value the whole interval lies; empty without one.
 
     "best" for what takes the best threshold or calibration for these data: with it even random
-    scores cost no more than the naive baseline, so that nothing can be said. "same" when the system
-    gets the naive value in every replicate: most often it gives the naive answer to every trial.
-    Of a value outside its own interval nothing is said: its replicates are biased.
-    "inconclusive" also when more than 5 % of the replicates are undefined, as for differences.
+    scores cost no more than the naive baseline, so that the row is inconclusive. "same" when the
+    system equals the naive baseline in every replicate: most often it gives the same decision as
+    the baseline on every trial. Of a value outside its own interval nothing is said: its replicates
+    are biased. "inconclusive" also when more than 5 % of the replicates are undefined, as for
+    differences.
     """
     if row.naive is None or (row.value is None and not endless(row)):
         return ""
@@ -124,7 +125,7 @@ def value(row: Row) -> str:
 
 
 def units_of(row: Row) -> str:
-    """What was resampled: `120 units (speaker)`; empty when trials or items were."""
+    """The units that were resampled: `120 units (speaker)`; empty when trials or items were."""
     if "trials_as_units" in row.flags or not units_shown(row):
         return ""
     units = row.units_by_factor or dict.fromkeys(row.factors[:1], row.n_units)
@@ -146,7 +147,7 @@ def runs_of(row: Row) -> tuple[str, ...]:
 
 
 def counts(row: Row) -> str:
-    """What a value rests on: errors of each kind and out of how many, runs and units."""
+    """The basis of a value: errors of each kind and out of how many, runs and units."""
     found = row.counts
     said = [_errors(row)]
     if "lowest_run" in found:
@@ -193,7 +194,7 @@ def searched_of(row: Row) -> str:
 
 
 def caveats(row: Row) -> str:
-    """What to beware of before believing a value."""
+    """The warnings to read before trusting a value."""
     found = [FLAGS[flag].caveat for flag in telling(row.flags) if flag in FLAGS]
     return ", ".join(filter(None, found))
 
@@ -210,7 +211,9 @@ def rule_words(rule: str, by: str) -> str:
 
 
 def resampled_of(row: Row) -> str:
-    """What the interval resamples, in words: `4 runs`, `blocks of 3 batches within each stream`."""
+    """The units that the interval resamples, in words: `4 runs`, `blocks of 3 batches within each
+    stream`.
+    """
     what = re.search(r"\|resampled:([^|]+)", row.signature)
     length = re.search(r"\|block-length:([^|]+)", row.signature)
     if what is None:

@@ -1,8 +1,8 @@
 """Processing resources: what a program takes, and the load that indexing and searching make.
 
 `record` measures a program; `read_resources`, `phase_of` and `merge` read records of one or several
-nodes; `load_of` gives the speed factors and the processing load of paper 002, section 4.3, and
-`rows_of` its rows. Everything is in seconds and bytes; a GB is 1e9 bytes.
+nodes; `load_of` gives the speed factors and the processing load of Rodriguez-Fuentes & Penagarikano
+2013, section 4.3, and `rows_of` its rows. Everything is in seconds and bytes; a GB is 1e9 bytes.
 
 Names are imported when they are first used: a program that is measured must not see what polars
 puts into the environment.

@@ -5,8 +5,9 @@ what it found, as JSON, from the pipe. It imports nothing of truecost, and what 
 the program was forked: on Linux the memory of the process that starts a program counts towards the
 program's peak (measured for `true`: 60 MB from the command line, 8 MB from here).
 
-On Linux orphans are adopted, so that processes that nobody waited for count too. What an ancestor
-that ignores SIGCHLD never waits for is lost: the system tells nobody what such a process took.
+On Linux orphans are adopted, so that processes that nobody waited for count too. The resources of a
+process that an ancestor ignoring SIGCHLD never waits for are lost: the operating system does not
+report them.
 """
 
 import os

@@ -2,10 +2,10 @@
 
 The measures read the tally `resources`, whose statistics are `cpu_indexing` and `cpu_searching`
 (seconds of CPU of all processes on all nodes), `peak_indexing` and `peak_searching` (bytes of the
-largest single process), `audio` and `query` (seconds). What was not measured is NaN.
+largest single process), `audio` and `query` (seconds). Amounts that were not measured are NaN.
 
-Times are turned into hours, as paper 002 does: of ratios of two times it makes no difference, but
-the searching speed factor divides by two of them. A GB is 1e9 bytes.
+Times are turned into hours, as Rodriguez-Fuentes & Penagarikano 2013 does: of ratios of two times
+it makes no difference, but the searching speed factor divides by two of them. A GB is 1e9 bytes.
 """
 
 import math
@@ -26,14 +26,16 @@ from truecost.version import __version__
 
 HOUR = 3600.0  # seconds
 GIGA = 1e9  # bytes
-WEIGHT = 0.1  # of indexing in the processing load, as paper 002 suggests
+WEIGHT = (
+    0.1  # of indexing in the processing load, as Rodriguez-Fuentes & Penagarikano 2013 suggests
+)
 
 
 def indexing_speed_factor(cpu_s: npt.ArrayLike, audio_s: npt.ArrayLike) -> Any:
     """ISF: seconds of CPU that indexing takes for a second of audio.
 
-    T_indexing / T_audio, T_indexing as if on a single CPU. Range [0, inf), lower is better. Paper
-    002, section 4.3.
+    T_indexing / T_audio, T_indexing as if on a single CPU. Range [0, inf), lower is better.
+    Rodriguez-Fuentes & Penagarikano 2013, section 4.3.
 
     Parameters
     ----------
@@ -43,7 +45,7 @@ def indexing_speed_factor(cpu_s: npt.ArrayLike, audio_s: npt.ArrayLike) -> Any:
 
     Examples
     --------
-    14 hours on 16 cores for 300 hours of audio (paper 002):
+    14 hours on 16 cores for 300 hours of audio (Rodriguez-Fuentes & Penagarikano 2013):
 
     >>> from truecost.resources.measures import indexing_speed_factor
     >>> print(f"{indexing_speed_factor(14 * 16 * 3600, 300 * 3600):.4f}")
@@ -58,7 +60,8 @@ def searching_speed_factor(
     """SSF: hours of CPU that searching takes for an hour of queries in an hour of audio.
 
     T_searching / (T_queries T_audio), all three in hours: its unit is 1/hour. T_queries counts all
-    examples of all queries. Range [0, inf), lower is better. Paper 002, Eq. 46-47.
+    examples of all queries. Range [0, inf), lower is better. Rodriguez-Fuentes & Penagarikano 2013,
+    Eq. 46-47.
 
     Parameters
     ----------
@@ -68,8 +71,9 @@ def searching_speed_factor(
 
     Examples
     --------
-    3 hours on 16 cores for 900 seconds of queries in 300 hours: 48 / (0.25 x 300). Paper 002 prints
-    0.8 here, which does not follow from its own numbers.
+    3 hours on 16 cores for 900 seconds of queries in 300 hours: 48 / (0.25 x 300).
+    Rodriguez-Fuentes & Penagarikano 2013 prints 0.8 here, which does not follow from its own
+    numbers.
 
     >>> from truecost.resources.measures import searching_speed_factor
     >>> print(f"{searching_speed_factor(3 * 16 * 3600, 900, 300 * 3600):.4f}")
@@ -89,8 +93,8 @@ def processing_load(
     """PL: what a system takes in a single figure.
 
     weight ISF PMU_indexing + (1 - weight) SSF PMU_searching. Range [0, inf), lower is better. It
-    adds GB and GB/hour, so it orders systems of one evaluation and means nothing else. Paper 002,
-    Eq. 48.
+    adds GB and GB/hour, so it orders systems of one evaluation and means nothing else.
+    Rodriguez-Fuentes & Penagarikano 2013, Eq. 48.
 
     Parameters
     ----------
@@ -121,7 +125,8 @@ def processing_load(
 def isf(totals: Totals, _: Application) -> Result:
     """Indexing speed factor: seconds of CPU that indexing takes for a second of audio.
 
-    Range [0, inf), lower is better; there is no naive baseline. Paper 002, section 4.3.
+    Range [0, inf), lower is better; there is no naive baseline. Rodriguez-Fuentes & Penagarikano
+    2013, section 4.3.
     """
     return indexing_speed_factor(_sum(totals, "cpu_indexing"), _sum(totals, "audio")), NONE
 
@@ -129,7 +134,8 @@ def isf(totals: Totals, _: Application) -> Result:
 def ssf(totals: Totals, _: Application) -> Result:
     """Searching speed factor: hours of CPU for an hour of queries in an hour of audio (1/hour).
 
-    Range [0, inf), lower is better; there is no naive baseline. Paper 002, Eq. 46-47.
+    Range [0, inf), lower is better; there is no naive baseline. Rodriguez-Fuentes & Penagarikano
+    2013, Eq. 46-47.
     """
     sums = (_sum(totals, name) for name in ("cpu_searching", "query", "audio"))
     return searching_speed_factor(*sums), NONE
@@ -138,7 +144,8 @@ def ssf(totals: Totals, _: Application) -> Result:
 def pmu_indexing(totals: Totals, _: Application) -> Result:
     """Peak memory of the largest single process of indexing in GB (1e9 bytes).
 
-    Range [0, inf), lower is better; there is no naive baseline. Paper 002, section 4.3.
+    Range [0, inf), lower is better; there is no naive baseline. Rodriguez-Fuentes & Penagarikano
+    2013, section 4.3.
     """
     return _sum(totals, "peak_indexing") / GIGA, NONE
 
@@ -146,7 +153,8 @@ def pmu_indexing(totals: Totals, _: Application) -> Result:
 def pmu_searching(totals: Totals, _: Application) -> Result:
     """Peak memory of the largest single process of searching in GB (1e9 bytes).
 
-    Range [0, inf), lower is better; there is no naive baseline. Paper 002, section 4.3.
+    Range [0, inf), lower is better; there is no naive baseline. Rodriguez-Fuentes & Penagarikano
+    2013, section 4.3.
     """
     return _sum(totals, "peak_searching") / GIGA, NONE
 
@@ -154,7 +162,8 @@ def pmu_searching(totals: Totals, _: Application) -> Result:
 def pl(totals: Totals, application: Application) -> Result:
     """Processing load: 0.1 ISF PMU_indexing + 0.9 SSF PMU_searching.
 
-    Range [0, inf), lower is better; there is no naive baseline. Paper 002, Eq. 48.
+    Range [0, inf), lower is better; there is no naive baseline. Rodriguez-Fuentes & Penagarikano
+    2013, Eq. 48.
     """
     parts: list[Any] = [f(totals, application)[0] for f in (isf, pmu_indexing, ssf, pmu_searching)]
     return processing_load(*parts), NONE
@@ -213,7 +222,8 @@ UNITS = {  # of the figures, in the order of the rows, for signatures; `unit` is
 
 
 class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="load"):
-    """What a search takes (paper 002, section 4.3); what was not measured is None.
+    """The resources of a search (Rodriguez-Fuentes & Penagarikano 2013, section 4.3); amounts that
+    were not measured are None.
 
     Attributes
     ----------
@@ -256,7 +266,7 @@ def load_of(
     query_s: float | None = None,
     weight: float = WEIGHT,
 ) -> Load:
-    """What a search takes, from records of its two phases.
+    """The resources of a search, from records of its two phases.
 
     Parameters
     ----------

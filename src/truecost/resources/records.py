@@ -23,7 +23,8 @@ Bytes = Annotated[int, msgspec.Meta(ge=0)]
 class Machine(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """A type of computing node, as paper 002, section 4.3, wants it described; no name of a host.
+    """A type of computing node, as Rodriguez-Fuentes & Penagarikano 2013, section 4.3, wants it
+    described; no name of a host.
 
     Fields that the system does not tell are None, and left out of the file.
 
@@ -55,7 +56,7 @@ class Machine(
 class Resources(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
 ):
-    """What a program took, with all processes that it started.
+    """The resources that a program took, with all processes that it started.
 
     Attributes
     ----------
@@ -191,11 +192,11 @@ def phase_of(paths: Sequence[str], phase: str) -> Resources:
 
 
 def merge(records: Iterable[Resources]) -> Resources:
-    """What several nodes took together in one phase, at the same time.
+    """The resources that several nodes took together in one phase, at the same time.
 
     CPU seconds add up; peak memory and passed time are the largest ones; nodes are counted by type
-    (paper 002, section 4.3). Steps that follow one another on a node are measured as one command,
-    such as `sh -c 'first && second'`.
+    (Rodriguez-Fuentes & Penagarikano 2013, section 4.3). Steps that follow one another on a node
+    are measured as one command, such as `sh -c 'first && second'`.
 
     Raises
     ------

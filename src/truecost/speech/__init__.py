@@ -1,1 +1,1 @@
-"""Who speaks when: spans, and the sweep over two sides; and what a clip sounds like."""
+"""Speech segments: spans, and the sweep over two sides; and the sound of a clip without speech."""

@@ -1,8 +1,8 @@
 """Where nobody speaks in a clip, and what it sounds like there.
 
-What a recording sounds like between words says where and with what it was made, and should say
-nothing of what was said. A predictor that knows only this tells whether the class of a sample can
-be told from how it was recorded (paper 003, section 2.4).
+The sound of a recording between words depends on place and equipment, and should not depend on what
+was said. A predictor with this input only shows whether the class of a sample can be predicted from
+how it was recorded (Ferrer et al. 2024, section 2.4).
 
     seconds -> 16 kHz, without its mean -> frames of 25 ms every 10 ms
             -> the frames in which nobody speaks (`quiet_frames`, or a trained detector)
@@ -99,7 +99,7 @@ def silero_frames(clip: Floats) -> Bools:
 
 
 def nonspeech_features(samples: npt.ArrayLike, rate: int, vad: Detector = "energy") -> Floats:
-    """What a clip sounds like where nobody speaks: 40 numbers, the same at any gain.
+    """The sound of a clip where nobody speaks: 40 numbers, the same at any gain.
 
     Parameters
     ----------

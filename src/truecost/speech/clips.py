@@ -48,7 +48,7 @@ def file_features(path: str | Path) -> Floats:
 
 
 def read_samples(path: str | Path) -> tuple[Floats, int]:
-    """What `read_wave` gives, at least one sample: InputError otherwise."""
+    """The result of `read_wave`, with at least one sample: InputError otherwise."""
     samples, rate = read_wave(path)
     if not len(samples):
         raise InputError(f"{path}: the clip holds no samples; remove it from the list")

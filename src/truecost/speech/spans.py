@@ -1,4 +1,4 @@
-"""Who speaks when in whole microseconds, and the sweep over two sides of speech."""
+"""Speech segments in whole microseconds, and the sweep over two sides of speech."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +26,7 @@ class Spans:
     def __len__(self) -> int:
         return len(self.items)
 
-    def of(self, item: int) -> slice:
+    def slice_of(self, item: int) -> slice:
         """Where the stretches of an item are."""
         first, last = np.searchsorted(self.items, [item, item + 1])
         return slice(int(first), int(last))
@@ -49,7 +49,7 @@ NOWHERE = Spans(*(np.zeros(0, np.int64) for _ in range(3)))
 
 @dataclass(frozen=True, eq=False)
 class Speech:
-    """Who speaks when; no speaker overlaps or touches himself."""
+    """Speech segments; those of one speaker neither overlap nor touch."""
 
     spans: Spans  # sorted by item and speaker
     who: Ints  # the number of the speaker in the item, (M,)
@@ -57,7 +57,7 @@ class Speech:
     names: npt.NDArray[Any]  # of the speakers, sorted by item, then name
 
     @staticmethod
-    def of(rows: pl.DataFrame, items: Ints, size: int) -> "Speech":
+    def from_rows(rows: pl.DataFrame, items: Ints, size: int) -> "Speech":
         """Speech of rows with `speaker`, `start` and `end`, which are those of `size` items."""
         labels = rows["speaker"].unique().sort()
         codes = rows["speaker"].cast(pl.Enum(labels)).to_physical().to_numpy().astype(np.int64)
@@ -156,7 +156,7 @@ class Scene:
         """
         sides = (self.reference, self.output)
         spans = (*(side.spans for side in sides), self.regions, self.barred)
-        times = [t[s.of(item)] for s in spans for t in (s.starts, s.ends)]
+        times = [t[s.slice_of(item)] for s in spans for t in (s.starts, s.ends)]
         edges = np.unique(np.concatenate(times))
         reference, output = (
             covered(side.spans, item, edges, side.who, int(side.speakers[item])) for side in sides
@@ -185,7 +185,7 @@ class Scene:
 
 def covered(spans: Spans, item: int, edges: Ints, who: Ints, size: int) -> Marks:
     """Whether a span of each of `size` covers what lies between edges; bool (size, stretches)."""
-    here = spans.of(item)
+    here = spans.slice_of(item)
     steps = np.zeros((size, max(len(edges), 1)), np.int64)
     for times, step in ((spans.starts, 1), (spans.ends, -1)):
         np.add.at(steps, (who[here], np.searchsorted(edges, times[here])), step)

@@ -19,8 +19,7 @@ import numpy as np
 from truecost.errors import InputError, UsageError
 from truecost.formats.publishing import publish
 from truecost.options import Option, PartialTable, check, declared
-from truecost.study.archives import packed, yaml
-from truecost.study.codabench import SETTINGS, flat, key_named, name_of
+from truecost.study.codabench import SETTINGS, flat, key_named, name_of, packed, yaml
 from truecost.study.config import Study
 from truecost.study.paths import files_of_study
 from truecost.study.running import check_study, run
@@ -57,17 +56,17 @@ TERMS = """# Terms
 
 
 class ChallengeTable(PartialTable, frozen=True, kw_only=True):
-    """What a bundle holds beside the rules that the study states."""
+    """The content of a bundle beside the rules of the study."""
 
     __group__: ClassVar[str] = "Challenge"
 
     key: Annotated[
-        str | None, Option("Key or reference.", shown="those that the study names", file=True)
+        str | None, Option("Key or reference.", shown="those of the study", file=True)
     ] = None
     sample: Annotated[
         str | None,
         Option(
-            "Submission that is scored now, to try the bundle and name its columns; it goes along.",
+            "Submission to test the bundle with; it is part of the bundle and names its columns.",
             shown="the first system of the study",
             file=True,
         ),
@@ -91,7 +90,7 @@ class ChallengeTable(PartialTable, frozen=True, kw_only=True):
     start: Annotated[str | None, Option("First day.", default="2020-01-01")] = None
     end: Annotated[str | None, Option("Last day.", shown="no end")] = None
     per_day: Annotated[
-        int | None, Option("Submissions of a participant on a day.", default=5, ge=1)
+        int | None, Option("Submissions per participant and day.", default=5, ge=1)
     ] = None
     docker_image: Annotated[
         str | None,
@@ -132,7 +131,7 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
         raise UsageError("a challenge names its measures, of which the first ranks: not all")
     days = _days(wishes)
     if study.collections or study.applications:
-        raise UsageError("a challenge has one collection and one application: leave out the rest")
+        raise UsageError("a challenge has one collection and one application: leave out the others")
     if study.source.given() or study.training.given():
         raise UsageError("a challenge scores files: leave out [source] and [training]")
     sample = wishes.sample or next((s.file for s in study.systems.values() if s.file), None)
@@ -148,7 +147,7 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
     title = wishes.title or find_task(study.task).title
     public = {**_by_name(wishes.public), SETTINGS: _published(rules).to_toml().encode()}
     pages = {"overview.md": _overview(title, rules), "evaluation.md": _evaluation(rules)}
-    said, content = _told(wishes, pages)
+    said, content = _materials(wishes, pages)
     content |= {
         "reference_data.zip": packed({**files, SETTINGS: named.encode()}),
         "scoring_program.zip": packed(_program(study)),
@@ -162,7 +161,7 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
     return packed(content)
 
 
-def _told(
+def _materials(
     wishes: ChallengeTable, pages: Mapping[str, str]
 ) -> tuple[dict[str, Any], dict[str, bytes]]:
     """What participants read and see: the names that `competition.yaml` has, and the files."""

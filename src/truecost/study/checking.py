@@ -1,4 +1,4 @@
-"""What a study may say: strict reading of its tables, and which of them go with its task.
+"""Checks of a study: strict reading of its tables, and the tables that its task takes.
 
 msgspec checks types; the walk before it names every unknown key with its place and nearest valid
 neighbours, which a converter that stops at the first cannot.
@@ -85,7 +85,7 @@ def _unknown(content: Any, kind: Any, place: str, names: Collection[str] = ()) -
             if "map" in names and key in OF_MAP:
                 yield f"{place}{key} is a key of the map: write {place}map.{key} = COLUMN"
                 continue
-            hint = near(key, names) or f": known are {', '.join(names)}"
+            hint = near(key, names) or f": the keys are {', '.join(names)}"
             yield f"{place}{key} is not known{hint}"
     elif get_origin(only := certain(kind)) is Literal:
         choices = get_args(only)
@@ -188,9 +188,7 @@ def check_names(study: "Study") -> None:
                 f"{_named_else(study, name) if what == 'systems' else ''}"
             )
         if what == "subsets" and name == "all":
-            raise UsageError(
-                "a subset cannot be named 'all': that is what the whole data are called"
-            )
+            raise UsageError("a subset cannot be named 'all': this is the name of the whole data")
     if not study.systems and not study.source.given() and not study.own:
         behind = " after the reference" if study.data.reference else ""
         raise UsageError(
@@ -299,8 +297,8 @@ def _check_live(study: "Study", given: Sequence[str], face: Face) -> None:
         )
     if "source" not in given:
         raise UsageError(
-            f"{said} without [source]: say where the items come from, such as "
-            f"[source] name = 'digits'"
+            f"{said} without [source]: name the source of the items, such as [source] name = "
+            f"'digits'"
         )
     live: Live = at(face.live)
     live.check(study)

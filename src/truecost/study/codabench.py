@@ -1,16 +1,14 @@
-"""Challenges on Codabench: what its scoring program does, and the bundle that an organiser uploads.
-
-Of the scoring program: INPUT holds `ref/` (the key or reference, and optionally `study.toml` with
-the settings) and `res/` (what the participant handed in). OUTPUT gets `scores.json`, one flat
-object of numbers, and `detailed_results.html`, the report. Both are written at the end or not at
-all.
-Participants read them: the alignments of the worst items, which show the reference, are left out
-unless the study asks for some with `worst`.
+"""Challenges on Codabench: what its scoring program does, and archives whose bytes depend on
+nothing but what they hold, for the bundle that an organiser uploads.
 """
 
+import io
+import json
 import re
-from collections.abc import Callable, Sequence
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -24,6 +22,35 @@ from truecost.study.outcome import Outcome
 from truecost.study.running import run
 from truecost.study.tables import SystemTable
 from truecost.tasks import find as find_task
+
+SINCE = (1980, 1, 1, 0, 0, 0)  # no time of day in archives
+
+
+def packed(files: Mapping[str, bytes]) -> bytes:
+    """An archive with files by their names: equal files give equal bytes."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, SINCE)
+            entry.compress_type, entry.create_system = zipfile.ZIP_DEFLATED, 3
+            entry.external_attr = 0o644 << 16
+            archive.writestr(entry, files[name])
+    return stream.getvalue()
+
+
+def yaml(content: Any, indent: int = 0) -> str:
+    """Mappings, lists, texts and numbers as YAML; texts are quoted, as JSON quotes them."""
+    lines = []
+    for name, value in content.items():
+        pad = " " * indent
+        if isinstance(value, list) and value and isinstance(value[0], dict):
+            inner = (yaml(entry, indent + 4) for entry in value)
+            entries = [f"{pad}  - {text[indent + 4 :]}" for text in inner]
+            lines.append(f"{pad}{name}:\n{''.join(entries)}")
+        else:
+            lines.append(f"{pad}{name}: {json.dumps(value)}\n")
+    return "".join(lines)
+
 
 SETTINGS = "study.toml"
 SCORES, PAGE = "scores.json", "detailed_results.html"

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.core.columns import A_METRIC
+from truecost import names
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
 from truecost.formats.compound import matrix_of
@@ -38,13 +38,13 @@ class Options:
     columns : mapping of str to str
         Column for each of these keys, as far as they are there. `id`: trial id, joins files and
         pairs systems. `score`: the score; `a+b+c` for one column a class. `label`: true class or
-        number. `soft`: probability that the trial is a target, in place of a label. `annotators`:
+        number. `soft`: probability that the trial is a target, instead of a label. `annotators`:
         labels of several annotators, in place of a label; `a+b+c` for one column each, empty where
-        one did not answer, or one column with labels separated by `|`. `unit`: what trials share
-        and are resampled by; `a+b` for a unit of one population on each side.
-        `unit2`: a second factor, crossed with the first. `stratum`: stratum of the unit, or stream.
-        `weight`: weight of the trial, at least 0. Columns named `score`, `label`, `id` and `unit`
-        need no mapping.
+        one did not answer, or one column with labels separated by `|`. `unit`: the unit that a
+        trial belongs to, by which trials are resampled; `a+b` for a unit of one population on each
+        side. `unit2`: second unit, crossed with the first. `stratum`: stratum of the unit, or
+        stream. `weight`: weight of the trial, at least 0. Columns named `score`, `label`, `id` and
+        `unit` need no mapping.
     target : str, optional
         Label of the class to detect; every other one is a nontarget.
     classes : tuple of str, optional
@@ -56,7 +56,8 @@ class Options:
         Base of the logarithm of likelihood ratios, above 1; e when left out.
     annotators : {"votes", "any"}, optional
         What counts as right when annotators are mapped, which needs a choice: each label with its
-        share of the annotators, or any label that enough of them gave (paper 003, section 3.7).
+        share of the annotators, or any label that enough of them gave (Ferrer et al. 2024, section
+        3.7).
     accept : float, optional
         Least share of the annotators that makes a label right (rule "any"), above 0 and at most 1;
         one annotator is enough when left out.
@@ -98,7 +99,7 @@ class Options:
         rule, accept, mapped = self.annotators, self.accept, "annotators" in self.columns
         if mapped and rule is None:
             raise UsageError(
-                "several annotators are mapped: say --annotators any (a label that any of them "
+                "several annotators are mapped: use --annotators any (a label that any of them "
                 "gave is right) or --annotators votes (each label counts with its share of them)"
             )
         if rule is not None and not mapped:
@@ -169,7 +170,7 @@ def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] |
         raise UsageError(
             f"{table.source}: no column gives the scores; {table.listed}: --map score="
             f"{_columns_of_classes(table, options) or 'COLUMN'}"
-            f"{arrays if table.in_memory else ''}; {A_METRIC}"
+            f"{arrays if table.in_memory else ''}; {names.A_METRIC}"
         )
     table.require(column.split("+")[0], "score")
     if options.kind == "decision":
@@ -178,9 +179,9 @@ def scores_of(table: Table, options: Options) -> tuple[Floats, tuple[str, ...] |
         scores, classes = several.astype(np.float64), None
         scores = scores[:, 0] if scores.shape[1] == 1 else scores
     elif "+" in column:
-        names = column.split("+")
-        scores = np.stack([table.numbers(n, "score") for n in names], axis=1)
-        classes = tuple(names)
+        columns = column.split("+")
+        scores = np.stack([table.numbers(n, "score") for n in columns], axis=1)
+        classes = tuple(columns)
     else:
         scores, classes = table.numbers(column, "score"), None
     if scores.ndim == 2 and options.kind not in POSTERIORS:
@@ -218,7 +219,7 @@ def check_scores(table: Table, options: Options, scores: Floats) -> None:
         sums = (np.exp(scores) if options.kind == "log-posterior" else scores).sum(axis=1)
         with np.errstate(invalid="ignore"):
             off = np.abs(sums - 1) > 1e-3
-        said = "posteriors that do not sum to 1 (say --type log-score if they are not normalised)"
+        said = "posteriors that do not sum to 1 (use --type log-score if they are not normalised)"
         refuse_rows(table, off, ("trial", "have", said), None, values=sums)
 
 
@@ -273,7 +274,7 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
             f"{first_five(extra)}"
         )
     if len(absent) and options.missing == "error":
-        advice = ", or say --missing drop|worst" if role == "the key" else ""
+        advice = ", or use --missing drop|worst" if role == "the key" else ""
         raise InputError(
             f"{scores.source}: {counted(len(absent), 'trial')} of {role} {key.source} without a "
             f"score: {first_five(absent)}; score them{advice}"
@@ -357,7 +358,7 @@ def join_metadata(
     if len(absent):
         values = absent.fill_null("(empty)").unique(maintain_order=True)
         file = metadata.source
-        hint = f"; to look up a side of a trial say --metadata enroll={file} or test={file}"
+        hint = f"; to look up a side of a trial use --metadata enroll={file} or test={file}"
         raise InputError(
             f"{table.source}: {counted(len(values), 'value')} of the column {column!r} without a "
             f"row in the column {by!r} of {metadata.source}: {first_five(values)}"
@@ -368,7 +369,7 @@ def join_metadata(
         if found.width != 1:
             raise UsageError(
                 f"{metadata.source}: --metadata {column}.{name}= names one column, and the file "
-                f"has {', '.join(found.columns)} beside {by}: say --metadata "
+                f"has {', '.join(found.columns)} beside {by}: use --metadata "
                 f"{column}={metadata.source}, and the columns are {column}.NAME"
             )
         found.columns = [name]
@@ -377,8 +378,8 @@ def join_metadata(
     clash = [name for name in found.columns if name in table.columns]
     if clash:
         raise UsageError(
-            f"{metadata.source}: {named('column', clash)} would stand "
-            f"twice, for {table.source} has them: rename them in one of the two"
+            f"{metadata.source}: {named('column', clash)} are in {table.source} too: rename them "
+            f"in one of the two"
         )
     return replace(table, frame=pl.concat([table.frame, found], how="horizontal"))
 

@@ -61,7 +61,7 @@ Table = TypeVar("Table", bound=PartialTable)
 class Study(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """What is scored, for which application, and how.
+    """The systems, application, measures and settings of a study.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Study(
         Where it is kept how often an evaluation set was scored.
     worst : int, optional
         How many of the worst utterances, sentences or recordings of each system are stored and
-        shown with their alignment; 5 unless given, none for 0.
+        shown with their alignment; default 5, 0 for none.
     gate : tuple of Gate
         What has to hold.
 
@@ -117,7 +117,7 @@ class Study(
     --------
     >>> import truecost as tc
     >>> tables = {"data": {"type": "llr"}, "systems": {"old": {"file": "old.csv"}}}
-    >>> study = tc.Study.of(tables | {"application": {"preset": "equal"}})
+    >>> study = tc.Study.from_tables(tables | {"application": {"preset": "equal"}})
     >>> print(study.to_toml())
     [data]
     type = "llr"
@@ -143,13 +143,11 @@ class Study(
     also: Annotated[
         tuple[str, ...],
         Option(
-            "Metrics reported beside the measures, which decide nothing: f1, macro_f1, mcc, kappa, "
+            "Further metrics, not used for ranks and gates: f1, macro_f1, mcc, kappa, "
             "balanced_accuracy, top_k:K, ece.",
         ),
     ] = ()
-    baseline: Annotated[
-        str | None, Option("System that all others are compared with, item by item.")
-    ] = None
+    baseline: Annotated[str | None, Option("System that all others are compared with.")] = None
     data: DataTable = DataTable()
     systems: dict[str, SystemTable] = {}
     collections: dict[str, DataTable] = {}
@@ -160,7 +158,7 @@ class Study(
     engine: EngineTable = EngineTable()
     subsets: Annotated[
         dict[str, str],
-        Option("Subsets by name: a column, each level of which is one, or a condition."),
+        Option("Subsets by name: a column (each level is a subset), or a condition."),
     ] = {}
     own: dict[str, Any] = {}
     source: learning.SourceTable = learning.SourceTable()
@@ -175,7 +173,7 @@ class Study(
     worst: Annotated[
         int | None,
         Option(
-            "Number of the worst items of each system that are shown with their alignment.",
+            "Number of the worst items of each system to show with their alignment.",
             default=5,
             ge=0,
         ),
@@ -183,7 +181,7 @@ class Study(
     gate: tuple[Gate, ...] = ()
 
     @classmethod
-    def of(cls, tables: Mapping[str, Any], source: str = "study") -> Self:
+    def from_tables(cls, tables: Mapping[str, Any], source: str = "study") -> Self:
         """A study from plain tables, as TOML or JSON gives them.
 
         Parameters
@@ -261,7 +259,7 @@ class Study(
         """
         from truecost.formats.opening import read_toml
 
-        study = cls.of(read_toml(path), path)
+        study = cls.from_tables(read_toml(path), path)
         checking.check_ranges(study, path)
         return study.moved(lambda file: path_beside(path, file))
 
@@ -366,5 +364,5 @@ def _over(over: Any, base: Any) -> Any:
 def _one_task(over: str | None, base: str | None) -> str | None:
     """The task of two studies laid over each other; UsageError when they have different ones."""
     if over is not None and base is not None and over != base:
-        raise UsageError(f"the study file is of task {base}, the command of task {over}")
+        raise UsageError(f"the study file is for task {base}, but the command for task {over}")
     return over or base

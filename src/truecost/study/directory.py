@@ -309,7 +309,9 @@ class Work:
             end = time.monotonic() + WAIT
             while locked(lock) is False:
                 if time.monotonic() > end:
-                    raise InputError(f"{place}: another process works there: wait until it is done")
+                    raise InputError(
+                        f"{place}: another process is using it: wait until it has finished"
+                    )
                 time.sleep(0.1)
             try:
                 yield lock
@@ -324,7 +326,7 @@ class Work:
 LOGS = Work(
     place="logs",
     note="logs/recipe.toml",
-    there="there is a run already: go on with it",
+    there="there is a run already: continue it",
     none="is no run",
     wanted="a live run writes event logs",
     what="logs",
@@ -332,7 +334,7 @@ LOGS = Work(
 TRAINED = Work(
     place="trained",
     note="trained/trainings.json",
-    there="there are runs already: go on with them",
+    there="there are runs already: continue them",
     none="are no runs",
     wanted="runs of methods are kept",
     what="finished runs",
@@ -341,5 +343,5 @@ KEPT = (LOGS, TRAINED)
 
 
 def work_of(study: "Study") -> Work:
-    """What a study makes before it is scored: runs where it has `[training]`, logs otherwise."""
+    """The files that a study makes before it is scored: runs of `[training]`, else logs."""
     return TRAINED if study.training.given() else LOGS

@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 JUDGING = (*names.SCORED, "validate")  # verbs that take them
 HIGHER = Option(
-    "Of mean:COLUMN: higher values are better, or --lower ones. It has to be said.",
+    "For mean:COLUMN: higher values are better, or --lower ones. Required.",
     negative="--lower",
     needs={"measure": ("mean",)},
     verbs=JUDGING,
 )
 DIRECTION = Option(
-    "The same of several columns, COLUMN=higher,COLUMN=lower.",
+    "The same for several columns, COLUMN=higher,COLUMN=lower.",
     read=names.word_or_pairs,
     needs={"measure": ("mean",)},
     verbs=JUDGING,
 )
 ASV = Option(
-    "Of t_dcf: column with scores of speaker verification, or a file of its own trials.",
+    "For t_dcf: column with scores of speaker verification, or a file of its own trials.",
     file=True,
     needs={"measure": ("t_dcf",)},
     verbs=JUDGING,
@@ -38,11 +38,11 @@ ASV_THRESHOLD = Option(
 )
 MACHINE = Option(
     "Column with a machine's judgement of every trial; labels, or the column of a mean, may then "
-    "be empty where no human judged.",
+    "be empty where there is no human judgement.",
     verbs=JUDGING,
 )
 ACCEPT = Option(
-    "Least share of the annotators that makes a label accepted.",
+    "Least share of annotators for an accepted label.",
     shown="any of them",
     gt=0,
     le=1,
@@ -60,13 +60,15 @@ def directions_of(data: "DataTable") -> dict[str, names.Direction]:
         found[""] = "higher" if data.higher else "lower"
     given = data.direction
     if given and found:
-        raise UsageError("--direction goes without --higher and --lower: keep one of them")
+        raise UsageError(
+            "--direction cannot be combined with --higher or --lower: keep one of them"
+        )
     said = {"": given} if isinstance(given, str) else dict(given or {})
     for column, word in said.items():
         if word not in ("higher", "lower"):
             raise UsageError(
-                f"--direction {f'{column}={word}' if column else word}: say which values are "
-                f"better, higher or lower, such as --direction accuracy=higher,latency=lower"
+                f"--direction {f'{column}={word}' if column else word}: name the better values, "
+                f"higher or lower, such as --direction accuracy=higher,latency=lower"
             )
         found[column] = "higher" if word == "higher" else "lower"
     return found

@@ -1,4 +1,4 @@
-"""What a run found: rows, problems and inputs, and how `result.json` lays them out."""
+"""The outcome of a run: rows, problems and inputs, and how `result.json` lays them out."""
 
 import platform
 from collections.abc import Mapping, Sequence
@@ -109,7 +109,8 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     gates : tuple of Verdict
         How the gates of the study turned out.
     remarks : tuple of str
-        What a reader of the rows should be told first, such as what varied and what was held.
+        Notes that a reader of the rows should see first, such as the factors that varied and those
+        held.
     configuration : str
         The study as TOML, files by their base names.
     leaderboard : tuple of Standing
@@ -228,7 +229,8 @@ class Outcome(Shown):
     readings : tuple of str
         How each file was read, such as "scores.txt: read as kaldi-scores: enroll test score".
     remarks : tuple of str
-        What a reader of the verdict should be told first, such as what varied and what was held.
+        Notes that a reader of the verdict should see first, such as the factors that varied and
+        those held.
     leaderboard : tuple of Standing
         Submissions by rank.
     first_rank : dict of str to tuple of str
@@ -287,7 +289,7 @@ class Outcome(Shown):
 
     @property
     def result(self) -> ResultFile:
-        """What is stored: all that tables, gates and the report need."""
+        """The stored result: all that tables, gates and the report need."""
         every = (*(d for part in self.parts for d in part.described), *self.described)
         return ResultFile(
             schema_version=SCHEMA_VERSION,
@@ -320,9 +322,9 @@ class Outcome(Shown):
     def log(self, tracker: Any = None) -> None:
         """Log the rows as metrics, and tables and page as artifacts: `outcome.log(mlflow)`.
 
-        See `truecost.study.tracking`; without a tracker it is MLflow (extra `tracking`).
+        See `truecost.study.printing`; without a tracker it is MLflow (extra `tracking`).
         """
-        from truecost.study.tracking import log
+        from truecost.study.printing import log
 
         log(self, tracker)
 

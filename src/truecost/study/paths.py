@@ -152,7 +152,7 @@ TABLES = (".parquet", ".csv", ".tsv", ".ndjson", ".jsonl", ".txt")  # of a folde
 
 def parts_of_system(path: str) -> list[str]:
     """The files that are one system: those that fit a pattern, or the tables of a folder; else the
-    path itself. What stands beside tables is refused, but for names that begin with a dot or `_`.
+    path itself. Other files beside tables are refused, except names that begin with a dot or `_`.
     """
     if is_pattern(path):
         return matches(path)
@@ -239,7 +239,7 @@ PASSES = (ASSISTED, "unsupervised", "frozen")
 
 @dataclass(frozen=True)
 class Beside:
-    """What a run says of the course of its logs.
+    """The course that a run wrote for its logs.
 
     Attributes
     ----------
@@ -281,7 +281,8 @@ def course_beside(path: str) -> Beside | None:
 
 
 def name_in_run(path: str) -> str | None:
-    """What a live run calls the system of a folder of logs; None where the folder is none of a run.
+    """The name of a system in a live run by its folder of logs; None where the folder is not of a
+    run.
 
     Returns
     -------

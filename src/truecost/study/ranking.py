@@ -1,30 +1,115 @@
-"""Submissions ranked by one measure."""
+"""Rows of several results: submissions ranked by one measure, several priors in one run, and how
+many units narrow the intervals of a study.
+"""
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
+
+import msgspec
 
 from truecost.core.digits import percent
 from truecost.core.leaderboard import standings
-from truecost.core.results import Estimate
+from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table
+from truecost.names import EVERY_PRIOR
 from truecost.running import SHARED, pair, work_of
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
-from truecost.study.records import reading
 from truecost.study.running import check_study, outcome_of, part_of, problems_of
-from truecost.study.settings import Reader, scoring_of, sources_of
+from truecost.study.settings import Reader, reading, scoring_of, sources_of
 from truecost.task import Record
 from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
-from truecost.tasks.measures import named
+from truecost.tasks.measures import find_of_any_task, named
+
+
+def said_once(parts: Sequence[Part]) -> list[Part]:
+    """Parts of the same systems at several priors; rows that are the same in all of them stand in
+    the last alone, behind its own, as of every prior.
+    """
+    same: dict[Hashable, list[Estimate]] = {}
+    for row in (row for part in parts for row in part.estimates):
+        same.setdefault(_figures(row), []).append(row)
+    common = {key: rows for key, rows in same.items() if len(rows) == len(parts)}
+
+    def of_every(row: Estimate) -> Estimate:
+        """A row as of every prior, with the counts that all priors give."""
+        alike = common.get(_figures(row), [row])
+        counts = {k: n for k, n in row.counts.items() if all(r.counts.get(k) == n for r in alike)}
+        dims = {**row.dims, "application": EVERY_PRIOR}
+        return msgspec.structs.replace(row, dims=dims, counts=counts)
+
+    kept = []
+    for part in parts:
+        estimates = [row for row in part.estimates if _figures(row) not in common]
+        comparisons = [c for c in part.comparisons if _figures(c.system) not in common]
+        if part is parts[-1]:
+            estimates += [of_every(row) for row in part.estimates if _figures(row) in common]
+            comparisons += [
+                Comparison(*map(of_every, (c.system, c.baseline, c.difference, c.ratio)))
+                for c in part.comparisons
+                if _figures(c.system) in common
+            ]
+        kept.append(replace(part, estimates=tuple(estimates), comparisons=tuple(comparisons)))
+    return kept
+
+
+def _figures(row: Estimate) -> Hashable:
+    """What a row says beside its application: no two priors give a cost the same parameters, nor a
+    decision the same threshold.
+    """
+    dims = tuple((k, v) for k, v in row.dims.items() if k != "application")
+    figures = (row.value, row.lower, row.upper, row.naive, row.threshold)
+    return dims, row.label, *figures, repr(row.parameters)
+
+
+PLANNED = ("strategy", "budget", "estimator", "phase", "version", "policy")  # of rows of a plan
+
+
+def check_half_width(wanted: float | None) -> None:
+    """Refuse a half-width that no interval can have, before any work: UsageError."""
+    if wanted is not None and not (math.isfinite(wanted) and wanted > 0):
+        raise UsageError(f"--half-width is {wanted:g}: it must be a finite number above 0")
+
+
+def plan_rows(outcome: Outcome, half_width: float | None) -> list[dict[str, object]]:
+    """For each row the present half-width and the units for the wanted one.
+
+    A quantity measured once, such as memory, has no units to add, and a sum over units has no
+    interval that more units narrow.
+    """
+    rows: list[dict[str, object]] = []
+    for e in outcome.estimates:
+        alone = e.n_replicates and e.measure not in SHARED
+        if not alone or find_of_any_task(e.label, e.task).total:
+            continue
+        known = math.isfinite(e.half_width) and e.half_width > 0
+        wanted = e.half_width / 2 if half_width is None else half_width
+        needed = int(e.units_for(half_width)) if known else None
+        rows.append(
+            {
+                "system": e.dims["system"],
+                "measure": e.label,
+                **{k: v for k, v in e.dims.items() if k in PLANNED},
+                "value": e.value,
+                **({"shown_in": e.shown_in} if e.shown_in else {}),
+                "n_units": e.n_units,
+                "half_width": e.half_width if known else None,
+                "wanted_half_width": wanted if math.isfinite(wanted) else None,
+                "units_needed": needed,
+                "more_units": None if needed is None else max(0, needed - e.n_units),
+            }
+        )
+    return rows
+
 
 SAID = (
-    "ranks: one more than the number of submissions that are better, by the paired differences of "
-    "all pairs judged together ({level}); equal ranks are ties; place: the places left open; "
-    "may be best: not beaten in the comparison with the best ({level}); its interval: of that "
-    "difference alone"
+    "ranks: one more than the number of better submissions, by the paired differences of all pairs "
+    "together ({level}); equal ranks are ties; place: the possible places; may be best: not worse "
+    "in the comparison with the best ({level}); its interval: of that difference alone"
 )
 
 
@@ -62,13 +147,16 @@ def rank(
         When submissions are invalid (all of them are named), or not of the same trials.
     """
     if study.collections or study.applications:
-        raise UsageError("a leaderboard has one collection and one application: leave out the rest")
+        raise UsageError(
+            "a leaderboard has one collection and one application: leave out the others"
+        )
     if len(study.systems) < 2:
         raise UsageError("a leaderboard needs at least two submissions")
     if study.data.missing == "drop":
         raise UsageError(
-            "a leaderboard ranks on the same trials, and --missing drop would leave out others for "
-            "each submission: say --missing worst, or --keep-going to leave out whole submissions"
+            "a leaderboard ranks on the same trials, and --missing drop would leave out different "
+            "trials for each submission: use --missing worst, or --keep-going to leave out whole "
+            "submissions"
         )
     check_study(study)
     _check_first(study)
@@ -124,8 +212,8 @@ def _check_first(study: Study) -> None:
     first = next(iter(named(study.measures[:1], study.task or DEFAULT)), None)
     if first is not None and first.name in SHARED:
         raise UsageError(
-            f"a leaderboard ranks by the first measure, and {first.name} counts the reference, "
-            f"which all submissions share: put another measure first"
+            f"a leaderboard ranks by the first measure, and {first.name} is the same for all "
+            f"submissions: put another measure first"
         )
 
 

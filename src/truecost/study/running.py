@@ -24,8 +24,7 @@ from truecost.running import compare_systems, pair, score, with_every, work_of
 from truecost.study.checking import check_task, refuse_idle
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
-from truecost.study.records import reading
-from truecost.study.settings import Progress, Reader, Source, scoring_of, sources_of
+from truecost.study.settings import Progress, Reader, Source, reading, scoring_of, sources_of
 from truecost.study.tables import EngineTable
 from truecost.task import Record, Work, flagged
 from truecost.tasks import DEFAULT
@@ -158,7 +157,7 @@ def run(
     UsageError, InputError
         As `truecost.run` does.
     """
-    checked("study", study, Study, "a Study, as Study.of and Study.read make it")
+    checked("study", study, Study, "a Study, as Study.from_tables and Study.read make it")
     check_task(study)
     if study.source.given():
         raise UsageError(
@@ -213,7 +212,7 @@ def _parts(
             chosen = {s.name: scoring_of(kept, table, s.data, progress, reader) for s in sources}
             own.append(part_of(study, reader, systems, chosen, dims))
         if isinstance(study.application.prior, tuple):
-            from truecost.study.priors import said_once
+            from truecost.study.ranking import said_once
 
             own = said_once(own)
         parts += own
@@ -243,7 +242,7 @@ def outcome_of(
     problems: Sequence[Problem],
     **further: Any,
 ) -> Outcome:
-    """What a study found in the files of a reader, judged by its gates where it was scored;
+    """The outcome of a study with the files of a reader, judged by its gates where it was scored;
     `further` as `Outcome` has it.
     """
     found = Outcome(
@@ -346,8 +345,8 @@ def check_study(study: Study) -> None:
     for name in study.also:
         if not find(name, task).beside:
             raise UsageError(
-                f"{name} is a measure of its own, and --also is for metrics that only stand beside "
-                f"such: say --measure {name}"
+                f"{name} is a measure of its own, but --also is for further metrics: use --measure "
+                f"{name}"
             )
     work = find_task(task).load()
     for gate in study.gate:

@@ -1,25 +1,34 @@
-"""From a study to the library's own objects: where its systems come from, and who reads them."""
+"""From a study to the library's own objects: where its systems come from, who reads them, and their
+records, read and counted here or by the workers of an engine.
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+Of several systems each is a job; of a single one each of its files, where these are read one by one
+(`Reader.each`). A worker gives back the record of a system, which is small beside its files, with
+the facts about its inputs for the result. These are put together in the order of the study, so that
+no byte of a result depends on the engine.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
+from tempfile import gettempdir
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import finalize
 
 from truecost.core.application import Application, preset
 from truecost.core.scoring import Scoring
 from truecost.core.weights import Plan
-from truecost.errors import UsageError
+from truecost.errors import TruecostError, UsageError
 from truecost.formats import Table, read, sha256
+from truecost.formats.publishing import aside
 from truecost.names import STANDARD_INPUT, in_store
 from truecost.options import PartialTable
 from truecost.study.config import Study
 from truecost.study.judging import directions_of
 from truecost.study.outcome import Input
 from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
+from truecost.task import Record
 from truecost.tasks import DEFAULT, find
 
 if TYPE_CHECKING:
@@ -33,7 +42,7 @@ Progress = Callable[[str, int, int], None]  # what is being done, how far it is,
 
 
 class Reader:
-    """Reads tables, and remembers what a result says of its inputs.
+    """Reads tables, and keeps the facts about its inputs for the result.
 
     Parameters
     ----------
@@ -110,27 +119,30 @@ class Reader:
             known.setdefault(kind, set()).update(found)
 
     def each(self, function: Callable[..., Made], jobs: Sequence[tuple[Any, ...]]) -> list[Made]:
-        """What a function gives for each job, such as a file, in their order."""
+        """The results of a function for each job, such as a file, in their order."""
         if self.engine is None:
             return [function(*job) for job in jobs]
         return self.engine.map(function, jobs)
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
-        """What `make` gives, made once for a key: a reference that all systems share."""
+        """The result of `make`, made once for a key: a reference that all systems share."""
         if key not in self._made:
             self._made[key] = make()
         found: Made = self._made[key]
         return found
 
     def progress_on(self, what: str) -> Callable[[int, int], None] | None:
-        """What to tell while something is read, where somebody listens."""
+        """The callback of progress in reading, if there is one."""
         return doing(what, self.progress)
 
     def scratch(self) -> str:
-        """A new folder for what does not fit into memory; it goes with the reader."""
-        folder = mkdtemp(prefix="truecost-")
-        finalize(self, rmtree, folder, ignore_errors=True)
-        return folder
+        """A new folder for what does not fit into memory; it goes with the reader, or with the next
+        one where the process was killed.
+        """
+        held = ExitStack()
+        folder = held.enter_context(aside(Path(gettempdir())))
+        finalize(self, held.close)
+        return str(folder)
 
     def same(self, path: str, other: str) -> bool:
         """Whether two files hold the same bytes."""
@@ -176,7 +188,7 @@ class Reader:
 
 
 def doing(what: str, progress: Progress | None) -> Callable[[int, int], None] | None:
-    """What to tell while something is being done, where somebody listens."""
+    """The callback of progress, if there is one."""
     return None if progress is None else partial(progress, what)
 
 
@@ -184,7 +196,7 @@ def application_of(table: ApplicationTable) -> Application:
     """The application that a table describes; 0/1 costs and the data's priors when it is empty."""
     given = table.given()
     if isinstance(table.prior, tuple):
-        raise UsageError("--prior: several priors go with score, compare and plan: give one here")
+        raise UsageError("--prior: only score, compare and plan take several priors: give one here")
     if table.preset is not None:
         known = preset(table.preset)
         if len(given) > 1:
@@ -210,7 +222,7 @@ def plan_of(table: IntervalTable, *, always: bool = False) -> Plan:
     """The resampling plan of `[interval]`; `always` where moving blocks are drawn in any case."""
     blocks = always or table.resample == "blocks"
     if table.block_length is not None and not blocks:
-        raise UsageError("a block length goes with moving blocks: say --resample blocks")
+        raise UsageError("a block length is for moving blocks: use --resample blocks")
     return Plan(
         table.settled("replicates"),
         table.settled("seed"),
@@ -227,7 +239,7 @@ def scoring_of(
     progress: Progress | None = None,
     reader: Reader | None = None,
 ) -> Scoring:
-    """What to compute for one system and application; `reader` for the files that choices name."""
+    """The scoring of one system and application; `reader` for the files that choices name."""
     face, interval = find(study.task), study.interval
     work = face.load()
     return Scoring(
@@ -291,3 +303,74 @@ def sources_of(study: "Study", collection: str = "") -> list[Source]:
         data = DataTable(**own).over(below)
         found.append(Source(name, file or "", data, below.map, collection, table))
     return found
+
+
+SMALL = 1 << 25  # bytes of all systems, below which starting workers takes longer than counting
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The findings of a worker in the files of a system: its record, or its fault."""
+
+    record: Record | TruecostError
+    inputs: list[Input]
+    readings: list[str]
+    facts: list[tuple[PartialTable, dict[str, set[str]]]]
+
+
+def found_in(source: Source, study: Study) -> Found:
+    """The record of a system, read by itself: the job of a worker."""
+    reader = Reader(study.task or DEFAULT)
+    record: Record | TruecostError
+    try:
+        record = find(study.task).load().read(source, reader, study)
+    except TruecostError as error:  # which of several is told does not depend on who is first
+        record = error
+    return Found(record, reader.inputs, reader.readings, reader.facts)
+
+
+@contextmanager
+def reading(study: Study, reader: Reader) -> Iterator[Callable[[Source], Record]]:
+    """From a source to its record; UsageError and InputError as reading it here would raise."""
+    work = find(study.task).load()
+    sources = [s for name in study.collections or ("",) for s in sources_of(study, name)]
+    if not (work.apart and _pays(study, reader, sources)):
+        yield lambda source: work.read(source, reader, study)
+        return
+    from truecost.engines.mapping import engine_of
+
+    with engine_of(study.engine.engine, study.interval.jobs) as engine:
+        if len(sources) == 1:
+            reader.engine = engine
+            yield lambda source: work.read(source, reader, study)
+            return
+        jobs = [(source, study) for source in sources]
+        every = engine.map(found_in, jobs, reader.progress_on("reading systems"))
+    known = {(s.collection, s.name): found for s, found in zip(sources, every, strict=True)}
+    yield lambda source: _taken_over(known[source.collection, source.name], reader)
+
+
+def _pays(study: Study, reader: Reader, sources: list[Source]) -> bool:
+    """Whether workers are asked for, can open the files, and have enough to do."""
+    if study.engine.engine in (None, "serial") or reader.held:
+        return False
+    if any(source.file in STANDARD_INPUT for source in sources):
+        return False
+    return sum(_bytes_of(Path(source.file)) for source in sources) >= SMALL
+
+
+def _bytes_of(path: Path) -> int:
+    """The size of a file, or of the files of a folder; 0 where there is none."""
+    files = path.rglob("*") if path.is_dir() else [path]
+    return sum(file.stat().st_size for file in files if file.is_file())
+
+
+def _taken_over(found: Found, reader: Reader) -> Record:
+    """The record that a worker found, and what the result says of its inputs."""
+    reader.inputs += [entry for entry in found.inputs if entry not in reader.inputs]
+    reader.readings += found.readings
+    for table, facts in found.facts:
+        reader.learn(table, **facts)
+    if isinstance(found.record, TruecostError):
+        raise found.record
+    return found.record

@@ -34,7 +34,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     type: Annotated[
         names.ScoreType | None,
-        Option("What the scores are; needed unless the format states it, never guessed."),
+        Option("Type of the scores; required if the format does not store it."),
     ] = None
     map: Annotated[
         dict[str, str],
@@ -56,7 +56,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
         str | None, Option("File with labels, units and other columns, by id.", file=True)
     ] = None
     reference: Annotated[
-        tuple[str, ...], Option("File with what is right; may be repeated.", file=True)
+        tuple[str, ...], Option("File with the reference; may be repeated.", file=True)
     ] = ()
     metadata: Annotated[
         tuple[str, ...],
@@ -93,19 +93,20 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     annotators: Annotated[
         names.Annotators | None,
         Option(
-            "What several labels of a trial mean: soft votes, or any accepted one counts as right."
+            "Use of several labels of a trial: votes (soft labels), or any (any accepted label is "
+            "right)."
         ),
     ] = None
     accept: Annotated[float | None, judging.ACCEPT] = None
     missing: Annotated[
         names.Missing | None,
         Option(
-            "Scores or outputs that a system lacks: refuse them, drop them, or count the worst.",
+            "Handling of missing scores or outputs: refuse, drop, or count as the worst.",
             default="error",
         ),
     ] = None
     allow_duplicates: Annotated[
-        bool | None, Option("Accept words and turns that stand twice at the same time.")
+        bool | None, Option("Accept repeated words and turns at the same time.")
     ] = None
     llr_base: Annotated[
         float | None,
@@ -127,7 +128,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     threshold: Annotated[
         float | Literal["bayes"] | None,
         Option(
-            "Deployed threshold on the score; bayes for that of least expected cost.",
+            "Deployed threshold on the score; bayes for the threshold of least expected cost.",
             shown="the Bayes threshold",
             read=names.number_or_bayes,
             needs=DETECTION,
@@ -136,8 +137,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     threshold_by: Annotated[
         names.ThresholdBy | None,
         Option(
-            "Whose threshold a subset has where a measure chooses it: that of the whole data, or "
-            "its own.",
+            "Data that a threshold is chosen on, for subsets: the whole data, or the subset.",
             default="whole",
             needs=DETECTION,
             verbs=names.SCORED,
@@ -146,7 +146,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     hours: Annotated[
         float | None,
         Option(
-            "Hours of audio without targets: false alarms are counted by the hour too.",
+            "Hours of audio without targets, for false alarms per hour.",
             gt=0,
             needs=_OF_DETECTION,
             verbs=names.COUNTED,
@@ -155,7 +155,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     background: Annotated[
         str | None,
         Option(
-            "The same as a list of recordings, a table with a column duration (seconds).",
+            "The same as a list of recordings: a table with a column duration (seconds).",
             file=True,
             needs=_OF_DETECTION,
             verbs=names.COUNTED,
@@ -164,7 +164,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     clip: Annotated[
         float | None,
         Option(
-            "Least probability that a class is given; enters the signature.",
+            "Least probability of a class; part of the signature.",
             gt=0,
             lt=0.5,
             needs={"type": names.POSTERIORS},
@@ -184,7 +184,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     filter: Annotated[
         str | None,
         Option(
-            "Which filter of a log of lm-eval, where it has several.",
+            "Filter of a log of lm-eval, if it has several.",
             needs={"log": ("a log of lm-eval",)},
         ),
     ] = None
@@ -192,10 +192,10 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     reference_format: Annotated[
         str | None, _of_format("Format of the reference.", needs={"reference": ()})
     ] = None
-    a: Annotated[str | None, _of_models("What the log calls the deployed model, A.", shown="A")] = (
-        None
-    )
-    b: Annotated[str | None, _of_models("What the log calls the candidate, B.", shown="B")] = None
+    a: Annotated[
+        str | None, _of_models("Name of the deployed model, A, in the log.", shown="A")
+    ] = None
+    b: Annotated[str | None, _of_models("Name of the candidate, B, in the log.", shown="B")] = None
     threshold_a: Annotated[float | None, _of_threshold("Deployed threshold of A.")] = None
     threshold_b: Annotated[float | None, _of_threshold("Deployed threshold of B.")] = None
     exposure_a: Annotated[
@@ -209,16 +209,16 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     units_a: Annotated[
         int | None,
-        _of_traffic("Number of users of A, those included of which nothing was accepted.", ge=1),
+        _of_traffic("Number of users of A, including those without accepted items.", ge=1),
     ] = None
     units_b: Annotated[
         int | None,
-        _of_traffic("Number of users of B, those included of which nothing was accepted.", ge=1),
+        _of_traffic("Number of users of B, including those without accepted items.", ge=1),
     ] = None
     split: Annotated[
         float | None,
         _of_traffic(
-            "Share of the users that was meant for A; checked against what came.",
+            "Planned share of users of A; checked against the data.",
             needs=ALL_USERS,
             gt=0,
             lt=1,
@@ -227,13 +227,12 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     users: Annotated[
         str | None,
         Option(
-            "File with every user (unit) and its arm, those included of which nothing was "
-            "accepted.",
+            "File with every user (unit) and its arm, including users without accepted items.",
             file=True,
         ),
     ] = None
     labels: Annotated[
-        str | None, Option("Table with what is right: id, label, and further columns.", file=True)
+        str | None, Option("Table with the reference: id, label, and further columns.", file=True)
     ] = None
     ecf: Annotated[
         str | None,
@@ -243,13 +242,11 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     rttm: Annotated[
         str | None,
-        _of_reference("RTTM with the words that were said, of which the occurrences are made."),
+        _of_reference("RTTM with the spoken words, from which the occurrences are made."),
     ] = None
     occurrences: Annotated[
         str | None,
-        _of_reference(
-            "Table of the occurrences, in place of an RTTM: document, query, start, end."
-        ),
+        _of_reference("Table of the occurrences, instead of an RTTM: document, query, start, end."),
     ] = None
     kwlist: Annotated[str | None, _of_reference("List of the queries (kwlist or tlist).")] = None
 
@@ -261,13 +258,13 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
 
     file: Annotated[str | None, Option("File or folder of scores.", file=True)] = None
     files: Annotated[
-        dict[str, str], Option("The same for each collection by name, in place of file.", file=True)
+        dict[str, str], Option("The same for each collection by name, instead of file.", file=True)
     ] = msgspec.field(default_factory=dict)
     indexing: Annotated[
         tuple[str, ...],
         Option(
-            "FILE, or SYSTEM=FILE where there are several: what indexing took, as truecost "
-            "resources says; repeat for each node.",
+            "FILE, or SYSTEM=FILE for several systems: record of truecost resources for indexing; "
+            "repeat for each node.",
             group="Counting",
             file=True,
         ),
@@ -275,7 +272,7 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
     searching: Annotated[
         tuple[str, ...],
         Option(
-            "FILE, or SYSTEM=FILE where there are several: what searching took.",
+            "FILE, or SYSTEM=FILE for several systems: record of truecost resources for searching.",
             group="Counting",
             file=True,
         ),
@@ -283,23 +280,23 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
     resources: Annotated[
         tuple[str, ...],
         Option(
-            "Records of truecost resources: what the runs took, where their logs do not say it; "
-            "FILE, or SYSTEM=FILE where there are several; one for each run or node.",
+            "Records of truecost resources for runs whose logs have none; FILE, or SYSTEM=FILE for "
+            "several systems; one for each run or node.",
             group="Prices",
             file=True,
         ),
     ] = ()
     runs: Annotated[
         tuple[str, ...],
-        Option("Which logs of a folder are read, seed-0 for seed-0.jsonl.", shown="all of them"),
+        Option("Logs of a folder to read: seed-0 for seed-0.jsonl.", shown="all of them"),
     ] = ()
-    strategy: Annotated[str | None, Option("How the questions of a stream were chosen.")] = None
-    budget: Annotated[float | None, Option("How many there were a batch.", ge=0)] = None
+    strategy: Annotated[str | None, Option("Strategy that chose the questions of a stream.")] = None
+    budget: Annotated[float | None, Option("Number of questions per batch.", ge=0)] = None
     learner: Annotated[
-        dict[str, Any], Option("Learner of a live lifelong run, a table as [learner].")
+        dict[str, Any], Option("Learner of a live lifelong run, as a table like [learner].")
     ] = msgspec.field(default_factory=dict)
     strategy_options: Annotated[
-        dict[str, Any], Option("Options of the strategy of such a run.")
+        dict[str, Any], Option("Options of the strategy of a live lifelong run.")
     ] = msgspec.field(default_factory=dict)
 
 
@@ -308,14 +305,14 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
 
     __table__: ClassVar[str] = "application"
 
-    preset: Annotated[str | None, Option("A named application: truecost list presets.")] = None
+    preset: Annotated[str | None, Option("Named application: truecost list presets.")] = None
     cost_miss: Annotated[float | None, Option("Cost of a miss.", default=1, gt=0)] = None
     cost_fa: Annotated[float | None, Option("Cost of a false alarm.", default=1, gt=0)] = None
     prior: Annotated[
         float | tuple[float, ...] | None,
         replace(
             PRIOR,
-            help="Prior of a target; several, separated by commas, are applications of their own.",
+            help="Prior of a target; several, comma-separated, are several applications.",
             shown="its share in the data",
             read=names.number_or_numbers,
         ),
@@ -326,7 +323,8 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
     cost_matrix: Annotated[
         tuple[tuple[float, ...], ...],
         Option(
-            'Rows are true classes, columns decisions (one more: abstain); "0 1; 10 0" or a file.',
+            "Cost matrix: rows are true classes, columns decisions (one more to abstain); "
+            '"0 1; 10 0" or a file.',
             read=names.matrix,
         ),
     ] = ()
@@ -347,13 +345,15 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     method: Annotated[
         names.Method | None,
         Option(
-            "auto chooses by the kind of measure; the others take the replicates.", default="auto"
+            "Method of the intervals; auto chooses by the kind of measure, the others use the "
+            "replicates.",
+            default="auto",
         ),
     ] = None
     icc: Annotated[
         float | None,
         Option(
-            "Correlation within units that auto assumes where the data do not show it.",
+            "Correlation within units assumed by auto if the data do not show it.",
             default=names.ICC,
             ge=0,
             le=1,
@@ -361,7 +361,7 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
         ),
     ] = None
     resample: Annotated[
-        names.Scheme | None, Option("How units are drawn.", default="multinomial", needs=ALL_USERS)
+        names.Scheme | None, Option("Resampling of units.", default="multinomial", needs=ALL_USERS)
     ] = None
     block_length: Annotated[
         int | None,
@@ -369,7 +369,8 @@ class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     ] = None
     hold: Annotated[tuple[str, ...], Option("Factor that is not resampled; may be repeated.")] = ()
     jobs: Annotated[
-        int | None, Option("Threads; the result does not depend on them.", shown="all cores", ge=1)
+        int | None,
+        Option("Number of threads; the result does not depend on it.", shown="all cores", ge=1),
     ] = None
 
 
@@ -382,7 +383,7 @@ class EngineTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     engine: Annotated[
         Literal["serial", "processes", "ray"] | None,
         Option(
-            "Where files are counted: here (serial), in processes or on Ray; --jobs says how many.",
+            "Where files are counted: in this process (serial), in --jobs processes, or on Ray.",
             default="serial",
             verbs=names.SCORED,
         ),
@@ -390,7 +391,7 @@ class EngineTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     cache: Annotated[
         str | None,
         Option(
-            "Folder that keeps sorted data for the next command.",
+            "Folder to keep sorted data for the next command.",
             shown="nothing is kept",
             verbs=names.SCORED,
         ),

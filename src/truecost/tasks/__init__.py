@@ -63,7 +63,7 @@ def names() -> tuple[str, ...]:
 
 
 def faults() -> tuple[str, ...]:
-    """What is wrong with tasks of other distributions that cannot be used, a line each."""
+    """The faults of tasks of other distributions that cannot be used, a line each."""
     every = (_clash(name) if name in TABLE else face_or_fault(name) for name in added())
     return tuple(text for text in every if isinstance(text, str))
 

@@ -2,15 +2,15 @@
 
 import pkgutil
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from types import ModuleType
 
-from truecost.core.columns import MEAN
 from truecost.core.measure import Measure
 from truecost.errors import UsageError, near
 from truecost.lazy import imported
+from truecost.names import MEAN, VALUE
 from truecost.tasks import TABLE, names
 from truecost.tasks import find as face_of
 
@@ -29,8 +29,8 @@ REPLACED = {  # rule of advice, and what to use in its place
     ),
     "word_precision": (
         "units-of-hypothesis",
-        "it divides by the length of the output, a mistake that pays for cautious systems that "
-        "put out little; use wer, or mer for a share of at most 1",
+        "it divides by the length of the output, which rewards systems with short outputs; use "
+        "wer, or mer for a share of at most 1",
     ),
     "wil": (
         "units-of-hypothesis",
@@ -51,15 +51,14 @@ def registry(task: str | None = None) -> dict[str, Measure]:
     """
     if task is None:
         return _joined(measure for name in names() for measure in _measures_of(name))
-    modules = (module for name in face_of(task).measures for module in _modules(name))
-    found = _joined(measure for module in modules for measure in getattr(module, "MEASURES", ()))
+    found = _joined(_in_turn(task))
     if task in TABLE:
         return found
     # Those of other distributions carry their task, so that no two names ever meet.
     return _joined(replace(m, task=m.task or task) for m in found.values())
 
 
-_OF_TABLES = "of a table with a metric in each row say truecost score FILE --measure"
+_OF_TABLES = "for a table with a metric in each row use truecost score FILE --measure"
 ALL = "all"  # in place of the names of measures: every one that can be computed
 
 
@@ -73,12 +72,25 @@ def _measures_of(task: str) -> Iterable[Measure]:
         return ()
 
 
+def _in_turn(task: str) -> Iterator[Measure]:
+    """The measures of a task, module after module: each is imported when it is its turn."""
+    for name in face_of(task).measures:
+        for module in _modules(name):
+            yield from getattr(module, "MEASURES", ())
+
+
 def _modules(name: str) -> Iterator[ModuleType]:
     """A module, or all modules of a package."""
     module = imported(name)
     yield module
     for found in pkgutil.iter_modules(getattr(module, "__path__", ())):
         yield imported(f"{name}.{found.name}")
+
+
+@cache
+def _first(task: str, keys: tuple[str, ...]) -> Measure | None:
+    """The first measure of a task with one of these keys; modules after it are not imported."""
+    return next((measure for measure in _in_turn(task) if measure.key in keys), None)
 
 
 def _joined(measures: Iterator[Measure]) -> dict[str, Measure]:
@@ -107,7 +119,8 @@ def _is_imported(task: str) -> bool:
 def look_up(name: str, task: str = "") -> Measure | None:
     """The measure of a name, with its default parameter; None when there is none.
 
-    The measures of the task are imported first, those of others only when it is not among them.
+    The modules of measures of the task are imported in turn until it is found, those of other tasks
+    only when it is not among them.
 
     Parameters
     ----------
@@ -120,9 +133,14 @@ def look_up(name: str, task: str = "") -> Measure | None:
     -------
     Measure or None
     """
+    keys = (f"{task}/{name}", name)
     for searched in _searched(task):
-        known = registry(searched)
-        if found := known.get(f"{task}/{name}") or known.get(name):
+        if searched in TABLE:
+            found = _first(searched, keys)
+        else:
+            known = registry(searched)
+            found = known.get(keys[0]) or known.get(name)
+        if found:
             return found
     return None
 
@@ -179,7 +197,7 @@ def refuse_beside(measure: Measure, what: str) -> None:
     if measure.beside:
         where = f"; {what} does not decide by it" if what else ""
         raise UsageError(
-            f"{measure.label} is only reported beside other measures, by --also {measure.label}"
+            f"{measure.label} is only a further metric, by --also {measure.label}"
             f"{where}: it {measure.advice}"
         )
 
@@ -208,6 +226,17 @@ def find_of_any_task(label: str, task: str = "") -> Measure:
 def named(asked: Iterable[str], task: str) -> list[Measure]:
     """The measures that are asked for by name; `all` names none."""
     return [find(name, task) for name in asked if name != ALL]
+
+
+def columns_of(measures: Sequence[str]) -> tuple[str, ...]:
+    """The columns whose means are asked for, each once."""
+    said = (text.partition(":") for text in measures)
+    return tuple(dict.fromkeys(column or VALUE for name, _, column in said if name == MEAN))
+
+
+def only_means(measures: Sequence[str]) -> bool:
+    """Whether nothing but means is asked for."""
+    return bool(measures) and all(text.partition(":")[0] == MEAN for text in measures)
 
 
 def suiting(

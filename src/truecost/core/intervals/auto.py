@@ -24,7 +24,7 @@ from truecost.core.weights import Plan
 if TYPE_CHECKING:
     from truecost.core.estimates import Setting
 
-NO_SAMPLE = "no interval: a peak or a total load is no sample"
+NO_SAMPLE = "no interval: a peak or a total load is one measurement, not a sample"
 AT_AN_END = (
     "no interval: the figure is at the end of its range, or would be without one unit: collect "
     "more units"
@@ -38,8 +38,7 @@ FEW_LOSSES = 50  # trials of a class, one by one, in a mean of losses
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """What the interval of a row rests on: its rates (none of a smooth figure), their limits and
-    weights.
+    """The basis of a row's interval: its rates (none of a smooth figure), their limits and weights.
 
     `drawn` says whether replicates have a say in the ends; `nu`, `carrying` and `kish` are degrees
     of freedom, units that carry the spread, and effective units, of a smooth figure; `effective`
@@ -85,7 +84,9 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Auto:
-    """What the intervals of one set of evidence share; `seen` are totals with weights of one."""
+    """The parts that the intervals of one set of evidence share; `seen` are totals with weights of
+    one.
+    """
 
     seen: Totals
     application: Application

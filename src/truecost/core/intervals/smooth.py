@@ -4,8 +4,8 @@ smooth, from what leave-one-out values tell of their standard error (`smooth_lim
 With g the scale on which a figure is judged, v the figure and lo the n values without one unit:
 d = g(lo) - mean, U = -(n - 1) d, SE^2 = (n - 1) / n sum (g(lo) - g(v))^2, and the units that carry
 the spread are counted by nu_k = 2 (sum d^2)^2 / (sum d^4 - (sum d^2)^2 / n). Crossed factors add
-their SE^2; in strata each d is that from the mean of its stratum; units in order of time may hang
-together, which the low frequencies of U show (equal-weighted cosines: Lazarus, Lewis, Stock and
+their SE^2; in strata each d is that from the mean of its stratum; units in order of time may be
+correlated, which the low frequencies of U show (equal-weighted cosines: Lazarus, Lewis, Stock and
 Watson 2018).
 
 On the scale g, which rises as the figure gets worse, the ends are g(v) -+ t_nu SE (`spread`); the
@@ -44,11 +44,11 @@ def interval(
 ) -> tuple[float, float]:
     """Ends of the interval from replicates; undefined (NaN) replicates are left out.
 
-    The ends are quantiles of the replicates, interpolated linearly. For `percentile` (paper 003,
-    section 4.1) they are those at t = (1 - level) / 2 and (1 + level) / 2; for `bca` those at Phi(b
-    + (b + z) / (1 - a (b + z))) with z = Phi^-1(t), the bias b = Phi^-1(share of replicates below
-    the point, ties counted half), and the acceleration a = sum d^3 / (6 (sum d^2)^1.5) over d =
-    mean of the leave-one-out values - each of them (Efron 1987; DiCiccio and Efron 1996); without
+    The ends are quantiles of the replicates, interpolated linearly. For `percentile` (Ferrer et al.
+    2024, section 4.1) they are those at t = (1 - level) / 2 and (1 + level) / 2; for `bca` those at
+    Phi(b + (b + z) / (1 - a (b + z))) with z = Phi^-1(t), the bias b = Phi^-1(share of replicates
+    below the point, ties counted half), and the acceleration a = sum d^3 / (6 (sum d^2)^1.5) over d
+    = mean of the leave-one-out values - each of them (Efron 1987; DiCiccio and Efron 1996); without
     these values `bca` is `percentile`.
 
     Infinite where the replicates are; both NaN when no replicate is defined, or when `bca` is not:
@@ -115,7 +115,7 @@ def ends(
     way: Method = "bca" if method == "bca" else "percentile"
     lower, upper = interval(replicates, level, way, point, left_out)
     if np.isinf(point):
-        reason = "infinite: a truth was given probability 0"
+        reason = "infinite: a true class was given probability 0"
     elif np.isnan(upper) and np.isnan(replicates).all():
         reason = "no replicate defines the measure"
     elif np.isnan(upper):

@@ -30,7 +30,7 @@ LEARNERS = {  # where each is made, and what `truecost list learners` says of it
     "river": ("truecost.learning.learners.models:river", "any online model of river (extra river)"),
     "contrastive": (
         "truecost.learning.learners.contrastive:contrastive",
-        "paper 000's network: embedding and classifier, in PyTorch (extra torch)",
+        "network of Lindsey et al.: embedding and classifier, in PyTorch (extra torch)",
     ),
     "translator": (
         "truecost.learning.learners.translator:translator",
@@ -38,7 +38,7 @@ LEARNERS = {  # where each is made, and what `truecost list learners` says of it
     ),
     "diarizer": (
         "truecost.learning.learners.diarizer:diarizer",
-        "the output of a diarization system, and what corrections of it teach",
+        "the output of a diarization system, improved from corrections",
     ),
     "program": (
         "truecost.learning.learners.program:program",
@@ -149,7 +149,7 @@ def construct(
 
 
 def imported(path: str, who: str, folder: str = "") -> Callable[..., Any]:
-    """What can be called in a module under a name, as `found_in` looks for it."""
+    """The callable of a module under a name, as `found_in` finds it."""
     made = found_in(path, who, folder)
     if not callable(made):
         raise UsageError(f"{who}: {path} is {made!r:.80}, expected a class or a function")
@@ -157,7 +157,7 @@ def imported(path: str, who: str, folder: str = "") -> Callable[..., Any]:
 
 
 def found_in(path: str, who: str, folder: str = "") -> Any:
-    """What a module holds under a name; `who` stands before messages.
+    """The object of a module under a name; `who` begins messages.
 
     `path`: `package.module:name`; `folder`: modules are looked for here after all other places; it
     stays on Python's path.
@@ -251,7 +251,7 @@ class OwnSettings(msgspec.Struct, frozen=True):
 
 
 def own(task: Task) -> Learner:
-    """What the function makes of the task.
+    """The learner that the function makes for the task.
 
     `task`: options as `OwnSettings`; the function gets the task with the others.
     """

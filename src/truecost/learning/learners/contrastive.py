@@ -1,5 +1,5 @@
-"""The contrastive classifier of paper 000 as a learner, which learns from all labels so far: its
-layers, its loss and its training in PyTorch.
+"""The contrastive classifier of Lindsey et al. as a learner, which learns from all labels so far:
+its layers, its loss and its training in PyTorch.
 
 An embedding net and a classifier on top of it, both of linear layers. In each epoch every labelled
 item is paired with another one that is drawn for it, and the loss of a pair is
@@ -15,7 +15,7 @@ layers on top, cross-entropy weighing 0.09 of the contrastive loss, Adam with le
 weight decay 1e-5, early stopping with a patience of 15 epochs. Its feature extractor is no part of
 the learner: items come with their features.
 
-What the paper leaves open is as in the program that its authors published
+Choices that the paper leaves open are those of its authors' program
 (https://github.com/markrl/oalcf), where that says it: early stopping watches the loss on the
 labelled items themselves (nothing is held out of so few) and the weights of the last epoch stay; an
 adaptation goes on from the weights of the last one with a new Adam; each item is paired with one
@@ -210,7 +210,7 @@ def contrastive(task: Task) -> "Contrastive":
     need("torch", "torch")
     settings = settings_of(ContrastiveSettings, "learner contrastive", task.options)
     if task.kind == "numbers":
-        raise UsageError("learner contrastive tells classes apart, and the task is about numbers")
+        raise UsageError("learner contrastive is for classes, and the task is about numbers")
     return Contrastive(task, settings)
 
 
@@ -231,7 +231,7 @@ class Contrastive:
         self._trainings = 0
 
     def predict(self, batch: Batch) -> Outputs:
-        """What the network says; before it was trained all classes are alike."""
+        """The network's probabilities; before training all classes are equal."""
         matrix = numbers_of(batch, self.name)
         if not len(matrix):
             return unlearnt(self.task, 0)

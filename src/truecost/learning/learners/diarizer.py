@@ -2,8 +2,8 @@
 
 Systems that put each moment into one cluster, and then add a second speaker where several speak,
 may gather such moments in a cluster of their own. A person who corrects a region of it never says
-its name. What marks it in a new recording, where nobody has said anything yet, is that others
-speak at the same time; from which share of time on is learnt from all that was told.
+its name. It is recognised in a new recording, before any correction, by speech of others at the
+same time; the least share of such time is learnt from all corrections.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ Marks = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Grid:
-    """Who speaks when.
+    """The speech segments.
 
     `edges` (shape (stretches + 1,)): microseconds, ascending; `names`: sorted; `speaks` (shape
     (names, stretches)).
@@ -40,7 +40,7 @@ class Grid:
     speaks: Marks
 
     @staticmethod
-    def of(turns: Sequence[Turn], more: Iterable[int] = ()) -> "Grid":
+    def from_turns(turns: Sequence[Turn], more: Iterable[int] = ()) -> "Grid":
         """The grid of turns, cut at some more edges too."""
         times = [time for turn in turns for time in (turn.start, turn.end)]
         edges = np.unique(np.array([*times, *more], np.int64))
@@ -67,8 +67,8 @@ class Grid:
     def given_to_others(self, gone: Iterable[str]) -> "Grid":
         """Each moment of some speakers given to whom of the others speaks nearest in time.
 
-        Who speaks then anyway is not given it; of two as near, the first name is. Where nobody is
-        left, nobody speaks. The grid is one without these speakers.
+        A speaker who is speaking then is not chosen; of two equally near, the first name is. Where
+        nobody is left, nobody speaks. The grid is one without these speakers.
         """
         left = np.array([name not in {*gone} for name in self.names], np.bool_)
         kept = self.speaks[left]
@@ -113,12 +113,12 @@ NEVER = 2.0  # a share of time that no speaker reaches
 
 @dataclass(frozen=True)
 class Evidence:
-    """What was told about a speaker of an output.
+    """The corrections of a speaker of an output.
 
     `overlap`: share of his time in which others speak, everywhere in the output; `all`: seconds
-    that he speaks, everywhere in the output; `own`: seconds that were told to be his, where he
-    speaks; `other`: seconds in which he speaks and, as was told, does not; `name`: what the person
-    calls him.
+    that he speaks, everywhere in the output; `own`: seconds that were corrected to be his, where he
+    speaks; `other`: seconds in which he speaks and, as corrected, should not; `name`: what the
+    person calls him.
     """
 
     overlap: float
@@ -129,10 +129,10 @@ class Evidence:
 
 
 def evidence_of(output: str, told: Mapping[str, str]) -> dict[str, Evidence]:
-    """What was told about the speakers of an output who speak in one of the regions.
+    """The corrections of the speakers of an output in one of the regions.
 
     A name that none of its speakers has is a new one, and may be his: of his own name and the new
-    ones he is called that which was told for most of his time. `told` says for regions who speaks
+    ones he gets the corrected name of most of his time. `told` says for regions who speaks
     there.
     """
     regions = [region_of(part) for part in told]
@@ -140,9 +140,9 @@ def evidence_of(output: str, told: Mapping[str, str]) -> dict[str, Evidence]:
     edges = [time for region in regions for time in region]
     both = (turns_of(output), said)
     cuts = [*edges, *(time for side in both for turn in side for time in turn[:2])]
-    mine, theirs = (Grid.of(side, cuts) for side in both)
+    mine, theirs = (Grid.from_turns(side, cuts) for side in both)
     inside = _inside(mine, regions)
-    whole = Grid.of(turns_of(output))
+    whole = Grid.from_turns(turns_of(output))
     overlaps, sums = whole.overlaps(), whole.speaks @ whole.lengths / MICRO
     seconds = dict(zip(whole.names, sums.tolist(), strict=True))
     new = [name for name in theirs.names if name not in mine.names]
@@ -175,9 +175,9 @@ def _inside(grid: Grid, regions: Iterable[tuple[int, int]]) -> np.ndarray:
 def threshold(told: Sequence[Evidence]) -> float:
     """The share of overlap from which on a speaker is taken for a heap.
 
-    It loses the least time: what was told to be a heap's own, and what of all others is not theirs.
-    People correct what is worst, so what was not told counts a little for every speaker: `TRUST`
-    of all his time. The highest of several; `NEVER` where no heap is better than none.
+    It loses the least time: time corrected to be a heap's own, and what of all others is not
+    theirs. People correct what is worst, so what was not told counts a little for every speaker:
+    `TRUST` of all his time. The highest of several; `NEVER` where no heap is better than none.
     """
     ordered = sorted(told, key=lambda one: -one.overlap)
     lost = best = sum(one.other for one in ordered)
@@ -193,7 +193,7 @@ def threshold(told: Sequence[Evidence]) -> float:
 
 def without_heaps(output: str, heaps: Iterable[str], names: Mapping[str, str]) -> list[Turn]:
     """An output with the time of heaps given to others, and speakers renamed."""
-    turns = Grid.of(turns_of(output)).given_to_others(heaps).turns()
+    turns = Grid.from_turns(turns_of(output)).given_to_others(heaps).turns()
     return [turn._replace(speaker=names.get(turn.speaker, turn.speaker)) for turn in turns]
 
 
@@ -204,7 +204,7 @@ class DiarizerSettings(msgspec.Struct, frozen=True):
     """Options of `diarizer`.
 
     `output`: which of the outputs in the features it starts from, from 0; `heaps`: learn which
-    speakers are nobody; otherwise it keeps what was told and no more.
+    speakers are nobody; otherwise it keeps only the corrections.
     """
 
     output: Annotated[int, msgspec.Meta(ge=0)] = 0
@@ -222,7 +222,7 @@ class Diarizer:
         self._evidence: dict[str, list[Evidence]] = {}
 
     def predict(self, batch: Batch) -> Outputs:
-        """Who speaks when; the score is the share of speech in which one person speaks."""
+        """The segments; the score is the share of speech in which one person speaks."""
         said = tuple(text for text, _ in self._outputs(batch))
         return Outputs(said, np.array([_single_speaker_share(text) for text in said], np.float64))
 
@@ -239,7 +239,7 @@ class Diarizer:
         return [Question(batch.ids[row], part) for _, row, _, part in sorted(found)[:budget]]
 
     def adapt(self, batch: Batch, answered: Answered) -> None:
-        """Remember what was told, and what it says about the speakers of the output."""
+        """Store the corrections, and the resulting facts about the speakers of the output."""
         del batch  # recordings of which nothing was told teach it nothing
         rows = _rows(answered.items, self._settings.output)
         for output, answer in zip(rows, answered.answers, strict=True):
@@ -251,7 +251,7 @@ class Diarizer:
             self._evidence[answer.id] = [found[name] for name in sorted(found)]
 
     def snapshot(self) -> bytes:
-        """What was told, and what it says about the speakers."""
+        """The corrections, and the resulting facts about the speakers."""
         return msgspec.msgpack.encode((self._told, self._evidence))
 
     def restore(self, state: bytes) -> None:
@@ -292,7 +292,7 @@ def _everything(output: str, told: str) -> str:
 
 def _single_speaker_share(text: str) -> float:
     """Share of the time with speech in which one person speaks; 1 for silence."""
-    grid = Grid.of(turns_of(text))
+    grid = Grid.from_turns(turns_of(text))
     speakers = grid.speaks.sum(axis=0)
     time = int(grid.lengths[speakers > 0].sum())
     return float(grid.lengths[speakers == 1].sum() / time) if time else 1.0
@@ -302,7 +302,7 @@ def _single_speaker_share(text: str) -> float:
 def _corrected(output: str, heap: float, told: tuple[tuple[str, str], ...]) -> str:
     """An output with what was learnt and told."""
     known = evidence_of(output, dict(told))
-    overlaps = Grid.of(turns_of(output)).overlaps()
+    overlaps = Grid.from_turns(turns_of(output)).overlaps()
     heaps = [name for name, share in overlaps.items() if share >= heap]
     heaps = heaps if len(heaps) < len(overlaps) else []  # somebody must be left
     names: Mapping[str, str] = {name: one.name for name, one in known.items()}
@@ -313,7 +313,7 @@ def _corrected(output: str, heap: float, told: tuple[tuple[str, str], ...]) -> s
 
 
 def diarizer(task: Task) -> Diarizer:
-    """A diarizer that was told nothing yet.
+    """A diarizer without corrections.
 
     `task`: of the kind `diarization`; options as `DiarizerSettings`.
     """

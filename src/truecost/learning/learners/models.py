@@ -68,7 +68,7 @@ class Scikit(Scaled):
         self._trained: list[Trained] = [None] * (1 + members)
 
     def predict(self, batch: Batch) -> Outputs:
-        """What the model says, and its committee."""
+        """The model's outputs, and those of its committee."""
         matrix = numbers_of(batch, self.name)
         if not len(self._pool) or not len(matrix):
             return unlearnt(self.task, len(matrix))
@@ -234,7 +234,7 @@ def logistic(task: Task) -> Scikit:
     settings = settings_of(LogisticSettings, "learner logistic", task.options)
     if task.kind == "numbers":
         raise UsageError(
-            "learner logistic tells classes apart, and the task is about numbers: take learner "
+            "learner logistic is for classes, and the task is about numbers: use learner "
             "sklearn with a regression, such as model = 'sklearn.linear_model:Ridge'"
         )
     weights = class_weights(settings.class_weight, task, "logistic")
@@ -247,7 +247,7 @@ def scikit(task: Task) -> Scikit:
     """Any model of scikit-learn, or one made like them.
 
     `task`: options as `ScikitSettings`; all others are arguments of the model's constructor.
-    `class_weight` is by label; `random_state` is the task's seed unless given.
+    `class_weight` is by label; `random_state` is by default the task's seed.
     """
     base = need("sklearn.base", "learn")
     settings, arguments = split(ScikitSettings, "learner sklearn", task.options)
@@ -291,7 +291,7 @@ def river(task: Task) -> "River":
     """Any classifier or regression of river, or one made like them.
 
     `task`: options as `RiverSettings`; all others are arguments of the model's constructor. `seed`
-    is the task's unless given.
+    is by default the task's.
     """
     base = need("river.base", "river")
     settings, arguments = split(RiverSettings, "learner river", task.options)
@@ -301,7 +301,7 @@ def river(task: Task) -> "River":
     _check_kind("river", task, isinstance(last, wanted), settings.model)
     if len(task.classes) > 2 and not last._multiclass:
         raise UsageError(
-            f"learner river: {settings.model} tells two classes apart, and there are "
+            f"learner river: {settings.model} is for two classes, and there are "
             f"{len(task.classes)}: take model = 'river.multiclass:OneVsRestClassifier' with "
             f"classifier = {{model = '{settings.model}'}}"
         )
@@ -336,7 +336,7 @@ class River(Scaled):
         self._labels: tuple[Any, ...] = (False, True) if binary else task.classes
 
     def predict(self, batch: Batch) -> Outputs:
-        """What the model says of each item."""
+        """The model's output for each item."""
         matrix = numbers_of(batch, self.name)
         if self._width is None or not len(matrix):
             return unlearnt(self.task, len(matrix))

@@ -178,7 +178,7 @@ DISCOUNT = 0.5  # what was seen once is less certain than its share says
 
 @dataclass(frozen=True, eq=False)
 class Knowledge:
-    """What is known of how sentences are translated.
+    """The stored knowledge about translations.
 
     `pairs`: source sentences and translations, as words; the memory; `links`: which words belong
     together; `phrases`: for a source phrase its translations with their log-probabilities, the best

@@ -1,4 +1,4 @@
-"""What adapters of models keep and put out: labelled items, the scale of features, outputs."""
+"""State and outputs of adapters of models: labelled items, the scale of features, outputs."""
 
 import math
 from dataclasses import dataclass, field

@@ -1,4 +1,5 @@
-"""A program that is told one line and says one line, in numbered messages, and never outlives us.
+"""A program that gets one line and answers with one line, in numbered messages, and never outlives
+us.
 
 It runs in a process group of its own, which a small shell leads: the shell waits until a pipe
 closes, and then kills the group. So program and helpers end with us, even when we are killed.
@@ -26,7 +27,7 @@ AROUND = 40  # letters before and after a fault
 
 
 class Ready(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a program says first."""
+    """The first message of a program."""
 
     ready: int
     name: str = ""
@@ -48,13 +49,13 @@ Said = TypeVar("Said", bound=Ready | Reply)
 
 
 def read(line: bytes, kind: type[Said]) -> Said:
-    """What a program said, of the kind that was expected."""
+    """A message of a program, of the expected kind."""
     try:
         said = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError) as error:
         hint = "; NaN and Infinity are no JSON" if b"NaN" in line or b"Infinity" in line else ""
         raise InputError(
-            f"what it said is no JSON ({error}{_text_around(line, error)}{hint})"
+            f"its line is no JSON ({error}{_text_around(line, error)}{hint})"
         ) from error
     if isinstance(said, dict) and "error" in said:
         raise InputError(f"it refused: {str(said['error'])[:1000]}")
@@ -64,7 +65,7 @@ def read(line: bytes, kind: type[Said]) -> Said:
         path = str(error).partition(" - at `$")[2].rstrip("`")
         told = str(error).replace("`", "'").replace(" - at '$.", ", in '").replace(" - at '$'", "")
         there = _at(said, path)
-        raise InputError(f"what it said is not what was expected ({told}{there})") from error
+        raise InputError(f"its line is not as expected ({told}{there})") from error
 
 
 def _text_around(line: bytes, error: Exception) -> str:
@@ -136,7 +137,7 @@ class Process:
         deadline = time.monotonic() + seconds
         self._turn(0)
         if self._said:
-            raise Failure("it said something without being asked", bytes(self._said))
+            raise Failure("it wrote a line without being asked", bytes(self._said))
         left = memoryview(message + b"\n")
         while left or not self._line:
             over = self._program.poll() is not None  # before its last words are read
@@ -343,7 +344,7 @@ class Channel:
         )
         if said.n != self._count:
             raise self.fault(
-                message, where, f"it answered message {said.n}, and was told message {self._count}"
+                message, where, f"it answered message {said.n}, but message {self._count} was sent"
             )
         return said
 
@@ -384,7 +385,7 @@ class Channel:
     def close(self) -> None:
         """Say goodbye; the program and all that it started have ended then."""
         if not self._ended:
-            self._ended = "it was told goodbye"
+            self._ended = "the connection was closed"
             last = {"message": "bye", "n": self._count + 1}
             self._process.leave(msgspec.json.encode(last), min(FAREWELL, self._seconds))
 
@@ -395,5 +396,5 @@ def _encoded(content: Mapping[str, Any]) -> bytes:
         return msgspec.json.encode(content)
     except TypeError as error:
         raise InputError(
-            f"a program cannot be told this: {error}; JSON does not hold it"
+            f"this cannot be sent to a program: {error}; JSON cannot hold it"
         ) from error

@@ -1,10 +1,10 @@
 r"""A program that learns: any language, JSON lines on its standard input and output.
 
 truecost starts the program once for each stream of a run, tells it one JSON object a line, and
-waits for one JSON object a line after each, at most `timeout` seconds. What it writes to standard
-error is shown when something goes wrong, and otherwise ignored. It must flush its output after each
-line (a Python program does so by itself here). It runs in `folder`. When its input ends, or after
-`bye`, it ends; whatever it started is killed then.
+waits for one JSON object a line after each, at most `timeout` seconds. Its standard error is shown
+after a failure, and else ignored. It must flush its output after each line (a Python program does
+so by itself here). It runs in `folder`. When its input ends, or after `bye`, it ends; whatever it
+started is killed then.
 
 First the two agree on the version of what follows::
 
@@ -34,7 +34,7 @@ knows. ::
     {"message": "ask", "n": 2, "batch": 0, "stream": "", "ids": ["a", "b"], "budget": 1}
     {"n": 2, "ids": ["b"]}
 
-is told to programs that said `"asks": true`, where no other strategy is chosen: at most `budget`
+is sent to programs with `"asks": true`, where no other strategy is chosen: at most `budget`
 different items of the batch. ::
 
     {"message": "adapt", "n": 3, "batch": 0, "stream": "", "ids": ["a", "b"], "answers": [
@@ -43,8 +43,7 @@ different items of the batch. ::
     {"n": 3}
 
 comes after each batch, and before the stream with the first labels. Answers that are late are
-about items of earlier batches. There may be none. Programs that said `"snapshots": true` are
-told ::
+about items of earlier batches. There may be none. Programs with `"snapshots": true` get ::
 
     {"message": "snapshot", "n": 4}
     {"n": 4, "state": "whatever text brings it back"}
@@ -57,13 +56,13 @@ A program may also say `"unsupervised": true` (it learns from a batch without an
 `"offline": true`, and `"verdicts": true` (it can learn from answers that say only right or wrong:
 their `label` is null). Answers have `words` and `actions` (what they took), and `verdict` and
 `part` where they are not empty. A person's corrections come as answers too, asked for or not.
-Batches of the test set look like all others; when help with them is over, the program is told to
-go back, so that it needs `snapshots`. Where texts are put out, `decisions` are texts, and `scores`
-may be left out. Questions about parts of items name a part for each item ::
+Batches of the test set look like all others; when help with them is over, the program is sent back
+to its snapshot, so it needs `snapshots`. Where texts are put out, `decisions` are texts, and
+`scores` may be left out. Questions about parts of items name a part for each item ::
 
     {"n": 2, "ids": ["m1", "m1"], "parts": ["0-12.5", "30-31"]}
 
-Offline, a program may ask about anything that it was told before, but for the test set ::
+Offline, a program may ask about any item that it got before, but for the test set ::
 
     {"message": "ask_offline", "n": 6, "budget": 2}
     {"n": 6, "ids": ["b"]}
@@ -71,13 +70,13 @@ Offline, a program may ask about anything that it was told before, but for the t
       "expert": "reference", "delay": 0, "words": 1, "actions": 1, "features": [0.3, 1.0]}]}
     {"n": 7}
 
-At the end all are told, and need not answer ::
+At the end all programs get, without need of an answer ::
 
     {"message": "bye", "n": 8}
 
 A program that cannot go on says why, in place of any answer: `{"error": "needs two classes"}`.
-Keys that are not described here are refused in what it says; it must not mind new ones in what it
-is told.
+Keys that are not described here are refused in what it says; it must accept new ones in the
+messages that it gets.
 
 Needs Linux or macOS.
 """
@@ -153,8 +152,8 @@ def features_of(batch: Batch) -> list[Any]:
     if features.dtype.kind == "f" and not np.isfinite(features).all():
         row = int(np.argwhere(~np.isfinite(features))[0, 0])
         raise InputError(
-            f"{described(batch)}, item {batch.ids[row]!r}: a feature is not finite, which a "
-            "program cannot be told: fill it before"
+            f"{described(batch)}, item {batch.ids[row]!r}: a feature is not finite and cannot be "
+            f"sent to a program: fill it in before"
         )
     listed: list[Any] = features.tolist()
     return listed
@@ -173,7 +172,7 @@ def answers_of(answered: Answered) -> list[dict[str, Any]]:
 
 
 def questions_of(said: Asked, budget: int, known: Sequence[str]) -> tuple[Question, ...]:
-    """What a program asks, checked."""
+    """The questions of a program, checked."""
     parts = said.parts or [""] * len(said.ids)
     if len(parts) != len(said.ids):
         raise InputError(
@@ -185,14 +184,12 @@ def questions_of(said: Asked, budget: int, known: Sequence[str]) -> tuple[Questi
 
 
 def outputs_of(said: Predicted, batch: Batch, task: Task) -> Outputs:
-    """What a program predicted, checked."""
+    """The predictions of a program, checked."""
     check_ids(said.ids, batch)
     decisions = said.decisions
     if decisions is None:
         if task.kind != "numbers":
-            raise InputError(
-                "it said no decisions; only where numbers are predicted may it leave them"
-            )
+            raise InputError("it gave no decisions; they are optional only for numbers")
         decisions = [repr(score) for score in said.scores or ()]
     given = {name: getattr(said, name) for name in ARRAYS}
     arrays = {name: _array(v, name) for name, v in given.items() if v is not None}
@@ -210,22 +207,22 @@ def check_ids(ids: Sequence[str], batch: Batch) -> None:
     """Refuse other items than those of the batch, in their order."""
     if len(ids) != len(batch):
         raise InputError(
-            f"it said something of {counted(len(ids), 'item')}, and {len(batch)} were told"
+            f"it answered about {counted(len(ids), 'item')}, but {len(batch)} were sent"
         )
     wrong = [
         f"{said!r} for {told!r}" for said, told in zip(ids, batch.ids, strict=True) if said != told
     ]
     if wrong:
         raise InputError(
-            f"its ids are not those that it was told, in their order: {first_five(wrong)}"
+            f"its ids are not the ids that were sent, in their order: {first_five(wrong)}"
         )
 
 
 class ProgramSettings(msgspec.Struct, frozen=True):
-    """Options of `program`; all others are told to the program.
+    """Options of `program`; all others are sent to the program.
 
     `command`: the program and its arguments; `timeout`: seconds that it may take for an answer;
-    `folder`: where it runs; the current folder unless given.
+    `folder`: where it runs; by default the current folder.
     """
 
     command: tuple[str, ...] | str
@@ -236,7 +233,7 @@ class ProgramSettings(msgspec.Struct, frozen=True):
 def program(task: Task) -> "Program":
     """A program that was started and is ready.
 
-    Options of the task are as `ProgramSettings`; all others are told to the program. It is also a
+    Options of the task are as `ProgramSettings`; all others are sent to the program. It is also a
     `System` when it asks, and `restorable` when it makes snapshots.
     """
     settings, options = split(ProgramSettings, "learner program", task.options)
@@ -268,7 +265,7 @@ class Program:
         self.offline, self.verdicts = ready.offline, ready.verdicts
 
     def predict(self, batch: Batch) -> Outputs:
-        """What the program says of each item."""
+        """The program's output for each item."""
         content = {**head(batch), "features": features_of(batch)}
         said = self._channel.send("predict", batch, content, Predicted)
         try:
@@ -282,7 +279,7 @@ class Program:
         self._channel.send("adapt", batch, content, Reply)
 
     def ask_offline(self, budget: int) -> tuple[Question, ...]:
-        """What the program asks about anything that it holds."""
+        """The program's questions about items that it holds."""
         said = self._channel.send("ask_offline", None, {"budget": budget}, Asked)
         return self._questions("ask_offline", None, said, budget)
 

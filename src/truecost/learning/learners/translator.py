@@ -188,7 +188,7 @@ class Translator:
         self._pairs: dict[str, str] = {}  # by source sentence, the last one last
 
     def predict(self, batch: Batch) -> Outputs:
-        """Translations; the score says how sure it is, from 0 to 1."""
+        """Translations; the score is the certainty, from 0 to 1."""
         said = [self._translation(text) for text in _texts(batch)]
         return Outputs(tuple(one for one, _ in said), np.array([sure for _, sure in said]))
 

@@ -7,14 +7,14 @@ takes a system through it, with a person's help (`helping`), and writes the even
     from truecost.learning import LogWriter
     from truecost.learning.lifelong import Course, DomainExpert, Help, Life, run_lifelong
 
-    course = Course.of("classes", lifelong, test, references, classes=("cat", "dog"))
+    course = Course.from_parts("classes", lifelong, test, references, classes=("cat", "dog"))
     expert = DomainExpert(course.kind, course.references, course.classes, seconds=4.0)
     life = Life(stream=Help(questions=5), test=Help(corrections=2))
     with LogWriter.open("events.jsonl") as log:
         run_lifelong(course, system, expert, life, log)
         log.finish()
 
-Paper 004 is the source of all of it.
+Prokopalo et al. 2020 is the source of all of it.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
 """A course: the time-labelled data of a life cycle, what is right of them, and its sources.
 
 The system adapts to the lifelong set X_l1 ... X_lT, one batch after the other; every version of it
-is tried on the test set Y_t1 ... Y_tN, over the same period: l_1 < t_1 < l_T < t_N (paper 004,
-section 3.1).
+is tried on the test set Y_t1 ... Y_tN, over the same period: l_1 < t_1 < l_T < t_N (Prokopalo et
+al. 2020, section 3.1).
 """
 
 import hashlib
@@ -56,8 +56,8 @@ class Course:
     bootstrap : Batch, optional
         Initialisation data: what M_0 has learnt, with their references.
     documents : mapping of str to str
-        The document that an item belongs to, for budgets of documents; each item its own unless
-        said.
+        The document that an item belongs to, for budgets of documents; by default each item is its
+        own.
     digest : str
         Short hash of all above: a run resumes on the same course only.
     signature : str
@@ -78,7 +78,7 @@ class Course:
     signature: str = ""
 
     @classmethod
-    def of(
+    def from_parts(
         cls,
         kind: str,
         lifelong: Iterable[Timed],
@@ -245,8 +245,9 @@ def _check_spread(learnt: Floats, tested: Floats) -> None:
         )
         raise InputError(
             "the test set must spread over the time of the lifelong set, l_1 < t_1 < l_T < t_N "
-            f"(paper 004, section 3.1), but {said}: choose other test data, or say that any times "
-            "will do (any_times = true)"
+            f"(Prokopalo et al. 2020, section 3.1), but {said}: choose other test data, or allow "
+            f"any times "
+            f"(any_times = true)"
         )
 
 
@@ -264,7 +265,7 @@ def _check_items(course: Course) -> None:
     if lost:
         raise InputError(
             f"item {first_five(map(repr, lost))} has no reference ({len(lost)} of {len(ids)} "
-            "items): say what is right of every item"
+            "items): give the reference of every item"
         )
     stream = course.stream
     for name in ids:
@@ -335,7 +336,7 @@ def files_of(name: str, options: Mapping[str, Any]) -> dict[str, tuple[str, ...]
 
 
 def outputs_of(name: str, options: Mapping[str, Any]) -> str:
-    """What is put out for the course of a source, before it is made; errors as `settings_of`.
+    """The kind of outputs of a source's course, before it is made; errors as `settings_of`.
 
     It is classes, transcripts, translation or diarization; empty where only the course tells.
     """

@@ -1,13 +1,13 @@
-"""Rounds of help with one batch: what the system asks, what a person volunteers, what it is told;
-help away from both sets (`adapt_offline`).
+"""Rounds of help with one batch: what the system asks, what a person volunteers, the answers; help
+outside both sets (`adapt_offline`).
 
 The offline set holds the initialisation data and the lifelong set up to now, never the test set.
 Nothing is put out meanwhile, so that the help is counted in its own units and penalises no score
-(paper 004, section 3.2).
+(Prokopalo et al. 2020, section 3.2).
 
 *Active*: the system asks, within a budget. *Interactive*: the person volunteers the correction that
-helps most (paper 004, section 2.2). After each round the system adapts; where another one follows,
-it says again what it puts out, and the person sees that.
+helps most (Prokopalo et al. 2020, section 2.2). After each round the system adapts; where another
+one follows, it says again what it puts out, and the person sees that.
 """
 
 import math
@@ -85,9 +85,9 @@ class Acting(Learning):
 
 
 def check_parts(kind: str, told: Sequence[Any], before: int, where: str) -> None:
-    """Refuse parts that there are not, and what was told before.
+    """Refuse parts that do not exist, and repeated corrections.
 
-    `told` holds what was told before, so many, then what is asked or volunteered now.
+    `told` holds the earlier answers, so many, then what is asked or volunteered now.
     """
     for place in range(before, len(told)):
         item, part = told[place].id, told[place].part
@@ -103,8 +103,8 @@ def check_parts(kind: str, told: Sequence[Any], before: int, where: str) -> None
         for other in told[:place]:
             if other.id == item and overlap(other.part, part):
                 raise InputError(
-                    f"{where}: item {item!r}, part {part!r}, was told before (part "
-                    f"{other.part!r}): nothing is corrected twice in a batch"
+                    f"{where}: item {item!r}, part {part!r}, was corrected before (part "
+                    f"{other.part!r}): a part is corrected once in a batch"
                 )
 
 
@@ -205,7 +205,7 @@ class Session:
         self.acting.visit(self.how)
 
     def round(self, number: int, outputs: Outputs) -> tuple[Batch, Answered]:
-        """One round, from 0: the items that the system could ask about, and what it is told.
+        """One round, from 0: the items that the system could ask about, and the answers.
 
         `outputs` is what the system says of the batch now; it adapts to what this gives.
         """
@@ -345,7 +345,6 @@ class Session:
         if said and not getattr(self.acting.learner, "verdicts", False):
             raise InputError(
                 f"{self.acting.who}, {described(self.batch)}, item {said[0].id!r}: the person said "
-                f"only {said[0].verdict!r}, and this system needs to know what is right: let the "
-                "expert give corrections, or a system that can learn from verdicts say verdicts = "
-                "True"
+                f"only {said[0].verdict!r}, but this system needs the right output: let the expert "
+                f"give corrections, or set verdicts = True for a system that learns from verdicts"
             )

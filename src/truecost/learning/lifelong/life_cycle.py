@@ -8,9 +8,9 @@ Version M_0 has learnt the initialisation data; version i has adapted to the dat
                               [help -> adapt -> predict post, and back to M_i]
 
 The system may learn from help with test data for their own sake only: before help it is stored,
-afterwards restored, and then has to say of these data what it said before (paper 004, Eq. 3). A
-prediction must not teach it anything either: the first test data are predicted again after the
-last, and have to come out the same.
+afterwards restored, and then has to say of these data what it said before (Prokopalo et al. 2020,
+Eq. 3). A prediction must not teach it anything either: the first test data are predicted again
+after the last, and have to come out the same.
 
 Three passes make a life cycle comparable: `assisted` as configured; `unsupervised`, where it adapts
 without a person; `frozen`, which is M_0 all the way (Figure 1-a). A frozen log has as many versions
@@ -115,7 +115,7 @@ def run_lifelong(
     life : Life
         Its helps and offline questions count for the assisted pass only.
     log : LogWriter
-        Open. Who opened it finishes it.
+        Open. The code that opened it closes it.
     passing : {"assisted", "unsupervised", "frozen"}
     run : str
         Stands in every event: the seed.
@@ -153,7 +153,7 @@ def _check_able(
         raise UsageError(f"there is no pass {passing!r}: there are {', '.join(get_args(Pass))}")
     if passing == "unsupervised" and not getattr(system, "unsupervised", False):
         raise UsageError(
-            f"{who} does not adapt without a person: a system that does says unsupervised = True"
+            f"{who} does not adapt without a person: set unsupervised = True for a system that does"
         )
     denied = getattr(system, "offline", True) is False  # as a program says at the beginning
     offline = not denied and hasattr(system, "adapt_offline")

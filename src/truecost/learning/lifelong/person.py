@@ -1,10 +1,10 @@
-"""Who helps a system through its life: a simulated domain expert.
+"""The simulated domain expert who helps a system through its life.
 
 Beside `answer(question, batch)`, as experts of streams have it, a person in a life cycle may have
 
 - `correct(question, batch, output)`: the answer with the output in view, None to stop;
 - `volunteer(batch, outputs, given)`: the correction that helps most, None when there is nothing
-  left that is worth one; `given` is what was told about this batch before;
+  left that is worth one; `given` is the earlier answers about this batch;
 - `visit(version, where)`: called before help begins: which version asks, and on which set;
 - `note_help(how, given)`: called then and after each answer: the `Help` that there may be with the
   batch, and what was given of it.
@@ -135,11 +135,11 @@ class DomainExpert(SimulatedPerson):
             )
 
     def answer(self, question: Question, batch: Batch) -> Answer:
-        """What this person says of an item without seeing an output of it."""
+        """The person's answer about an item without seeing an output of it."""
         return self.correct(question, batch, None)
 
     def correct(self, question: Question, batch: Batch, output: str | None) -> Answer:
-        """What this person says of an item, or of a part of it; the same whenever it is asked.
+        """The person's answer about an item, or a part of it; the same whenever it is asked.
 
         InputError when no reference is known, there is no such part, or a verdict is asked for
         where there is no output.
@@ -168,9 +168,9 @@ class DomainExpert(SimulatedPerson):
         Parameters
         ----------
         outputs : Outputs
-            What the system says of it now.
+            The present outputs of the system.
         given : sequence of Answer
-            What was told about these items before; it is not told again.
+            The earlier answers about these items; they are not repeated.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What a live study asks for, with its defaults, and what it may not ask for."""
+"""Settings of a live study, with defaults, and the checks of them."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from truecost.core.costs import asked_costs
 from truecost.errors import UsageError, first_five, named
 from truecost.learning.options import OF_LIFE, OF_STREAM, SIMULATED
-from truecost.learning.strategies.own import FOLDER, is_own
+from truecost.learning.strategies.mixtures import FOLDER, is_own
 from truecost.person.options import check_people
 from truecost.task import Live
 from truecost.tasks.streams.options import StreamTable
@@ -37,7 +37,7 @@ def seeds_of(study: "Study") -> range:
 
 
 def strategies_of(study: "Study") -> tuple[str, ...]:
-    """Who asks; one strategy unless it is a sweep."""
+    """The strategies; one, or several in a sweep."""
     return study.sweep.strategies or (strategy_of(study),)
 
 
@@ -80,8 +80,8 @@ def _check_person(study: "Study") -> None:
         return
     if alien := [key for key in given if key in (*SIMULATED, "file")]:
         raise UsageError(
-            f"[expert] name = 'person' and {first_five(alien)}: a person takes the time and makes "
-            f"the mistakes that they make; leave {'it' if len(alien) == 1 else 'them'} out"
+            f"[expert] name = 'person' and {first_five(alien)}: real people have their own times "
+            f"and mistakes; leave {'it' if len(alien) == 1 else 'them'} out"
         )
     check_people(table.people or ("me",), table.settled("overlap"), "[expert] {} = {}")
 
@@ -124,7 +124,7 @@ def _refuse_data(said: Sequence[str]) -> None:
     if said:
         raise UsageError(
             f"{first_five(said)} under [data] {'does' if len(said) == 1 else 'do'} not go with "
-            f"[source], which says what is right"
+            f"[source], which has the reference"
         )
 
 
@@ -190,7 +190,7 @@ def _check_strategies(study: "Study") -> None:
     unsaid = table.name is None and table.python is None and not sweep.strategies
     if unsaid and (learner := study.learner.settled("name")) in MAY_ASK:
         raise UsageError(
-            f"the learner {learner} may ask by itself: say who asks, [strategy] name = 'own' "
+            f"the learner {learner} may ask by itself: name the strategy, [strategy] name = 'own' "
             f"(the learner) or one such as 'margin'"
         )
 
@@ -220,7 +220,7 @@ def check_lifelong_live(study: "Study") -> None:
     if other := [key for key in study.loop.given() if key not in OF_LOOP]:
         raise UsageError(
             f"[loop] {first_five(other)} goes with task streams; of a lifelong run [loop] has "
-            f"{', '.join(OF_LOOP)}, and [help] says how much a person helps"
+            f"{', '.join(OF_LOOP)}, and [help] has the amount of help"
         )
     if study.expert.guess == "hidden" and study.help.corrections:
         raise UsageError(

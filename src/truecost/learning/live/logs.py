@@ -45,8 +45,7 @@ from truecost.learning.passes import (
 )
 from truecost.learning.people import DomainPerson, Person
 from truecost.learning.source import Source, checked
-from truecost.learning.strategies.mixtures import build
-from truecost.learning.strategies.own import FOLDER
+from truecost.learning.strategies.mixtures import FOLDER, build
 from truecost.names import AnnotationSet
 from truecost.person.expert import LivePerson
 from truecost.person.views import Views
@@ -66,8 +65,9 @@ WITH_FOLDER = ("callable", "sklearn", "river", "program")  # learners that look 
 COUNTED: tuple[AnnotationSet, ...] = ("queries", "bootstrap", "training")  # with a passive baseline
 QUESTIONS = 4  # that a system may ask about a batch, where no help is said
 UNLABELLED = (
-    "the run is complete, and its items have no labels: what people did can be scored, truecost "
-    "annotate OUTPUT --report; errors and costs need a table with id and label (of a detection 1 "
+    "the run is complete, and its items have no labels: the people's answers can be scored, "
+    "truecost annotate OUTPUT --report; errors and costs need a table with id and label (of a "
+    "detection 1 "
     "for the target, else 0), truecost streams score OUTPUT/logs/STRATEGY/BUDGET --labels FILE"
 )
 HELP_KEYS = ("questions", "corrections", "document", "seconds", "rounds", "offline", "test")
@@ -96,7 +96,7 @@ def person_of(study: Study) -> dict[str, Any]:
 
 
 def live_person(study: Study) -> LivePerson:
-    """Who answers on a page."""
+    """The people who answer on a page."""
     table = study.expert
     seen = {key: getattr(table, key) for key in ("audio", "image", "text", "gold")}
     settings = {key: table.settled(key) for key in ("overlap", "idle", "tail")}
@@ -111,7 +111,7 @@ def live_person(study: Study) -> LivePerson:
 
 
 def common_settings(study: Study) -> dict[str, Any]:
-    """What all recipes keep alike."""
+    """The part that all recipes share."""
     loop = study.loop
     return {
         "record_cpu": bool(loop.record_cpu),
@@ -152,7 +152,7 @@ class Streams(Logged):
 
 
 def streams_of(study: Study) -> Streams:
-    """What a study of streams makes; refuses what can be refused before anything runs."""
+    """The logs of a study of streams; faults are refused before anything runs."""
     check_recipe(study)
     recipe, jobs = stream_recipe(study), stream_jobs(study)
     for job in jobs:
@@ -162,7 +162,7 @@ def streams_of(study: Study) -> Streams:
 
 
 def stream_recipe(study: Study) -> StreamRecipe:
-    """What decides the logs, with absolute paths and the defaults filled in."""
+    """The settings that decide the logs, with absolute paths and the defaults filled in."""
     source = {"name": study.source.settled("name"), **study.source.given()}
     for key in FILES:
         path = Path(source.get(key, ""))  # a tsv may be a name below the folder
@@ -224,7 +224,7 @@ def _streams_scored(study: Study, seen: list[dict[str, Any]]) -> Study:
 
 
 def lives_of(study: Study) -> Logged:
-    """What a study of life cycles makes; refuses what can be refused before anything runs."""
+    """The logs of a study of life cycles; faults are refused before anything runs."""
     check_recipe(study)
     recipe = life_recipe(study)
     _ = recipe.life  # checked
@@ -237,7 +237,7 @@ def lives_of(study: Study) -> Logged:
 
 
 def life_recipe(study: Study) -> LifelongRecipe:
-    """What decides the logs."""
+    """The settings that decide the logs."""
     asked, name = study.help.given(), study.source.settled("name")
     person = person_of(study) | {key: asked[key] for key in OF_PERSON if key in asked}
     return LifelongRecipe(
@@ -389,8 +389,8 @@ def _lacks(name: str, recipe: LifelongRecipe) -> str:
             )
         if recipe.person.says == "verdicts" and name in OF_HELP and name != AFTER:
             return (
-                "to know what is right, and the person says only whether it is (says = 'verdicts' "
-                "under [help]): take adapted_score or policy_score (paper 004, section 2.2)"
+                "the right outputs, and the person gives only verdicts (says = 'verdicts' under "
+                "[help]): use adapted_score or policy_score (Prokopalo et al. 2020, section 2.2)"
             )
     elif of_help(name) and not how.offline:
         return "offline help, and this run has none: give offline under [help]"

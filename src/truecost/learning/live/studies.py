@@ -10,12 +10,11 @@ An output directory holds what is needed to go on, and in the end the result::
     run/logs/margin/4/seed-0.jsonl.gz    a log for each strategy, budget and seed
     run/result.json, report.html, ...    written last
 
-What was killed goes on with `resume`; so does what is to have more seeds, budgets, strategies,
-systems, training sets or methods. What decides it must be the same. See `study/directory.py` and
-`protocol/study/trainings.py`.
+A killed study continues with `resume`; so does one that gets more seeds, budgets, strategies,
+systems, training sets or methods. The settings that decide it must be the same. See
+`study/directory.py` and `protocol/study/trainings.py`.
 """
 
-import json
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -34,7 +33,7 @@ from truecost.face import at
 from truecost.formats import sha256
 from truecost.formats.opening import read_toml
 from truecost.formats.publishing import publish, tidy
-from truecost.learning.checking import error_context
+from truecost.learning.checking import error_context, read_noted
 from truecost.learning.jobs import LOG, LoggedJob, Recipe
 from truecost.learning.options import TABLES
 from truecost.learning.parallel import run_jobs
@@ -70,7 +69,7 @@ class Logged:
 
     @cached_property
     def noted(self) -> dict[str, Any]:
-        """What decides the logs."""
+        """The settings that decide the logs."""
         return self.decisive(self.study, self.recipe)
 
     def files(self) -> Iterable[tuple[str, str]]:
@@ -105,7 +104,7 @@ class Logged:
                 shutil.rmtree(logs, ignore_errors=True)  # it can begin anew
                 raise
             where = folder / LOGS.place
-            raise type(error)(f"{error} (logs stay in {where}: --resume goes on)") from error
+            raise type(error)(f"{error} (logs are in {where}: continue with --resume)") from error
 
     @contextmanager
     def _asked(self, folder: Path, progress: Progress | None) -> Iterator[tuple[Any, Any]]:
@@ -125,7 +124,7 @@ class Logged:
             return
         with _within(self.recipe.folder):  # what cannot be asked is refused before the page opens
             check_shown(self._tried(left))
-        from truecost.person.standing import standing_beside
+        from truecost.person.measured import standing_beside
         from truecost.person.web import Settings
 
         settings = Settings(title="truecost", ask=live.ask, live=True)
@@ -153,7 +152,8 @@ class Logged:
         """The study of the logs that there are: what no system offers has none."""
         jobs = [job for job in self.jobs if (logs / job.path).exists()]
         runs = tuple(dict.fromkeys(job.run for job in jobs))
-        seen = json.loads((logs / self.recipe.seen / f"{runs[0]}.json").read_bytes())
+        place = logs / self.recipe.seen / f"{runs[0]}.json"
+        seen = read_noted(place, self.recipe.note)
         batch = self.study.loop.settled("batch")
         systems = {
             job.result_name: SystemTable(
@@ -178,7 +178,7 @@ def _within(folder: str) -> Iterator[None]:
 
 
 def check_recipe(study: Study) -> None:
-    """Refuse what no recipe can hold, and no worker can be told."""
+    """Refuse values that a recipe cannot hold and that cannot be sent to workers."""
     tables = {name: getattr(study, name).given() for name in DECISIVE}
     tables |= {f"systems.{name}": system.given() for name, system in study.systems.items()}
     for name, given in tables.items():
@@ -232,7 +232,7 @@ def same_recipe(place: Path, now: Mapping[str, Any], joining: str) -> None:
 def noted(recipe: Recipe, **other: Any) -> dict[str, Any]:
     """A recipe as TOML can hold it, with some keys said otherwise.
 
-    Without the paths of this machine: a file of answers is told by its name and hash.
+    Without the paths of this machine: a file of answers is recorded by its name and hash.
     """
     content: dict[str, Any] = msgspec.to_builtins(recipe)
     for name in ("folder", "checkpoint", "source_options"):
@@ -311,7 +311,7 @@ def run_live(
     >>> import tempfile
     >>> import truecost as tc
     >>> from truecost.learning.live.studies import run_live
-    >>> study = tc.Study.of({
+    >>> study = tc.Study.from_tables({
     ...     "task": "streams",
     ...     "measures": ["imlm"],
     ...     "source": {"name": "digits", "targets": ["3"], "items": 300},

@@ -2,10 +2,10 @@
 
 Its pool strategies choose exactly M of the batch, beside what was answered so far. Its stream
 strategies look at one item after the other and choose as many as their own budget allows: the first
-M of them are asked about, and the least confident of the others fill the gap. They are told of
-their own choices only (`update`), as if the rest had not been asked.
+M of them are asked about, and the least confident of the others fill the gap. They get their own
+choices only (`update`), as if the rest had not been asked.
 
-What they see: places of items (the learner's embedding, else the features), the answers as class
+They see: places of items (the learner's embedding, else the features), the answers as class
 numbers, and a classifier, which is one of
 
 - `learner`: repeats the learner's probabilities of the batch; knows no other item,
@@ -121,7 +121,7 @@ def fitted(classifier: str, n_classes: int) -> Any:
 
 
 def repeating(seen: Situation, probabilities: Floats) -> Any:
-    """A classifier of scikit-activeml that says of the batch what it is told.
+    """A classifier of scikit-activeml that returns given outputs for the batch.
 
     `probabilities` (shape (items, classes)).
     """
@@ -177,7 +177,9 @@ def _wanted(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str,
 
 
 class FromActiveml:
-    """What the adapters share; `kind`: the class of scikit-activeml, `options`: its arguments."""
+    """The part that the adapters share; `kind`: the class of scikit-activeml, `options`: its
+    arguments.
+    """
 
     def __init__(self, settings: Settings, kind: Any, options: Mapping[str, Any]) -> None:
         self.name = settings.strategy
@@ -229,7 +231,7 @@ class FromActiveml:
         }
 
     def seen(self, batch: Batch, outputs: Outputs) -> Situation:
-        """What a strategy may look at in this batch."""
+        """The data of this batch for a strategy."""
         kind, places = reading.places(self.name, batch, outputs)
         self.memory.open(kind, places.shape[1])
         ids = [name for name in self.memory.vectors if name in self.labels]
@@ -296,7 +298,7 @@ class OneByOne(FromActiveml):
     strategy: Any = None
 
     def queried(self, seen: Situation, count: int) -> list[int]:
-        """The first of the rows that it wants; it is told that these were asked."""
+        """The first of the rows that it wants; it gets the questions that were asked."""
         if self.strategy is None:
             self.strategy = self._first(seen, count)
         query = self.strategy.query

@@ -1,9 +1,15 @@
-"""Strategies by name; committees of a learner, and mixtures of two strategies.
+"""Strategies by name: committees of a learner, mixtures of two strategies, and those of one's own.
 
-Seung, Opper and Sompolinsky, COLT 1992. Members are the learner's: probabilities of shape
-(members, items, classes), or one predicted number for each (members, items, 1).
+Seung, Opper and Sompolinsky, COLT 1992. Members are the learner's: probabilities of shape (members,
+items, classes), or one predicted number for each (members, items, 1).
+
+A strategy of one's own is `module:NAME`: a class, a function that makes one, or an object. A class
+or function gets the options as keyword arguments, and `seed` (of the run) and `classes` (of the
+learner) where it takes them; of an object every run has a copy of its own.
 """
 
+import copy
+import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,10 +20,10 @@ import numpy as np
 from truecost.errors import UsageError
 from truecost.lazy import listed_in
 from truecost.learning import strategies
+from truecost.learning.learners.building import found_in
 from truecost.learning.strategies import settings as reading
 from truecost.learning.strategies import uncertainty
 from truecost.learning.strategies.activeml import OWN, build_activeml
-from truecost.learning.strategies.own import build_own, is_own
 from truecost.learning.strategies.settings import Keeping, Kind, Settings, listed, part_of
 from truecost.learning.strategies.uncertainty import ByUtility
 from truecost.learning.system import (
@@ -29,6 +35,45 @@ from truecost.learning.system import (
     can_keep,
     restorable,
 )
+
+FOLDER = "folder"  # where the module is looked for too; no option of the strategy
+
+
+def is_own(name: str) -> bool:
+    """Whether a name is that of a module and what it holds; scikit-activeml's are not meant."""
+    return ":" in name and not name.startswith("activeml:")
+
+
+def build_own(name: str, settings: Settings) -> Strategy:
+    """The strategy that a module holds under a name: UsageError where there is none."""
+    who = f"strategy {settings.strategy}"
+    options = dict(settings.options)
+    made = found_in(name, who, str(options.pop(FOLDER, "")))
+    if not inspect.isclass(made) and callable(getattr(made, "choose", None)):
+        if options:
+            raise UsageError(f"{who} is an object, which takes no options: give its class for that")
+        found = copy.deepcopy(made)
+    elif callable(made):
+        found = _made(made, who, options, settings)
+    else:
+        raise UsageError(f"{who} is {made!r:.80}, expected a class, a function or an object")
+    if not callable(getattr(found, "choose", None)):
+        raise UsageError(
+            f"{who} is a {type(found).__name__} without a method 'choose': a strategy has "
+            f"choose(batch, outputs, count), which gives as many rows of the batch"
+        )
+    return found  # type: ignore[no-any-return]
+
+
+def _made(made: Any, who: str, options: dict[str, Any], settings: Settings) -> Any:
+    """What a class or a function makes of the options."""
+    try:
+        known = inspect.signature(made).parameters
+        given = {"seed": settings.seed, "classes": settings.classes}
+        return made(**{k: v for k, v in given.items() if k in known} | options)
+    except Exception as error:
+        raise UsageError(f"{who} failed: {type(error).__name__}: {error}") from error
+
 
 ACTIVEML = "activeml:"
 
@@ -113,7 +158,7 @@ class Mixture(Keeping):
                 learn(batch, outputs, answered)
 
     def state(self) -> dict[str, Any]:
-        """What it keeps itself, and what the parts keep that keep something."""
+        """Its own state, and the states of the parts that have some."""
         parts = self.parts.items()
         stored = {key: part.snapshot() for key, part in parts if restorable(part)}
         return {**super().state(), "parts": stored}
@@ -166,11 +211,11 @@ class Split(Mixture):
 class Plateau(Mixture):
     """One strategy until it no longer brings anything, from then on another.
 
-    What it brings is the share of its questions whose answer was not what the learner had decided
-    before: wrong / answered, over the last `window` batches in which answers came. When there are
-    that many and the share is below `limit`, the second strategy takes over for good. Answers to
-    questions that the first did not ask (bootstrap) do not count, refused ones neither. A decision
-    is compared with the answer as text: for classes, not for predicted numbers.
+    Its gain is the share of its questions whose answer differs from the learner's earlier decision:
+    wrong / answered, over the last `window` batches in which answers came. When there are that many
+    and the share is below `limit`, the second strategy takes over for good. Answers to questions
+    that the first did not ask (bootstrap) do not count, refused ones neither. A decision is
+    compared with the answer as text: for classes, not for predicted numbers.
 
     `limit`: above 0, below 1.
     """
@@ -259,6 +304,11 @@ STRATEGIES = {
             "window": "batches over which the share of wrong decisions is taken (10)",
             "limit": "share below which the second takes over, above 0 and below 1 (0.05)",
         },
+    ),
+    "MODULE:NAME": Kind(
+        "one of yours: a class, a function that makes it, or an object",
+        lambda settings: build_own(settings.strategy, settings),
+        {"...": "keyword arguments of yours"},
     ),
 }
 

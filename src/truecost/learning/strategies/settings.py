@@ -1,9 +1,9 @@
-"""What strategies are given: their options, read strictly, and outputs of a learner, checked first;
-what those that learn keep for a checkpoint (`Keeping`, `Memory`).
+"""Input of strategies: their options, read strictly, and outputs of a learner, checked first; the
+state of those that learn, for a checkpoint (`Keeping`, `Memory`).
 
-Of outputs, everything has one row an item, in the order of the batch. What is missing is a
-`UsageError` that names the strategy and what the learner lacks; what is no number is an
-`InputError` that names the items, so that no item is chosen, or left out, for being undefined.
+Of outputs, everything has one row an item, in the order of the batch. A missing output is a
+`UsageError` that names the strategy and the output; a value that is not a number is an `InputError`
+that names the items, so that no item is chosen, or left out, for being undefined.
 """
 
 import math
@@ -32,7 +32,7 @@ CONFIDENT = "least-confidence, margin and entropy"  # strategies that need proba
 
 @dataclass(frozen=True)
 class Settings:
-    """What a strategy is built from.
+    """The input for building a strategy.
 
     `strategy`: its name, for messages and for its random numbers; in a mixture with its place in
     it: `split.second.random`; `options`: as the study gives them; `classes`: of the learner, in
@@ -179,7 +179,7 @@ def numeric(features: Array) -> bool:
 
 
 def part_of(outputs: Outputs, rows: Sequence[int]) -> Outputs:
-    """What the learner said of some of the items, in this order."""
+    """The learner's outputs for some of the items, in this order."""
     at = list(rows)
     taken: dict[str, Any] = {"scores": np.asarray(outputs.scores)[at]}
     for name in ("probabilities", "logits", "embedding", "members"):
@@ -199,7 +199,7 @@ def lacking_error(strategy: str, what: str, others: str) -> UsageError:
 class Keeping:
     """A strategy that keeps something from batch to batch, and can be put back to where it was.
 
-    Who inherits it names in `kept` the attributes that it keeps: numbers, texts, lists and tables
+    A subclass names in `kept` the attributes that it keeps: numbers, texts, lists and tables
     of them, or a `Memory`; what keeps anything else says it in `state` and takes it back in
     `put_back`.
     """
@@ -208,7 +208,7 @@ class Keeping:
     kept: ClassVar[tuple[str, ...]] = ()
 
     def state(self) -> dict[str, Any]:
-        """What it keeps: numbers, texts, bytes, lists and tables of them."""
+        """The state that it keeps: numbers, texts, bytes, lists and tables of them."""
         found = {name: getattr(self, name) for name in self.kept}
         return {k: v.state() if isinstance(v, Memory) else v for k, v in found.items()}
 
@@ -303,7 +303,7 @@ class Memory:
         }
 
     def put_back(self, state: Mapping[str, Any]) -> None:
-        """What was remembered at a snapshot."""
+        """The state at a snapshot."""
         ids = list(state["ids"])
         flat = np.frombuffer(state["vectors"], "<f8").astype(np.float64)
         self.kind = str(state["kind"])

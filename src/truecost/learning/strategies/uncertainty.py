@@ -82,7 +82,7 @@ def entropy(probabilities: Floats) -> Floats:
     return np.asarray(-(ordered * logarithms).sum(axis=1))
 
 
-MEASURES: dict[str, tuple[Callable[[Floats], Floats], str]] = {
+UNCERTAINTIES: dict[str, tuple[Callable[[Floats], Floats], str]] = {
     "least-confidence": (least_confidence, "least probability of the most probable class"),
     "margin": (margin, "least distance between the two most probable classes"),
     "entropy": (entropy, "greatest entropy of the probabilities"),
@@ -242,7 +242,7 @@ def build_density(settings: Settings) -> ByUtility:
     Settles and Craven, An Analysis of Active Learning Strategies for Sequence Labeling Tasks, EMNLP
     2008. The pool whose density counts is the batch.
     """
-    measure, _ = MEASURES[settings.choice("uncertainty", "entropy", tuple(MEASURES))]
+    measure, _ = UNCERTAINTIES[settings.choice("uncertainty", "entropy", tuple(UNCERTAINTIES))]
     beta = settings.number("beta", 1.0, 0.0)
 
     def utility(batch: Batch, outputs: Outputs) -> Floats:
@@ -342,7 +342,7 @@ STRATEGIES = {
     ),
     **{
         name: Kind(text, partial(build_uncertainty, measure=measure))
-        for name, (measure, text) in MEASURES.items()
+        for name, (measure, text) in UNCERTAINTIES.items()
     },
     "energy": Kind(
         "greatest energy of the logits: least like anything known",

@@ -24,8 +24,9 @@ MARK = "predicted:"  # in the signature of a predictor's rows
 
 @dataclass(frozen=True, eq=False)
 class Characteristics:
-    """What is known of samples beside their content: conditions, one entry a sample; what each clip
-    sounds like where nobody speaks, NaN where somebody speaks all the time; the audio as one input.
+    """The characteristics of samples beside their content: conditions, one entry a sample; the
+    sound of each clip where nobody speaks, NaN where somebody speaks all the time; the audio as one
+    input.
     """
 
     samples: Samples
@@ -64,7 +65,7 @@ class Characteristics:
         return (f"conditions: {said}",) if said else ()
 
     def titled(self, name: str) -> str:
-        """What a predictor knows, in words."""
+        """The input of a predictor, in words."""
         if name == EVERY:
             return ", ".join(column.name for column in self.columns)
         return "the non-speech part" if name == QUIET else name.removeprefix(ONLY)
@@ -73,10 +74,12 @@ class Characteristics:
 def characteristics(
     samples: Samples, table: SpuriousTable, progress: Progress | None = None
 ) -> Characteristics:
-    """Read what should not tell the class; `progress` is told how many clips were listened to."""
+    """Read the characteristics that should not predict the class; `progress` gets the number of
+    clips that were read.
+    """
     if not samples.conditions and table.audio is None:
         raise UsageError(
-            "say what should not tell the class: --conditions COLUMN,... or --audio COLUMN "
+            "name what should not predict the class: --conditions COLUMN,... or --audio COLUMN "
             "(conditions or audio under [spurious])"
         )
     columns = tuple(column_of(name, texts) for name, texts in samples.conditions.items())
@@ -169,8 +172,8 @@ def _take_rows(column: Column, rows: Ints) -> Column:
 def _about_columns(known: Characteristics, rows: Ints, units: Ints) -> list[str]:
     """What makes characteristics say less than they might."""
     found = [
-        f"each {c.name} is in one group only, so that none is known where it is predicted: "
-        f"{c.name} tells nothing here"
+        f"each {c.name} is in one group only, so no level of it is known where it is predicted: "
+        f"{c.name} predicts nothing here"
         for c in known.columns
         if known.units.columns and alone_in_units(_take_rows(c, rows), units)
     ]

@@ -14,8 +14,8 @@ the other systems are not kept, so that s is that of the best: the bound holds i
 others deviate no more than its errors do.
 
 Lines say what was scored (`truecost.protocol.ledger`); here an outcome becomes lines, and the lines
-before its own become advice and flags. What a line holds does not enter a result, only counts do:
-the same study with the same lines before its own gives the same bytes, however often it is run.
+before its own become advice and flags. The content of a line does not enter a result, only counts
+do: the same study with the same lines before its own gives the same bytes, however often it is run.
 """
 
 import hashlib
@@ -126,8 +126,8 @@ class Standing(NamedTuple):
 
 def standings(lines: Sequence[Line]) -> dict[str, Standing]:
     """The best of each figure, by its key, of which scorings of one evaluation set tell several
-    systems apart. What all scorings tell of the same systems is left out: they were compared once,
-    and not chosen one after another; so is what is equal for all.
+    systems apart. Facts that are the same in all scorings are left out: those systems were compared
+    once, and not chosen one after another.
     """
     found = {}
     for key, of in store.by_figure(lines).items():
@@ -174,7 +174,7 @@ NO_CHOICES = (
 
 @dataclass(frozen=True)
 class Group:
-    """What was scored on one evaluation set: its hash, how the study calls it, the places of the
+    """A scoring on one evaluation set: its hash, how the study calls it, the places of the
     parts of the outcome, one for each application, and the hash of what each system put out.
     """
 
@@ -230,7 +230,7 @@ def _groups(collection: str, places: Sequence[int], outcome: Outcome) -> list[Gr
 
 
 def line_of(group: Group, outcome: Outcome, study: Study) -> Line:
-    """What the ledger says of a scoring, without its number."""
+    """The line of a scoring in the ledger, without its number."""
     figures: dict[str, Figure] = {}
     for place in group.parts:
         for row in outcome.parts[place].estimates:
@@ -332,7 +332,7 @@ def noted(outcome: Outcome, study: Study, place: Place) -> tuple[Outcome, list[s
 
 def _warned(outcome: Outcome, group: Group, ledger: Ledger, own: int) -> Outcome:
     """An outcome with what follows from the scorings of its evaluation set up to its own line."""
-    lines = ledger.of(group.evaluation, own)
+    lines = ledger.scorings(group.evaluation, own)
     if not lines or lines[-1].purpose == "development" or not store.chosen(lines):
         return outcome
     file = Path(ledger.name).name
@@ -360,8 +360,8 @@ def _scored_before(lines: Sequence[Line], group: Group, file: str) -> str:
     apart = f", {counted(developed, 'time')} as development data" if developed else ""
     return (
         f"{which} was scored {counted(len(lines), 'time')} with {counted(len(systems), 'system')}"
-        f"{apart} ({file}): what was chosen by these figures is optimistic; keep a set that "
-        f"nothing was chosen on"
+        f"{apart} ({file}): figures of systems chosen on it are optimistic; keep an evaluation set "
+        f"that is used for no choice"
     )
 
 

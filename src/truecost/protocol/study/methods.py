@@ -1,7 +1,8 @@
 """Methods from files: expand patterns, tell runs apart, score every run, sum up each method, and
 say what may be claimed.
 
-Paper 003, section 4.2: a result on one training list is about that list, and has to say so.
+Ferrer et al. 2024, section 4.2: a result on one training list is about that list, and has to say
+so.
 """
 
 from collections.abc import Sequence
@@ -76,13 +77,14 @@ def claim_of(
     side = "lower" if (verdict == "better") == lower else "higher"
     if alone:
         said = (
-            f"nothing is claimed of the methods, for {names[0]} or {names[1]} was trained once; "
+            f"the comparison of methods is inconclusive, as {names[0]} or {names[1]} was trained "
+            f"once; "
             f"these systems differ on {difference.label} by {apart} ({over})"
         )
     elif verdict == "inconclusive":
         which = "lower" if lower else "higher"
         said = (
-            f"nothing is claimed about which of {pair[0]} and {pair[1]} has the {which} "
+            f"it is inconclusive which of {pair[0]} and {pair[1]} has the {which} "
             f"{difference.label}: the difference is {apart} ({over})"
         )
     elif verdict == "same":
@@ -145,7 +147,7 @@ def _runs(method: MethodEstimate) -> str:
 
 
 def runs_sentence(found: SingleRuns) -> str:
-    """What single runs would have said, in a sentence."""
+    """The verdicts that single runs would have given, in a sentence."""
     share = {k: f"{100 * getattr(found, k) / found.pairs:.3g}%" for k in SIDES}
     same = f" of the same {found.within} set" if found.within else ""
     where = "".join(f" ({v})" for v in found.dims.values())
@@ -171,7 +173,7 @@ def misleading(found: Sequence[SingleRuns], claims: Sequence[Claim]) -> list[Pro
                 f"{one.worse}"
             )
         elif against:
-            what = f"decide against what all runs say in {against} cases"
+            what = f"contradict all runs together in {against} cases"
         else:
             continue
         said = (
@@ -189,7 +191,7 @@ def on_one_list(listed: Listed | None) -> list[Problem]:
     what = "all runs share their training data" if listed is None else f"{listed.name} is held"
     said = (
         f"{what}: the figures are about these training data; bootstraps = 20 under [training] "
-        f"tells what others would give"
+        f"shows what other training data would give"
     )
     return [Problem(kind="advice", message=said, rule=RULE_LIST)]
 
@@ -216,7 +218,9 @@ def run_methods(study: Study, progress: Progress | None = None) -> Outcome:
             "PATH or NAME=PATTERN under [methods], and make up a study of their own"
         )
     if not asked.runs:
-        raise UsageError("say what tells runs apart: --runs COLUMN, or runs under [methods]")
+        raise UsageError(
+            "name the columns that distinguish runs: --runs COLUMN, or runs under [methods]"
+        )
     study.check()
     _columns(study)  # refused before files are read
     reader, files = Reader(), expand(asked.files)
@@ -273,7 +277,7 @@ def _with_run(table: Table, training: Training, columns: Sequence[str], study: S
         if others or used:
             raise InputError(
                 f"{training.scores}: its column {name!r} is not the {name} of the run ({value}): "
-                f"runs are told apart by their folders; name the column otherwise, or leave it out"
+                f"folders distinguish the runs; rename the column, or leave it out"
             )
     return replace(table, frame=frame)
 

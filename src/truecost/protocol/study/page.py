@@ -58,7 +58,7 @@ def _looked_at(found: Checked) -> str:
     """What was looked at, and what may still leak."""
     said = f"Looked at: {'; '.join(found.looked_at)}."
     unseen = "; ".join(found.not_looked_at)
-    return f"{said} Not looked at, so that it may still leak: {unseen}." if unseen else said
+    return f"{said} Not looked at, so that these may still leak: {unseen}." if unseen else said
 
 
 def _made_by(found: Checked) -> list[tuple[str, str]]:
@@ -68,8 +68,8 @@ def _made_by(found: Checked) -> list[tuple[str, str]]:
 def _pictures(found: Checked) -> list[Section]:
     """The sections with a picture."""
     made = {
-        "Samples that leak": "Samples of each set in a leak. One that several rules find counts "
-        "for the first.",
+        "Samples that leak": "Number of samples of each set in a leak. A sample found by several "
+        "rules counts for the first.",
         "Classes": "The share of each class in each set.",
     }
     drawn = zip(made.items(), (leaks(found), classes(found)), strict=True)

@@ -1,8 +1,8 @@
-"""Spurious correlations: what the class can be told from that should not tell it, beside systems.
+"""Spurious correlations: characteristics that should not predict the class but do, beside systems.
 
 Predictors that know only conditions, or only the non-speech part of the audio, are scored as
 systems are. Where the whole interval of one lies below its naive value, the data can be solved
-without their content (paper 003, section 2.4).
+without their content (Ferrer et al. 2024, section 2.4).
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,11 +32,11 @@ from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.settings import Progress, Reader, Source, scoring_of, sources_of
 from truecost.tasks.measures import find
 from truecost.tasks.trials.applying import has_truth
-from truecost.tasks.trials.asked import measures_for
 from truecost.tasks.trials.counting import class_shares, parts_of
 from truecost.tasks.trials.loading import check_classes, load
 from truecost.tasks.trials.options import TrialsScoring
 from truecost.tasks.trials.records import Trials
+from truecost.tasks.trials.scoring import measures_for
 from truecost.tasks.trials.work import options_of, read_trials
 
 Judged = tuple[tuple[Problem, ...], tuple[str, ...]]  # problems and remarks
@@ -48,8 +48,8 @@ def run_spurious(study: Study, progress: Progress | None = None) -> Outcome:
     """Score predictors that know only what should not tell the class, and systems beside them,
     compared sample by sample.
 
-    A problem with the rule `spurious-correlation` stands for each predictor of which a whole
-    interval lies below the naive value (normalised cross entropy or normalised expected cost), and
+    A problem with the rule `spurious-correlation` is raised for each predictor with a whole
+    interval below the naive baseline (normalised cross entropy or normalised expected cost), and
     one with the rule `baseline-of-characteristics` for each system that is not better than it.
 
     Raises
@@ -227,16 +227,16 @@ def _judged(
         below = [r for r in judged if r.upper is not None and np.isfinite(r.upper) and r.upper < 1]
         if judged and not below:
             remarks.append(
-                f"{where}nothing of the class found in {what}: {_figures(judged[0])}, and 1 is "
-                f"what the class shares give; that is no proof that there is nothing"
+                f"{where}the class was not predicted from {what}: {_figures(judged[0])}, where 1 "
+                f"is the naive baseline; that does not prove that there is no correlation"
             )
         if not below:
             continue
         said = (
-            f"{where}the class can be told from {what} alone: "
-            f"{' and '.join(map(_figures, below))}, and 1 is what the class shares give; a system "
-            f"may have learnt that, and these data cannot show it: compare with this predictor, "
-            f"and test on another collection"
+            f"{where}the class can be predicted from {what} alone: "
+            f"{' and '.join(map(_figures, below))}, where 1 is the naive baseline; a system may "
+            f"have learnt that, which these data do not show: compare with this predictor, and "
+            f"test on another collection"
         )
         problems.append(Problem(kind="data", message=said, rule=FOUND))
         for comparison in (c for c in compared if c.baseline is below[0]):

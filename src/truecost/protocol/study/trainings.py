@@ -8,7 +8,7 @@ An output directory holds, beside the result::
     out/trained/network/set-03/seed-7/   a run (see `truecost.protocol.training_runs`)
     out/sets/set-03/train.csv            a training set, the same for all methods
 
-What was killed goes on with `resume`, and so does what shall have more seeds, sets or methods.
+A killed study continues with `resume`, and so does a study that gets more seeds, sets or methods.
 """
 
 import os
@@ -68,7 +68,7 @@ def check_training(study: Study) -> tuple[int, ...]:
     if (study.task or "trials") != "trials":
         raise UsageError(f"[training] makes runs of trials; {study.task} has systems")
     if study.table(MethodsTable).runs or study.table(MethodsTable).column:
-        raise UsageError("[training] tells its runs apart itself: leave out runs under [methods]")
+        raise UsageError("[training] distinguishes its runs itself: leave out runs under [methods]")
     for name in table.commands:
         _check_name(name)
     if study.baseline is not None and study.baseline not in table.commands:
@@ -108,10 +108,10 @@ def _check_draws(table: TrainingTable) -> None:
     if table.list is None:
         for name in ("bootstraps", "group"):
             if getattr(table, name) is not None:
-                raise UsageError(f"[training] {name} draws from a list: say list = FILE")
+                raise UsageError(f"[training] {name} draws from a list: write list = FILE")
     elif table.bootstraps is None and table.group is not None:
         raise UsageError(
-            "[training] group says what is drawn whole: say bootstraps = 20, or leave out group"
+            "[training] group is for drawn training sets: write bootstraps = 20, or leave out group"
         )
 
 
@@ -234,7 +234,7 @@ class Trainings:
 
 
 def trainings_of(study: Study) -> Trainings:
-    """What a study with `[training]` makes; refuses what can be refused before anything runs."""
+    """The trainings of a study with `[training]`; faults are refused before anything runs."""
     table = study.training
     seeds = check_training(study)
     commands = commands_of(table.commands, listed=table.list is not None, seeds=len(seeds))
@@ -259,7 +259,7 @@ def commands_of(
         if seeds > 1 and "seed" not in has:
             raise UsageError(
                 f"{place} has no {{seed}}, and there are {seeds} seeds: all runs would be the "
-                f"same; tell the program its seed, or leave out seeds"
+                f"same; give the program its seed, or leave out seeds"
             )
         if listed and "train" not in has:
             raise UsageError(
@@ -272,7 +272,7 @@ def commands_of(
 
 
 class Shared(msgspec.Struct, frozen=True, kw_only=True):
-    """What all trainings have in common: where programs run, how long (seconds), with which
+    """The settings that all trainings share: where programs run, how long (seconds), with which
     environment, and how their scores are read.
     """
 

@@ -1,6 +1,6 @@
 """AB/BA: how a candidate model compares with the deployed one when only accepted data exist.
 
-Paper 001, as docs/errata.md corrects it::
+Petegrosso et al. 2022, as docs/errata.md corrects it::
 
     log = tc.abba.collected_items(arm, score_a=a, score_b=b, label=y, unit=user,
                                   threshold_a=0.5, threshold_b=0.6)
@@ -24,17 +24,17 @@ from truecost.lazy import attach
 
 MAP_KEYS: dict[str, str] = {
     "id": "id of the collected item (utterance)",
-    "collected_by": "the model that collected the item: A (deployed) or B (candidate)",
+    "collected_by": "model that collected the item: A (deployed) or B (candidate)",
     "score_a": "score of model A, online or offline",
     "score_b": "score of model B, online or offline",
-    "accept_a": "whether A accepts the item (1 or 0), in place of its score",
-    "accept_b": "whether B accepts the item (1 or 0), in place of its score",
-    "label": "1 for a true accept, 0 for a false one, empty where nobody labelled it",
-    "machine": "probability of label 1 that a machine gives",
+    "accept_a": "whether A accepts the item (1 or 0), instead of its score",
+    "accept_b": "whether B accepts the item (1 or 0), instead of its score",
+    "label": "label: 1 for a true accept, 0 for a false one, empty for unlabelled items",
+    "machine": "probability of label 1 by a machine",
     "inclusion": "probability with which the item was chosen for a label",
-    "stratum": "stratum in which items were chosen, or are to be chosen, for labels",
-    "active_seconds": "seconds that a person took for the label, where they were measured",
-    "unit": "who uttered it (user, device): items of one are resampled together",
+    "stratum": "stratum in which items are chosen for labels",
+    "active_seconds": "measured seconds of a person for the label",
+    "unit": "unit (user, device): its items are resampled together",
 }
 
 _MAPPED = "log.csv --map id=utt,collected_by=arm,score_a=sa,score_b=sb,label=y"
@@ -63,19 +63,18 @@ FACE = Face(
     commands=tuple(
         (name, f"truecost.tasks.abba.commands:{name}", about)
         for name, about in (
-            ("select", "Choose which items to label."),
+            ("select", "Choose items to label."),
             ("calibrate", "Turn machine scores into probabilities of a true accept."),
-            ("simulate", "Reproduce the simulations of paper 001."),
+            ("simulate", "Reproduce the simulations of Petegrosso et al. 2022."),
         )
     ),
     about={
-        "": "AB/BA: two models of which only what they accept is ever collected.",
-        "score": "Relative recall and false-positive rate of the candidate B over the deployed "
-        "model A.",
-        "threshold": "Choose a threshold of B at or above the deployed one; every replicate "
-        "chooses anew.",
-        "validate": "Check logs; every fault is listed, not only the first.",
-        "files": "Logs, one row for each collected item; several are deployments of their own",
+        "": "AB/BA: candidate against deployed model, from accepted items only.",
+        "score": "Estimate relative recall and false-positive rate of the candidate B over the "
+        "deployed model A.",
+        "threshold": "Choose a threshold of B at or above the deployed one.",
+        "validate": "Check logs, and list every fault.",
+        "files": "Logs with a row for each collected item; several logs are several deployments",
     },
     examples={
         **dict.fromkeys(("score", "plan", "validate"), _MAPPED),

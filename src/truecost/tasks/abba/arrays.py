@@ -1,5 +1,5 @@
-"""What comes beside the file of a log, or in its place: arrays, and labels in a file of their
-own.
+"""Input beside the file of a log, or instead of it: arrays, labels in a file of their own, and the
+names of a log for its two models and a true accept.
 
 `to_fill_in` makes the file of a choice of items, with an empty column `label`; `join_labels` lays
 what was filled in over the log, with the probabilities of the choice.
@@ -14,14 +14,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, UsageError, checked, counted
+from truecost.errors import InputError, UsageError, checked, counted, first_five, near
 from truecost.formats import Table
-from truecost.names import Mismatch
+from truecost.names import NO_NUMBER, Mismatch
 from truecost.study.arguments import column_in, columns_in, further_columns, ids_in
+from truecost.study.tables import DataTable
 from truecost.tasks.abba import MAP_KEYS
 from truecost.tasks.abba.columns import ONE_LABEL, LogOptions, is_one_label, load
 from truecost.tasks.abba.log import Log
 from truecost.tasks.abba.records import (
+    ARMS,
     LABEL_WORDS,
     NO_CHANCE,
     Deployment,
@@ -31,6 +33,69 @@ from truecost.tasks.abba.records import (
     named_column,
 )
 from truecost.tasks.abba.selecting import Selection
+
+
+@dataclass(frozen=True)
+class Words:
+    """The names of the deployed model and the candidate in the log, and the label of a true accept;
+    any other label is a false one.
+    """
+
+    models: tuple[str, str] | None = None
+    target: str | None = None
+
+    @staticmethod
+    def from_data(data: DataTable) -> "Words":
+        """Those of a study: UsageError where one model alone has a name, or both have the same."""
+        given = data.a, data.b
+        if (data.a is None) != (data.b is None):
+            raise UsageError("the name of one model is given: --a and --b go together")
+        if data.a is not None and data.a == data.b:
+            raise UsageError(f"--a and --b are both {data.a!r}: name two models")
+        return Words(None if None in given else given, data.target)  # type: ignore[arg-type]
+
+    def recoded(self, table: Table, columns: Mapping[str, str], *, beside: bool = False) -> Table:
+        """A table with A and B for its models, and 1 and 0 for its labels.
+
+        InputError where a model or the target does not occur; of a file `beside` the log labels
+        may be 1 and 0 already, as people fill them in.
+        """
+        models = columns.get("collected_by", "collected_by")
+        if self.models is not None and models in table.columns:
+            table = self._with_arms(table, models)
+        label = columns.get("label", "label")
+        if self.target is not None and label in table.columns:
+            table = self._with_labels(table, label, beside=beside)
+        return table
+
+    def _with_arms(self, table: Table, column: str) -> Table:
+        texts = table.texts(column, "collected_by")
+        there = texts.drop_nulls().unique().sort().to_list()
+        for flag, name in zip("ab", self.models or (), strict=True):
+            if name not in there:
+                raise InputError(
+                    f"{table.source}: --{flag} {name}: no item was collected by "
+                    f"{name!r}{near(name, there)}; column {column!r} has {first_five(there)}"
+                )
+        kept = texts.replace([*(self.models or ())], [*ARMS])
+        return replace(table, frame=table.frame.with_columns(kept.alias(column)))
+
+    def _with_labels(self, table: Table, column: str, *, beside: bool) -> Table:
+        texts = table.texts(column, "label")
+        none = texts.str.to_lowercase().is_in(list(NO_NUMBER)).fill_null(value=False)
+        texts = texts.set(none, None)
+        there = texts.drop_nulls().unique().sort().to_list()
+        if beside and {*there} <= {"0", "1"}:
+            return table
+        if there and self.target not in there:
+            raise InputError(
+                f"{table.source}: --target {self.target}: no item has the label "
+                f"{self.target!r}{near(self.target, there)}; column {column!r} has "
+                f"{first_five(there)}"
+            )
+        kept = (texts == self.target).cast(pl.Int8).cast(pl.String)
+        return replace(table, frame=table.frame.with_columns(kept.alias(column)))
+
 
 USERS = "give columns, {'unit': [...], 'collected_by': [...]}, or a frame of polars or pandas"
 
@@ -61,7 +126,7 @@ def collected_items(
     name: str = "deployment",
     **columns: npt.ArrayLike,
 ) -> Deployment:
-    """What two models collected, from arrays, with the same checks as files.
+    """A deployment from arrays, with the same checks as files.
 
     Parameters
     ----------
@@ -98,7 +163,7 @@ def collected_items(
         Every unit, with those of which nothing was accepted: columns `unit`, `collected_by` and,
         where it differs, `exposure`.
     mismatch : {"error", "drop"}
-        What to do with items that the model which collected them rejects offline.
+        Handling of items that are rejected offline by the model that collected them.
     raw_machine : bool
         Accept any finite numbers as machine scores, to calibrate them.
     unlabelled : bool
@@ -224,12 +289,12 @@ def to_fill_in(deployment: Deployment, found: Selection, *, every: bool = False)
 def join_labels(log: Table, labels: Table, options: LogOptions) -> Joined:
     """A log with the labels that a file has for some of its items.
 
-    Items that are not in the file keep what the log says of them, but for the inclusion
-    probabilities of those without a label: the log's own say nothing of the choice in the file. The
-    file has a column `id`, or as it is called in the log; `label` (0, 1 or empty); where items were
-    chosen with known probabilities `inclusion_probability` or `inclusion`; `active_seconds`
-    where the labels were timed; and `state`, where not
-    all items were `chosen` for a label, as `to_fill_in` writes it.
+    Items that are not in the file keep their labels of the log, except the inclusion probabilities
+    of those without a label: the log's own say nothing of the choice in the file. The file has a
+    column `id`, or as it is called in the log; `label` (0, 1 or empty); where items were chosen
+    with known probabilities `inclusion_probability` or `inclusion`; `active_seconds` where the
+    labels were timed; and `state`, where not all items were `chosen` for a label, as `to_fill_in`
+    writes it.
     """
     own = Log(log, options)
     filled = _filled(labels, log, own.ids, options)
@@ -321,8 +386,8 @@ def _problems(
         asked = counted(int(filled.asked.sum()), "item")
         yield (
             f"{int(waiting.sum())} of the {asked} to label in {labels.source} "
-            f"{'has' if waiting.sum() == 1 else 'have'} no label: right only if chance decided "
-            f"which"
+            f"{'has' if waiting.sum() == 1 else 'have'} no label: valid only if these are missing "
+            f"at random"
         )
     if changed:
         yield (

@@ -2,8 +2,8 @@
 
 A probability holds for the mix of labels that it was fitted to. The sums of probabilities that the
 soft estimator takes are right only where, in each cell, their mean is the share of true accepts:
-the table by cell holds the one against the other. Sources: paper 001, appendix A.4 (`poly3`); Platt
-(1999); Eilers and Marx (1996); Ayer et al. (1955).
+the table by cell holds the one against the other. Sources: Petegrosso et al. 2022, appendix A.4
+(`poly3`); Platt (1999); Eilers and Marx (1996); Ayer et al. (1955).
 """
 
 from collections.abc import Iterator, Sequence
@@ -105,7 +105,7 @@ class MachineCalibration:
 
     @property
     def sentence(self) -> str:
-        """What was fitted, and how far from the isotonic curve it lies, in one line."""
+        """The fit, and its distance from the isotonic curve, in one line."""
         return (
             f"fitted: {self.fitted}, {self.trained}, {counted(self.labels, 'label')}; from the "
             f"isotonic curve by {figure(self.mean_difference)} on average, "
@@ -149,17 +149,18 @@ def calibrate_machine(
     fits. A label weighs the inverse of its inclusion probability.
 
     An isotonic fit to all labels (pool adjacent violators) is the check: a mean absolute difference
-    above 0.05 is told, unless chance explains it. Of n labels of a logistic truth, a right fit and
-    the isotonic one differ by more than 0.48 n^(-1/3) in about one of 100 data sets (measured for
-    three truths and 40 to 1,500 labels), which is more than 0.05 up to 884 labels; n is
-    (sum w)^2 / sum w^2.
+    above 0.05 raises a warning, if chance does not explain it. Of n labels of a logistic truth, a
+    right fit and the isotonic one differ by more than 0.48 n^(-1/3) in about one of 100 data sets
+    (measured for three truths and 40 to 1,500 labels), which is more than 0.05 up to 884 labels; n
+    is (sum w)^2 / sum w^2.
 
     The interval of a difference D by cell is D -+ t s, cut to [-1, 1], with t of Student's
     distribution with one degree of freedom less than units. s^2 is the larger of the variance
     between units, G / (G - 1) sum over the G units of (sum w (y - p - D))^2 / (sum w)^2, and that
     of labels drawn from the probabilities, sum w^2 p (1 - p) / (sum w)^2, which protects cells of a
-    few equal labels. The fits are taken as given. A difference is told when its interval at 98.75 %
-    leaves 0 out, which by chance happens to one of four cells in at most 5 % of data sets.
+    few equal labels. The fits are taken as given. A difference raises a warning when its interval
+    at 98.75 % leaves 0 out, which by chance happens to one of four cells in at most 5 % of data
+    sets.
 
     Parameters
     ----------
@@ -168,11 +169,11 @@ def calibrate_machine(
     train : Deployment, optional
         Labelled items with scores of the same machine.
     method : {"spline", "poly3", "affine", "pav"}, optional
-        Monotone P-spline; cubic polynomial of paper 001, or the spline where it fails; logistic
-        regression with Platt's targets (1999), (T + 1) / (T + 2) and 1 / (N + 2) for T true and N
-        false accepts in place of 1 and 0, which is finite where scores separate the classes; pool
-        adjacent violators, which may say 0 or 1. When left out the spline, and below 100 labels or
-        where no spline can be fitted the affine one.
+        Monotone P-spline; cubic polynomial of Petegrosso et al. 2022, or the spline where it fails;
+        logistic regression with Platt's targets (1999), (T + 1) / (T + 2) and 1 / (N + 2) for T
+        true and N false accepts in place of 1 and 0, which is finite where scores separate the
+        classes; pool adjacent violators, which may say 0 or 1. When left out the spline, and below
+        100 labels or where no spline can be fitted the affine one.
     folds : int
         Number of folds without `train`, at least 2.
     seed : int
@@ -363,8 +364,8 @@ def _warnings(
         )
     if not by_cell["labels"].sum():
         yield (
-            "the log has no labels: whether its mix of labels is that of the training data, for "
-            "which the probabilities hold, cannot be told"
+            "the log has no labels: it is not known whether its mix of labels is that of the "
+            "training data, for which the probabilities are valid"
         )
     off = [
         f"{row['cell']} ({row['mean_probability']:.3f}, {row['share_positive']:.3f})"

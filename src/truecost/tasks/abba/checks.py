@@ -22,7 +22,7 @@ GAP = 0.02  # a smaller difference matters to no ratio
 
 @dataclass(frozen=True)
 class Held:
-    """What humans and a machine say of the labelled items of a cell.
+    """The labels of humans and of a machine for the labelled items of a cell.
 
     Means are weighted, and NaN without labels. The difference is the share of label 1 less the mean
     probability; its error is the larger of that by units and that of labels drawn with the
@@ -91,13 +91,13 @@ APART = 1.5  # factor between the widths of two intervals on the scale of the lo
 LEAST, FEW_LABELS = 10, 100  # labels to calibrate on; below 100 two parameters are all
 BIASED = ": soft estimates are biased; trust the corrected ones, or calibrate the machine"
 FIXED_SIZE = (
-    "intervals hold for a number of items that was fixed beforehand: who looks at them every day "
-    "and stops when they suit has intervals that are too narrow"
+    "intervals are valid for a number of items fixed beforehand: daily looks with stopping at a "
+    "good result make them too narrow"
 )
 
 
 class Found(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a check found, with its figures and what to do; `p` is that of a test.
+    """The finding of a check, with its figures and advice; `p` is that of a test.
 
     The name is `label mix`, `traffic split`, `labels CELL`, `machine CELL`, `intervals`, `narrower
     MEASURE` or `fixed size`. A note is what nobody can check in the data.
@@ -200,18 +200,18 @@ def units_of(traffic: Traffic) -> tuple[int, int] | None:
 
 
 def mix_found(mix: Mix | None) -> list[Found]:
-    """What to say of the label mix; nothing where it cannot be tested."""
+    """The check of the label mix; None where it cannot be tested."""
     if mix is None:
         return []
     shares = f"{figure(mix.share_a, '%')} of A's and {figure(mix.share_b, '%')} of B's"
     text = f"of the items that both models accept {shares} are true accepts (p = {mix.p:.2g}): "
     told = "the pooled estimate assumes that these are equal; trust the direct one"
-    text += told if mix.differs else "nothing speaks against the pooled estimate"
+    text += told if mix.differs else "no evidence against the pooled estimate"
     return [Found(name="label mix", state=state(mix.differs), text=text, p=mix.p)]
 
 
 def split_found(traffic: Traffic) -> list[Found]:
-    """What to say of the numbers of units; nothing where they or the plan are unknown."""
+    """The check of the numbers of units; None where they or the plan are unknown."""
     p, units = split_check(traffic), units_of(traffic)
     if p is None or units is None or traffic.split is None:
         return []
@@ -219,7 +219,7 @@ def split_found(traffic: Traffic) -> list[Found]:
     text = f"A has {units[0]} of {counted(sum(units), 'unit')} where {planned}"
     if p < SPLIT:
         text += (
-            ", a sample-ratio mismatch: the randomisation or the logging is broken; do not trust "
+            ", a sample-ratio mismatch: the randomisation or the logging is faulty; do not trust "
             "the ratios"
         )
     return [Found(name="traffic split", state=state(p < SPLIT), text=text, p=p)]
@@ -228,7 +228,7 @@ def split_found(traffic: Traffic) -> list[Found]:
 def labels_found(deployment: Deployment) -> list[Found]:
     """Which cells have no label, or fewer than `FEW` of one; or that there is none at all."""
     if not deployment.labelled.any():
-        text = "no item has a human label: machine labels alone, which nothing corrects"
+        text = "no item has a human label: machine labels alone, without correction"
         return [Found(name="labels", state="warning", text=text)]
     found = []
     for k, cell in enumerate(CELLS):
@@ -261,10 +261,10 @@ def intervals_found(rows: Sequence[Estimate]) -> list[Found]:
             text = (
                 f"{row.measure} ({row.dims['estimator']}): the bootstrap gives "
                 f"{between(row.lower, row.upper)}, the delta method {between(*ends)}: few units, "
-                f"or one that outweighs the others; rely on neither end"
+                f"or one with most of the data; trust neither end"
             )
             apart.append(Found(name="intervals", state="warning", text=text))
-    text = "those of the bootstrap and of the delta method are alike"
+    text = "bootstrap and delta method agree"
     return apart or [Found(name="intervals", state="ok", text=text)] * bool(both)
 
 
@@ -327,7 +327,7 @@ def machine_scores(log: Deployment) -> Floats:
 
 
 def labelled_items(log: Deployment) -> Known:
-    """What a map can be fitted to: InputError when there are fewer than 10 labels, labels of one
+    """The data that a map can be fitted on: InputError for fewer than 10 labels, labels of one
     class, or equal scores.
     """
     rows = log.labelled
@@ -335,8 +335,8 @@ def labelled_items(log: Deployment) -> Known:
     count, positive = len(labels), int(labels.sum())
     if count == 0:
         raise InputError(
-            f"{log.name}: no item has a label to calibrate on: label some "
-            f"(truecost abba select says which), or give labelled data to train on"
+            f"{log.name}: no item has a label to calibrate on: label some (truecost abba select "
+            f"chooses them), or give labelled data to train on"
         )
     if count < LEAST:
         raise InputError(
@@ -351,7 +351,7 @@ def labelled_items(log: Deployment) -> Known:
     if scores.min() == scores.max():
         raise InputError(
             f"{log.name}: all labelled items have the machine score {scores[0]:g}: equal scores "
-            f"tell nothing"
+            f"distinguish nothing"
         )
     weights = log.label_weights[rows]
     return Known(log.name, scores, labels, weights, units_of_items(log)[rows])

@@ -7,8 +7,8 @@ interval would end there whatever is true (it held the true rFPR in 40 % of 300 
 that of the threshold that the data chose, in every replicate.
 
 On a labelled test set A stands at its deployed threshold and B at each of a grid (`compared`): at
-equal false-positive rate (rRecall where rFPR <= 1) or equal recall (paper 001, 3.2.2, Table 4). A
-set that older models collected lacks what B alone accepts.
+equal false-positive rate (rRecall where rFPR <= 1) or equal recall (Petegrosso et al. 2022, 3.2.2,
+Table 4). A set that older models collected lacks what B alone accepts.
 """
 
 from collections.abc import Callable, Mapping
@@ -97,7 +97,7 @@ class Curve:
 
 
 def setting_of(scoring: Scoring, plan: Plan, context: Context, evidence: Evidence) -> Setting:
-    """What rows of chosen thresholds share."""
+    """The facts that rows of chosen thresholds share."""
     return Setting(plan, scoring.level, "percentile", scoring.icc, context, Application(), evidence)
 
 
@@ -208,7 +208,7 @@ class Choosing:
         return by_delta(row, ends, reason, small=small, broken=bool(curve.broken[at]) and not small)
 
     def summary(self, rule: Rule) -> Chosen:
-        """What a rule chose, and where the replicates did."""
+        """The threshold that a rule chose, and those of the replicates."""
         at, drawn = self.chosen[str(rule)]
         some = drawn[drawn >= 0]
         ends: list[float | None] = [None, None]
@@ -264,13 +264,13 @@ class LabelledTrials:
     units: tuple[Factor, npt.NDArray[np.int32]] | None = None  # of the column `unit`, with codes
 
     @staticmethod
-    def of(table: Table) -> "LabelledTrials":
+    def from_table(table: Table) -> "LabelledTrials":
         """The trials of a table with columns `score_a`, `score_b`, `label` and, maybe, `unit`."""
         lacking = [name for name in COLUMNS if name not in table.columns]
         if lacking:
             raise UsageError(
                 f"{table.source}: {named('column', lacking, 'are')} missing; a test set has "
-                f"score_a, score_b, label and, where trials hang together, unit, by these names: "
+                f"score_a, score_b, label and, for dependent trials, unit, by these names: "
                 f"{table.listed}"
             )
         rows = LogRows(table)
@@ -281,7 +281,7 @@ class LabelledTrials:
                 raise InputError(f"{table.source}: no trial has label {value}: both are needed")
         units, scores = None, []
         if "unit" in table.columns:
-            units = Factor.of("unit", filled(table, "unit", "unit").to_numpy())
+            units = Factor.encode("unit", filled(table, "unit", "unit").to_numpy())
         for name in COLUMNS[:2]:
             scores.append(table.numbers(name, name))
             bad = ~np.isfinite(scores[-1])
@@ -336,7 +336,7 @@ def compared(
         raise UsageError(
             f"{deployment.name}: a test set needs the deployed threshold of A: --threshold-a"
         )
-    trials = LabelledTrials.of(table)
+    trials = LabelledTrials.from_table(table)
     grid = thresholds_of(choice.grid, trials.score_b)
     evidence = trials.evidence(threshold, grid)
     plan = Plan(scoring.plan.replicates, scoring.plan.seed)

@@ -45,13 +45,13 @@ NAMES = {  # of the parts of a log that are not called as their columns
     "strata": "stratum",
 }
 EMPTY = (  # what a cell without items means, by whether the other model rejects them
-    "without any the direct ratios cannot be told",
+    "without these the direct ratios cannot be estimated",
     "one model accepts all that the other collected",
 )
 
 
 def plausibility_warnings(deployment: Deployment) -> tuple[str, ...]:
-    """What someone should look at.
+    """A warning about a log.
 
     - A threshold that lies below all scores of its arm by more than 40 times the mean spacing of
       the 20 lowest of them, and by more than twice that of their 20 lowest values (for scores that
@@ -239,7 +239,7 @@ def _numbers_by_arm(option: str, given: tuple[float, float] | None) -> dict[str,
 def load(
     table: Table, options: LogOptions, name: str = "deployment", users: Table | None = None
 ) -> Deployment:
-    """The deployment that a log tells of.
+    """The deployment of a log.
 
     Parameters
     ----------
@@ -332,12 +332,17 @@ def _cell_checks(deployment: Deployment, source: str) -> list[Check]:
     found = [_cell(deployment, k, source) for k in range(len(CELLS))]
     machine = deployment.machine
     if not deployment.labelled.any():
-        text = "no item has a label: only estimates from machine scores, which nothing corrects"
+        text = "no item has a label: only estimates from machine scores, without correction"
         if machine is None:
-            text = "neither labels nor machine scores yet: truecost abba select says what to label"
+            text = (
+                "neither labels nor machine scores yet: choose items to label with truecost "
+                "abba select"
+            )
         found.append(Check("labels", "warning", f"{source}: {text}"))
     if machine is not None and (machine.min() < 0 or machine.max() > 1):
-        text = "machine scores are no probabilities yet: truecost abba calibrate makes them so"
+        text = (
+            "machine scores are not probabilities yet: calibrate them with truecost abba calibrate"
+        )
         found.append(Check("machine", "warning", f"{source}: {text}"))
     return found
 
@@ -354,7 +359,7 @@ def _cell(deployment: Deployment, k: int, source: str) -> Check:
     if not len(labels):
         warning = EMPTY[k % 2]
     elif deployment.labelled.any() and not number:
-        warning = "without a label here human labels alone give no ratio"
+        warning = "without labels here, human labels alone give no ratio"
     elif number and few:
         warning = f"fewer than {FEW} of {' and of '.join(few)}"
     return Check(CELLS[k], "warning" if warning else "ok", text + f"; {warning}" * bool(warning))

@@ -50,19 +50,19 @@ def simulate(
     json: Annotated[bool, Parameter(negative=())] = False,
     quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], negative=())] = False,
 ) -> None:
-    """Run a simulation of paper 001; all of its data sets take minutes.
+    """Run a simulation of Petegrosso et al. 2022; all of its data sets take minutes.
 
     Example: truecost abba simulate table1 --datasets 200 --seed 1
 
     Parameters
     ----------
     name
-        table1 (two populations with known ratios), table2 (machine labels that err) or correction
-        (what few human labels mend).
+        table1 (two populations with known ratios), table2 (machine labels with errors) or
+        correction (correction by few human labels).
     json
         Print JSON.
     quiet
-        Print nothing but the result.
+        Print only the result.
     """
     from truecost.cli.terminal import Screen
     from truecost.formats.opening import json_text
@@ -138,11 +138,11 @@ class ChosenFile(ItemFile):
     """Where the chosen items go."""
 
     output: Target = None
-    """File for the items to label, with an empty column to fill in; - for standard output."""
+    """File for the items to label, with an empty column label; - for standard output."""
     every: Switch = False
-    """Write every item with its state and inclusion probability, those left out too."""
+    """Write all items, with their state and inclusion probability."""
     keep: Names = ()
-    """Column of the log to write too, such as that of the sounds; may be repeated."""
+    """Further column of the log to write, such as the path of the sound; may be repeated."""
 
 
 @Parameter(name="*", group="Output")
@@ -171,7 +171,8 @@ def select(
     given: Given,
     output: ChosenFile = CHOSEN,
 ) -> int:
-    """Choose the items whose labels make the result surest, and the probability of each.
+    """Choose items to label so that the result is most precise, each with its inclusion
+    probability.
 
     Fill in the column label of the file that is written, and score with it: --labels to_label.csv.
 
@@ -189,7 +190,7 @@ def select(
 
     how = keys_of(given, SelectionTable)
     if "budget" not in how:
-        raise UsageError("say how many new labels there are: --budget 400")
+        raise UsageError("give the number of new labels: --budget 400")
     study = _study(log, given, output)
     kind = check_file(output, study)
     file = log_of(study, unlabelled=True, raw_machine=True)
@@ -210,7 +211,8 @@ def calibrate(
     given: Given,
     output: CalibratedFile = CALIBRATED,
 ) -> int:
-    """Turn machine scores into probabilities of a true accept, held against labels in each cell.
+    """Turn machine scores into probabilities of a true accept, and compare them with labels in each
+    cell.
 
     Example: truecost abba calibrate log.csv --map label=y,machine=m -o calibrated.csv
 

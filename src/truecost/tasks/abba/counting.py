@@ -9,8 +9,8 @@ Where every item is a unit of its own, equal rows are one unit of some size. Wei
 scores make nearly every row another one: beyond `MOST_GROUPS` different rows those of a cell and
 label are grouped by them, each group at its mean, which keeps every total (the variance inside a
 group is lost: 0.2 % of the width at `LEAST_BINS`, which large grids need, nothing to be seen
-otherwise). What is drawn does not depend on what is asked: a log with machine scores is grouped by
-them for every estimator.
+otherwise). The draws do not depend on the measures asked for: a log with machine scores is grouped
+by them for every estimator.
 
 The delta method linearises what is counted: Var log r = sum over units u of (influence of u)^2,
 with influence = sum over the statistics of u of d log r / d statistic. The derivatives are taken
@@ -256,7 +256,7 @@ class Linear:
     sums: dict[tuple[str, str], Array]  # by part and statistic, of shape (*cells)
 
     @staticmethod
-    def of(evidence: Evidence) -> "Linear":
+    def from_evidence(evidence: Evidence) -> "Linear":
         """The sums of evidence."""
         seen = totals(evidence, Weights.ones(evidence.factors).block())
         found = {}
@@ -275,7 +275,9 @@ class Linear:
         return Linear(self.evidence, found)
 
     def pseudo(self, label: int) -> dict[tuple[str, str], Array | float]:
-        """What a labelled item adds to the sums of its cell, weighing what others weigh there."""
+        """The contribution of a labelled item to the sums of its cell, with the weights of the
+        cell.
+        """
         labels, labelled = self.sums["collected", "labels"], self.sums["collected", "labelled"]
         weight = np.where(labels > 0, labelled / np.maximum(labels, 1), 1.0)
         added: dict[tuple[str, str], Array | float] = {
@@ -316,7 +318,7 @@ class Linear:
         return {k: slopes[offsets[k] :][: v.size].reshape(v.shape) for k, v in self.sums.items()}
 
     def influences(self, gradient: dict[tuple[str, str], Array]) -> Array:
-        """What one unit of each slot of the factor adds to the function; shape (units,)."""
+        """The contribution of one unit of each slot to the function; shape (units,)."""
         [factor] = self.evidence.factors.values()
         found = np.zeros(len(factor))
         for name, part in self.evidence.parts.items():

@@ -1,8 +1,9 @@
-"""What a deployment holds beside its ratios: cells, traffic, checks, and the plane of
+"""The description of a deployment beside its ratios: cells, traffic, checks, and the plane of
 thresholds.
 
 Pure arrays: the last axis is the threshold, ascending. Only thresholds at or above the deployed one
-are identified, because what B would accept below it was never collected (paper 001, 2.3 and A.3).
+are identified, because what B would accept below it was never collected (Petegrosso et al. 2022,
+2.3 and A.3).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -76,7 +77,7 @@ def improving(rrecall: Array, rfpr: Array) -> Mask:
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
-    """What a rule chose.
+    """The threshold that a rule chose.
 
     The middle of the replicates chose between `lower` and `upper`, at the level of the intervals.
     The limit does not bind where the lowest threshold that is identified keeps it (of rfpr), or the
@@ -141,7 +142,7 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
 
     @property
     def about(self) -> str:
-        """Whose thresholds these are: collection, deployment and subset, then the estimator."""
+        """The scope of the thresholds: collection, deployment and subset, then the estimator."""
         whose = filter(None, (self.collection, self.system, self.subset))
         return f"{', '.join(whose)} ({self.estimator})"
 
@@ -162,7 +163,7 @@ LEVEL = 0.95  # where no row has one
 
 
 class CellCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one cell holds; the difference of humans and machine is that of `mapping.Held`."""
+    """The content of a cell; the difference of humans and machine is that of `mapping.Held`."""
 
     cell: str
     words: str
@@ -179,7 +180,7 @@ class CellCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="deployment"):
-    """What a deployment holds, as it is stored beside its rows.
+    """The description of a deployment, as stored beside its rows.
 
     Attributes
     ----------
@@ -221,7 +222,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What the checks warn of; of several cells where the machine errs in one sentence."""
+        """The warnings of the checks; several cells where the machine errs are in one sentence."""
         found = [check for check in self.checks if check.state == "warning"]
         names = {check.name for check in found}
         wrong = [cell for cell in self.cells if f"machine {cell.cell}" in names]
@@ -238,7 +239,7 @@ def _where_wrong(cells: Sequence[CellCounts]) -> str:
         for cell in cells
         if cell.share is not None and cell.machine_known is not None
     )
-    return f"humans find other shares of true accepts than the machine expects: {shares}{BIASED}"
+    return f"shares of true accepts differ between humans and the machine: {shares}{BIASED}"
 
 
 def describe(
@@ -246,7 +247,7 @@ def describe(
     estimates: Sequence[Estimate] = (),
     dims: Mapping[str, str] | None = None,
 ) -> Description:
-    """What a deployment holds, and what its checks find.
+    """The description of a deployment, and the findings of its checks.
 
     Parameters
     ----------

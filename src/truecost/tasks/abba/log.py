@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from truecost.tasks.abba.columns import LogOptions
 
 NO_SCORE = (
-    "every item needs the score of both models; where one finds nothing offline, write -inf or a "
+    "every item needs the score of both models; if one finds nothing offline, write -inf or a "
     "score below its threshold"
 )
 KINDS = ("score", "accept")  # what the two models say: columns score_a and score_b, or accept_...
@@ -51,7 +51,7 @@ PARTS = (  # everything that may be at fault, in the order in which it is looked
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """What one of the two models says of each of the N items."""
+    """The scores or decisions of one of the two models for each of the N items."""
 
     accepts: Mask
     scores: Floats | None = None  # None where only decisions are known
@@ -126,12 +126,12 @@ class Log:
 
     @cached_property
     def a(self) -> Model:
-        """What A says of each item."""
+        """The scores or decisions of A for each item."""
         return self._model(0)
 
     @cached_property
     def b(self) -> Model:
-        """What B says of each item."""
+        """The scores or decisions of B for each item."""
         return self._model(1)
 
     def _model(self, k: int) -> Model:
@@ -213,7 +213,7 @@ class Log:
 
     @cached_property
     def machine(self) -> Floats | None:
-        """What a machine says of each item; None without a column."""
+        """The machine's probability for each item; None without a column."""
         column = self.options.column("machine", self.table)
         if column is None:
             return None
@@ -257,7 +257,7 @@ class Log:
             raise InputError(
                 f"{self.table.source}: there are neither labels nor machine scores: map them "
                 f"(--map label=COLUMN, --map machine=COLUMN), or give a file of labels (--labels "
-                f"FILE); truecost abba select says which items to label"
+                f"FILE); choose items to label with truecost abba select"
             )
         return known
 
@@ -315,7 +315,7 @@ class Log:
                 f"--map unit=COLUMN"
             )
         if self.options.units is not None:
-            raise UsageError("a list of users tells their number: leave out --units-a, --units-b")
+            raise UsageError("a list of users has their number: leave out --units-a, --units-b")
         if self.options.exposure is not None and "exposure" in self.users.columns:
             raise UsageError(
                 f"{self.users.source} has the exposure of each user: leave out --exposure-a and "
@@ -354,13 +354,13 @@ class Log:
         return "|".join(said)
 
     def problems(self) -> Iterator[str]:
-        """What a reader should know."""
+        """Warnings about the log."""
         for k, model in enumerate((self.a, self.b)):
             if model.threshold is not None and self.options.thresholds[k] is None:
                 yield (
                     f"the deployed threshold of {ARMS[k]} was not given: taken as the least score "
                     f"that it collected, {model.threshold:.10g}, so it cannot be checked that "
-                    f"{ARMS[k]} accepts offline what it collected; say "
+                    f"{ARMS[k]} accepts offline what it collected; use "
                     f"--threshold-{ARMS[k].lower()}"
                 )
         for k, bad in enumerate((self.rejected_a, self.rejected_b)):

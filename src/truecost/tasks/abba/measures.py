@@ -9,7 +9,7 @@ and `known`, their weighted sum over the labelled ones. `traffic` has the `expos
 
 Every estimator first finds the cell totals T_h of a class (label 1 for the recall, 0 for the false
 positives), then divides. Conventions: arrays of totals have the axes (..., arm, other).
-Source: paper 001, as docs/errata.md corrects it.
+Source: Petegrosso et al. 2022, as docs/errata.md corrects it.
 """
 
 from collections.abc import Callable
@@ -61,7 +61,7 @@ def human(sums: Sums, _: Lean | None = None) -> tuple[Array, Array]:
 
 
 def soft(sums: Sums, _: Lean | None = None) -> tuple[Array, Array]:
-    """Totals of both labels from the machine's probabilities (paper 001, Eq. 8-9)."""
+    """Totals of both labels from the machine's probabilities (Petegrosso et al. 2022, Eq. 8-9)."""
     p = sums("machine", "all")
     return p, sums("collected", "items") - p
 
@@ -97,13 +97,16 @@ def _unclipped(sums: Sums, lean: Lean | None) -> Array:
 
 
 def direct_ratio(total: Array, _: Sums | None = None) -> Floats:
-    """[T11A / (T11A + T10A)] [(T11B + T01B) / T11B] (paper 001, Eq. 1-3); traffic shares cancel."""
+    """[T11A / (T11A + T10A)] [(T11B + T01B) / T11B] (Petegrosso et al. 2022, Eq. 1-3); traffic
+    shares cancel.
+    """
     a, b = total[..., 0, :], total[..., 1, :]
     return np.asarray(a[..., 0] / a.sum(axis=-1) * (b.sum(axis=-1) / b[..., 0]))
 
 
 def pooled_ratio(total: Array, sums: Sums) -> Floats:
-    """(T01B / beta + T11) / (T10A / alpha + T11) with T11 of both arms (paper 001, Eq. 4-6).
+    """(T01B / beta + T11) / (T10A / alpha + T11) with T11 of both arms (Petegrosso et al. 2022, Eq.
+    4-6).
 
     alpha is the share of A among the items of both labels that both accept, beta = 1 - alpha.
     """
@@ -129,7 +132,7 @@ ESTIMATORS = {  # the one to trust first
         ("collected", "machine"),
         corrected,
         direct_ratio,
-        "machine labels mended by the human ones of each cell",
+        "machine labels corrected by the human ones of each cell",
     ),
     "direct": Estimator(("collected",), human, direct_ratio, "human labels, the arms apart"),
     "pooled": Estimator(("collected",), human, pooled_ratio, "human labels, the arms together"),
@@ -137,7 +140,7 @@ ESTIMATORS = {  # the one to trust first
         ("collected", "traffic"),
         human,
         ab_ratio,
-        "what each arm collected for its traffic, nothing decoded offline",
+        "counts of each arm for its traffic, without offline decoding",
     ),
     "soft": Estimator(
         ("collected", "machine"), soft, direct_ratio, "machine labels alone", labels=False
@@ -176,7 +179,7 @@ def rrecall(totals: Totals, _: Application, estimator: str) -> Told:
 
     Range [0, inf), higher is better; 1 is a candidate that finds as many as the deployed model. By
     Bayes' theorem it is P(B = 1 | A = 1, L = 1) / P(A = 1 | B = 1, L = 1), which items that were
-    collected tell. Paper 001, Eq. 1, 2, 6, 9.
+    collected tell. Petegrosso et al. 2022, Eq. 1, 2, 6, 9.
     """
     return _with_clipped(1, totals, estimator)
 
@@ -185,7 +188,7 @@ def rfpr(totals: Totals, _: Application, estimator: str) -> Told:
     """False-positive rate of the candidate B over that of the deployed A, the same with L = 0.
 
     Range [0, inf), lower is better; 1 is a candidate that falsely accepts as much as the deployed
-    model. Paper 001, Eq. 3, 6, 7, 8.
+    model. Petegrosso et al. 2022, Eq. 3, 6, 7, 8.
     """
     return _with_clipped(0, totals, estimator)
 
@@ -194,7 +197,7 @@ def rfdr(totals: Totals, _: Application) -> Result:
     """False-discovery rate of arm B over that of arm A: shares of false accepts among the accepted.
 
     A plain A/B test: what B collected against what A collected, nothing decoded offline. Range
-    [0, inf), lower is better; 1 is no difference. Paper 001, Eq. 13 and A.1.3.
+    [0, inf), lower is better; 1 is no difference. Petegrosso et al. 2022, Eq. 13 and A.1.3.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         false = human(totals.sums)[1].sum(axis=-1)
@@ -205,7 +208,7 @@ def raccepts(totals: Totals, _: Application) -> Result:
     """Accepted items per exposure of arm B over those of arm A, labels aside: a plain A/B test.
 
     Range [0, inf); neither way is better by itself (the direction is that of fewer interruptions);
-    1 is no difference. Paper 001, A.1.3.
+    1 is no difference. Petegrosso et al. 2022, A.1.3.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         return ab_ratio(totals.sums("collected", "items"), totals.sums), 1.0
@@ -215,7 +218,7 @@ def rmean(totals: Totals, _: Application, column: str) -> Result:
     """Mean of a numeric column over the items of arm B, over that of arm A: a plain A/B test.
 
     Range (-inf, inf); 1 is no difference. Which way is better depends on the column (the direction
-    is that of costs such as latency). Paper 001, A.1.3.
+    is that of costs such as latency). Petegrosso et al. 2022, A.1.3.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         items = totals.sums("collected", "items").sum(axis=-1)

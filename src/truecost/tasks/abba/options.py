@@ -39,7 +39,7 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     mismatch: Annotated[
         Mismatch | None,
         Option(
-            "What to do with items that the model which collected them rejects offline.",
+            "Handling of items that are rejected offline by the model that collected them.",
             default="error",
             group="Deployment",
         ),
@@ -47,25 +47,28 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     thresholds: Annotated[
         bool | None,
         Option(
-            "Choose a threshold of B, in place of scoring it at the deployed one.",
+            "Choose a threshold of B, instead of scoring at the deployed one.",
             verbs=("study",),  # the command of that name says it
         ),
     ] = None
     max_rfpr: Annotated[
         float | None,
         of_thresholds(
-            help="The highest relative recall with rFPR at most this.",
-            shown="1 when no limit is given",
+            help="Rule: the highest relative recall with rFPR at most this.",
+            shown="1 without another limit",
         ),
     ] = None
     min_rrecall: Annotated[
         float | None,
-        of_thresholds(help="The lowest relative false-positive rate with rRecall at least this."),
+        of_thresholds(
+            help="Rule: the lowest relative false-positive rate with rRecall at least this."
+        ),
     ] = None
     by: Annotated[
         ChosenBy | None,
         of_thresholds(
-            help="Whether the value keeps the limit, or the end of its interval.", default="point"
+            help="Meet the limit by the value (point), or by the end of its interval (upper).",
+            default="point",
         ),
     ] = None
     grid: Annotated[
@@ -79,8 +82,8 @@ class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     test_set: Annotated[
         str | None,
         of_thresholds(
-            help="File with scores of both models and labels of a test set, to stand beside the "
-            "log.",
+            help="File with scores of both models and labels of a test set, for comparison with "
+            "the log.",
             file=True,
         ),
     ] = None
@@ -91,21 +94,21 @@ class SelectionTable(PartialTable, frozen=True, kw_only=True):
 
     __group__: ClassVar[str] = "Selection"
 
-    budget: Annotated[int | None, Option("Number of new labels; it has to be given.", ge=1)] = None
+    budget: Annotated[int | None, Option("Number of new labels. Required.", ge=1)] = None
     target: Annotated[
         LabelTarget | None,
         Option(
-            "Result that is to be surest; fpr is the share of false accepts among all items.",
+            "Result to estimate most precisely; fpr is the share of false accepts among all items.",
             default="rfpr",
         ),
     ] = None
     floor: Annotated[
-        int | None, Option("Labels that each stratum has at least.", default=10, ge=0)
+        int | None, Option("Least number of labels in each stratum.", default=10, ge=0)
     ] = None
     rates: Annotated[
         dict[str, float] | None,
         Option(
-            "Shares of false accepts to assume, as CELL=RATE,... (cells: 11A, 10A, 11B, 01B).",
+            "Assumed shares of false accepts, as CELL=RATE,... (cells: 11A, 10A, 11B, 01B).",
             read=number_pairs,
             ge=0,
             le=1,
@@ -122,7 +125,7 @@ class MachineTable(PartialTable, frozen=True, kw_only=True):
     train: Annotated[
         str | None,
         Option(
-            "File with labels and scores of the same machine to fit to.",
+            "File with labels and scores of the same machine, to fit on.",
             shown="LOG is cross-fitted",
             file=True,
         ),
@@ -130,7 +133,7 @@ class MachineTable(PartialTable, frozen=True, kw_only=True):
     method: Annotated[
         MachineMethod | None,
         Option(
-            "How probabilities are fitted; poly3 is that of the paper.",
+            "Method of calibration; poly3 is that of Petegrosso et al. 2022.",
             shown="spline, below 100 labels affine (Platt)",
         ),
     ] = None
@@ -141,7 +144,7 @@ class MachineTable(PartialTable, frozen=True, kw_only=True):
 
 
 class SimulationTable(PartialTable, frozen=True, kw_only=True):
-    """How large a simulation of paper 001 is."""
+    """How large a simulation of Petegrosso et al. 2022 is."""
 
     __group__: ClassVar[str] = "Simulation"
 

@@ -48,7 +48,7 @@ def _priced(row: Row) -> bool:
 
 
 def in_currency(story: Story) -> Section | None:
-    """What labels and false accepts cost, and the candidate against the deployed model."""
+    """Costs of labels and false accepts, and of the candidate against the deployed model."""
     found: dict[str, list[Row]] = {}
     for row in story.whole:
         if _priced(row) and row.value is not None:
@@ -57,9 +57,9 @@ def in_currency(story: Story) -> Section | None:
         return None
     text = (
         "Prices times measured amounts, by human labels. Misses of both models are not known, and "
-        "cancel where the candidate is compared with the deployed model."
+        "cancel in the comparison of the two models."
     )
-    return Section("What it costs", text, of_each(forest, found))
+    return Section("Costs", text, of_each(forest, found))
 
 
 def _cut(rows: Sequence[Row]) -> tuple[list[Row], str]:
@@ -75,11 +75,11 @@ def what_was_collected(story: Story) -> Section:
     """The four cells of each deployment."""
     found = {deployment_of(d): d for d in story.described_as(Description)}
     text = (
-        "Only what the model of an arm accepts is collected; the other model decodes it offline. "
-        "The ratios are made of the labels in the four cells; the letter of a cell is the model "
-        "that collected it."
+        "Each arm collects only the items that its model accepts; the other model decodes them "
+        "offline. The ratios are computed from the labels in the four cells; the letter of a cell "
+        "is the model that collected it."
     )
-    return Section("What was collected", text, of_each(pictures.collected, found))
+    return Section("Collected items", text, of_each(pictures.collected, found))
 
 
 def deployment_of(d: Description) -> str:
@@ -88,13 +88,13 @@ def deployment_of(d: Description) -> str:
 
 
 def machine_against_human(story: Story) -> Section:
-    """What a machine says of each cell against human labels."""
+    """The machine's shares of each cell against human labels."""
     every = story.described_as(Description)
     found = {deployment_of(d): d for d in every if pictures.held_cells(d)}
     text = (
-        "Share of true accepts among the items that humans labelled, and the mean probability "
-        "that the machine gives to the same items. Machine labels alone are right only where both "
-        "agree in every cell."
+        "Share of true accepts among the items that humans labelled, and the machine's mean "
+        "probability for the same items. Machine labels alone are right only if both agree in "
+        "every cell."
     )
     drawings = of_each(pictures.machine_labels, found)
     return Section("Machine against human labels", text, drawings)
@@ -114,7 +114,7 @@ def ratios_by_subset(story: Story) -> Section:
             shown.sort(key=lambda r: slots.index(slot_of(r)))  # deployments side by side
             title = ": ".join(filter(None, (label, part.name, said)))
             drawings.append(pictures.ratios(shown, title=title))
-    text = "Each subset by the estimator to trust, with its own items and labels."
+    text = "Each subset by the trusted estimator, with its own items and labels."
     return Section("Subsets", text, tuple(drawings))
 
 
@@ -129,8 +129,8 @@ def trade_off(story: Story) -> Section:
         title = joined(name or "whole data" * (len(groups) > 1), cut)
         drawings.append(pictures.trade_off(of[:MOST_CURVES], title=title))
     text = (
-        "Each point of a curve is a threshold of B, the lowest top right; crosses are intervals. "
-        "A threshold below the deployed one cannot be judged."
+        "Each point of a curve is a threshold of B, the lowest at the top right; crosses are "
+        "intervals. Thresholds below the deployed one cannot be evaluated."
     )
     tables = (_rules(story), _beside_test_set(story))
     return Section("Trade-off plane", text, tuple(drawings), tables)
@@ -167,7 +167,7 @@ def _rules(story: Story) -> Table:
 
 
 def _beside_test_set(story: Story) -> Table:
-    """AB/BA beside the ratios of a test set, by rule (Table 4 of paper 001)."""
+    """AB/BA beside the ratios of a test set, by rule (Table 4 of Petegrosso et al. 2022)."""
     rows = [r for r in story.whole if "variant" in r.parameters and r.measure in RATIOS]
     field = {(r.label, *without_dims(r, ("estimator",)).dims.values()): r for r in mean_rows(rows)}
     cells = []
@@ -185,7 +185,7 @@ def by_threshold(story: Story) -> Section:
     """Both ratios against the threshold of B; a picture a curve."""
     planes = [p for p in story.described_as(Plane) if not p.subset]
     found = {joined(p.collection, plane_name(p, planes)): p for p in planes}
-    text = "Bands are pointwise intervals; lines across are the limits of the rules."
+    text = "Bands are pointwise intervals; horizontal lines are the limits of the rules."
     drawings = of_each(pictures.ratios_by_threshold, found)
     return Section("Ratios against the threshold", text, drawings)
 
@@ -202,7 +202,7 @@ LOOKS = {"ok": "good", "note": "open", "warning": "bad"}
 
 
 def checks(story: Story) -> Section | None:
-    """What was checked of each deployment, warnings first."""
+    """The checks of each deployment, warnings first."""
     every = story.described_as(Description)
     found = [(deployment_of(d) * (len(every) > 1), d, c) for d in every for c in d.checks]
     if not found:
@@ -215,7 +215,7 @@ def checks(story: Story) -> Section | None:
             lines.append(_line(about, d, check))
     lines += [Line("good", "ok", about, ", ".join(names)) for about, names in fine.items()]
     warned = sum(check.state == "warning" for *_, check in found)
-    text = f"{warned} of {counted(len(found), 'check')} of what the estimates take for granted "
+    text = f"{warned} of {counted(len(found), 'check')} of the assumptions "
     return Section("Checks", text + ("warns." if warned == 1 else "warn."), lines=tuple(lines))
 
 
@@ -241,7 +241,7 @@ def _line(about: str, d: Description, check: Found) -> Line:
 
 
 def pointed_out(story: Story, problems: Sequence["Problem"]) -> list["Problem"]:
-    """What to beware of, with one line that points to the checks in place of their warnings."""
+    """The warnings, with one line that points to the checks instead of their warnings."""
     found = story.described_as(Description)
     told = {f"{deployment_of(d)}: {text}" for d in found for text in d.warnings}
     warned = sum(check.state == "warning" for d in found for check in d.checks)

@@ -8,7 +8,7 @@ import numpy as np
 
 from truecost.core.digits import amount, between, figure, uncertain
 from truecost.core.results import Row
-from truecost.outputs.described import thinned
+from truecost.outputs.page import thinned
 from truecost.pictures.boards import stacks
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
 from truecost.pictures.rows import WEAK, Rows, figures_of, needed, one_measure, prefix_of
@@ -151,7 +151,7 @@ def collected(description: Description, *, title: str = "") -> Picture:
         counts = map(amount, (c.items, *parts[_name(c)]))
         cells.append((c.cell, c.words, *counts, _share(c.share)))
     header = ("cell", "what", "items", *KINDS, "share true of the labelled")
-    table = without_empty_columns("What was collected", header, cells)
+    table = without_empty_columns("Collected items", header, cells)
     drawn = stacks(parts, KINDS, of="cell", across="collected items", title=title)
     return replace(drawn, name="collected", table=table)
 
@@ -221,7 +221,8 @@ def probability_mapping(found: MachineCalibration, *, title: str = "") -> Pictur
     Parameters
     ----------
     found : MachineCalibration
-        As `truecost.tasks.abba.calibrating.calibrate_machine` gives it (Fig. 3 of paper 001).
+        As `truecost.tasks.abba.calibrating.calibrate_machine` gives it (Fig. 3 of Petegrosso et al.
+        2022).
     """
     score, *curves = (found.curve[n].to_numpy() for n in ("score", "probability", "isotonic"))
     middles = np.concatenate([score[:1], (score[1:] + score[:-1]) / 2, score[-1:]])
@@ -237,6 +238,6 @@ def probability_mapping(found: MachineCalibration, *, title: str = "") -> Pictur
             Mark(kind="line", x=middles, y=steps, series="isotonic, as a check", step=True),
             Mark(kind="line", x=score, y=curves[0], series=found.method),
         ),
-        table=Table.of("Machine score and probability", header, cells),
+        table=Table.from_rows("Machine score and probability", header, cells),
         zoom=True,
     )

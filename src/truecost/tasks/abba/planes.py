@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from truecost.core.digits import between, figure, uncertain
-from truecost.outputs.described import thinned
+from truecost.outputs.page import thinned
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
 from truecost.pictures.rows import needed
 from truecost.pictures.tables import Table, without_empty_columns
@@ -17,7 +17,7 @@ from truecost.tasks.abba.describing import Chosen, Plane
 from truecost.tasks.abba.options import RATIOS
 
 BOTH_RATIOS = ("rrecall", "interval of rrecall", "rfpr", "interval of rfpr")
-BY_THRESHOLD = ("threshold of B", *BOTH_RATIOS, "what it is")
+BY_THRESHOLD = ("threshold of B", *BOTH_RATIOS, "use")
 ONE = "no change"
 MARKED: dict[Kind, str] = {"dot": "deployed", "hollow": "chosen"}
 CROSSES = 8  # thresholds that have a cross
@@ -145,7 +145,7 @@ def trade_off(planes: Sequence[Plane], *, title: str = "") -> Picture:
     return Picture(
         name="plane",
         title=title,
-        caption="A chosen threshold where a ratio is 0 has no place here." if lost else "",
+        caption="A chosen threshold with a ratio of 0 is not drawn." if lost else "",
         x=Axis(label="rfpr, B over A; fewer false accepts to the left", kind="log", domain=across),
         y=Axis(label="rrecall, B over A; more recall upwards", kind="log", domain=up),
         marks=tuple(marks),
@@ -174,7 +174,7 @@ def _curve(path: Path, name: str, crosses: Sequence[int]) -> list[Mark]:
 
 
 def names_of(planes: Sequence[Plane]) -> list[str]:
-    """What tells each plane from the others: `new, direct`."""
+    """The names that distinguish planes: `new, direct`."""
     columns = [[getattr(plane, n) for plane in planes] for n in ("subset", "collection", "system")]
     columns.append([plane.estimator.replace("_", " ") for plane in planes])
     return [*map(joined, *told_apart(columns, columns[3]))]
@@ -291,7 +291,7 @@ def _chosen(path: Path, chosen: Chosen) -> Iterator[Mark]:
 
 
 def _thresholds(path: Path) -> Table:
-    """Some twenty thresholds with both ratios (Table 5 of paper 001)."""
+    """Some twenty thresholds with both ratios (Table 5 of Petegrosso et al. 2022)."""
     plane = path.plane
     wanted = {plane.deployed, *plane.better, *(c.threshold for c in plane.chosen)}
     places = {k for k, t in enumerate(plane.thresholds) if t in wanted}

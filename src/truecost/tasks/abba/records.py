@@ -1,4 +1,4 @@
-"""What a deployment of two models collected, and what every figure says of it; rows of its log and
+"""Deployments of two models: the collected items, facts for every figure, and rows of the log and
 of its users.
 
 Two models run on random shares of the traffic, A (deployed) and B (candidate). Only what a model
@@ -45,7 +45,7 @@ CELL_WORDS = {
 
 @dataclass(frozen=True, eq=False)
 class Traffic:
-    """What is known of the traffic that the two arms saw.
+    """The traffic of the two arms, as far as known.
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class Deployment(Rows):
 
     @property
     def summary(self) -> str:
-        """What there is, in a few words."""
+        """The content in a few words."""
         labels = counted(int(self.labelled.sum()), "label")
         machine = "" if self.machine is None else ", machine scores"
         return f"{counted(len(self), 'collected item')}, {labels}{machine}"
@@ -207,7 +207,7 @@ class Deployment(Rows):
         return np.bincount(self.cell[self.labelled], minlength=4)
 
     def at_threshold(self, threshold: float) -> "Deployment":
-        """What would have been collected had B accepted at this threshold, at or above its own.
+        """The deployment as collected with this threshold of B, at or above its own.
 
         The labels weigh what they weigh here.
         """
@@ -297,7 +297,9 @@ class LogRows:
     def arms(self, column: str, key: str, said: tuple[str, str, str]) -> npt.NDArray[np.uint8]:
         """The arm of each row: 0 for A, 1 for B; `said` is what to say of other words."""
         codes, texts, _ = self.coded(column, key, ARM_WORDS)
-        hint = "write A for the deployed model and B for the candidate, or say what the file calls"
+        hint = (
+            "write A for the deployed model and B for the candidate, or give the names in the file"
+        )
         hint += " them: --a NAME --b NAME"
         self.refuse(np.isnan(codes), said, hint, texts)
         return codes.astype(np.uint8)
@@ -307,7 +309,7 @@ class LogRows:
         found = self.table.numbers(column, "inclusion")
         outside = ~np.isnan(found) & ~((found > 0) & (found <= 1))
         said = ("inclusion probability", "lie", "outside (0, 1]")
-        hint = "it is the chance with which the item was chosen for a label"
+        hint = "it is the probability that the item was chosen for a label"
         self.refuse(outside, said, hint, found)
         return found
 
@@ -325,8 +327,8 @@ def read_users(users: Table, columns: Mapping[str, str]) -> pl.DataFrame:
     """A list of all users, those included of which nothing was accepted.
 
     Its columns are `unit` and `collected_by`, or those of the same names as in the log, and
-    `exposure`, which is 1 when left out, and 0 of a unit that was idle. What comes out has the
-    columns `unit` (text), `arm` (0 for A, 1 for B) and `exposure`, sorted.
+    `exposure`, which is 1 when left out, and 0 of a unit that was idle. The result has the columns
+    `unit` (text), `arm` (0 for A, 1 for B) and `exposure`, sorted.
     """
     keys, holds = ("unit", "collected_by"), "a list of users has the columns unit and collected_by"
     mine = {key: named_column(users, key, columns.get(key), holds) for key in keys}
@@ -362,7 +364,7 @@ def named_column(table: Table, key: str, mapped: str | None, holds: str) -> str:
 
 
 def context_of(deployment: Deployment, dims: Mapping[str, str]) -> Context:
-    """What the rows of a deployment say besides their values."""
+    """The facts of a deployment's rows besides their values."""
     labels = int(deployment.labelled.sum())
     counts = {"items_a": int((deployment.arm == 0).sum()), "items_b": int(deployment.arm.sum())}
     alone = not deployment.units and deployment.traffic.units is None

@@ -50,7 +50,7 @@ from truecost.tasks.abba.records import ARMS, CELLS, FEW, Array, Deployment, con
 from truecost.tasks.measures import suiting
 
 LABELS = {"rrecall": 1, "rfpr": 0}  # the label that each ratio is about
-OPEN = "the upper end is infinite: there are too few labels to bound it"
+OPEN = "the upper end is infinite: there are too few labels"
 MOST_BROKEN = 0.01  # of the replicates, undefined or infinite
 NEEDS = {  # parts of the evidence that a log need not have
     "traffic": "the exposure of each arm (--exposure-a, --exposure-b)",
@@ -83,7 +83,7 @@ def estimators_of(deployment: Deployment, asked: Sequence[str] = ()) -> tuple[st
 
 
 def lacking_of(deployment: Deployment) -> dict[str, str]:
-    """What each estimator that cannot be computed would need."""
+    """The missing data of each estimator that cannot be computed."""
     d, found = deployment, {}
     for name, estimator in ESTIMATORS.items():
         if estimator.machine and d.machine is None:
@@ -197,7 +197,7 @@ def _leaning(totals: Totals, _: Application, label: int, lean: Lean) -> tuple[Ar
 
 @dataclass(frozen=True, eq=False)
 class Trust:
-    """What the cells of a deployment allow, and so the rows that a reader sees."""
+    """The estimators that the cells of a deployment allow, and so the rows of the result."""
 
     deployment: Deployment
     evidence: Evidence  # of it, by arm and other
@@ -206,7 +206,7 @@ class Trust:
     @cached_property
     def linear(self) -> Linear:
         """Sums of the evidence, for the delta method."""
-        return Linear.of(self.evidence)
+        return Linear.from_evidence(self.evidence)
 
     @cached_property
     def seen(self) -> Array:

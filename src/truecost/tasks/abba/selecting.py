@@ -2,7 +2,7 @@
 
 The labels of a stratum go to a simple random sample of its items, so every item has a known
 probability of having one (its inclusion probability), and results weighted by the inverse are
-right. Strata are those of the log, or else the cells. Source: paper 001, A.2.
+right. Strata are those of the log, or else the cells. Source: Petegrosso et al. 2022, A.2.
 """
 
 from bisect import bisect_right
@@ -31,8 +31,8 @@ from truecost.tasks.abba.strata import (
 
 FLOOR: int = defaults_of(SelectionTable)["floor"]
 EVERY = (
-    "every item has a label already: they say which rates to expect, and the choice is the one for "
-    "a log like this without labels"
+    "every item has a label already: the rates are taken from them, and the choice is for a log "
+    "like this without labels"
 )
 SAME = 1e-9  # of probabilities, relative to them
 FEW_LABELS = 5  # of a cell: with fewer, intervals rest on an approximation
@@ -357,7 +357,7 @@ def _rate_problems(deployment: Deployment, strata: Strata) -> Iterator[str]:
         each = len(unknown) == np.count_nonzero(strata.sizes.any(axis=0))
         where = "" if each else f" of {named('cell', unknown)}"
         half = "one half is assumed for each cell" if each else "one half is assumed"
-        yield f"no rates are known{where}: {half}; say what is expected, with rates"
+        yield f"no rates are known{where}: {half}; give the expected rates with rates"
 
 
 def _cells_from(strata: Strata, source: str) -> list[str]:
@@ -391,6 +391,6 @@ def _label_problems(deployment: Deployment, strata: Strata, labels: Ints) -> Ite
         )
     if deployment.units:
         yield (
-            "expected standard errors take items as independent: items of one user make intervals "
-            "wider"
+            "expected standard errors assume independent items: several items of a user make "
+            "intervals wider"
         )

@@ -1,4 +1,5 @@
-"""The simulations of paper 001, run again: its Tables 1 and 2, and what the correction mends.
+"""The simulations of Petegrosso et al. 2022, run again: its Tables 1 and 2, and what the correction
+mends.
 
 Every estimate is made by the same code as that of a log. Populations are those of sections 3.1.1
 and 3.1.2. Table 1 is read as 500 and 5,000 streams an arm with every accepted item labelled, which
@@ -64,7 +65,7 @@ LABELS_A_CELL = 25  # of the correction experiment: 100 over four cells
 
 @dataclass(frozen=True)
 class Simulation:
-    """What a simulation found.
+    """The result of a simulation.
 
     Attributes
     ----------
@@ -98,13 +99,13 @@ def simulate(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Simulation:
-    """Run a simulation of paper 001.
+    """Run a simulation of Petegrosso et al. 2022.
 
     Parameters
     ----------
     name : {"table1", "table2", "correction"}
     datasets : int, optional
-        2,000 of Table 1, 200 of the others unless given.
+        default 2,000 for Table 1, 200 for the others.
     replicates : int
         Of the bootstrap in each data set.
     progress : callable, optional
@@ -190,9 +191,8 @@ def _table1(datasets: int, plan: Plan, progress: Progress) -> Found:
         ]
     return rows, [
         "Read as 500 and 5,000 streams an arm, every accepted item labelled: the paper does not "
-        "say what its column means, and this reading matches all ten of its widths.",
-        "ab: Poisson totals, or whole streams resampled, those included of which nothing was "
-        "accepted.",
+        "define its column, and this reading matches all ten of its widths.",
+        "ab: Poisson totals, or whole streams resampled, including streams without accepted items.",
         "ours: the median of the data sets, between the medians of the ends of their intervals.",
     ]
 
@@ -272,8 +272,8 @@ def _table2(datasets: int, plan: Plan, progress: Progress) -> Found:
         for (name, erring, measure), values in found.items()
     ]
     return rows, [
-        "The printed rows of M2 and M3 come out when the machine errs on what A collected; as the "
-        "text reads (B) rRecall of M2 moves the other way.",
+        "The printed rows of M2 and M3 are reproduced if the machine errs on the items of A; with "
+        "B, as in the text, rRecall of M2 moves the other way.",
         "ours: the mean of the data sets, and where 95 % of them lie (interval in JSON).",
         "The label mix of what both models accept differs between the arms of this population, so "
         "the pooled estimate does not apply.",

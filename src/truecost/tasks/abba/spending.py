@@ -1,4 +1,4 @@
-"""What a deployment costs in one currency: labels, false accepts, and the candidate against the
+"""Costs of a deployment in one currency: labels, false accepts, and the candidate against the
 deployed model.
 
 All read the tally `collected` by human labels (see `measures.py`), and `labelling`: the `seconds`
@@ -6,7 +6,7 @@ of the labels that were `timed`. How many targets neither model accepts is not k
 of misses can have a price. Both models miss those, and what one misses and the other accepts is
 known: on the traffic of arm A the candidate B misses T_A (1 - rRecall) more than A, and falsely
 accepts F_A (rFPR - 1) more, with T_A and F_A the true and false accepts of A. Shares of the traffic
-cancel. Source: paper 001, Eq. 1-3.
+cancel. Source: Petegrosso et al. 2022, Eq. 1-3.
 """
 
 from collections.abc import Sequence
@@ -38,9 +38,9 @@ COST, TURNS = CANDIDATE  # of the candidate minus the deployed model, and where 
 MISSES = "candidate_misses"  # what of it misses cost: no measure of its own
 MODELS = ("candidate B", "deployed A")
 NO_TOTAL = (
-    "total_cost adds up errors too, and no log of accepted items tells how many targets both "
-    f"models miss: take {COST}, the candidate's cost minus that of the deployed model, in which "
-    "they cancel, or leave out --price miss"
+    "total_cost adds up errors too, and logs of accepted items do not have the number of targets "
+    f"that both models miss: use {COST}, the candidate's cost minus that of the deployed model, in "
+    "which they cancel, or leave out --price miss"
 )
 
 
@@ -80,7 +80,7 @@ def candidate_cost(totals: Totals, application: Application) -> Result:
 
     miss x T_A (1 - rRecall) + false alarm x F_A (rFPR - 1): T_A and F_A true and false accepts of
     arm A, both ratios direct. Range (-inf, inf), lower is better; the naive baseline keeps the
-    deployed model, 0. Undefined where one of the ratios is. Paper 001, Eq. 1-3.
+    deployed model, 0. Undefined where one of the ratios is. Petegrosso et al. 2022, Eq. 1-3.
     """
     found = cost_of(application.prices, _more(totals))
     return np.broadcast_to(found, (totals.block.count,)), 0.0
@@ -96,8 +96,8 @@ def break_even_miss(totals: Totals, application: Application) -> Result:
     """Price of a miss at which the candidate and the deployed model cost the same.
 
     false alarm x F_A (rFPR - 1) / (T_A (rRecall - 1)), as in `candidate_cost`. Range [0, inf);
-    there is no naive baseline. Undefined where no price of a miss turns the decision: the row says
-    which model costs more whatever it is. Paper 001, Eq. 1-3.
+    there is no naive baseline. Undefined where no price of a miss turns the decision: the row names
+    the model that costs more for any price. Petegrosso et al. 2022, Eq. 1-3.
     """
     more, price = _more(totals), application.prices.false_alarm
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,6 +1,7 @@
 """Strata of a deployment, and how a budget of labels is shared among them (Neyman allocation).
 
-A stratum gets labels in proportion to its size times its standard deviation (paper 001, A.2). A
+A stratum gets labels in proportion to its size times its standard deviation (Petegrosso et al.
+2022, A.2). A
 *group* is the part of a stratum that lies in one cell; arrays of groups have the shape (strata,
 cells), with the cells in the order of `CELLS`. A rate is a share of false accepts.
 """
@@ -24,7 +25,7 @@ APART = 1e-9  # an overall rate further from that of the strata contradicts them
 def neyman(weights: npt.ArrayLike, rates: npt.ArrayLike) -> Floats:
     """Shares of a budget that estimate the overall rate best: w sqrt(p (1-p)), made to sum to one.
 
-    Paper 001, Eq. 14.
+    Petegrosso et al. 2022, Eq. 14.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def neyman(weights: npt.ArrayLike, rates: npt.ArrayLike) -> Floats:
 
 @dataclass(frozen=True)
 class Gain:
-    """What Neyman allocation saves.
+    """The saving of Neyman allocation.
 
     Attributes
     ----------
@@ -83,7 +84,7 @@ def gain(weights: npt.ArrayLike, rates: npt.ArrayLike, overall: float | None = N
     """Share of the labels that Neyman allocation saves against a simple random sample.
 
     1 - (sum w sqrt(p (1-p)))^2 / (P (1-P)), with P the overall rate. Range [0, 1] when P is that
-    of the strata, higher is better; paper 001, Eq. 15.
+    of the strata, higher is better; Petegrosso et al. 2022, Eq. 15.
 
     Parameters
     ----------
@@ -347,7 +348,7 @@ class Precision:
 
 
 def precision(strata: Strata, measure: str) -> Precision:
-    """What the standard error of a result depends on, by linearisation at the assumed rates.
+    """The terms of the standard error of a result, by linearisation at the assumed rates.
 
     Of log r (direct estimator), with g_h its derivative by the total T_h of a class in cell h and
     p_sh the rate of that class in a group of N_sh items:

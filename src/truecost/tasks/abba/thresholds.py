@@ -25,6 +25,7 @@ from truecost.study.config import Study
 from truecost.study.outcome import Part
 from truecost.study.running import score_part
 from truecost.study.settings import Reader
+from truecost.tasks.abba.arrays import Words
 from truecost.tasks.abba.checks import mix_differs
 from truecost.tasks.abba.choosing import (
     Choosing,
@@ -46,7 +47,6 @@ from truecost.tasks.abba.scoring import (
     estimators_of,
     placed,
 )
-from truecost.tasks.abba.words import Words
 
 Ratios = dict[tuple[str, int], tuple[Array, Array, Array]]  # value, lowered, raised
 GRID = 200  # thresholds, unless a grid is given
@@ -54,7 +54,7 @@ GRID = 200  # thresholds, unless a grid is given
 
 @dataclass(frozen=True)
 class Choice:
-    """What is asked of the thresholds.
+    """The request for thresholds.
 
     Parameters
     ----------
@@ -159,8 +159,8 @@ def _refuse_bare(deployment: Deployment, estimator: str) -> None:
     if bare:
         raise InputError(
             f"{d.name}: {named('cell' if d.strata is None else 'stratum', bare, 'have')} items and "
-            f"no human label, so {estimator} is not defined at other thresholds: truecost abba "
-            f"select says what to label"
+            f"no human label, so {estimator} is not defined at other thresholds: choose items to "
+            f"label with truecost abba select"
         )
 
 
@@ -179,8 +179,8 @@ def grid_of(deployment: Deployment, choice: Choice) -> Floats:
     if len(below):
         raise UsageError(
             f"{deployment.name}: thresholds below the deployed {lowest:g} are not identified: "
-            f"{first_five(f'{t:g}' for t in below)}. What B would accept there was never "
-            f"collected; deploy B with a lower threshold to learn it"
+            f"{first_five(f'{t:g}' for t in below)}. Items that B would accept there were never "
+            f"collected; deploy B with a lower threshold to collect them"
         )
     return grid
 

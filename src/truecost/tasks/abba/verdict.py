@@ -1,4 +1,4 @@
-"""What the verdict says of AB/BA: how much more B finds than A, and how much it falsely accepts."""
+"""The verdict of AB/BA: recall and false accepts of B relative to A."""
 
 from collections.abc import Sequence
 
@@ -54,12 +54,12 @@ UNDEFINED = {"rrecall": "its recall", "rfpr": "its false-positive rate"}
 
 
 def about_ratios(_: Story, row: Row) -> str:
-    """What the figures are, before the first of them."""
+    """The explanation of the figures, before the first of them."""
     return (
         f"B is the candidate, A the deployed model; rrecall is the recall of B over that of A, "
-        f"rfpr the same of false-positive rates, and 1 is no change. What neither model accepts "
-        f"was never collected, so the recall of a single model is not known, nor what a lower "
-        f"threshold would give. In brackets the {percent(row.level)} interval."
+        f"rfpr the same of false-positive rates, and 1 is no change. Items that neither model "
+        f"accepts are not collected, so the recall of a single model and the effect of a lower "
+        f"threshold are not known. In brackets the {percent(row.level)} interval."
     )
 
 
@@ -77,7 +77,7 @@ def headline(story: Story) -> str:
         found.setdefault(line.chip, []).append(line.name)
     said = "; ".join(f"{chip} ({words.listed(names, 3)})" for chip, names in found.items())
     if not said:
-        return "No threshold of B will do."
+        return "No threshold of B meets the rule."
     return f"{part.name + ': ' * bool(part.name)}B against A: {said}."
 
 
@@ -177,7 +177,7 @@ def _counts_words(row: Row) -> str:
 
 
 def _beware(both: dict[str, Row]) -> str:
-    """What to beware of before believing either ratio; once, where both have the same."""
+    """The warnings about either ratio; once, where both have the same."""
     said = {name: words.caveats(row) for name, row in both.items()}
     texts = [f"{name}: {text}" for name, text in said.items() if text]
     if len({*said.values()}) == 1:
@@ -189,7 +189,7 @@ def _other_side(rows: Sequence[Row], system: str) -> str:
     """Where machine labels alone would say the opposite."""
     own = (r for r in rows if r.dims["system"] == system and "other_side" in r.flags)
     said = [f"{r.measure} {value(r)}" for r in own]
-    return f"Machine labels alone would say the opposite: {', '.join(said)}" if said else ""
+    return f"Machine labels alone show the opposite: {', '.join(said)}" if said else ""
 
 
 def _planes(story: Story, part: Part) -> list[Plane]:
@@ -223,7 +223,7 @@ def trusted(planes: Sequence[Plane]) -> list[Plane]:
 
 
 def remarks_of(story: Story) -> tuple[str, ...]:
-    """What the study remarks, of each plane only by the estimator to trust."""
+    """The remarks of the study, for each plane only by the estimator to trust."""
     planes = story.described_as(Plane)
     best = trusted(planes)
     others = tuple(f"{p.about}: " for p in planes if p not in best)
@@ -242,7 +242,7 @@ def _threshold(story: Story, plane: Plane, chosen: Chosen, name: str) -> Line:
     both = plane.rows(story.values, chosen)
     name = f"{name}, {words.rule_words(chosen.rule, plane.by)}"
     if chosen.threshold is None or not both:
-        return Line("open", "no threshold", name, "none of the grid will do")
+        return Line("open", "no threshold", name, "none of the grid meets the rule")
     before = f"threshold {figure(chosen.threshold)}"
     if chosen.lower is not None and chosen.upper is not None:
         before += f" {bracketed(figure(chosen.lower), figure(chosen.upper), '')}"
@@ -252,9 +252,10 @@ def _threshold(story: Story, plane: Plane, chosen: Chosen, name: str) -> Line:
     )
     if plane.by == "upper":
         more += (
-            ", which was chosen on these data so that the interval keeps the limit: it does not "
+            ", which was chosen on these data so that the interval is within the limit: it does "
+            "not "
             "account for the choice, so check the threshold on other data"
         )
     if chosen.feasible < 1:
-        more += f"; in {percent(round(1 - chosen.feasible, 4))} of the replicates none will do"
+        more += f"; in {percent(round(1 - chosen.feasible, 4))} of the replicates none does"
     return _line(name, both, f"{before}: ", more)

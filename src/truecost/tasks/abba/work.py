@@ -1,4 +1,4 @@
-"""What deployments take to be read, counted and scored; advice and remarks on them."""
+"""The work of AB/BA: deployments are read, counted and scored, with advice and remarks."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -21,7 +21,7 @@ from truecost.study.settings import Reader, Source, sources_of
 from truecost.study.tables import DataTable
 from truecost.study.validation import Check
 from truecost.task import Work
-from truecost.tasks.abba.arrays import Joined, join_labels
+from truecost.tasks.abba.arrays import Joined, Words, join_labels
 from truecost.tasks.abba.columns import LogOptions, checks, load
 from truecost.tasks.abba.describing import Description, Plane, describe
 from truecost.tasks.abba.log import Log
@@ -30,11 +30,10 @@ from truecost.tasks.abba.options import RATIOS, AbbaScoring, AbbaTable
 from truecost.tasks.abba.records import Deployment, Floats
 from truecost.tasks.abba.scoring import batches, measures_of
 from truecost.tasks.abba.thresholds import part_of
-from truecost.tasks.abba.words import Words
 
 OWN_TEST_SET = (
-    "the log is its own test set, and holds only what a model accepted: give labelled trials that "
-    "no model chose"
+    "the log cannot be its own test set, as it has only accepted items: give labelled trials that "
+    "no model selected"
 )
 PROBABILITY = "probability"  # the column that a calibration of machine scores writes
 
@@ -54,7 +53,7 @@ class LogFile:
     def read(cls, source: "Source", reader: Reader, study: "Study", **accepted: bool) -> Self:
         """The log of a source, read and not checked yet.
 
-        What is accepted is `raw_machine` and `unlabelled` of `LogOptions`.
+        Raw machine scores and logs without labels are accepted as in `LogOptions`.
         """
         data = source.data
         options = LogOptions(
@@ -70,7 +69,7 @@ class LogFile:
         known = data.users is not None or data.units_a is not None
         for given in (data, study.interval):
             reader.learn(given, traffic=("--users",) if known else ())
-        words = Words.of(data)
+        words = Words.from_data(data)
         table = words.recoded(reader.table(source.file, data.input_format), data.map)
         table = identified(table, data.map)
         reader.note(source.file, source.name, source.collection)
@@ -220,9 +219,9 @@ def checks_of_log(source: Source, reader: Reader, study: Study, _: str | None) -
 def remarks(study: "Study", parts: "Sequence[Part]") -> Sequence[str]:
     """Which thresholds of B improve both ratios, and what their limits are worth.
 
-    A limit that every threshold keeps decides nothing; one that is kept by the value is kept about
-    as often as not, and an interval whose bound chose the threshold does not account for that
-    choice: either is said once.
+    A limit that every threshold meets has no effect; one that is met by the value is met about as
+    often as not, and an interval whose bound chose the threshold does not account for that choice:
+    either is said once.
     """
     if not study.table(AbbaTable).thresholds:
         return ()
@@ -255,7 +254,7 @@ def _improving(plane: Plane) -> Iterator[str]:
             more = f"try lower ones, from the deployed {figure(plane.deployed)} up"
             if plane.thresholds[0] <= plane.deployed:
                 where, more = "that is identified", "deploy B with a lower one to learn more"
-        yield f"{plane.about}: {chosen.rule} is kept at every threshold {where}: {more}"
+        yield f"{plane.about}: {chosen.rule} is met at every threshold {where}: {more}"
 
 
 def _limit_remarks(plane: Plane, part: Part) -> Iterator[str]:
@@ -272,15 +271,15 @@ def _limit_remarks(plane: Plane, part: Part) -> Iterator[str]:
             end = "upper" if measure == "rfpr" else "lower"
             yield (
                 f"{plane.about}: the threshold was chosen on these data so that the {end} end of "
-                f"the interval of {measure} keeps {chosen.rule}; that interval ({interval}) does "
+                f"the interval of {measure} meets {chosen.rule}; that interval ({interval}) does "
                 f"not account for the choice: check the threshold on other data"
             )
         if plane.by == "upper" or row.lower is None or row.upper is None:
             continue
         if row.upper > chosen.limit if measure == "rfpr" else row.lower < chosen.limit:
             yield (
-                f"{plane.about}: {chosen.rule} is kept by the value, not by its interval "
-                f"({interval}); --by upper asks for that"
+                f"{plane.about}: {chosen.rule} is met by the value, not by its interval "
+                f"({interval}); for that use --by upper"
             )
 
 
@@ -301,8 +300,8 @@ def check(study: "Study") -> None:
         )
     if not asked.thresholds and (given := [k for k in _OF_CHOICES if k in asked.given()]):
         raise UsageError(
-            f"{first_five(given)} under [abba] goes with the choice of a threshold: say thresholds "
-            f"= true, or truecost abba threshold"
+            f"{first_five(given)} under [abba] goes with the choice of a threshold: set thresholds "
+            f"= true, or use truecost abba threshold"
         )
     if asked.thresholds and study.measures:
         raise UsageError(
@@ -313,7 +312,7 @@ def check(study: "Study") -> None:
 def refuse_pairs(_: Sequence[Deployment]) -> NoReturn:
     """Deployments cannot be paired: UsageError."""
     raise UsageError(
-        "a deployment compares model B with model A already: deployments stand side by side, "
+        "a deployment compares model B with model A already: deployments are shown side by side, "
         "and cannot be paired"
     )
 
@@ -330,7 +329,7 @@ def marks(study: "Study") -> Sequence[str]:
 
 
 def planned(outcome: "Outcome") -> list[str]:
-    """What more users of a deployment have to bring, where labels of some items are missing."""
+    """The remark about labels for a plan, if labels of some items are missing."""
     logs = [log for log in outcome.systems if isinstance(log, Deployment)]
     bare = {log.name: len(log) - int(log.labelled.sum()) for log in logs if log.labelled.any()}
     return [
@@ -342,7 +341,7 @@ def planned(outcome: "Outcome") -> list[str]:
 
 
 def problems(part: "Part", deployment: Deployment) -> list[str]:
-    """What the checks of a deployment found."""
+    """The findings of the checks of a deployment."""
     own = (d for d in part.described_as(Description) if d.system == deployment.name)
     return [text for d in own for text in d.warnings]
 

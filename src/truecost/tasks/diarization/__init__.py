@@ -10,10 +10,10 @@ from truecost.names import ITEM_MAP_KEYS
 MAP_KEYS: dict[str, str] = {
     "recording": "recording of a segment",
     "channel": "channel of the recording, where there are several",
-    "speaker": "who speaks in a segment",
+    "speaker": "speaker of a segment",
     "start": "start of a segment in seconds",
     "end": "end of a segment in seconds",
-    "duration": "length of a segment in seconds, in place of its end",
+    "duration": "length of a segment in seconds, instead of its end",
     **{key: text for key, text in ITEM_MAP_KEYS.items() if key != "id"},
 }
 
@@ -41,8 +41,8 @@ FACE = item_face(
     data=("metadata", "missing", "allow_duplicates"),
     table="truecost.outputs.options:DiarizationTable",
     about={
-        "": "Diarization: who spoke when, and voice activity.",
-        "reference": "RTTM file (or csv, seglst) with who really spoke when.",
+        "": "Speaker diarization and voice activity.",
+        "reference": "RTTM file (or csv, seglst) with the reference.",
         "files": "RTTM files of the systems",
     },
     examples={

@@ -24,8 +24,8 @@ def der(totals: Totals, _: Application) -> Result:
     """Diarization error rate: (missed + false alarm + confusion) / speaker time of the reference.
 
     sum of T (max(Nref, Nsys) - Ncorrect) / sum of T Nref. Range [0, inf), lower is better; the
-    reference says nothing and gets 1. Undefined without scored reference speech. Paper 004,
-    appendix B (Eq. 4-5).
+    reference says nothing and gets 1. Undefined without scored reference speech. Prokopalo et al.
+    2020, appendix B (Eq. 4-5).
     """
     return ratio(totals, SPEECH, ERRORS, "reference"), 1.0
 
@@ -34,7 +34,7 @@ def missed(totals: Totals, _: Application) -> Result:
     """Missed speaker time / speaker time of the reference; a part of `der`.
 
     sum of T max(0, Nref - Nsys) / sum of T Nref. Range [0, 1], lower is better; no reference.
-    Undefined without scored reference speech. Paper 004, appendix B (Eq. 4-5).
+    Undefined without scored reference speech. Prokopalo et al. 2020, appendix B (Eq. 4-5).
     """
     return ratio(totals, SPEECH, "missed", "reference"), NONE
 
@@ -43,7 +43,7 @@ def false_alarm(totals: Totals, _: Application) -> Result:
     """Speaker time that is too much / speaker time of the reference; a part of `der`.
 
     sum of T max(0, Nsys - Nref) / sum of T Nref. Range [0, inf), lower is better; no reference.
-    Undefined without scored reference speech. Paper 004, appendix B (Eq. 4-5).
+    Undefined without scored reference speech. Prokopalo et al. 2020, appendix B (Eq. 4-5).
     """
     return ratio(totals, SPEECH, "false_alarm", "reference"), NONE
 
@@ -52,7 +52,8 @@ def confusion(totals: Totals, _: Application) -> Result:
     """Speaker time that was given to another speaker / speaker time of the reference; in `der`.
 
     sum of T (min(Nref, Nsys) - Ncorrect) / sum of T Nref. Range [0, 1], lower is better; no
-    reference. Undefined without scored reference speech. Paper 004, appendix B (Eq. 4-5).
+    reference. Undefined without scored reference speech. Prokopalo et al. 2020, appendix B (Eq.
+    4-5).
     """
     return ratio(totals, SPEECH, "confusion", "reference"), NONE
 
@@ -72,8 +73,8 @@ def jer(totals: Totals, _: Application) -> Result:
 def speech_miss(totals: Totals, _: Application) -> Result:
     """Share of speech that is not detected: missed / speech, all speakers as one.
 
-    Range [0, 1], lower is better; no reference. Undefined without scored speech. Paper 003, 3.7,
-    for the tolerance at boundaries and the merging of short gaps.
+    Range [0, 1], lower is better; no reference. Undefined without scored speech. Ferrer et al.
+    2024, 3.7, for the tolerance at boundaries and the merging of short gaps.
     """
     return ratio(totals, ACTIVITY, "missed", "speech"), NONE
 
@@ -81,7 +82,8 @@ def speech_miss(totals: Totals, _: Application) -> Result:
 def speech_fa(totals: Totals, _: Application) -> Result:
     """Share of time without speech that is detected as speech: false alarm / nonspeech.
 
-    Range [0, 1], lower is better; no reference. Undefined without scored nonspeech. Paper 003, 3.7.
+    Range [0, 1], lower is better; no reference. Undefined without scored nonspeech. Ferrer et al.
+    2024, 3.7.
     """
     return ratio(totals, ACTIVITY, "false_alarm", "nonspeech"), NONE
 
@@ -90,7 +92,7 @@ def speech_error(totals: Totals, _: Application) -> Result:
     """Detection error rate: (missed + false alarm) / speech, all speakers as one.
 
     Range [0, inf), lower is better; the reference says nothing and gets 1. Undefined without
-    scored speech. Paper 003, 3.7.
+    scored speech. Ferrer et al. 2024, 3.7.
     """
     return ratio(totals, ACTIVITY, "missed+false_alarm", "speech"), 1.0
 
@@ -103,7 +105,7 @@ def _time_rule(errors: str, most: float = math.inf) -> Rule:
 
 
 _ERROR, _VOICE = "paper 004, Eq. 4-5", "paper 003, 3.7"
-_of = partial(percentage, undefined="the reference has no speech in what is scored")
+_of = partial(percentage, undefined="the reference has no speech in the scored time")
 MEASURES = (
     _of(der, SPEECH, "Diarization error rate", _ERROR, _time_rule(ERRORS)),
     _of(missed, SPEECH, "Missed speech", _ERROR, _time_rule("missed", 1.0)),
@@ -112,8 +114,8 @@ MEASURES = (
     _of(
         *(jer, SPEAKERS, "Jaccard error rate", "Ryant et al. 2019"),
         error_rule(SPEAKERS, "errors", "speakers", 1.0),
-        advice="every speaker weighs the same, however little is said; speakers that only the "
-        "output has cost nothing: read it beside der",
+        advice="every speaker has the same weight, however little is said; speakers that are only "
+        "in the output cost nothing: read it together with der",
         cites=("jer",),
     ),
     _of(
@@ -123,7 +125,7 @@ MEASURES = (
     _of(
         *(speech_fa, ACTIVITY, "False alarm (voice activity)", _VOICE),
         error_rule(ACTIVITY, "false_alarm", "nonspeech", 1.0),
-        undefined="there is no time without speech in what is scored",
+        undefined="there is no time without speech in the scored time",
     ),
     _of(
         *(speech_error, ACTIVITY, "Detection error rate (voice activity)", _VOICE),

@@ -1,4 +1,4 @@
-"""What diarizations take to be read, counted and scored."""
+"""The work of diarization: files are read, counted and scored."""
 
 from truecost.formats import Table
 from truecost.outputs.diarization import COUNTING, DiarizationOptions, count

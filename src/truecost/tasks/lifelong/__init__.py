@@ -1,4 +1,5 @@
-"""Lifelong learning with a human expert: scores across time, and what help costs (paper 004).
+"""Lifelong learning with a human expert: scores across time, and what help costs (Prokopalo et al.
+2020).
 
 ::
 
@@ -22,17 +23,17 @@ from truecost.lazy import attach
 
 MAP_KEYS: dict[str, str] = {
     "id": "id of the item",
-    "label": "its right output",
-    "version": "version of the model, in the order in which they were made",
+    "label": "its reference output",
+    "version": "version of the model, in order of creation",
     "learnt": "when the version was made",
     "time": "when the test set was collected",
     "score": "score of the version at the time, or of the item",
     "base": "score before the help of a person",
     "adapted": "score after adapting to the help",
     "impaired": "score without the parts that were corrected",
-    "corrected": "score with the corrections in place",
+    "corrected": "score with the corrections applied",
     "seed": "run, where there are several",
-    "unit": "what items share (speaker, document): resampled together",
+    "unit": "unit (speaker, document): its items are resampled together",
     "weight": "weight of the item (inverse inclusion probability)",
 }
 
@@ -70,29 +71,29 @@ FACE = Face(
         (
             "penalise",
             "truecost.tasks.lifelong.commands:penalise",
-            "One output before and after a person's help.",
+            "Score one output before and after a person's help, with the penalty of the help.",
         ),
         (
             "curve",
             "truecost.tasks.lifelong.commands:curve",
-            "Area under the curve of the score against the cost of help.",
+            "Compute the area under the curve of the score against the cost of help.",
         ),
     ),
     about={
-        "": "Lifelong learning: what versions are worth across time.",
-        "score": "Score versions across time: what they are worth to a user, forgetting, what help "
-        "costs.",
-        "compare": "Compare systems across time with the first: intervals of difference and ratio.",
-        "plan": "How many more test items, or runs, narrow the interval.",
-        "leaderboard": "Rank systems by the last version under a policy; those that the data do "
-        "not tell apart share a rank.",
-        "validate": "Check tables of scores and event logs, and say what is odd about them.",
+        "": "Lifelong learning: versions of a system across time.",
+        "score": "Score versions across time: value to users, forgetting, cost of help.",
+        "compare": "Compare systems across time with the first: intervals of the paired difference "
+        "and ratio.",
+        "plan": "Estimate how many more test items, or runs, narrow the interval.",
+        "leaderboard": "Rank systems by the last version under a policy; a rank is shared where "
+        "the difference is inconclusive.",
+        "validate": "Check tables of scores and event logs, and list faults and oddities.",
         "files": "Tables of scores (version, time, score; or version and a column for each time), "
         "learning curves, event logs, or folders of logs, one a run",
         "measure": "NAME, or NAME:SCORE for another score; repeat or separate by commas. See: "
         "truecost list measures",
-        "subset": "A column of the items (each level is a subset), or a condition on columns; may "
-        "be repeated.",
+        "subset": "Column of the items (each level is a subset), or condition on columns; may be "
+        "repeated.",
     },
     examples={
         "score": "matrix.csv --lower --policy recent --half-life 3",

@@ -1,11 +1,11 @@
-"""What a person corrected, and both outputs of a system, before and after that help, counted.
+"""Corrections of a person, and the outputs of a system before and after that help, counted.
 
 Corrections are ids of items, or regions of recordings, found among those scored; each says what is
 right. An answer that only says that an output is wrong puts nothing in place, so that no corrected
-score can be computed from it: it is refused (paper 004, section 4).
+score can be computed from it: it is refused (Prokopalo et al. 2020, section 4).
 
-The kind of output counts, once for each output. What a correction exchanges comes out of these
-counts, but for regions of recordings, which are swept again with the same mapping of speakers.
+The kind of output counts, once for each output. The effect of a correction is computed from these
+counts, except for regions of recordings, which are swept again with the same mapping of speakers.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -56,14 +56,13 @@ def corrected_ids(given: Any, ids: pl.Series, noun: str) -> Rows:
 
 
 def corrected_items(table: Table, ids: pl.Series, noun: str) -> Rows:
-    """What was corrected of each item that is corrected as a whole, from a table with a column
-    `id`.
+    """The corrections of items that are corrected as a whole, from a table with a column `id`.
 
     A column `part` has to be empty; of verdicts see `without_verdicts`.
     """
     if "id" not in table.columns and {*table.columns}.isdisjoint({"recording", *REGIONS}):
         raise UsageError(
-            f"{table.source}: there is no column 'id', which says what was corrected; "
+            f"{table.source}: there is no column 'id', with the corrected items; "
             f"{table.listed}: name it so"
         )
     _refuse_columns(table, OF_ITEMS, noun)
@@ -120,10 +119,10 @@ def without_verdicts(table: Table) -> Table:
         bare &= table.texts("label", "label").is_null()
     if bare.any():
         raise InputError(
-            f"{table.source}: {counted(int(bare.sum()), 'answer')} only said that the output is "
-            f"wrong, the first at {table.where(int(bare.arg_true()[0]))}: without the right output "
-            f"(a column `label`) nothing is put in place, so that there is no corrected score and "
-            f"nothing can be penalised"
+            f"{table.source}: {counted(int(bare.sum()), 'answer')} are only a verdict that the "
+            f"output is wrong, the first at {table.where(int(bare.arg_true()[0]))}: without the "
+            f"right output (a column `label`) there is no corrected score and nothing can be "
+            f"penalised"
         )
     kept = (verdicts != "right").fill_null(value=True)
     lines = table.lines
@@ -275,9 +274,7 @@ def effort_of(
     references: References,
     corrected: Rows,
 ) -> Effort:
-    """What a person did about each item, and what doing all of it would have taken: int64,
-    (items,).
-    """
+    """The person's effort on each item, and the effort of correcting all of it: int64, (items,)."""
     right = corrector(kind.name)
     before, after = (zip(texts, references, strict=True) for texts in outputs)
     wrong = [right.parts(*pair) for pair in before]

@@ -5,9 +5,9 @@ Every message names the line, and the column of a wide table.
 A time is a number or an ISO date (2026-03, 2026-03-01, 2026-03-01T12:00; days since 1970). The time
 of a version is that of the data that it adapted to: what its column `learnt` says, or its own name.
 
-A table of accuracies that is taken for errors gives every figure with the wrong sign. What a
-version has just learnt it does better than the version before it: where the scores of all test
-times say the opposite, a reader should know.
+A table of accuracies that is taken for errors gives every figure with the wrong sign. A version
+should be better on data that it has just learnt than the version before it: if the scores of all
+test times show the opposite, a warning is given.
 """
 
 import math
@@ -73,7 +73,7 @@ class Cells:
             return
         one, other = (self.where(k) for k in same.join(same[:1], on=key)[PLACE].sort()[:2])
         lost = [c for c in ("seed", "id") if c not in self.table.columns]
-        hint = " (several runs or items? tell them apart with a column "
+        hint = " (several runs or items? distinguish them with a column "
         raise InputError(
             f"{self.table.source}: {counted(same.height, 'score')} repeat; the score "
             f"{of(same.row(0, named=True))} stands at {one} and at {other}: keep one"
@@ -101,7 +101,7 @@ class Cells:
         held = options.bounds is not None or len(self.states) == len(STATES)
         low, high = options.limits if held else (-math.inf, math.inf)
         endless = ": a finite number was expected, or an empty cell where there is none"
-        beyond = f", out of its bounds {low:g},{high:g}: say which scores there can be, "
+        beyond = f", out of its bounds {low:g},{high:g}: give the range of scores, "
         for state in self.states:
             values = self.frame[state].fill_null(float("nan")).to_numpy()
             for bad, what in (
@@ -139,7 +139,7 @@ def finite(table: Table, column: str, least: float, meaning: str = "") -> pl.Ser
 
 
 def read_weights_of(table: Table) -> pl.Series:
-    """Weights of the scores, 0 or more; 1 unless given."""
+    """Weights of the scores, 0 or more; default 1."""
     if "weight" not in table.columns:
         return pl.repeat(1.0, len(table), dtype=pl.Float64, eager=True)
     return finite(table, "weight", 0.0)
@@ -175,7 +175,7 @@ def versions_of(
     """The versions in the order in which they came to be, and what a reader should know of it.
 
     From each version and where it stands first, the time of the data that each adapted to as text
-    (none of the initial version), where a column says it, and the times of the test.
+    (none of the initial version), if there is such a column, and the times of the test.
     """
     said: list[str] = []
     texts = _named_by_time(names, times, said) if learnt is None else dict(learnt)
@@ -288,21 +288,21 @@ def _refuse_unseen(begun: Axis, times: Axis, source: str) -> None:
 
 
 def interleaved(begun: Axis, times: Axis) -> list[str]:
-    """What a reader should know where l_1 < t_1 < l_T < t_N does not hold."""
+    """The warning where l_1 < t_1 < l_T < t_N is not true."""
     at, learnt = begun.at, begun.names
     if not learnt or at[0] < times.at[0] < at[-1] < times.at[-1]:
         return []
     return [
         f"learning goes from {learnt[0]} to {learnt[-1]} and the tests from {times.names[0]} to "
-        f"{times.names[-1]}: tests that begin after the first data were learnt and end after the "
-        f"last would show forgetting and the future as well (l_1 < t_1 < l_T < t_N; paper 004, "
+        f"{times.names[-1]}: tests that begin after the first learning time and end after the last "
+        f"would show forgetting and the future too (l_1 < t_1 < l_T < t_N; Prokopalo et al. 2020, "
         f"section 3)"
     ]
 
 
 LEAST = 2  # test times that have to agree
 UNSAID = (
-    "nothing says whether higher or lower scores are better: say --higher (of accuracies) or "
+    "it is not known whether higher or lower scores are better: use --higher (of accuracies) or "
     "--lower (of errors)"
 )
 CLEAR = 0.25  # share of the range of all scores that they have to change by, on average
@@ -315,7 +315,7 @@ def refuse_without_direction(lifelong: Lifelong) -> None:
 
 
 def odd_direction(lifelong: Lifelong) -> tuple[str, ...]:
-    """What to say of a table whose scores get worse wherever something is learnt.
+    """The warning about a table whose scores get worse with all learning.
 
     A sentence, or nothing: also where fewer than two times were scored just before and just after
     they were learnt. That nothing says the direction, where that is so.
@@ -338,7 +338,7 @@ def odd_direction(lifelong: Lifelong) -> tuple[str, ...]:
     return (
         f"at all {len(pairs)} times that were scored both just before and after they were learnt "
         f"scores are {way} after it ({before.mean():.3g}, then {after.mean():.3g}), which here "
-        f"counts as worse: if {way} is better, say --{way} (higher = {say} under [lifelong])",
+        f"counts as worse: if {way} is better, use --{way} (higher = {say} under [lifelong])",
     )
 
 

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 AREA = "area_under_curve"
-ABOUT = """Area under the curve of the score against the cost of offline help.
+ABOUT = """Compute the area under the curve of the score against the cost of offline help.
 
-The curve is a step function; its last value holds up to the largest cost, and the area is divided
-by the range of costs. Lower is better, of errors."""
+The curve is a step function; its last value is used up to the largest cost, and the area is divided
+by the range of costs. Lower is better for errors."""
 
 
 def __getattr__(name: str) -> Callable[..., Any]:
@@ -68,10 +68,10 @@ OF_INTERVAL = changed((LIFELONG[key] for key in _DRAWN), group="Interval")
 @Parameter(name="*", group="Data")
 @dataclass(frozen=True, kw_only=True)
 class Corrected:
-    """What the person corrected of which output."""
+    """The options of corrections and outputs."""
 
     output_kind: Annotated[LifelongKind | None, NAMED] = None
-    """What an output is."""
+    """Kind of output."""
     base: Annotated[tuple[str, ...], Flag] = ()
     """File with the output before the help, in any format of the task; one for all systems, or one
     for each in their order."""
@@ -79,9 +79,10 @@ class Corrected:
     """File with the output after the help; NAME=PATH names the system. Repeat it for several
     systems: later ones are compared with the first."""
     corrected: Annotated[tuple[str, ...], Flag] = ()
-    """File with the ids that the person corrected, one a line, or a table; of recordings a table of
-    regions (recording, start, end), or a uem. One for all systems, or one for each in their
-    order."""
+    """File with the ids that the person corrected, one a line, or a table; for recordings a table
+    of regions (recording, start, end), or a uem. One for all systems, or one for each in their
+    order.
+    """
 
 
 @Parameter(name="*", group="Output")
@@ -106,10 +107,10 @@ def penalise(
     subset: Names = (),
     output: Told = TOLD,
 ) -> int:
-    """Score outputs with what a person's corrections cost, in the unit of the score.
+    """Score outputs with the penalty of a person's corrections, in the unit of the score.
 
     S_pen = S_adapt + (S_imp - S_cor): the corrected parts of the output before the help are made
-    strictly wrong, and put in place; the difference is what the help was worth.
+    strictly wrong (S_imp) and put right (S_cor); the difference is the penalty of the help.
 
     Example: truecost lifelong penalise --output-kind translation --base before.txt
     --adapted after.txt --reference ref.txt --corrected ids.txt
@@ -117,13 +118,13 @@ def penalise(
     Parameters
     ----------
     score
-        What is measured of an output, such as wer, bleu or der; repeat or separate by commas.
+        Score of an output, such as wer, bleu or der; repeat or separate by commas.
         Default: the first of its kind.
     measure
         penalised_score, penalty, generalisation_gain and others, perhaps with their score
         (penalised_score:bleu); repeat or separate by commas. Default: all that suit.
     subset
-        A column of the items (each level is a subset) or a condition on columns; may be repeated.
+        Column of the items (each level is a subset) or condition on columns; may be repeated.
     """
     from truecost.cli.running import report
     from truecost.cli.terminal import Screen
@@ -146,7 +147,7 @@ def penalise(
 
 
 def penalised_of(corrected: Corrected, given: Given) -> "list[Penalised]":
-    """What the options name for each system, refused where something is lacking: UsageError."""
+    """The files of each system by the options; UsageError if some are missing."""
     from truecost.study.paths import name_systems
     from truecost.tasks.lifelong.penalised import Penalised
 
@@ -227,10 +228,10 @@ FIRST = ("system", "against", "strategy", "version", "policy", "subset")
 ASSISTED = "assisted"  # the strategy of a system that lived as configured, beside its baselines
 
 
-def of_lives(table: Columns, rows: Sequence[Row]) -> Columns:
+def lifelong_table(table: Columns, rows: Sequence[Row]) -> Columns:
     """A table of values or comparisons, a line for each row, as life cycles have it.
 
-    What rows are about comes first, from the system to its policy; the score stands above the
+    The scope of rows comes first, from the system to its policy; the score stands above the
     table where it is one; no strategy that the name of the system says already.
     """
     named = all(row.dims["system"].endswith(row.dims.get("strategy", "")) for row in rows)
@@ -265,4 +266,4 @@ def _scored(score: str, rows: Sequence[Row]) -> tuple[str, ...]:
     return (f"score {score}" + ("" if row is None else f" ({row.direction} is better)"),)
 
 
-LAYOUT = Layout(values=lambda rows: [of_lives(values(rows), rows)], pairs=of_lives)
+LAYOUT = Layout(values=lambda rows: [lifelong_table(values(rows), rows)], pairs=lifelong_table)

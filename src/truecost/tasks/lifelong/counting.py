@@ -144,14 +144,16 @@ def effort_of(
     right: Sequence[tuple[str, ...]],
     by: Corrector,
 ) -> pl.DataFrame:
-    """What was done about each output of a set, what doing all would take, what is still wrong.
+    """The effort on each output of a set, the effort of correcting all, and the remaining errors.
 
     A row for each output: `item`, `version`, `seed` and the columns of `EFFORT`.
     """
     base, item = outputs["base"], outputs["item"]
-    said = Distinct.of(base, item, right)
+    said = Distinct.from_rows(base, item, right)
     whole = [by.parts(text, of) for text, of in zip(said.texts, said.right, strict=True)]
-    final = Distinct.of(outputs.select(pl.coalesce("adapted", "base")).to_series(), item, right)
+    final = Distinct.from_rows(
+        outputs.select(pl.coalesce("adapted", "base")).to_series(), item, right
+    )
     wrong = [not by.is_right(text, of) for text, of in zip(final.texts, final.right, strict=True)]
     every = {
         "all_parts": [len(parts) for parts in whole],
@@ -194,13 +196,13 @@ class Counter:
         Nothing can be impaired where it is not said what was put right (`mended`).
         """
         rows = outputs.height
-        said = Distinct.of(outputs["base"], outputs["item"], right)
+        said = Distinct.from_rows(outputs["base"], outputs["item"], right)
         base = self._counted(said)
         found = [(BASE, base)]
         again = mended is not None or outputs["adapted"].null_count() < rows
         if again:
             final = outputs.select(pl.coalesce("adapted", "base")).to_series()
-            after = Distinct.of(final, outputs["item"], right)
+            after = Distinct.from_rows(final, outputs["item"], right)
             found.append((ADAPTED, self._counted(after)))
             both = self._exchanged(outputs, right, base, mended)
             found += [(IMPAIRED, both[0]), (CORRECTED, both[1])]
@@ -233,7 +235,7 @@ class Counter:
         told = outputs.with_row_index("row").join(put, on=KEY, how="inner").sort("row")
         rows = told["row"].to_numpy()
         mended = [tuple(parts) for parts in told["parts"]]
-        said = Distinct.of(told["base"], told["item"], right, mended)
+        said = Distinct.from_rows(told["base"], told["item"], right, mended)
         for part in self.parts:
             both = self.kind.exchange(said.texts, said.right, said.mended, self.options, part)
             for state, of in zip((impaired, corrected), both, strict=True):
@@ -362,8 +364,8 @@ def _problems(told: Told, sets: Sequence[OfSet]) -> list[str]:
     other = sum(helped.other for _, _, helped in sets if helped is not None)
     if other:
         said.append(
-            f"{counted(other, 'answer')} of the person differ from what is right: what was "
-            f"corrected counts as right all the same"
+            f"{counted(other, 'answer')} of the person differ from the reference: corrected items "
+            f"count as right all the same"
         )
     test, learnt = sets[0][0], told.learnt[np.isfinite(told.learnt)]
     begun = Axis(tuple(f"{time:g}" for time in learnt), learnt, "number")
@@ -375,6 +377,6 @@ def _no_penalty(helped: Help | None) -> str:
     if helped is None or not helped.only_wrong:
         return ""
     return (
-        f"{counted(helped.only_wrong, 'answer')} say only that an output is wrong, and not what is "
-        f"right: what a correction is worth is not known (paper 004, section 2.2)"
+        f"{counted(helped.only_wrong, 'answer')} are only verdicts without the right output: the "
+        f"value of a correction is not known (Prokopalo et al. 2020, section 2.2)"
     )

@@ -1,5 +1,5 @@
 """The pictures of systems across time that are curves: scores over test times and versions, under
-the policies of users, against the cost of help (paper 004, Fig. 2 and 5).
+the policies of users, against the cost of help (Prokopalo et al. 2020, Fig. 2 and 5).
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ import numpy as np
 
 from truecost.core.digits import figure
 from truecost.errors import UsageError
-from truecost.outputs.described import thinned
+from truecost.outputs.page import thinned
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
 from truecost.pictures.rows import needed
 from truecost.report.words import listed
@@ -187,7 +187,7 @@ def by_version(policy: PolicyCurve, found: Found) -> dict[str, PolicyFigure]:
 
 
 def policy_versions(found: Found, *, title: str = "") -> Picture:
-    """The score under each policy from version to version (paper 004, Eq. 2 and 3).
+    """The score under each policy from version to version (Prokopalo et al. 2020, Eq. 2 and 3).
 
     Dotted is the initial version, kept frozen, in the same windows.
 
@@ -240,7 +240,7 @@ def lifelong_sequence(found: Found, *, beside: Sequence[Found] = (), title: str 
 def learning_curves(found: Sequence[Found], *, title: str = "") -> Picture:
     """The score of each system against the cost of help: a step function up to the largest cost.
 
-    The area is that under the curve, divided by the range of costs (paper 004, Fig. 2).
+    The area is that under the curve, divided by the range of costs (Prokopalo et al. 2020, Fig. 2).
 
     Parameters
     ----------
@@ -253,7 +253,7 @@ def learning_curves(found: Sequence[Found], *, title: str = "") -> Picture:
         When there are no curves, or they are of several costs or scores.
     """
     known = [(d, d.curve) for d in found if d.curve is not None and d.curve.points]
-    needed(known, "no system was helped at a known cost")
+    needed(known, "no system has help at a known cost")
     first, cost = known[0][0], known[0][1].cost
     several = {"costs": {c.cost for _, c in known}, "scores": {d.score for d, _ in known}}
     for what, said in several.items():

@@ -1,4 +1,4 @@
-"""What a life cycle is like, cell by cell, with intervals, and how that is stored for pictures."""
+"""The description of a life cycle, cell by cell, with intervals, as stored for pictures."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -92,8 +92,8 @@ class CurvePoint(Figure, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LearningCurve(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Score against cost of interaction (paper 004, Fig. 2), in seconds, words, actions, answers
-    or cost.
+    """Score against cost of interaction (Prokopalo et al. 2020, Fig. 2), in seconds, words,
+    actions, answers or cost.
 
     The points are a step function, whose last value holds up to the largest cost, `maximum`;
     `area` is that under the curve, divided by the range of costs.
@@ -332,8 +332,8 @@ TEXTS = ("part", "system", "strategy", "score", "kind", "version", "time", "stat
 NUMBERS = ("learnt", "at", "value", "lower", "upper", "naive", "cost")
 
 
-def frame_of_lives(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
-    """What `curves.parquet` holds of systems across time; None where none was followed.
+def lifelong_frame(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
+    """The content of `curves.parquet` holds of systems across time; None where none was followed.
 
     Each row has `part` (collection and application, empty when there is one), `system`, `strategy`
     where there is one, `score`, `value`, `lower`, `upper`, and
@@ -349,7 +349,7 @@ def frame_of_lives(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
     """
     import polars as pl
 
-    from truecost.outputs.described import whose
+    from truecost.outputs.page import whose
 
     found = result.described_as(LifelongDescription)
     if not found:

@@ -1,18 +1,18 @@
 """Outputs that are corrected as a whole: classes, transcripts, translations; ready-made scores.
 
 A corrected item made strictly wrong has the costliest wrong decision of its class; put in place it
-has the right one (paper 004, section 4). Of several right classes each is right. Of scores that
-were computed elsewhere nothing is counted: values are averaged by their weights.
+has the right one (Prokopalo et al. 2020, section 4). Of several right classes each is right. Of
+scores that were computed elsewhere nothing is counted: values are averaged by their weights.
 
 A corrected utterance made strictly wrong has max(reference, output) errors, the most that a minimal
-alignment can have; put in place it has none (paper 004, section 2.2). Of several references the one
-with the fewest errors counts.
+alignment can have; put in place it has none (Prokopalo et al. 2020, section 2.2). Of several
+references the one with the fewest errors counts.
 
 A corrected sentence made strictly wrong has as many words (or characters) as before, none of which
 matches: clipped matches are 0, totals and lengths stay, and the edits are as many as the longer of
 output and reference has words. Put in place it has the statistics of its reference against itself
-(paper 004, appendix A); of several references that one is put in place which was counted against,
-the nearest in length for BLEU.
+(Prokopalo et al. 2020, appendix A); of several references that one is put in place which was
+counted against, the nearest in length for BLEU.
 """
 
 from collections.abc import Mapping, Sequence
@@ -72,7 +72,7 @@ class ClassOptions:
 
     @property
     def decisions(self) -> tuple[str, ...]:
-        """What can be decided, in the order of the columns."""
+        """The possible decisions, in the order of the columns."""
         abstains = self.costs is not None and len(self.costs[0]) > len(self.classes)
         return (*self.classes, ABSTAIN) if abstains else self.classes
 
@@ -95,7 +95,7 @@ def prepared(options: ClassOptions, outputs: Sequence[str], references: Referenc
 def count_costs(
     outputs: Sequence[str], references: References, options: ClassOptions, _: str
 ) -> Statistics:
-    """What each decision costs, each item having one or several right classes.
+    """The cost of each decision, with one or several right classes for each item.
 
     `cost`, `n`, `right` and `worst` (what the right and the costliest wrong decision cost) and
     `constant0`, ...: what each decision would cost. int64 where all costs are whole.
@@ -180,9 +180,9 @@ SCORED = "scored"  # the part of ready-made scores
 def _refuse(*_given: Any) -> NoReturn:
     """Refuse: there are no outputs to count, and none whose parts could be exchanged."""
     raise UsageError(
-        "scores of a table came ready-made: there are no outputs to count, and none to correct; "
-        "name what the outputs are (classes, transcripts, translation, diarization), or give "
-        "columns adapted, impaired and corrected beside base"
+        "tables of scores have no outputs to count or to correct: give event logs with the kind of "
+        "outputs (classes, transcripts, translation, diarization), or columns adapted, impaired "
+        "and corrected beside base"
     )
 
 
@@ -306,7 +306,7 @@ def _edits(statistics: Statistics) -> Both:
     """TER: every word edited, of the longer side; none."""
     right, said = statistics["reference"], statistics["hypothesis"]
     # The edits are those of the nearest reference; inserting more words would worsen them without
-    # end, so that the length of the output stays as it is (paper 004, section 4).
+    # end, so that the length of the output stays as it is (Prokopalo et al. 2020, section 4).
     impaired = {"edits": np.maximum(statistics["shortest"], said)}
     return impaired, {"edits": np.zeros_like(said), "hypothesis": right, "longest": right}
 

@@ -1,4 +1,4 @@
-"""What a kind of output is to penalised scores, found by search in the modules `kind*.py`; and
+"""The role of a kind of output for penalised scores, found by search in the modules `kind*.py`; and
 diarizations, the kind that has parts.
 
 A correction exchanges rows of additive statistics: those of the corrected part as it was against
@@ -9,8 +9,8 @@ Of a diarization, speaker time of recordings, a person corrects regions.
 In a corrected region E = T (max(Nref, Nsys) - Ncorrect) is exchanged: made strictly wrong, speech
 stays speech and Nsys stays, but all of it is on speakers that do not exist, so that Ncorrect is 0;
 put in place, E is 0. The mapping of speakers is that of the output before the correction in both
-(paper 004, appendix B, whose text sets E to zero where it makes the output wrong: that is the
-corrected case).
+(Prokopalo et al. 2020, appendix B, whose text sets E to zero where it makes the output wrong: that
+is the corrected case).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -139,11 +139,11 @@ def whole_outputs(corrected: Sequence[tuple[str, ...]], noun: str) -> Mask:
 NOT_ADDED = {
     "errors": "the error of a number has no largest value, so that there is no strictly wrong "
     "output to penalise by",
-    "llr": "a likelihood ratio may be as wrong as one likes, so that there is no strictly wrong "
-    "output to penalise by",
+    "llr": "the error of a likelihood ratio has no largest value, so that there is no strictly "
+    "wrong output to penalise by",
     "losses": "the loss of a probability has no largest value, so that there is no strictly wrong "
     "output to penalise by",
-    "ranking": "it is made of the order of all outputs, which is no sum over what was corrected",
+    "ranking": "it depends on the order of all outputs, and is not a sum over corrected items",
 }
 
 
@@ -194,8 +194,8 @@ MOVED = (
     "speech, of speakers that do not exist), so that no part alone is at its worst"
 )
 KEPT = (
-    "a strictly wrong output keeps its speech and is wrong about the speakers alone (paper 004, "
-    "appendix B)"
+    "a strictly wrong output keeps its speech and is wrong about the speakers alone (Prokopalo et "
+    "al. 2020, appendix B)"
 )
 
 
@@ -244,7 +244,7 @@ def _rows(texts: Sequence[str]) -> tuple[pl.DataFrame, Ints]:
 def _speech_of_both(found: Recordings) -> tuple[Speech, Speech]:
     """Speech of the reference and of the output."""
     size = len(found.ids)
-    return Speech.of(*found.reference, size), Speech.of(*found.output, size)
+    return Speech.from_rows(*found.reference, size), Speech.from_rows(*found.output, size)
 
 
 def exchange(
@@ -301,7 +301,7 @@ def intersection(spans: Spans, others: Spans) -> Spans:
     """The time that two sets of stretches share; those of one set do not overlap."""
     items, starts, ends = list[Ints](), list[Ints](), list[Ints]()
     for k in range(len(spans)):
-        here = others.of(int(spans.items[k]))
+        here = others.slice_of(int(spans.items[k]))
         first = np.maximum(others.starts[here], spans.starts[k])
         last = np.minimum(others.ends[here], spans.ends[k])
         kept = first < last

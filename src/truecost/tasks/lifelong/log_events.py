@@ -89,8 +89,8 @@ ROW_RULES = (  # what one event must be like, whatever the others are: what brea
     (
         "versions",
         (_SCORED | _TESTED) & pl.col("version").is_null(),
-        "the {event} of item {id!r} names no version; in the log of a life cycle each says by "
-        "which version it is (a log without any is one of a stream: truecost streams score)",
+        "the {event} of item {id!r} has no version; in the log of a life cycle each event has one "
+        "(a log without versions is one of a stream: truecost streams score)",
     ),
     (
         "versions",
@@ -263,11 +263,11 @@ def experts_of(events: pl.DataFrame) -> tuple[str, ...]:
 
 
 def spent_of(events: pl.DataFrame, last: int, kind: str) -> pl.DataFrame:
-    """What each run took, by `seed`: `seconds` that people were busy away from the test set (null
-    where one answer was not timed), and of `cpu` and `gpu` (null where none was recorded).
+    """The resources of each run, by `seed`: `seconds` that people were busy away from the test set
+    (null where one answer was not timed), and of `cpu` and `gpu` (null where none was recorded).
 
     Of these seconds those of help that says something are `helped`, of so many `answers` that put
-    in so many `words`. What earlier versions than the last took on the test set was for scoring
+    in so many `words`. Resources of versions before the last one on the test set were for scoring
     alone.
     """
     tested = pl.col("where") == "test"
@@ -299,8 +299,7 @@ def _words(kind: str) -> pl.Expr:
 
 
 def offline_of(events: pl.DataFrame, versions: Sequence[int], kind: str) -> pl.DataFrame:
-    """What people did away from both sets, by `seed` and the `version` (its place) that came of
-    it.
+    """The offline help of people, by `seed` and the resulting `version` (its place).
 
     `answers`, `seconds` (null where one was not measured), `words` and `actions`; empty where
     nobody helped so. Labels of the initialisation data are data, and no help.
@@ -333,7 +332,7 @@ def offline_of(events: pl.DataFrame, versions: Sequence[int], kind: str) -> pl.D
 
 
 def lacking(lifelong: "Lifelong") -> dict[str, str]:
-    """What has no measurement in the logs, by key of its price, and how to get one."""
+    """The amounts without a measurement in the logs, by key of their price, and how to get one."""
     spent, effort = lifelong.spent, lifelong.test.effort
     found = {}
     if effort["seconds"].null_count() or (spent.height and spent["seconds"].null_count()):

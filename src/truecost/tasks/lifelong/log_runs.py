@@ -25,8 +25,7 @@ from truecost.tasks.lifelong.records import INITIAL, OWN
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """What the runs of a system tell: names of runs, sorted; numbers of versions and when they
-    learnt.
+    """The runs of a system: names of runs, sorted; numbers of versions and their times of learning.
 
     `events` are those of `events_of`, with `seed` (place of the run) and `log`; `speaks` has
     `seed`, `version` and `said`: the version whose outputs on the test set hold for it.
@@ -53,7 +52,7 @@ class Told:
 
 @dataclass(frozen=True)
 class Run:
-    """What one run has: the versions that were tested to the end, and the times of its batches in
+    """The content of one run: the completely tested versions, and the times of its batches in
     order.
     """
 
@@ -244,7 +243,7 @@ class Distinct:
     place: npt.NDArray[np.int64]
 
     @classmethod
-    def of(
+    def from_rows(
         cls,
         said: pl.Series,
         item: pl.Series,
@@ -289,8 +288,8 @@ def items_of(
     """The items of the lifelong set (`stream`) or of the test set (`test`); None where there are
     none.
 
-    What is right are the labels of the predictions where no table of labels says it; `references`
-    say what else is.
+    The reference is the labels of the predictions if there is no table of labels; `references` has
+    further right outputs.
     """
     told_there = told.events.filter(PREDICT & (pl.col("where") == where))
     if not told_there.height:
@@ -328,8 +327,8 @@ def _refuse_other(told: Told, predicted: pl.DataFrame, what: str) -> None:
 
 
 def outputs_of(told: Told, where: str, items: Items) -> pl.DataFrame:
-    """What each version said of each item, before and after help: `base` and `adapted` (null for
-    nothing).
+    """The output of each version for each item, before and after help: `base` and `adapted` (null
+    for nothing).
 
     With `seed`, `version` (its place) and `item` (its row), sorted by these. On the lifelong set a
     version says nothing new of its own data before it came to be: the row of version M_i has what

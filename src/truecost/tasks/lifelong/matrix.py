@@ -2,8 +2,8 @@
 
 Long tables have a row for each score, wide ones a row for each version and a column for each test
 time. Both become the same frame of cells. A cell (version, time) is there for all seeds and all
-items of its time, or missing as a whole: otherwise versions would be compared on other items. What
-needs missing cells is undefined, and that is said.
+items of its time, or missing as a whole: otherwise versions would be compared on other items.
+Measures that need missing cells are undefined, with a reason.
 """
 
 from collections.abc import Iterable, Sequence
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 KEY = ("version", "time", "seed", "id")
 UNBOUNDED = (
-    "scores that are bounded on neither side have no worst value, so that nothing can be made "
-    "strictly wrong (paper 004, section 2.2): give --bounds LOW,HIGH where there are some"
+    "scores that are bounded on neither side have no worst value, so there is no strictly wrong "
+    "output (Prokopalo et al. 2020, section 2.2): give --bounds LOW,HIGH if there are bounds"
 )
 
 
@@ -310,7 +310,7 @@ def _items(frame: pl.DataFrame, source: str) -> tuple[pl.DataFrame, list[str]]:
     left = [column for column in further if column not in steady]
     items = groups.agg(pl.col(column).first() for column in steady).sort("time", "id")
     if "unit" in left and set(frame["id"]) == {ONE_ITEM}:
-        raise InputError(f"{source}: units are of items: tell these apart with a column id")
+        raise InputError(f"{source}: units are of items: distinguish these with a column id")
     if "unit" in left:
         several = groups.agg(pl.col("unit").unique()).filter(pl.col("unit").list.len() > 1)
         one = several.sort("time", "id").row(0, named=True)
@@ -375,8 +375,8 @@ def _missing_cells(cells: Cells, versions: Axis, times: Axis) -> list[str]:
     said = []
     if seen:
         said.append(
-            f"{counted(len(seen), 'cell')} of what versions have seen without a score "
-            f"({first_five(seen)}): what needs them is undefined"
+            f"{counted(len(seen), 'cell')} of seen data have no score ({first_five(seen)}): "
+            f"measures that need them are undefined"
         )
     if future := len(lacking) - len(seen):
         said.append(
@@ -387,11 +387,11 @@ def _missing_cells(cells: Cells, versions: Axis, times: Axis) -> list[str]:
 
 
 def nothing_varies(test: Scored, seeds: Sequence[str], what: str) -> list[str]:
-    """What to add where there is nothing to resample: a sentence, or nothing."""
+    """The advice if there is nothing to resample: a sentence, or an empty text."""
     several = test.items.group_by("time").len()["len"].max()
     if len(seeds) > 1 or (isinstance(several, int) and several > 1):
         return []
     return [
-        f"there are no intervals: each {what} is one number; add a column seed (runs that were "
-        f"repeated), or id (scores of single items)"
+        f"there are no intervals: each {what} is one number; add a column seed (repeated runs), or "
+        f"id (scores of single items)"
     ]

@@ -1,9 +1,9 @@
 """Measures of systems that learn across time with a person's help.
 
 Each takes a score (`wer`, `bleu`, `der`, ...) as its parameter and the choices `Across`. The parts
-of the score are tallies with the cell axes version x time x state. What help took: `supervision`.
-Signs hold for scores of which lower is better and of which higher is: a penalty is added to an
-error and taken from a quality. Source: paper 004.
+of the score are tallies with the cell axes version x time x state. The effort of help:
+`supervision`. Signs hold for scores of which lower is better and of which higher is: a penalty is
+added to an error and taken from a quality. Source: Prokopalo et al. 2020.
 """
 
 from collections.abc import Callable
@@ -74,7 +74,7 @@ def _state_score(name: str, state: int) -> Callable[..., Result]:
 
 
 # Before the help; the final output; the base whose corrected part is made strictly wrong, and that
-# with the correction put in place (paper 004, section 2.2; across time Eq. 2).
+# with the correction put in place (Prokopalo et al. 2020, section 2.2; across time Eq. 2).
 base_score = _state_score("base_score", BASE)
 adapted_score = _state_score("adapted_score", ADAPTED)
 impaired_score = _state_score("impaired_score", IMPAIRED)
@@ -87,7 +87,7 @@ def policy_score(totals: Totals, application: Application, inner: Measure, how: 
     Without a person's help on the test set. Range and direction are those of the score, where
     weights sum to 1; the reference is the initial version, frozen, in the same window (without one,
     the naive baseline of the score). Undefined where no test time lies in the window, or a score in
-    it is. Paper 004, Eq. 2.
+    it is. Prokopalo et al. 2020, Eq. 2.
     """
     return base_score(totals, application, inner, how)
 
@@ -96,7 +96,7 @@ def penalty(totals: Totals, application: Application, inner: Measure, how: Acros
     """The cost of help in the unit of the score: S_imp - S_cor, the amount of score corrected.
 
     Added to the score: positive for errors, negative for qualities; 0 without corrections. No
-    reference. Paper 004, Eq. 1.
+    reference. Prokopalo et al. 2020, Eq. 1.
     """
     values, _ = scores(totals, application, inner)
     of = values[:, how.version]
@@ -108,8 +108,8 @@ def penalised_score(totals: Totals, application: Application, inner: Measure, ho
 
     Direction as the score; may leave its range. The reference is that of `policy_score`. Beside it:
     `no_learning`, S_base + S_imp - S_cor (the help changed nothing), and `no_generalisation`, S_imp
-    (the corrections were put in place and nothing else). Undefined as `policy_score`. Paper 004,
-    Eq. 1 and 3.
+    (the corrections were put in place and nothing else). Undefined as `policy_score`. Prokopalo et
+    al. 2020, Eq. 1 and 3.
     """
     values, _ = scores(totals, application, inner)
     of = values[:, how.version]
@@ -130,8 +130,8 @@ def generalisation_gain(
     """Gain by generalisation: S_base - S_pen; the other way round where higher is better.
 
     Above 0 the system made more of the corrections than they cost. Higher is better; the reference
-    puts the corrections in place and learns nothing else: S_base - S_imp. Paper 004, section 2.2
-    and Fig. 4.
+    puts the corrections in place and learns nothing else: S_base - S_imp. Prokopalo et al. 2020,
+    section 2.2 and Fig. 4.
     """
     values, _ = scores(totals, application, inner)
     of, sign = values[:, how.version], _sign(inner, how)
@@ -188,7 +188,8 @@ def forgetting_first(
 
     Mean over the times t_j whose own version (the newest at t_j) is older than M_i. Lower is
     better, below 0 where what came later helped; the reference is a version that changes nothing,
-    0. It is minus the backward transfer. Lopez-Paz and Ranzato 2017; paper 004, section 3.1.
+    0. It is minus the backward transfer. Lopez-Paz and Ranzato 2017; Prokopalo et al. 2020, section
+      3.1.
     """
     return _since(totals, application, inner, how), 0.0
 
@@ -228,7 +229,8 @@ def lifelong_score(totals: Totals, application: Application, inner: Measure, how
     """Mean over the lifelong set of S(M_i, l_i): what each version says of the data it learnt.
 
     Up to M_i, every time with the same weight. Direction as the score; the reference is the mean of
-    what the version before said of the same data, before adapting. Paper 004, section 3.
+    what the version before said of the same data, before adapting. Prokopalo et al. 2020, section
+    3.
     """
     values, _ = scores(totals, application, inner, STREAM)
     places = np.arange(how.learnt, how.version + 1)
@@ -248,7 +250,7 @@ def area_under_curve(
     A step function from the first cost to the maximum: a value holds until the next, the last one
     to the end. The score is that of all test items together; the area that of each run, averaged.
     Direction as the score; the reference stays at the first value. Undefined without a range of
-    costs. Paper 004, section 2.1 and Fig. 2.
+    costs. Prokopalo et al. 2020, section 2.1 and Fig. 2.
     """
     values, _ = scores(totals, application, inner, CURVE)  # replicates, seeds, versions
     areas = [stepped(costs, values[:, seed], how.maximum) for seed, costs in enumerate(how.costs)]
@@ -363,7 +365,7 @@ def mean_score(totals: Totals, _: Application) -> Result:
 
     In the range and the unit of the scores; lower is better unless the user says otherwise. There
     is no naive baseline: nothing is known of what was scored. Undefined (NaN) without any weight.
-    Paper 004, section 3.1, for s(M_i, t_j).
+    Prokopalo et al. 2020, section 3.1, for s(M_i, t_j).
     """
     weight = totals.sums("scored", "weight")
     return share(totals.sums("scored", "score"), weight), NONE

@@ -4,7 +4,7 @@ Where else the keys of a study of task `lifelong` stand:
 
 - `[systems.NAME] file`: an event log, a folder with a log for each run, or a table of scores by
   version and time (that has no column `event`); `runs`, `strategy` and `resources` as for streams.
-- `[data]`: `labels` (a table with `id` and `label`: what is right, where the logs do not say it;
+- `[data]`: `labels` (a table with `id` and `label`: the reference, if the logs do not have it;
   its further columns are for units and subsets), `reference` (further right outputs, a table with
   `id` and `text` each), `metadata` (further tables, joined by id), `map` (keys `id`, `label`,
   `unit`; of tables of scores and curves their own columns), `classes` (names of all classes, in the
@@ -61,17 +61,15 @@ class PolicyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     __table__: ClassVar[str] = "policies"
 
-    kind: Annotated[
-        PolicyKind | None, Option("table where a file is named; otherwise it has to be said.")
-    ] = None
+    kind: Annotated[PolicyKind | None, Option("table if a file is named; else required.")] = None
     half_life: Annotated[
         float | None,
-        Option("Time after which a weight is halved, in the units of the times.", gt=0),
+        Option("Half-life: time after which a weight is halved, in the units of the times.", gt=0),
     ] = None
     file: Annotated[str | None, Option("Table of the weights: time and weight.", file=True)] = None
     normalise: Annotated[
         bool | None,
-        Option("Weights sum to 1 over the times that a version has seen.", default=True),
+        Option("Whether weights sum to 1 over the times that a version has seen.", default=True),
     ] = None
 
 
@@ -84,7 +82,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     kind: Annotated[
         LifelongKind | None,
         Option(
-            "What the outputs in event logs are; tables of scores have none.",
+            "Kind of outputs in event logs; tables of scores have none.",
             group="Data",
             flag="output_kind",
             also=("--kind",),
@@ -93,15 +91,15 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     score: Annotated[
         str | None,
         Option(
-            "What is measured of an output, such as wer, bleu or der.",
+            "Score of an output, such as wer, bleu or der.",
             shown="the first of its kind",
         ),
     ] = None
     policies: Annotated[
         tuple[str, ...],
         Option(
-            "What the user wants: recent, uniform or conservative, with a half-life as in "
-            "recent:3, or a table of weights (time, weight); may be repeated.",
+            "Policy of the user: recent, uniform or conservative, with a half-life as in recent:3, "
+            "or a table of weights (time, weight); may be repeated.",
             shown="uniform",
             flag="policy",
             read=_policies,
@@ -113,8 +111,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     half_life: Annotated[
         float | None,
         Option(
-            "After this time data matters half as much: of recent and conservative (days of "
-            "dates).",
+            "Half-life of recent and conservative: the time after which data matters half as much "
+            "(for dates in days).",
             gt=0,
             needs={"measure": OF_POLICY, "policy": HALVED},
         ),
@@ -132,7 +130,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     factors: Annotated[
         LifelongFactor | None,
         Option(
-            "Which factors are resampled.",
+            "Factors to resample.",
             shown="items of the test set where there are several, else seeds",
             group="Interval",
         ),
@@ -140,19 +138,19 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     unit: Annotated[
         str | None,
         Option(
-            "Column of the items that are drawn together, such as document or speaker.",
+            "Unit column of the items, such as document or speaker.",
             group="Interval",
         ),
     ] = None
     versions: Annotated[
         Versions | None,
-        Option("Rows for the last version alone, or for all.", default="last", verbs=SCORED),
+        Option("Versions to show: the last one, or all.", default="last", verbs=SCORED),
     ] = None
     higher: Annotated[
         bool | None,
         Option(
-            "Of tables of scores: higher is better (accuracies), or --lower is better "
-            "(errors). It has to be said.",
+            "For tables of scores: higher is better (accuracies), or --lower is better (errors). "
+            "Required.",
             negative="--lower",
             needs={"data": SCORES},
         ),
@@ -160,7 +158,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     bounds: Annotated[
         tuple[float, ...],
         Option(
-            "LOW,HIGH: what scores of tables lie between, for penalised scores.",
+            "LOW,HIGH: bounds of the scores in tables, for penalised scores.",
             shown="0,inf",
             read=numbers,
             needs={"data": SCORES},
@@ -169,7 +167,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     compat: Annotated[
         Organisers | None,
         Option(
-            "Penalise BLEU as the organisers' program of 2020 did.",
+            "Penalise BLEU as the organisers' program of 2020.",
             verbs=SCORED,
             needs={
                 "kind": ("translation",),
@@ -181,8 +179,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     cost: Annotated[
         Cost | None,
         Option(
-            "What is counted, of the minimal supervision rate and of curves.",
-            shown="words where some are",
+            "Unit of help for the minimal supervision rate and curves.",
+            shown="words if there are some",
             group="Help",
             needs={"data": HELPED},
         ),
@@ -190,8 +188,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     max_cost: Annotated[
         float | None,
         Option(
-            "Where the learning curve ends.",
-            shown="the largest cost there is",
+            "Cost at which the learning curve ends.",
+            shown="the largest cost",
             group="Help",
             gt=0,
             needs={"data": HELPED},
@@ -200,7 +198,7 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     item_seconds: Annotated[
         float | None,
         Option(
-            "Seconds that correcting a part takes, where they were not measured.",
+            "Seconds to correct a part, if not measured.",
             group="Help",
             gt=0,
             needs={"data": LOGS, "measure": ("msr", "total_cost"), "cost": ("seconds",)},
@@ -209,8 +207,8 @@ class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
     impaired_speakers: Annotated[
         ImpairedSpeakers | None,
         Option(
-            "Of diarization: impaired speech belongs to a speaker that does not exist for "
-            "each speaker of the system, or all of it to one.",
+            "For diarization: impaired speech belongs to one nonexistent speaker for each speaker "
+            "of the system, or all to one.",
             default="each",
         ),
     ] = None

@@ -1,10 +1,10 @@
-"""What the page of life cycles shows."""
+"""The page of life cycles."""
 
 from collections.abc import Callable, Sequence
 
 from truecost.core.results import Row
 from truecost.names import PARTS
-from truecost.outputs.described import MOST_SYSTEMS, left_out_of, of_part, plain
+from truecost.outputs.page import MOST_CURVES, left_out_of, of_part, plain
 from truecost.pictures.picture import Picture
 from truecost.pictures.tables import Table, without_empty_columns
 from truecost.report.section import Section, joined
@@ -17,7 +17,7 @@ from truecost.tasks.lifelong.descriptions import (
     FROZEN,
     UNHELPED,
     LifelongDescription,
-    frame_of_lives,
+    lifelong_frame,
     name_in,
 )
 from truecost.tasks.lifelong.scoring import ACROSS
@@ -26,11 +26,11 @@ from truecost.tasks.lifelong.verdict import HELP, MAINS, OFFLINE, newest_rows
 Found = LifelongDescription
 DRAWN = {"base": "before the help", "penalised": "with the penalty of the help"}
 LOST = (
-    "Of the newest version on past data. forgetting_first: against the version that was newest "
-    "then; forgetting_max: against the best of all before, so above 0 by chance alone. "
-    "forward_transfer: what was gained on data before it was learnt from."
+    "For the newest version on past data. forgetting_first: against the version that was newest "
+    "then; forgetting_max: against the best of all before, so above 0 even by chance. "
+    "forward_transfer: the gain on data before learning from it."
 )
-TOOK = "Help is counted for a run, in its own units; help offline is in no score."
+TOOK = "Help is counted per run, in its own units; offline help enters no score."
 
 
 def lives_of(story: Story, part: Part) -> list[Found]:
@@ -48,7 +48,7 @@ def _shown(story: Story) -> tuple[list[tuple[str, Found]], str]:
     every = helped or every
     several = len(every) > 1
     shown = [(joined(isolated(d.name), part.name) * several, d) for part, d in every]
-    return shown[:MOST_SYSTEMS], left_out_of(min(len(every), MOST_SYSTEMS), len(every)) + bare
+    return shown[:MOST_CURVES], left_out_of(min(len(every), MOST_CURVES), len(every)) + bare
 
 
 def _alike(shown: Sequence[tuple[str, Found]], found: Found) -> list[Found]:
@@ -82,16 +82,16 @@ def under_policies(story: Story) -> Section:
             found[joined(label, part.name)] = [*map(without_dims, beside)]
     every = (p for d in story.described_as(LifelongDescription) for p in d.policies)
     says = [f"{name}: {text}" for name, text in {p.name: p.says for p in every}.items() if text]
-    text = "The newest version on the test data of all times up to its own, weighed by a policy."
+    text = "The newest version on the test data of all times up to its own, weighted by a policy."
     text += f" {'; '.join(says)}." if says else ""
-    return Section("Under the policies of users", text, of_each(pictures.policy_scores, found))
+    return Section("Policies of users", text, of_each(pictures.policy_scores, found))
 
 
 def from_version_to_version(story: Story) -> Section:
     """The score under each policy by version."""
     return _of_each(
         story,
-        "From version to version",
+        "Scores by version",
         "Dotted: the initial version, kept frozen.",
         pictures.policy_versions,
         lambda d: any(len(by_version(p, d)) > 1 for p in d.policies[:POLICIES]),
@@ -121,7 +121,9 @@ def across_time(story: Story) -> Section:
 
 
 def weighed_times(story: Story) -> Section:
-    """Scores over the test times, the weights of policies above them (paper 004, Fig. 5)."""
+    """Scores over the test times, the weights of policies above them (Prokopalo et al. 2020, Fig.
+    5).
+    """
     return _of_each(
         story,
         "Scores and weights by test time",
@@ -135,7 +137,7 @@ def weighed_times(story: Story) -> Section:
 
 
 def with_penalty(story: Story) -> Section:
-    """What help leaves of the scores, and what it costs (paper 004, Fig. 4)."""
+    """Scores after help, and the cost of help (Prokopalo et al. 2020, Fig. 4)."""
     drawings = []
     for part in story.parts:
         rows = [without_dims(r) for r in newest_rows(story, part)]
@@ -145,11 +147,11 @@ def with_penalty(story: Story) -> Section:
             title = joined(score * (len(drawn) > 1), part.name)
             drawings.append(pictures.penalised_bars(own, title=title))
     text = (
-        "The penalty is the cost of the person's help: the score with what was corrected made "
-        "wrong, less the score with it put right. The gain is what the system made of the help "
-        "beyond the corrections themselves."
+        "The penalty is the cost of the person's help: the score with corrected parts made wrong, "
+        "minus the score with them put right. The gain is the improvement beyond the corrections "
+        "themselves."
     )
-    return Section("The price of help", text, tuple(drawings))
+    return Section("Cost of help", text, tuple(drawings))
 
 
 def forgetting(story: Story) -> Section:
@@ -193,21 +195,23 @@ def lifelong_set(story: Story) -> Section:
         if d.stream
     ]
     text = (
-        "Each version on the very data that it learns from. How well it generalises, only test "
-        "data tell."
+        "Each version on the data that it learns from. Only test data show how well it generalises."
     )
     return Section("On the lifelong set", text + left_out, tuple(drawings))
 
 
 def against_cost(story: Story) -> Section:
-    """Scores against the cost of help, with the area under each curve (paper 004, Fig. 2)."""
+    """Scores against the cost of help, with the area under each curve (Prokopalo et al. 2020, Fig.
+    2).
+    """
     groups: dict[str, list[Found]] = {}
     for part in story.parts:
         for d in lives_of(story, part):
             if d.curve is not None and d.curve.points:
                 groups.setdefault(joined(d.score, d.curve.cost, part.name), []).append(d)
     text = (
-        "A value holds until the next, the last one up to the largest cost. Areas are divided by "
+        "Each value is used up to the next point, the last one up to the largest cost. Areas are "
+        "divided by "
         "the range of costs; bands are pointwise intervals."
     )
     return Section("Score against cost of help", text, of_each(pictures.learning_curves, groups))
@@ -228,5 +232,5 @@ PAGE = Page(
     named=("version",),
     resampled=resampled_of,
     naive=Naive(column="reference", said="", output=lambda _: "the initial version, kept frozen"),
-    curves=frame_of_lives,
+    curves=lifelong_frame,
 )

@@ -34,9 +34,9 @@ def _refuse_unlike(one: Lifelong, other: Lifelong) -> None:
     _refuse_other_windows(one, other)
     if one.experts and other.experts and one.experts != other.experts:
         raise InputError(
-            f"{named} had the help of others ({first_five(one.experts)} against "
-            f"{first_five(other.experts)}): all that are compared need the same simulation of the "
-            f"person (paper 004, section 4)"
+            f"{named} had help of different people ({first_five(one.experts)} against "
+            f"{first_five(other.experts)}): a comparison needs the same simulation of the person "
+            f"(Prokopalo et al. 2020, section 4)"
         )
     mine, theirs = (system.test.items.select(OWN) for system in (one, other))
     if not mine.equals(theirs):

@@ -39,7 +39,7 @@ NOT_HERE = ("unit2", "weight", "stratum")  # keys of --map: items are resampled 
 
 @dataclass(frozen=True)
 class Penalised:
-    """What is to be penalised: a kind of output, the name of the system, and its files.
+    """The input of penalising: a kind of output, the name of the system, and its files.
 
     `data` has references, columns and metadata; `options` are of the kind, but for columns and
     what is missing; `uem` is a file with what is scored of recordings.
@@ -56,7 +56,7 @@ class Penalised:
 
     @property
     def task(self) -> str:
-        """Whose formats the files have; a class is a text of one word."""
+        """The task of the file formats; a class is a text of one word."""
         return "transcripts" if self.kind == "classes" else self.kind
 
     @property
@@ -210,9 +210,8 @@ def _corrected(given: Penalised) -> Table:
     data = read_bytes(path)
     if not data.strip():
         raise InputError(
-            f"{source_name(path)}: the file is empty; expected what the person corrected: an id "
-            "a line, "
-            f"or a table (without any correction nothing is penalised)"
+            f"{source_name(path)}: the file is empty; expected the corrections of the person: an "
+            f"id a line, or a table (without corrections nothing is penalised)"
         )
     stated = None if piped else _by_ending(path, task)
     if stated is None:  # a header tells a table from ids

@@ -1,9 +1,9 @@
 """Penalised scores of one output: what a person's corrections cost, in the unit of the score.
 
 S_pen = S_adapt + (S_imp - S_cor): the score after the help, and beside it that of the output before
-the help with what was corrected made strictly wrong, and put in place (paper 004, Eq. 1). The
-record is a life cycle of one version at one time, whose statistics are exchanged, never counted a
-second way. Outputs are texts in memory, or the tables of files.
+the help with what was corrected made strictly wrong, and put in place (Prokopalo et al. 2020, Eq.
+1). The record is a life cycle of one version at one time, whose statistics are exchanged, never
+counted a second way. Outputs are texts in memory, or the tables of files.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -97,7 +97,7 @@ def life_of_files(files: Files) -> Lifelong:
     if getattr(files.options, "missing", "error") == "drop":
         raise UsageError(
             "--missing drop would leave items out of one output and not of the other: add them, or "
-            "say --missing worst"
+            "use --missing worst"
         )
     if files.uem is not None and kind != "diarization":
         raise UsageError(f"--uem is for diarization, not for {kind}")

@@ -1,5 +1,5 @@
-"""The pictures of systems across time (paper 004): versions by test time, scores under the policies
-of users, the price of help. Those that are curves stand in `curves`.
+"""The pictures of systems across time (Prokopalo et al. 2020): versions by test time, scores under
+the policies of users, the price of help. Those that are curves stand in `curves`.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import numpy as np
 from truecost.core.digits import Scale, counted, uncertain
 from truecost.core.results import Row, shown_value
 from truecost.errors import UsageError
-from truecost.outputs.described import thinned
+from truecost.outputs.page import thinned
 from truecost.pictures.picture import Axis, Mark, Picture, span
 from truecost.pictures.rows import Rows, common_scale, figures_of, needed, reach
 from truecost.report.section import joined
@@ -41,7 +41,8 @@ def score_matrix(
 ) -> Picture:
     """The score of each version (rows) on the test data of each time (columns): light is better.
 
-    A line separates the window [l_1, l_i] of each version (paper 004, Eq. 2) from what came later.
+    A line separates the window [l_1, l_i] of each version (Prokopalo et al. 2020, Eq. 2) from what
+    came later.
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ def policy_scores(rows: Sequence[Row], *, title: str = "") -> Picture:
     ----------
     rows : sequence of Row
         `policy_score` or `penalised_score` of systems under policies, one version each; the naive
-        value of a row is the score of the initial version, kept frozen.
+        baseline of a row is the score of the initial version, kept frozen.
 
     Raises
     ------
@@ -190,7 +191,7 @@ def helped(rows: Sequence[Row]) -> dict[tuple[str, str], dict[str, Row]]:
 
 
 def penalised_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
-    """What is left of the score after help, and the help itself, stacked (paper 004, Fig. 4).
+    """The score after help and the penalty of the help, stacked (Prokopalo et al. 2020, Fig. 4).
 
     S_pen = S_adapt + (S_imp - S_cor) (Eq. 1). Where higher is better the penalty is taken off: its
     bar ends at the adapted score. The stroke is the base, before the help.

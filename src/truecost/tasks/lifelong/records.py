@@ -128,7 +128,7 @@ class Lifelong(Rows):
         What each run took in all: `seed`, `seconds` of people away from the test set (null where
         one answer was not timed), of it `helped` by `answers` with `words`, and seconds of `cpu`
         and `gpu` (null where none were recorded), earlier versions on the test set left out. Empty
-        where no log tells it.
+        if no log has it.
     took : mapping of str to float
         The same of all runs, of records: hours of `cpu` and `gpu`, GB-hours of `memory`.
     timing, guess : str
@@ -163,14 +163,14 @@ class Lifelong(Rows):
 
     @property
     def summary(self) -> str:
-        """What there is, in a few words."""
+        """The content in a few words."""
         versions = counted(len(self.versions), "version")
         times = counted(len(self.test.times), "time")
         return f"{versions}, {times}, {counted(len(self), self.kind.item)}"
 
     @property
     def item(self) -> str:
-        """What is scored, in the singular."""
+        """The word for a scored item, in the singular."""
         return self.kind.item
 
     def right(self) -> tuple[pl.DataFrame, ...]:
@@ -190,7 +190,7 @@ class Lifelong(Rows):
 
     @property
     def frame(self) -> pl.DataFrame:
-        """What subsets are made of: the time, and what came with the items."""
+        """The columns of subsets: the time, and the columns of the items."""
         named = pl.Series("time", self.test.times).gather(self.test.items["time"])
         return self.test.items.drop(OWN).with_columns(time=named)
 
@@ -224,7 +224,7 @@ class Laid:
 
     @cached_property
     def factors(self) -> str:
-        """What is resampled: item, seed, `item,seed`, or nothing."""
+        """The resampled factors: item, seed, `item,seed`, or none."""
         if self.how.factors is not None:
             if self.how.factors != "item" and len(self.lifelong.seeds) < 2:
                 raise UsageError(
@@ -236,7 +236,7 @@ class Laid:
 
     @cached_property
     def cost(self) -> str:
-        """What help is counted in: as asked, else the first of which there is any."""
+        """The unit of help: as asked, else the first one with data."""
         if self.how.cost is not None:
             return self.how.cost
         frames = (self.lifelong.offline, self.lifelong.test.effort)
@@ -290,8 +290,8 @@ class Laid:
         _, codes = np.unique(column, return_inverse=True)
         pairs = len(np.unique(codes.astype(np.int64) * (times.max(initial=0) + 1) + times))
         if name != "item" and pairs > codes.max(initial=-1) + 1:
-            return Factor.of(name, column)  # a unit of several times is drawn with all of them
-        return Factor.of(name, column, times)
+            return Factor.encode(name, column)  # a unit of several times is drawn with all of them
+        return Factor.encode(name, column, times)
 
     def row_units(self, frame: pl.DataFrame, units: Units) -> list[Units]:
         """Units and seed of each row."""
@@ -369,7 +369,7 @@ class Laid:
         return {BY_HAND: Tally.count(units, counts)}
 
     def offline(self) -> Evidence:
-        """What people did away from the test set, up to each version."""
+        """The help of people outside the test set, up to each version."""
         frame, (seeds, versions) = self.lifelong.offline, self.spent("answers").shape
         kinds = {n: np.int64 if frame[n].dtype.is_integer() else np.float64 for n in SPENT}
         columns = {name: self.spent(name).ravel().astype(kind) for name, kind in kinds.items()}

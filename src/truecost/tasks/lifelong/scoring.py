@@ -127,7 +127,7 @@ def _refuse_without(name: str, lifelong: Lifelong) -> None:
     if name == "lifelong_score" and lifelong.stream is None:
         raise UsageError(f"measure {name!r} needs scores on the lifelong set; {who} has none")
     if name in (*OFFLINES, AREA) and not lifelong.offline.height:
-        raise UsageError(f"measure {name!r}: {who} tells of no help away from the test set")
+        raise UsageError(f"measure {name!r}: {who} has no help away from the test set")
 
 
 def of_help(name: str) -> bool:
@@ -153,7 +153,7 @@ def single(lifelong: Lifelong) -> bool:
 
 
 def defaults(lifelong: Lifelong | None) -> tuple[str, ...]:
-    """What is shown unless something is asked for."""
+    """The default measures."""
     if lifelong is None:
         return ("policy_score", *ACROSS)
     if "cost" in lifelong.offline.columns:  # of a curve: there is nothing across time

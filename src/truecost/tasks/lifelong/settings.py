@@ -9,8 +9,8 @@ learnt and its own. There the policy gives each test time t_j a weight:
 - `conservative`: 2^-((t_j - l_1) / half-life): what was learnt first must not be lost;
 - `table`: weights by time, as the user states them.
 
-Weights sum to 1 over the window unless asked otherwise. Source: paper 004, section 3.1, Eq. 2 and
-Fig. 5, which names the three and leaves their shape and sum open.
+Weights sum to 1 over the window unless asked otherwise. Source: Prokopalo et al. 2020, section 3.1,
+Eq. 2 and Fig. 5, which names the three and leaves their shape and sum open.
 """
 
 import math
@@ -49,7 +49,7 @@ SAYS = {
     "recent": "data older by {half:g} matters half as much",
     "uniform": "past and contemporary data matter alike",
     "conservative": "data later by {half:g} matters half as much",
-    "table": "the weights that the user states",
+    "table": "the weights of the user",
 }
 DRAWN_APART = "life cycles (items are drawn within their times)"
 SCORED = ("score", "factors", "unit", "compat", "item_seconds", "cost", "max_cost")
@@ -132,14 +132,14 @@ class Policy:
 
     @property
     def name(self) -> str:
-        """What it is called in rows."""
+        """Its name in rows."""
         if self.label:
             return self.label
         return self.kind if self.half_life is None else f"{self.kind}:{self.half_life:g}"
 
     @property
     def says(self) -> str:
-        """What the user wants, in a few words."""
+        """The wish of the user, in a few words."""
         said = SAYS[self.kind].format(half=self.half_life or 0)
         return said if self.normalise else f"{said} (weights not normalised)"
 
@@ -302,7 +302,7 @@ def read_weights(table: Table) -> dict[str, float]:
     found = dict(zip(times, finite(table, "weight", 0.0), strict=True))
     if not any(found.values()):
         raise InputError(
-            f"{table.source}: every weight is 0: at least one time must matter to the user"
+            f"{table.source}: every weight is 0: at least one time needs a weight above 0"
         )
     return found
 

@@ -1,5 +1,5 @@
-"""What people did for systems that learn (corrections, seconds, words, simple actions), what
-decisions cost, and a score under every version, at every time, in every state (`Across`).
+"""Effort of people for systems that learn (corrections, seconds, words, simple actions), costs of
+decisions, and a score under every version, at every time, in every state (`Across`).
 
 The parts that the score reads are tallies with the cell axes version x time x state, so that the
 score itself, which divides sums, comes out for all cells at once. `Across` says which of them make
@@ -9,7 +9,7 @@ a figure.
 cell axis version and the statistics that `truecost.tasks.lifelong.records` names; `offline` of the
 help away from it, up to each version: `answers`, `seconds`, `words`, `actions`. Help is never added
 to a score here; the penalty of a penalised score is its cost in the unit of the score. Source:
-paper 004, section 2.2.
+Prokopalo et al. 2020, section 2.2.
 
 `by_hand` holds the `parts` and `words` that correcting an empty output of each test item puts in.
 
@@ -148,7 +148,7 @@ class View:
 
     @property
     def evidence(self) -> Evidence:
-        """What was counted."""
+        """The counts."""
         return self.totals.evidence
 
     def sums(self, part: str, statistic: str) -> Array:
@@ -221,7 +221,7 @@ def msr(totals: Totals, _: Application, how: Across) -> Result:
     The costs are words put in, or parts corrected (`answers`), or seconds (where the seconds that
     correcting a part takes are stated). Range [0, inf), lower is better; the reference is
     correcting everything, 1. Undefined where an output is not right in the end. Geoffrois 2016;
-    paper 004, section 2.2.
+    Prokopalo et al. 2020, section 2.2.
     """
     sums = {
         name: totals.sums(EFFORT, name)[:, how.version]
@@ -248,8 +248,8 @@ def classification_cost(totals: Totals, _: Application) -> Result:
     """Mean cost of a decision: sum of c(class, decision) / items; the share of errors by default.
 
     Range [0, largest cost], lower is better; the reference is the constant decision that costs
-    least on the same items, found anew in each replicate. Undefined without items. Paper 004,
-    sections 2.2 and 4; paper 002, section 2.3.
+    least on the same items, found anew in each replicate. Undefined without items. Prokopalo et al.
+    2020, sections 2.2 and 4; Rodriguez-Fuentes & Penagarikano 2013, section 2.3.
     """
     items = totals.sums("classified", "n")
     constant = _constant(totals)
@@ -286,8 +286,8 @@ def spending(totals: Totals, _: Application, how: Across) -> Spent:
     """Errors of the version in what users get of the whole test set, hours of help up to it, and of
     computing; mean over runs.
 
-    Where nobody helps, the initial version stays as it is. What a person takes who does everything
-    says `_hours_by_hand`.
+    Where nobody helps, the initial version stays as it is. The hours of labelling everything by
+    hand are `_hours_by_hand`.
     """
     assert how.errors is not None
     part, statistics, unit, state = how.errors
@@ -310,7 +310,8 @@ def _hours_by_hand(totals: Totals, how: Across) -> Array:
 
     Each part takes the stated seconds of one, or each word as long as the words of all timed help
     took on average (each part as long as an answer, where help is not counted in words). Undefined
-    where nothing was timed and nothing is stated. Paper 000, Eq. 3; paper 004, section 2.2.
+    where nothing was timed and nothing is stated. Lindsey et al., Eq. 3; Prokopalo et al. 2020,
+    section 2.2.
     """
     if how.item_seconds is not None:
         return totals.sums(BY_HAND, "parts") * how.item_seconds / HOUR / how.runs
@@ -341,9 +342,9 @@ OF_HELP = (
         (EFFORT,),
         "Minimal supervision rate",
         "lower",
-        "Geoffrois 2016; paper 004, section 2.2",
+        "Geoffrois 2016; Prokopalo et al. 2020, section 2.2",
         uses=(),
-        undefined="an output is not right in the end, or what correcting all costs is not known",
+        undefined="an output is not right in the end, or the cost of correcting all is not known",
         cites=("msr", "004"),
         shown_in="percent",
         task=TASK,
@@ -357,7 +358,7 @@ OF_HELP = (
             "lower",
             "paper 004, section 2.2",
             uses=(),
-            undefined="nobody measured it",
+            undefined="it was not measured",
             task=TASK,
             total=True,
         )

@@ -2,7 +2,7 @@
 
 Of a curve each cost is a version, learnt with the help up to it. A curve is a step function:
 between two costs of a run its last score holds, so that runs whose costs differ are put on all
-costs of any of them. Source: paper 004, section 2.1 and Fig. 2.
+costs of any of them. Source: Prokopalo et al. 2020, section 2.1 and Fig. 2.
 
 - A *long* matrix has a row for each score: `version`, `time`, `score`; perhaps `learnt` (the time
   of the data that the version adapted to), `seed`, `id` (an item), `unit`, `weight`, `system`,
@@ -63,7 +63,7 @@ EVENT = "event"  # column of event logs
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What a table of scores does not say of itself.
+    """Options of a table of scores that the table does not hold.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class TableOptions:
         without.
     bounds : (float, float), optional
         Lowest and highest score that there can be. Scores are held against it where it is given,
-        and where they are to be penalised: then it is 0 to infinity unless given.
+        and where they are to be penalised: then the default is 0 to infinity.
     map : mapping of str to str
         Columns that have other names: `score` to `wer`, say.
     cost : str
@@ -152,8 +152,8 @@ def _cost_column(table: Table, asked: str) -> str:
         return asked
     if len(there) > 1:
         raise UsageError(
-            f"{table.source}: there are the columns {first_five(there)}: say which is the cost, "
-            f"--cost {there[0]}"
+            f"{table.source}: there are the columns {first_five(there)}: name the cost, --cost "
+            f"{there[0]}"
         )
     if asked and asked != "cost":
         raise UsageError(f"{table.source}: there is no column {asked!r}; {table.listed}")

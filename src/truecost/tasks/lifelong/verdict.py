@@ -1,4 +1,4 @@
-"""What the verdict says of systems that learn across time: what each costs under which policy."""
+"""The verdict on systems that learn across time, under each policy."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from truecost.core.digits import between, counted, percent, signed
 from truecost.core.results import Row, shown_value, verdict_of
-from truecost.outputs.described import plain
-from truecost.pictures.lettering import cut
+from truecost.outputs.page import plain
+from truecost.pictures.look import cut
 from truecost.report.section import Group, Line
 from truecost.report.story import Part, Story, goodness, part_of
 from truecost.report.verdict import GOOD, NAIVE, costs, worst_subset
@@ -36,19 +36,19 @@ GAINS = {  # of the gain by generalisation
     "same": ("open", "pays for itself"),
 }
 FORGETS = {
-    "better": ("good", "nothing lost"),
+    "better": ("good", "no loss"),
     "worse": ("bad", "forgets"),
     "same": ("open", "no change"),
 }
 
 
 def about_lives(story: Story, row: Row) -> str:
-    """What the main figure is, and what it is held against."""
+    """The explanation of the main figure, and of its baseline."""
     said = f"{story.main}: {row.direction} is better. "
     if row.measure == "penalised_score":
         said += (
-            "The score after the person's help and, as its cost in the same unit, what was "
-            "corrected. "
+            "The score after the person's help plus the penalty of the corrections, in the same "
+            "unit. "
         )
     if has_start(story, row):
         said += "Frozen is the initial version, which never learns, on the same data. "
@@ -94,7 +94,7 @@ def _firsts(story: Story, rows: Sequence[Row], pairs: Mapping[str, Sequence[Row]
     said = f"{name} has the {end} {story.main} of {counted(len({*map(system_of, rows)}), 'system')}"
     said += f" under {times} of {counted(len(policies), 'policy')}." if len(policies) > 1 else "."
     open_ones = {verdict_of(r) for own in pairs.values() for r in own} <= {"inconclusive", "same"}
-    return said + " No difference between systems is decided." * (bool(pairs) and open_ones)
+    return said + " All differences between systems are inconclusive." * (bool(pairs) and open_ones)
 
 
 def titles(story: Story) -> tuple[str, str] | None:
@@ -110,7 +110,7 @@ def titles(story: Story) -> tuple[str, str] | None:
 
 
 def verdict(story: Story) -> list[Group]:
-    """What each system comes to, policy by policy, and the worst subset."""
+    """The result of each system, policy by policy, and the worst subset."""
     return [*(life_groups(story) or costs(story)), *worst_subset(story)]
 
 
@@ -177,7 +177,7 @@ def _compared(rows: Sequence[Row]) -> Line:
     if row.value is not None:
         ends = between(row.lower, row.upper, row.scale)
         text = f"difference {signed(row.value, row.scale)} {ends}"
-        more = "The data do not tell which of the two is better." * (state == "inconclusive")
+        more = "The comparison is inconclusive." * (state == "inconclusive")
     return Line(GOOD.get(state, "open"), chips.get(state, state), _pair_of(row), text, more)
 
 

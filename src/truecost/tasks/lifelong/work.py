@@ -1,6 +1,7 @@
-"""What life cycles take to be read, checked, counted and scored, beside baselines without help."""
+"""The work of lifelong learning: life cycles are read, checked, counted and scored, beside
+baselines without help.
+"""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -16,7 +17,7 @@ from truecost.core.scoring import Scoring
 from truecost.errors import TruecostError, UsageError
 from truecost.formats import Table
 from truecost.formats.events import Labels
-from truecost.formats.opening import first_line
+from truecost.formats.opening import first_line, json_of
 from truecost.names import STANDARD_INPUT, LifelongKind
 from truecost.options import check_keys
 from truecost.outputs.event_logs import checks_of_logs, read_logs, units_planned, without_paths
@@ -74,7 +75,7 @@ def columns_of(path: str) -> list[str]:
     if not text.startswith("{"):
         return [name.strip(" '\"") for name in text.replace("\t", ",").split(",")]
     try:
-        found = json.loads(text)
+        found = json_of(text)
     except (ValueError, RecursionError):
         return []
     return list(found) if isinstance(found, dict) else []
@@ -90,17 +91,17 @@ def _with_course(source: Source, reader: Reader, study: Study) -> tuple[Source, 
     if run is None:
         if given is None:
             raise UsageError(
-                f"{source.file}: is an event log: say what its outputs are, --output-kind "
+                f"{source.file}: is an event log: give the kind of its outputs, --output-kind "
                 f"{'|'.join(get_args(LifelongKind))} (kind under [lifelong])"
             )
         return source, kind_of(given)
     if given not in (None, run.kind):
         raise UsageError(
-            f"{source.file}: --output-kind {given} (kind under [lifelong]) is not what the outputs "
-            f"are: by {run.file} of its run they are {run.kind}; leave the kind out"
+            f"{source.file}: --output-kind {given} (kind under [lifelong]) is not the kind of its "
+            f"outputs: by {run.file} of its run it is {run.kind}; leave the kind out"
         )
     if given is None:
-        reader.readings.append(f"{source.file}: kind {run.kind}, as {run.file} of its run says")
+        reader.readings.append(f"{source.file}: kind {run.kind}, from {run.file} of its run")
     if run.classes and not source.data.classes:
         source = replace(source, data=structs.replace(source.data, classes=run.classes))
     return source, kind_of(run.kind)
@@ -163,7 +164,7 @@ def _strategy_dims(source: Source) -> dict[str, str]:
 
 
 def right_of(source: Source, reader: Reader) -> tuple[Labels | None, list[Labels]]:
-    """What is right by the files that `[data]` names: labels, and further right outputs."""
+    """The reference by the files of `[data]`: labels, and further right outputs."""
     data = source.data
     for path in (data.labels, *data.reference):
         if path is not None:
@@ -237,7 +238,7 @@ def _unhelped(row: "Estimate") -> bool:
 
 
 def in_common(a: Lifelong, b: Lifelong) -> str:
-    """What two systems have in common to the last of their items; empty for nothing."""
+    """The content that two systems share to the last item; empty if they differ."""
     (one,), (other,) = a.outputs(), b.outputs()
     return "scores everywhere" if one.equals(other) else ""
 
@@ -315,8 +316,8 @@ def _suited(system: Lifelong, systems: Sequence[Lifelong], scoring: Scoring) -> 
 def without_rows(baseline: str, measures: Sequence[str]) -> str:
     """Why a baseline that nobody helped is none for measures of help."""
     return (
-        f"the baseline {baseline} had no help of a person, and all that is asked for is of help "
-        f"({', '.join(measures)}): take another baseline, or policy_score too"
+        f"the baseline {baseline} had no help of a person, but all measures are about help "
+        f"({', '.join(measures)}): choose another baseline, or add policy_score"
     )
 
 

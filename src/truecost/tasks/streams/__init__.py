@@ -1,4 +1,4 @@
-"""Streams: human-assisted online learning, scored before and after adaptation (paper 000).
+"""Streams: human-assisted online learning, scored before and after adaptation (Lindsey et al.).
 
 ::
 
@@ -22,8 +22,8 @@ from truecost.lazy import attach
 
 MAP_KEYS: dict[str, str] = {
     "id": "id of the item",
-    "label": "its right label: class, 1 or 0 for detection, or number",
-    "stream": "stream of the item, where ids are known within streams only",
+    "label": "reference label: class, 1 or 0 for detection, or number",
+    "stream": "stream of the item, if ids are unique only within streams",
 }
 
 FACE = Face(
@@ -59,23 +59,22 @@ FACE = Face(
         (
             "sweep",
             "truecost.tasks.streams.commands:sweep",
-            "Try budgets and strategies: which pays off.",
+            "Try budgets and strategies, and find the cheapest.",
         ),
     ),
     about={
         "": "Streams: systems that learn with a person's help.",
-        "score": "Score event logs: errors and the person's time in one measure, with intervals.",
-        "compare": "Compare event logs of the same streams with the first: intervals of difference "
-        "and ratio.",
-        "plan": "How many more batches, or runs, narrow the interval.",
-        "leaderboard": "Rank learners by the first measure after adaptation; those that the data "
-        "do not tell apart share a rank.",
-        "validate": "Check event logs, with or without labels: every fault is listed, not only the "
-        "first.",
+        "score": "Score event logs: errors and the person's time in one measure, with confidence "
+        "intervals.",
+        "compare": "Compare event logs of the same streams with the first: intervals of the paired "
+        "difference and ratio.",
+        "plan": "Estimate how many more batches, or runs, narrow the interval.",
+        "leaderboard": "Rank systems by the first measure after adaptation; a rank is shared where "
+        "the difference is inconclusive.",
+        "validate": "Check event logs, with or without labels, and list every fault.",
         "files": "Event logs (JSON lines, Parquet or CSV), or folders of them of which each is "
         "a run",
-        "subset": "stream, seed or a column of the labels, or a condition on these; may be "
-        "repeated.",
+        "subset": "Stream, seed or a column of the labels, or condition on these; may be repeated.",
     },
     examples={
         "score": "events.jsonl --labels labels.csv",

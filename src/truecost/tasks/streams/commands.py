@@ -37,16 +37,16 @@ def sweep(
     resume: Switch = False,
     output: Output = PLAIN,
 ) -> int:
-    """Try budgets and strategies on the streams of a live study, and say which pays off.
+    """Try budgets and strategies on the streams of a live study, and find the cheapest.
 
     Example: truecost streams sweep stream.toml --budgets 1,2,4,8,16 --seeds 8 -o sweep
 
     Parameters
     ----------
     study
-        TOML file with [source]; paths in it are meant from its folder. See: truecost schema study
+        TOML file with [source]; paths in it are relative to its folder. See: truecost schema study
     resume
-        Go on with a sweep that was killed, or that shall have more budgets, strategies or seeds.
+        Continue a killed sweep, or add budgets, strategies or seeds.
     """
     from truecost.cli.studies import live
     from truecost.study import Study
@@ -115,7 +115,7 @@ def _cells(phases: Mapping[str, Told]) -> tuple[str, ...]:
 
 
 def of_phases(rows: Sequence[Row]) -> list[Columns]:
-    """What a system costs before and after it adapts, and what has no phase."""
+    """The rows of a system before and after adaptation, and rows without a phase."""
     sided, others = split(rows)
     tables = [side_by_side(sided, [marks_of(row) for row in sided])] if sided else []
     return [*tables, *([values(others, by_run=True)] if others else [])]

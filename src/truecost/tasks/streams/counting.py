@@ -19,7 +19,7 @@ from truecost.tasks.streams.options import StreamScoring
 from truecost.tasks.streams.pooling import COUNTS, SUMS, Effort
 from truecost.tasks.streams.records import Online
 
-DCF = Application.detection(3, 1, 0.5)  # 0.75 Pmiss + 0.25 Pfa, as in paper 000
+DCF = Application.detection(3, 1, 0.5)  # 0.75 Pmiss + 0.25 Pfa, as in Lindsey et al.
 WINDOWS = 20  # of a curve, unless asked otherwise
 OUTER = {
     "stream": ("stream",),
@@ -37,7 +37,7 @@ class Counted:
     how: StreamScoring
 
     @staticmethod
-    def of(online: Online, scoring: Scoring) -> "Counted":
+    def from_online(online: Online, scoring: Scoring) -> "Counted":
         """Check the choices against the system, and drop short last batches where asked."""
         application = application_of(scoring.application, online)
         how = scoring.chosen(StreamScoring)
@@ -51,7 +51,7 @@ class Counted:
 
     @cached_property
     def factors(self) -> OnlineFactor:
-        """What is resampled: seeds where there are several runs, batches otherwise."""
+        """The resampled factors: seeds if there are several runs, else batches."""
         chosen = self.how.factors or ("seed" if len(self.online.seeds) > 1 else "batch")
         for factor in OUTER.get(chosen, ()):
             if (number := len(getattr(self.online, f"{factor}s"))) < 2:
@@ -85,7 +85,7 @@ class Counted:
 
     @property
     def effort(self) -> Effort:
-        """What joins errors and effort in the measures."""
+        """The settings that join errors and effort in the measures."""
         return Effort(self.how, missing=self.online.kind == "detection")
 
     @cached_property
@@ -119,11 +119,11 @@ class Counted:
 
     @cached_property
     def label(self) -> Array:
-        """What is right, for each item."""
+        """The reference of each item."""
         return self.online.items["label"].to_numpy()
 
     def output(self, phase: str) -> Array:
-        """What the person gets of each item: the decision, or the answer in its place.
+        """The output for each item: the decision, or the answer instead.
 
         The answer stands in the postquential output only, where queried items count as right.
         """
@@ -157,7 +157,7 @@ class Counted:
             at = int(np.argmax(outside))
             raise InputError(
                 f"{self.online.name}: score {score[at]:g} of item {self.online.items['id'][at]} is "
-                f"no probability, as --type posterior says: they lie between 0 and 1"
+                f"not a probability, as --type posterior requires: they lie between 0 and 1"
             )
         return score
 
@@ -273,7 +273,7 @@ def _losses(count: Counted, label: Array, output: Array) -> Array:
         return np.asarray(np.abs(output - label) / (count.how.tolerance or np.nan))
     costs = count.application.matrix(len(count.online.classes))
     if costs.shape[1] > len(count.online.classes):
-        raise UsageError("event logs know no abstaining: leave out the last column of the costs")
+        raise UsageError("event logs have no abstaining: leave out the last column of the costs")
     return np.asarray(costs[label, output])
 
 
@@ -312,9 +312,7 @@ def _shifted(count: Counted, column: Array) -> Array:
 
 
 def before(count: Counted) -> dict[str, Array]:
-    """What was annotated before the streams, and computing that no event tells, by seed and
-    stream.
-    """
+    """The annotations before the streams, and computing outside events, by seed and stream."""
     online = count.online
     shape = (len(online.seeds), len(online.streams))
     found = {n: np.zeros(shape, np.int64 if n in COUNTS else np.float64) for n in (*COUNTS, *SUMS)}

@@ -1,5 +1,5 @@
-"""What an online system is like: curves window by window, what each stream comes to, and how both
-are stored for pictures.
+"""The description of an online system: curves window by window and the result of each stream, as
+stored for pictures.
 
 Where batches are resampled, the batches of a window, or up to its end, are drawn among each other,
 as if the log ended there; q stays that of the whole stream. Where seeds or streams are resampled,
@@ -72,7 +72,7 @@ class Line(NamedTuple):
 
 
 def measures_drawn(count: Counted) -> tuple[str, ...]:
-    """What is drawn: the detection cost beside the other where there are targets."""
+    """The drawn measures: the detection cost beside the other if there are targets."""
     return ("imlm", "act_dcf") if count.online.kind == "detection" else ("imlm",)
 
 
@@ -170,7 +170,7 @@ def _band(found: Floats, *, told: bool) -> dict[str, Any]:
 
 
 class OfStream(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What one stream comes to; items and targets are over all runs."""
+    """The result of one stream; items and targets are over all runs."""
 
     reason: ClassVar[str | None] = None
     scale: ClassVar[Scale] = ""
@@ -187,7 +187,7 @@ class OfStream(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class OnlineDescription(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="system"
 ):
-    """What an online system is like.
+    """The description of an online system.
 
     Attributes
     ----------
@@ -228,7 +228,7 @@ def describe(
     online: Online, scoring: Scoring, dims: Mapping[str, str] | None = None
 ) -> OnlineDescription:
     """The curves of a system with intervals, and the values of its streams."""
-    count = Counted.of(online, scoring)
+    count = Counted.from_online(online, scoring)
     online, last = count.online, count.longest
     return OnlineDescription(
         dims={**(dims or {}), "system": online.name, **online.about},
@@ -287,7 +287,7 @@ Cells = dict[str, Any]
 
 
 def frame_of_streams(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
-    """What `curves.parquet` holds of systems on streams; None where there are none.
+    """The content of `curves.parquet` holds of systems on streams; None where there are none.
 
     Each row has `part` (collection and application, empty when there is one), `system`, `strategy`
     and `budget` (questions a batch) where there are, `measure`, `phase`, `value`, `lower`, `upper`,
@@ -301,7 +301,7 @@ def frame_of_streams(result: "ResultFile | Outcome") -> "pl.DataFrame | None":
     """
     import polars as pl
 
-    from truecost.outputs.described import whose
+    from truecost.outputs.page import whose
 
     found = result.described_as(OnlineDescription)
     if not found:

@@ -1,4 +1,4 @@
-"""What human-assisted online learning costs: errors and the person's time in one measure.
+"""Measures of human-assisted online learning: errors and the person's time in one measure.
 
 All read the tallies `online` (counts) and `online_sums` of one phase, before (`pre`, prequential)
 or after (`post`, postquential) adaptation, with the axes seed and stream: `n` items that are
@@ -8,7 +8,8 @@ matrix, or of absolute errors over the tolerance) and seconds of `cpu` and `gpu`
 the scores before and after adaptation reads the tallies of both phases: `online_pre`, `online_post`
 and the like by window, `online_pre_windows` and `online_post_windows`, with the sums beside each.
 
-How streams are pooled and what a miss costs comes as `how` (`pooling.Effort`). Source: paper 000.
+How streams are pooled and what a miss costs comes as `how` (`pooling.Effort`). Source: Lindsey et
+al..
 """
 
 from collections.abc import Callable
@@ -51,7 +52,7 @@ def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Resul
 
     (N_ann + N_fp + q N_fn) / N. q is a number, or N / N_target; of several classes N_fp + q N_fn is
     the sum of a cost matrix, of numbers that of absolute errors over the tolerance. Range [0, inf),
-    lower is better; 1 is labelling everything by hand. Paper 000, Eq. 3-5.
+    lower is better; 1 is labelling everything by hand. Lindsey et al., Eq. 3-5.
     """
     return joined_value(totals, how, imlm_value(how, application)), 1.0
 
@@ -63,7 +64,7 @@ def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     lower is better; 1 is labelling everything by hand. Annotations without a measured time take
     the mean. The seconds of an item are stated, or else the mean over the annotations, and then
     this is `imlm` again, as their sum is that mean times their number. Undefined where no time was
-    measured and none is stated. Paper 000, Eq. 2.
+    measured and none is stated. Lindsey et al., Eq. 2.
     """
 
     def value(sums: Sums) -> Floats:
@@ -78,7 +79,7 @@ def imlm_money(totals: Totals, application: Application, how: Effort = PLAIN) ->
     (hours of the person x price + hours of CPU and of GPU x price) / (hours of labelling all x
     price): errors cost the person's time, as in `imlm_seconds`. Range [0, inf), lower is better; 1
     is labelling everything by hand. Undefined without the price of the person's hour, or the
-    seconds of an item. Paper 000, section V.
+    seconds of an item. Lindsey et al., section V.
     """
     given = application.prices.amounts
     person = given.get("person") or np.nan
@@ -115,7 +116,7 @@ def spending(totals: Totals, _: Application, how: Effort = PLAIN) -> Spent:
 def p_miss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Share of the targets that are missed: N_fn / N_target.
 
-    Range [0, 1], lower is better; there is no reference. Undefined without targets. Paper 000,
+    Range [0, 1], lower is better; there is no reference. Undefined without targets. Lindsey et al.,
     section I.
     """
     return joined_value(totals, how, lambda s: rates_of(s)[0]), NONE
@@ -124,8 +125,8 @@ def p_miss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
 def p_fa(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Share of the nontargets that are accepted: N_fp / N_nontarget.
 
-    Range [0, 1], lower is better; there is no reference. Undefined without nontargets. Paper 000,
-    section I.
+    Range [0, 1], lower is better; there is no reference. Undefined without nontargets. Lindsey et
+    al., section I.
     """
     return joined_value(totals, how, lambda s: rates_of(s)[1]), NONE
 
@@ -134,8 +135,8 @@ def act_dcf(totals: Totals, application: Application, how: Effort = PLAIN) -> Re
     """Detection cost of the decisions: w Pmiss + (1 - w) Pfa, 0.75 Pmiss + 0.25 Pfa unless asked.
 
     w = Cm P / (Cm P + Cf (1 - P)). Range [0, 1], lower is better; the reference rejects or accepts
-    everything, min(w, 1 - w). Undefined without targets, or without nontargets. Paper 000, section
-    IV.C (OpenSAD 2015).
+    everything, min(w, 1 - w). Undefined without targets, or without nontargets. Lindsey et al.,
+    section IV.C (OpenSAD 2015).
     """
     miss, fa = weights_of(application)
     return joined_value(totals, how, dcf_value(how, application)), min(miss, fa)
@@ -144,7 +145,7 @@ def act_dcf(totals: Totals, application: Application, how: Effort = PLAIN) -> Re
 def error_rate(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Share of the outputs that are wrong.
 
-    Range [0, 1], lower is better; there is no reference. Paper 000, section V.
+    Range [0, 1], lower is better; there is no reference. Lindsey et al., section V.
     """
     return joined_value(totals, how, lambda s: share(s["wrong"], s["n"])), NONE
 
@@ -152,7 +153,7 @@ def error_rate(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
 def mean_loss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Mean loss of an item in annotations: of a cost matrix, or absolute error over the tolerance.
 
-    Range [0, inf), lower is better; there is no reference. Paper 000, section V.
+    Range [0, inf), lower is better; there is no reference. Lindsey et al., section V.
     """
     return joined_value(totals, how, lambda s: share(s["loss"], s["n"])), NONE
 
@@ -176,7 +177,7 @@ def n_annotations(totals: Totals, _: Application, how: Effort = PLAIN) -> Result
     """Number of annotations: N_ann, those made before the streams included as asked.
 
     Mean over runs, summed over streams. Range [0, inf), lower is better; the reference labels every
-    item. Paper 000, Eq. 2.
+    item. Lindsey et al., Eq. 2.
     """
     del how
     return _summed(totals, lambda s: s["annotations"]), _summed(totals, lambda s: s["items"])
@@ -239,7 +240,8 @@ def _gap(name: str) -> Any:
 
     function.__doc__ = f"""{name} before adaptation minus {name} after it: what adapting brings.
 
-    Range (-inf, inf), higher is better: the answers are put to use at once. Paper 000, section III.
+    Range (-inf, inf), higher is better: the answers are put to use at once. Lindsey et al., section
+    III.
     """
     return function
 
@@ -257,7 +259,7 @@ def _trend(name: str) -> Any:
 
     Slope of the least-squares line through the gap of each window against its place between 0 and
     1; windows without a value are left out. Range (-inf, inf); below 0 the gap narrows, and the
-    direction says so. Paper 000, section IV.C and Fig. 4.
+    direction says so. Lindsey et al., section IV.C and Fig. 4.
     """
     return function
 
@@ -294,11 +296,11 @@ def _measure(
 
 
 GAPS: tuple[tuple[str, Any, str, Direction, tuple[str, ...], str], ...] = (
-    ("gap", _gap, "What adapting saves of", "higher", BOTH, ""),
+    ("gap", _gap, "Saving by adaptation in", "higher", BOTH, ""),
     (
         "gap_trend",
         _trend,
-        "Change over the stream of what adapting saves of",
+        "Change over the stream of the saving by adaptation in",
         "lower",
         WINDOWS,
         "fewer than two windows have a value",
@@ -312,16 +314,16 @@ IN_MONEY = {
 UNPRICED = "no price of the person's hour (--price person=NUMBER), or no time of an item"
 PRICES = ("miss", "false_alarm", "error", "person", "cpu", "gpu", "memory", "waiting")
 MEASURES = (
-    _measure(imlm, "Person's time over that of doing all by hand", "paper 000, Eq. 3-5"),
+    _measure(imlm, "Person's time over that of labelling everything by hand", "paper 000, Eq. 3-5"),
     _measure(
         imlm_seconds,
-        "Person's time, as measured, over that of doing all by hand",
+        "Measured person's time over that of labelling everything by hand",
         "paper 000, Eq. 2",
         undefined="no annotation time was measured: state the seconds of an item (--item-seconds)",
     ),
     _measure(
         imlm_money,
-        "Cost of person and machine over that of doing all by hand",
+        "Cost of person and machine over that of labelling everything by hand",
         SECTION_V,
         uses=("prices",),
         undefined=UNPRICED,

@@ -1,4 +1,4 @@
-"""What the paper leaves open when an event log is scored: every choice with its default."""
+"""Choices that Lindsey et al. leave open in scoring event logs, each with its default."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, get_args
@@ -72,19 +72,19 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     q: Annotated[
         float | Literal["prevalence"] | None,
         Option(
-            "How many annotations a miss costs: a number, or prevalence, N / N_target.",
+            "Cost of a miss in annotations: a number, or prevalence, N / N_target.",
             default=PREVALENCE,
             read=_q,
             ge=0,
         ),
     ] = None
     queried: Annotated[
-        Queried | None, Option("What a queried item counts as after adaptation.", default="right")
+        Queried | None, Option("How an answered item counts after adaptation.", default="right")
     ] = None
     pooling: Annotated[
         Pooling | None,
         Option(
-            "Over streams: add counts up (micro), or average values (macro).",
+            "Pooling of streams: add up counts (micro), or average values (macro).",
             default="micro",
             needs={"streams": ("several streams",)},
         ),
@@ -92,7 +92,8 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     annotations: Annotated[
         tuple[AnnotationSet, ...] | None,
         Option(
-            "Which count: queries, bootstrap, development, training, pretraining; or none.",
+            "Annotations that count: queries, bootstrap, development, training, pretraining; or "
+            "none.",
             shown="queries,bootstrap",
             read=_sets,
         ),
@@ -100,33 +101,33 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     before: Annotated[
         dict[AnnotationSet, int],
         Option(
-            "Labels made before each stream that no log tells: SET=NUMBER,..., such as "
+            "Labels made before each stream that are in no log: SET=NUMBER,..., such as "
             "training=1000.",
             read=_before,
         ),
     ] = msgspec.field(default_factory=dict)
     current_batch: Annotated[
         bool | None,
-        Option("The score before adaptation counts the annotations of its own batch too."),
+        Option("Count the annotations of a batch in its score before adaptation too."),
     ] = None
     empty: Annotated[
-        Empty | None, Option("What a batch without targets adds to the misses.", default="nothing")
+        Empty | None, Option("Misses that a batch without targets adds.", default="nothing")
     ] = None
-    last: Annotated[
-        LastBatch | None, Option("What becomes of a last batch that is short.", default="kept")
-    ] = None
+    last: Annotated[LastBatch | None, Option("Handling of a short last batch.", default="kept")] = (
+        None
+    )
     decision: Annotated[
         OnlineDecision | None,
-        Option("The learner's own decision, or score >= Bayes threshold.", default="own"),
+        Option("Decision to score: the learner's own, or score >= Bayes threshold.", default="own"),
     ] = None
     tolerance: Annotated[
         float | None,
-        Option("Absolute error that costs as much as one annotation, of --type number.", gt=0),
+        Option("Absolute error that costs as much as one annotation, for --type number.", gt=0),
     ] = None
     factors: Annotated[
         OnlineFactor | None,
         Option(
-            "Which factors are resampled.",
+            "Factors to resample.",
             shown="seed where there are several runs, blocks of batches otherwise",
             group="Interval",
         ),
@@ -134,13 +135,15 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     window: Annotated[
         int | None,
         Option(
-            "Batches of a window of the curves.", shown="a twentieth of the longest stream", ge=1
+            "Number of batches in a window of the curves.",
+            shown="a twentieth of the longest stream",
+            ge=1,
         ),
     ] = None
     item_seconds: Annotated[
         float | None,
         Option(
-            "Seconds that reviewing one item takes.",
+            "Seconds to review one item.",
             shown="the mean measured annotation time",
             group="Prices",
             gt=0,
@@ -161,7 +164,8 @@ class StreamScoring:
     Parameters
     ----------
     q : float, optional
-        How many times an annotation a miss costs; N / N_target (paper 000, Eq. 4) when left out.
+        How many times an annotation a miss costs; N / N_target (Lindsey et al., Eq. 4) when left
+        out.
     queried : {"right", "removed", "model"}
         Items of the postquential score whose answer came in their own batch: the person's answer
         is the output; they are left out; the model's decision is the output.
@@ -191,7 +195,7 @@ class StreamScoring:
     item_seconds : float, optional
         Seconds that reviewing one item takes; the mean measured annotation time when left out.
     before : tuple of (str, int)
-        Labels made before each stream, by set, where the log does not say.
+        Labels made before each stream, by set, if the log does not have them.
     """
 
     q: float | None = None
@@ -219,6 +223,6 @@ class StreamScoring:
                 )
             if name not in self.annotations:
                 raise UsageError(
-                    f"{count} labels of {name} before the stream do not count: say so "
+                    f"{count} labels of {name} before the stream do not count: count them "
                     f"(--annotations {','.join((*self.annotations, name))}), or leave them out"
                 )

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from truecost.core.digits import amount
 from truecost.core.results import Row, figures, verdict_of
 from truecost.names import PARTS
-from truecost.outputs.described import MOST_SYSTEMS, left_out_of
+from truecost.outputs.page import MOST_CURVES, left_out_of
 from truecost.pictures.tables import without_empty_columns
 from truecost.report.section import Line, Section, joined
 from truecost.report.sections import comparison, gates, spending, subsets
@@ -31,7 +31,7 @@ SAVING = {
 
 
 def by_hand(measure: str) -> str:
-    """What the naive baseline does: decide alike, or ask about everything."""
+    """The naive baseline in words: the same decision for all, or asking about everything."""
     both = "rejecting or accepting everything"
     cheaper = "the cheaper of rejecting everything and labelling everything by hand"
     return {"act_dcf": both, "total_cost": cheaper}.get(measure, "labelling everything by hand")
@@ -43,7 +43,7 @@ def drawn_of(story: Story) -> list[str]:
 
 
 def by_budget(story: Story) -> Section:
-    """Each measure against the questions a batch (paper 000, Fig. 3)."""
+    """Each measure against the questions a batch (Lindsey et al., Fig. 3)."""
     drawings = [
         budgets(rows, title=joined(label, part.name))
         for part in story.parts
@@ -54,10 +54,13 @@ def by_budget(story: Story) -> Section:
     objective = _drawn_measures(story)[0]
     text = "After adaptation. More questions cost more and leave fewer errors"
     if objective not in WITHOUT_QUESTIONS:
-        text += f"; where {objective}, which adds both up, is least, more of them no longer pay"
-    text += "; act_dcf leaves out what questions cost."
+        text += (
+            f"; beyond the minimum of {objective}, which adds up both, more questions no "
+            f"longer pay off"
+        )
+    text += "; act_dcf leaves out the cost of questions."
     if any(r.dims.get("strategy") and asked(r) is None for r in story.whole):
-        text += " The passive baseline is trained once and asks nothing."
+        text += " The passive baseline is trained once and asks no questions."
     return Section("Questions and costs", text, tuple(drawings))
 
 
@@ -73,11 +76,11 @@ def _after(story: Story, part: Part, label: str) -> list[Row]:
 
 
 def over_the_stream(story: Story) -> Section | None:
-    """Both phases over the stream, so far and by window (paper 000, Fig. 4)."""
+    """Both phases over the stream, so far and by window (Lindsey et al., Fig. 4)."""
     every = [(part, d) for part in story.parts for d in _adapting(story, part) if d.curves]
     if not every:
         return None
-    shown = every[:MOST_SYSTEMS]
+    shown = every[:MOST_CURVES]
     beside = [d for _, d in shown]  # all share the axis of values
     chosen = any(is_chosen(story, part) for part in story.parts)
     several = len(every) > 1 or chosen
@@ -92,7 +95,7 @@ def over_the_stream(story: Story) -> Section | None:
     lines = tuple(line for part, d in shown for line in _gap_lines(story, part, d))
     text = _windows_caption(beside[0])
     if chosen:
-        text += " Of each strategy the best budget is drawn."
+        text += " For each strategy the best budget is drawn."
     text += left_out_of(len(shown), len(every))
     return Section("Over the stream", text, tuple(drawings), lines=lines)
 
@@ -145,26 +148,27 @@ def streams(story: Story) -> Section:
     drawings = [
         streams_forest(found, measure, title=joined(measure, part.name))
         for part in story.parts
-        if (found := [d for d in _drawn_streams(story, part) if d.by_stream][:MOST_SYSTEMS])
+        if (found := [d for d in _drawn_streams(story, part) if d.by_stream][:MOST_CURVES])
         for measure in DRAWN
         if any(of.measure == measure for d in found for of in d.by_stream)
     ]
-    text = "Each stream alone, those that cost most first."
+    text = "Each stream alone, the costliest first."
     if any(d.runs > 1 for d in story.described_as(OnlineDescription)):
-        text += " Items and targets are those of a run, in the mean."
+        text += " Items and targets are means over runs."
     return Section("Streams one by one", text, tuple(drawings))
 
 
 def passive_and_active(story: Story) -> Section:
-    """Annotations and costs of the passive baseline and of the best (paper 000, Table II)."""
+    """Annotations and costs of the passive baseline and of the best (Lindsey et al., Table II)."""
     names = _drawn_measures(story)[::-1]
     cells = [cell for part in story.parts for cell in _compared(story, part, names)]
     header = ("collection", "application", "strategy", "questions a batch", "annotations")
     columns = (text for name in names for text in (name, "its interval"))
     table = without_empty_columns("Passive against active", (*header, *columns), cells)
     text = (
-        "The passive baseline is trained once on a pool of its own and asks nothing; active is the "
-        f"best budget of each strategy by {story.main}. After adaptation; annotations of a run."
+        "The passive baseline is trained once on a pool of its own and asks no questions; active "
+        f"is the best budget of each strategy by {story.main}. After adaptation; annotations of a "
+        "run."
     )
     chosen = (m for r in story.whole for m in r.signature.split("|"))
     sets = next((m for m in chosen if m.startswith("annotations:")), "").partition(":")[2]

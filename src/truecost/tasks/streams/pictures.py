@@ -8,7 +8,7 @@ import numpy as np
 from truecost.core.digits import amount, counted, figure, percent, uncertain
 from truecost.core.results import Row
 from truecost.errors import UsageError
-from truecost.outputs.described import thinned
+from truecost.outputs.page import thinned
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
 from truecost.pictures.rows import Rows, figures_of, needed
 from truecost.report.section import joined
@@ -23,7 +23,7 @@ from truecost.tasks.streams.sweep import (
 
 AFTER = "post"
 PHASES = {"pre": "before adapting to the batch", AFTER: "after adapting to it"}
-SAVED = "what adapting saves"
+SAVED = "saving by adaptation"
 BY_HAND, NAIVE = "all by hand", "naive baseline"
 LARGE = 6.0  # times the smallest budget: from here on the axis is logarithmic
 NEAR = 0.7  # of the naive value: from here on its line is shown
@@ -53,7 +53,7 @@ def budgets(rows: Sequence[Row], *, title: str = "") -> Picture:
         When no row has a budget, or two rows of a strategy have the same.
     """
     found = swept_of(rows)
-    needed(found.asking, "no row says how many questions a batch there were (dims.budget)")
+    needed(found.asking, "no row has the number of questions per batch (dims.budget)")
     some, known = found.asking[0], found.budgets
     logarithmic = known[0] > 0 and known[-1] >= LARGE * known[0]
     across = span(known, kind="log" if logarithmic else "linear", pad=0.06)
@@ -119,7 +119,7 @@ def _across(
         return [], said
     if not up[0] <= row.value <= up[1]:
         return [], f"{said}, {'above' if row.value > up[1] else 'below'}"
-    marks = [Mark(kind="rule", y=row.value, text=_name(row), label=f"{said}, asks nothing")]
+    marks = [Mark(kind="rule", y=row.value, text=_name(row), label=f"{said}, no questions")]
     if row.lower is not None and row.upper is not None:
         low, high = np.repeat([[row.lower], [row.upper]], 2, axis=1)
         marks.insert(0, Mark(kind="band", x=np.array(across), lo=low, hi=high))

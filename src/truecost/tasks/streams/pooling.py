@@ -25,8 +25,8 @@ Value = Callable[[Sums], Array]
 
 @dataclass(frozen=True)
 class Effort:
-    """What joins errors and effort: how logs are scored, and whether misses and false alarms are
-    told apart (`missing`, of detection); losses are summed otherwise.
+    """The settings that join errors and effort: how logs are scored, and whether misses and false
+    alarms are separate (`missing`, of detection); else losses are summed.
     """
 
     scoring: StreamScoring = field(default_factory=StreamScoring)
@@ -109,7 +109,7 @@ def weights_of(application: Application) -> tuple[float, float]:
 
 
 def missed(sums: Sums, how: Effort) -> Array:
-    """What misses come to, in annotations: q N_fn, with q = N / N_target unless it is given.
+    """The cost of misses in annotations: q N_fn, with q = N / N_target by default.
 
     A pool without targets has no misses and adds nothing.
     """
@@ -121,7 +121,7 @@ def missed(sums: Sums, how: Effort) -> Array:
 
 
 def errors(sums: Sums, how: Effort) -> Array:
-    """What errors come to, in annotations: N_fp + q N_fn, or the sum of losses."""
+    """The cost of errors in annotations: N_fp + q N_fn, or the sum of losses."""
     if how.missing:
         return np.asarray(sums["fp"] + missed(sums, how))
     return np.asarray(sums["loss"], np.float64)

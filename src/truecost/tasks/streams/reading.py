@@ -85,7 +85,7 @@ def read_online(
     predicted = _items(frame, source)
     right, on = (None, ["id"]) if labels is None else _keyed(labels, seeds, streams)
     items, notes = labelled(
-        predicted, right, source, "a column named stream tells streams apart", on
+        predicted, right, source, "a column named stream distinguishes streams", on
     )
     if set(predicted["label"].cast(pl.String)).isdisjoint(items["label"].cast(pl.String)):
         notes = []  # the two are written in other ways
@@ -137,7 +137,9 @@ def _items(frame: pl.DataFrame, source: str) -> pl.DataFrame:
     parts = {p: needed.filter(predicted & (pl.col("phase") == p)) for p in PHASES}
     parts = {p: part for p, part in parts.items() if part.height}
     if not parts:
-        raise InputError(f"{source}: no predictions: events of the kind predict are what is scored")
+        raise InputError(
+            f"{source}: no predictions: the scored events are those of the kind predict"
+        )
     phases = list(parts)
     first = parts[phases[0]].select(*KEYS, "label", *_renamed(phases[0]))
     if len(phases) == 1:

@@ -92,7 +92,7 @@ class Online(Rows):
 
     @property
     def summary(self) -> str:
-        """What there is, in a few words."""
+        """The content in a few words."""
         several = [(self.seeds, "run"), (self.streams, "stream")]
         of = " and ".join(counted(len(names), what) for names, what in several if len(names) > 1)
         said = f"{counted(len(self), 'item')} in {counted(self.batches.height, 'batch')}"
@@ -169,7 +169,7 @@ class Online(Rows):
 
     @property
     def frame(self) -> pl.DataFrame:
-        """What subsets are made of: stream, seed, batch, and what came with the labels."""
+        """The columns of subsets: stream, seed, batch, and the columns of the labels."""
         return pl.DataFrame(
             {
                 **self._where("stream", "seed"),
@@ -270,7 +270,7 @@ class Naming:
 
     @property
     def signature(self) -> str:
-        """What it says in signatures."""
+        """Its form in signatures."""
         target = f"|target:{self.target}" if self.target is not None else ""
         return f"kind:{self.kind}{target}"
 
@@ -336,7 +336,7 @@ def naming_of(
     numbers: bool,
     source: str,
 ) -> Naming:
-    """What the labels of some items are."""
+    """The kind of the labels of some items."""
     if numbers:
         if target is not None or classes:
             raise UsageError("numbers have no target and no classes: leave out one or the other")

@@ -101,7 +101,7 @@ def _tally(
 
 
 def before_parts(count: Counted, part: str) -> dict[str, Tally]:
-    """What was annotated before the streams alone, as the two tallies of a part."""
+    """The annotations before the streams alone, as the two tallies of a part."""
     fixed = before(count)
     axes = {"seed": count.online.seeds, "stream": count.online.streams}
     return {
@@ -237,7 +237,7 @@ def asked_of(online: Online, scoring: Scoring) -> list[Measure]:
 
 
 def _defaults(online: Online, scoring: Scoring) -> tuple[str, ...]:
-    """What is shown unless something is asked for."""
+    """The default measures."""
     names = [n for n in DEFAULTS[online.kind] if n not in GAPS or len(online.phases) == 2]
     if scoring.chosen(StreamScoring).item_seconds is not None:  # else it is the imlm itself
         names.insert(1, "imlm_seconds")
@@ -246,7 +246,7 @@ def _defaults(online: Online, scoring: Scoring) -> tuple[str, ...]:
 
 
 def lacking(online: Online, how: StreamScoring) -> dict[str, str]:
-    """What has no measurement in the logs, by key of its price, and how to get one."""
+    """The amounts without a measurement in the logs, by key of their price, and how to get one."""
     asked, before = online.questions, online.before.select("count", "timed").sum()
     made = asked.height + int(before["count"][0])
     timed = len(asked["seconds"].drop_nulls()) + int(before["timed"][0])
@@ -261,7 +261,7 @@ def lacking(online: Online, how: StreamScoring) -> dict[str, str]:
         found["memory"] = no_record("memory", OF_SYSTEM)
     if asked["waited"].null_count():
         found["waiting"] = (
-            "the logs do not say how long answers took: log t with query and answer events"
+            "the logs do not have the times of answers: log t with query and answer events"
         )
     return found
 
@@ -275,7 +275,7 @@ def batches(online: Online, scoring: Scoring, dims: Dims, _whole: object) -> Ite
     refuse_unmeasured(measures, prices, online.name, lacking(online, how))
     if "subset" in dims:
         measures = without_shared(measures, prices, ONCE[:3])  # waiting is timed by question
-    count = Counted.of(online, scoring)
+    count = Counted.from_online(online, scoring)
     if scoring.plan.block_length is not None and not count.by_batch:
         raise UsageError(
             f"--block-length goes with --factors batch: {online.name} is resampled by "
@@ -310,7 +310,9 @@ class Rows:
 
     @property
     def took(self) -> dict[str, Part]:
-        """What a run took that no event tells; CPU and GPU are counted with those of the events."""
+        """The resources of a run outside its events; CPU and GPU are counted with those of the
+        events.
+        """
         online = self.count.online
         runs = {k: v / len(online.seeds) for k, v in online.took.items() if k not in COMPUTING}
         return {TOOK: Tally.constant([*runs.values()], tuple(runs), {})} if runs else {}

@@ -17,7 +17,7 @@ from truecost.errors import UsageError, first_five
 from truecost.names import Objective
 
 if TYPE_CHECKING:
-    from truecost.outputs.described import Described
+    from truecost.outputs.page import Described
 
 WITHOUT_QUESTIONS = ("act_dcf",)  # leave out what questions cost: no budget pays off by them
 AFTER = "post"  # the phase that is shown where there are both
@@ -101,7 +101,7 @@ def is_swept(rows: Sequence[Row]) -> bool:
     return len({budget for _, budget in found}) > 1 and len(found) == len({*found})
 
 
-BESIDE = "act_dcf"  # told beside the objective, as it leaves out what questions cost
+BESIDE = "act_dcf"  # told beside the objective, as it leaves out the cost of questions
 MONEY = ("total_cost", "imlm_money")  # defined only where the person's hour has a price
 OBJECTIVES = (*MONEY, "imlm", "imlm_seconds")  # unless one is named the first with a value
 NAMED = "the objective that was named"
@@ -110,7 +110,7 @@ UNNAMED = "no objective was named"
 
 
 class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
-    """What one budget of one strategy gives.
+    """The result of one budget of one strategy.
 
     Attributes
     ----------
@@ -130,7 +130,7 @@ class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SweepDifference(msgspec.Struct, frozen=True, kw_only=True):
-    """What another choice costs more than the best one.
+    """The additional cost of another choice against the best one.
 
     The difference is in the unit of the measure, paired replicate by replicate; the verdict
     ("better", "worse", "same", "inconclusive") is that of this choice against the best one.
@@ -153,12 +153,12 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     application : str
         Where there are several.
     objective : str
-        Why budgets are judged by this measure; empty for one that is told beside it.
+        Why budgets are compared by this measure; empty for one that is shown beside it.
     strategy : str
         Whose budgets are compared; empty where those of all strategies are.
     edge : {"", "lowest", "highest"}
         Where the best is the smallest or largest budget of its strategy, so that a better one may
-        lie beyond; empty for a measure that leaves out what questions cost, as `act_dcf`, which
+        lie beyond; empty for a measure that leaves out the cost of questions, as `act_dcf`, which
         the largest budget most often has least of.
     points : tuple of SweepPoint
         Everything compared, by strategy and budget.
@@ -351,7 +351,7 @@ def _text(advice: SweepAdvice, row: Estimate) -> str:
     if row.measure in WITHOUT_QUESTIONS and not advice.objective:
         end = "lowest" if row.direction == "lower" else "highest"
         least = f"it is {end} at {questions(best.budget)}: {found}"
-        return f"{whose}: {row.measure}{where} leaves out what questions cost; {least}"
+        return f"{whose}: {row.measure}{where} leaves out the cost of questions; {least}"
     share = ""
     if best.best is not None:
         share = f", the best in {percent(round(best.best, 2))} of replicates"
@@ -362,7 +362,7 @@ def _text(advice: SweepAdvice, row: Estimate) -> str:
         figures = figure(other.value, scale), between(other.lower, other.upper, scale)
         said.append(against(other, name, figures, one=not strategy or other.budget == 1))
     if row.measure in WITHOUT_QUESTIONS:
-        said.append(f"{row.measure} leaves out what questions cost")
+        said.append(f"{row.measure} leaves out the cost of questions")
     if advice.edge:
         said.append(f"it is the {advice.edge} budget tried{budget_hint(advice.edge, best)}")
     return "; ".join(said)
@@ -376,7 +376,7 @@ def budget_hint(edge: str, best: SweepPoint) -> str:
 
 
 def against(other: SweepDifference, name: str, figures: tuple[str, str], *, one: bool) -> str:
-    """What another choice costs more, in words: `8 cost 0.01 more [0.004, 0.02]: worse`.
+    """The additional cost of another choice, in words: `8 cost 0.01 more [0.004, 0.02]: worse`.
 
     The figures are its value and interval as a reader sees them.
     """

@@ -1,11 +1,11 @@
-"""What the verdict says of systems that learn with a person's help, and of a sweep of budgets."""
+"""The verdict on systems that learn with a person's help, and on a sweep of budgets."""
 
 import re
 from dataclasses import replace
 
 from truecost.core.digits import amount, counted, percent, scale_of, uncertain
 from truecost.core.results import Row
-from truecost.outputs.described import of_part
+from truecost.outputs.page import of_part
 from truecost.report.section import Group, Line
 from truecost.report.story import Part, Story, goodness, without_dims
 from truecost.report.verdict import costs, lead_of, worst_subset
@@ -59,7 +59,7 @@ def measures_beside(story: Story, row: Row) -> dict[tuple[str, str], Row]:
 
 
 def about_imlm(story: Story, row: Row) -> str:
-    """What the main figure counts, after what its naive value is."""
+    """The explanation of the main figure, after its naive baseline."""
     weight = re.search(r"\|q:([^|]+)", row.signature)
     if row.measure != "imlm" or weight is None or "targets" not in row.counts:
         return ""
@@ -70,13 +70,13 @@ def about_imlm(story: Story, row: Row) -> str:
     elif len(targets) == 1 and (number := targets.pop()):
         said = f"{amount(round(row.n_trials / number, 1))} times (items over targets)"
     return (
-        f"It adds up annotations, false alarms and misses, which count {said}, and divides by the "
+        f"It is the sum of annotations, false alarms and misses (counted {said}) divided by the "
         f"number of items. "
     )
 
 
 def lead(story: Story, row: Row) -> str:
-    """What the figures of systems on streams are."""
+    """The explanation of the figures of systems on streams."""
     return lead_of(story, row, about_imlm(story, row))
 
 
@@ -149,13 +149,13 @@ def line_of(story: Story, row: Row) -> Line:
 
 
 def is_chosen(story: Story, part: Part) -> bool:
-    """Whether there are so many budgets that only the best ones are told of."""
+    """Whether there are so many budgets that only the best ones are shown."""
     rows = story.mains(part)
     return len(rows) > MANY and is_swept(rows)
 
 
 def main_rows(story: Story, part: Part) -> list[Row]:
-    """The main measure of the systems that are told of: all, or of a sweep the best budgets.
+    """The main measure of the shown systems: all, or of a sweep the best budgets.
 
     Of a sweep the best budget of each strategy, and what asks nothing.
     """
@@ -194,7 +194,7 @@ RIVAL = 0.05  # share of the replicates from which on another budget is named
 
 
 def verdict(story: Story) -> list[Group]:
-    """Which budget pays off, what each system costs, and the worst subset."""
+    """Best budget, what each system costs, and the worst subset."""
     return [*advice_groups(story), *(system_groups(story) or costs(story)), *worst_subset(story)]
 
 
@@ -212,10 +212,10 @@ def advice_groups(story: Story) -> list[Group]:
     groups, by = [], objective_of(story)
     for name, measures in found.items():
         said = [[_advice(story, *pair) for pair in _advice_pairs(own)] for own in measures.values()]
-        title = f"Which budget pays off{f' by {by}' if by else ''}{f': {name}' if name else ''}"
+        title = f"Best budget{f' by {by}' if by else ''}{f': {name}' if name else ''}"
         first = tuple(lines[0] for lines in said)
         folded = tuple(line for lines in said for line in lines[1:])
-        groups.append(Group(title, first, folded, "The other strategies"))
+        groups.append(Group(title, first, folded, "Other strategies"))
     return groups
 
 
@@ -255,7 +255,7 @@ def _advice(story: Story, own: SweepAdvice, over: SweepAdvice | None) -> Line:
         figures = uncertain(other.value, other.lower, other.upper, scale)
         said.append(f"{against(other, name, figures, one=named or other.budget == 1)}.")
     if own.measure in WITHOUT_QUESTIONS:
-        said.append(f"{own.measure} leaves out what questions cost.")
+        said.append(f"{own.measure} leaves out the cost of questions.")
     said += [_share(over or own), _edge_sentence(edge, best), _passive(own, row)]
     return Line(look, chip, own.measure, text, " ".join(filter(None, said)))
 
@@ -268,10 +268,10 @@ def _outcome(verdicts: list[str]) -> tuple[str, str]:
 
 
 def _cost_free_best(own: SweepAdvice, row: Row | None) -> Line:
-    """Where a measure is best that leaves out what questions cost; no verdict on a budget."""
+    """Where a measure is best that leaves out the cost of questions; no verdict on a budget."""
     best = own.best
     where = "highest" if row is not None and row.direction == "higher" else "lowest"
-    text = f"leaves out what questions cost; with {isolated(best.strategy)} it is {where} at "
+    text = f"leaves out the cost of questions; with {isolated(best.strategy)} it is {where} at "
     text += questions(best.budget) + ("" if row is None else f": {value(row)}")
     return Line("open", "", own.measure, text, _passive(own, row))
 

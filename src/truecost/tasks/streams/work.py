@@ -1,5 +1,4 @@
-"""What event logs of streams take to be read, counted and scored;
-every fault of a log.
+"""The work of streams: event logs are read, counted and scored, and checked for every fault.
 
 A system is a log, or a folder of logs of which each is a run. Labels stand in a file of their own,
 or in the predictions.
@@ -59,7 +58,7 @@ def read(
     about: Mapping[str, str] | None = None,
     resources: Sequence[str | Path] = (),
 ) -> Online:
-    r"""What one system did on its streams.
+    r"""The record of one system on its streams.
 
     Parameters
     ----------
@@ -156,8 +155,8 @@ def stream_options(table: StreamTable, data: DataTable) -> StreamScoring:
     given = {k: v for k, v in table.given().items() if k not in ("q", "before")}
     if table.decision == "bayes" and data.type not in ("llr", "posterior"):
         raise UsageError(
-            f"decision bayes takes scores as {'they are' if data.type is None else data.type}: say "
-            f"what they are, --type llr or --type posterior (type under [data])"
+            f"decision bayes takes scores as {'they are' if data.type is None else data.type}: "
+            f"give their type, --type llr or --type posterior (type under [data])"
         )
     return StreamScoring(
         **given,
@@ -168,7 +167,7 @@ def stream_options(table: StreamTable, data: DataTable) -> StreamScoring:
 
 
 def read_stream(source: Source, reader: Reader, study: Study) -> Online:
-    """What a system did on its streams, checked."""
+    """The record of a system on its streams, checked."""
     labels, said = labels_of(source, reader)
     read, left = read_logs(source, reader, study)
     logs = [checked(log) for log in read]
@@ -265,8 +264,8 @@ def _held_against(
         yield Check(
             "labels",
             "warning",
-            f"{first_five(log.source for log in logs)}: predictions have no labels, so that what "
-            f"is right is not checked: --labels FILE",
+            f"{first_five(log.source for log in logs)}: predictions have no labels, so they are "
+            f"not checked against the reference: --labels FILE",
         )
         return
     ended = [without_open_end(log) for log in logs]
@@ -281,7 +280,7 @@ def _held_against(
 
 
 def application(table: ApplicationTable) -> ApplicationTable:
-    """What is given of an application of detection over the costs and the prior of paper 000.
+    """The given parts of a detection application, over the costs and the prior of Lindsey et al..
 
     Nothing where nothing is given: scoring knows whether there are targets at all.
     """

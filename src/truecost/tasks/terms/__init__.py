@@ -1,6 +1,6 @@
 """Terms: spoken words and phrases found in audio (spoken term detection, keyword search).
 
-Paper 002, as docs/errata.md corrects it::
+Rodriguez-Fuentes & Penagarikano 2013, as docs/errata.md corrects it::
 
     reference = tc.terms.read_reference("e.ecf.xml", "t.kwlist.xml", rttm="r.rttm")
     search = tc.terms.read_search("s.kwslist.xml", reference)
@@ -23,12 +23,12 @@ from truecost.lazy import attach
 
 MAP_KEYS: dict[str, str] = {
     "query": "id of the query",
-    "document": "audio file; its folder and ending do not matter",
-    "channel": "channel of the document; 1 where there is no such column",
+    "document": "audio file, without regard to its folder and ending",
+    "channel": "channel of the document; 1 if there is no such column",
     "start": "start of a detection, occurrence or excerpt in seconds",
     "end": "its end in seconds",
-    "duration": "its length in seconds, in place of its end",
-    "score": "score of a detection; higher means rather an occurrence",
+    "duration": "its length in seconds, instead of its end",
+    "score": "score of a detection; higher is more likely an occurrence",
     "decision": "decision about a detection: YES or NO, 1 or 0, true or false",
 }
 
@@ -59,18 +59,17 @@ FACE = Face(
     shown={"threshold": "the decisions in the files"},
     folders=True,
     about={
-        "": "Terms: spoken words and phrases found in audio.",
-        "score": "Score searches: term-weighted values, error rates and cross-entropy, with "
-        "intervals.",
-        "compare": "Compare searches with the first: paired intervals of difference and ratio.",
-        "plan": "How many more queries, or documents, narrow the interval.",
-        "validate": "Check submissions without the reference: against the queries and the audio "
-        "alone.",
+        "": "Keyword search: spoken words and phrases found in audio.",
+        "score": "Score systems: term-weighted values, error rates and cross-entropy, with "
+        "confidence intervals.",
+        "compare": "Compare systems with the first: intervals of the paired difference and ratio.",
+        "plan": "Estimate how many more queries, or documents, narrow the interval.",
+        "validate": "Check submissions against the queries and the audio, without the reference.",
         "files": "Lists of detections (kwslist, stdlist or tables); a folder stands for the files "
         "in it",
-        "subset": "An attribute of the queries, or source (each level is a subset), or a condition "
-        "on these; may be repeated.",
-        "resampling": "counts of queries in documents are weighed; thresholds are swept in every "
+        "subset": "Attribute of the queries, or source (each level is a subset), or condition on "
+        "these; may be repeated.",
+        "resampling": "counts of queries in documents are weighted; thresholds are swept in every "
         "replicate",
     },
     examples={

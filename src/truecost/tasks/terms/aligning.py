@@ -1,4 +1,4 @@
-"""What a system found, held against a reference: a list of detections becomes a `Search`.
+"""Alignment of a system's detections with a reference: a list of detections becomes a `Search`.
 
 Within a *group* (query, document, channel) a detection may go with an occurrence when its midpoint
 lies at most a tolerance outside of it, edges included. Of all one-to-one alignments those with the
@@ -113,7 +113,7 @@ class Places:
     whole: bool  # a stretch holds a detection as a whole; else its midpoint
 
     @staticmethod
-    def of(reference: Reference) -> "Places":
+    def from_reference(reference: Reference) -> "Places":
         """The places of a reference."""
         rows = reference.excerpts if reference.segments is None else reference.segments
         names = reference.documents["document"]
@@ -123,7 +123,9 @@ class Places:
         )
         rows = rows.sort("document", "channel", "start", "end")
         place = rows["place"].cast(pl.Int32).to_numpy()
-        return Places(times.Stretches.of(rows), place, names, reference.trial == "occurrence")
+        return Places(
+            times.Stretches.from_frame(rows), place, names, reference.trial == "occurrence"
+        )
 
     @property
     def channels(self) -> pl.DataFrame:
@@ -187,11 +189,11 @@ SPAN = ("min_score", "max_score")  # of all scores, in the head of a list
 def load_search(
     detections: DetectionList, reference: Reference, options: SearchOptions | None = None
 ) -> Search:
-    """What a system found, aligned with the reference, a row for each detection that counts."""
+    """The detections of a system aligned with the reference, a row for each one that counts."""
     options = options or SearchOptions()
     asked = _query_rows(detections, reference)
     problems = check_decisions(detections, options.compat)
-    places = Places.of(reference)
+    places = Places.from_reference(reference)
     group = places.channels_of(detections)
     held = places.holding(detections, group)
     problems += _left_out(detections, places, group, held)
@@ -246,7 +248,7 @@ def _in_place_of(unknown: str, asked: Codes, reference: Reference) -> str:
     queries = reference.queries["query"]
     absent = queries.filter(~pl.Series(np.isin(np.arange(len(queries)), asked)))
     others = f"; it has {first_five(absent)}, not listed here" if len(absent) else ""
-    advice = "score against the list of queries that the system was given"
+    advice = "score against the list of queries of the system"
     if reference.queries.columns == ["query"]:  # those that occur: no list of queries was given
         advice = (
             "where some queries occur nowhere, give --kwlist FILE with all queries (a table with a "
@@ -267,8 +269,8 @@ def _left_out(
         if len(strange) == len(detections):
             raise InputError(
                 f"{detections.source}: no detection is in audio of the reference; the list has "
-                f"{first_five(names)}, the audio {there}: documents and channels are called as in "
-                f"the ECF"
+                f"{first_five(names)}, the audio {there}: use the names of documents and channels "
+                f"of the ECF"
             )
         notes.append(
             f"{_share(len(strange), detections, 'are')} of audio that is not scored and left out: "
@@ -354,7 +356,7 @@ def _span(detections: DetectionList) -> tuple[float, float] | None:
     if not (isfinite(low) and isfinite(high) and low <= high):
         raise InputError(
             f"{detections.source}: {SPAN[0]} is {least!r} and {SPAN[1]} is {largest!r}; expected "
-            f"the least and the largest of all scores: mend them, or leave them out"
+            f"the least and the largest of all scores: correct them, or leave them out"
         )
     return low, high
 

@@ -21,7 +21,7 @@ from truecost.core.factors import Factor
 from truecost.core.measure import Array, Measure
 from truecost.core.ranking import Ranking
 from truecost.core.tally import Tally
-from truecost.core.unit_index import Sides
+from truecost.core.unit_index import UnitColumns
 from truecost.core.weights import Plan
 from truecost.errors import InputError, UsageError, counted
 from truecost.prices import COSTS
@@ -42,7 +42,7 @@ class Counted:
     _fits: dict[str, Fit] = field(default_factory=dict, init=False, repr=False)
 
     @staticmethod
-    def of(search: Search, application: Application, how: TermsScoring) -> "Counted":
+    def from_search(search: Search, application: Application, how: TermsScoring) -> "Counted":
         """The search for an application, the same object whenever it is asked for again."""
         key = (application, how)
         if key not in search.known:
@@ -85,7 +85,7 @@ class Counted:
         """The best affine map of the scores of a variant, found once."""
         if variant not in self._fits:
             known = (self.search, self.prior, self.floor, self.how.every)
-            self._fits[variant] = Fit.of(*known, variant)
+            self._fits[variant] = Fit.best(*known, variant)
         return self._fits[variant]
 
     @property
@@ -109,7 +109,7 @@ class Counted:
         """Whether documents are resampled."""
         return self.how.factors != "query"
 
-    def documents(self, place: Codes) -> Sides:
+    def documents(self, place: Codes) -> UnitColumns:
         """The documents of rows, where they are resampled."""
         if not self.by_document:
             return []
@@ -121,7 +121,7 @@ class Counted:
         """The submitted trials by score."""
         search = self.search
         sides = [(self.queries, search.query), *self.documents(search.place)]
-        return Ranking.of(search.score, search.is_target.astype(np.uint8), sides)
+        return Ranking.from_scores(search.score, search.is_target.astype(np.uint8), sides)
 
     def plan(self, plan: Plan) -> Plan:
         """How queries, documents or both are drawn."""
@@ -136,8 +136,8 @@ class Counted:
 def with_prior(application: Application, search: Search | Reference) -> Application:
     """The application with the prior that the data have, for cross entropies.
 
-    P = Ntrue / N (paper 002, Eq. 17), frozen: replicates of the whole take their own for
-    term-weighted values, subsets that of the whole.
+    P = Ntrue / N (Rodriguez-Fuentes & Penagarikano 2013, Eq. 17), frozen: replicates of the whole
+    take their own for term-weighted values, subsets that of the whole.
     """
     if application.priors is not None or application.costs is None:
         return application
@@ -145,14 +145,17 @@ def with_prior(application: Application, search: Search | Reference) -> Applicat
     prior = reference.targets.height / max(1, reference.trials)
     if not 0 < prior < 1:
         raise UsageError(
-            f"{search.name}: the prior from the data is {prior:g} (Ntrue / N, paper 002, Eq. 17): "
+            f"{search.name}: the prior from the data is {prior:g} (Ntrue / N, Rodriguez-Fuentes & "
+            f"Penagarikano 2013, Eq. 17): "
             f"it must lie between 0 and 1; give one (--prior)"
         )
     return application.with_priors((1 - prior, prior))
 
 
 def _refuse_floor(search: Search, how: TermsScoring) -> None:
-    """Refuse a score of unsubmitted trials above that of submitted ones (paper 002, Eq. 42)."""
+    """Refuse a score of unsubmitted trials above that of submitted ones (Rodriguez-Fuentes &
+    Penagarikano 2013, Eq. 42).
+    """
     if how.floor is not None and how.floor > search.lowest:
         raise UsageError(
             f"{search.name}: the floor {how.floor:g} lies above the lowest submitted score "
@@ -161,7 +164,7 @@ def _refuse_floor(search: Search, how: TermsScoring) -> None:
 
 
 def evidence_of(count: Counted, measures: Sequence[Measure]) -> Evidence:
-    """What these measures read of a search, with the queries as outer factor."""
+    """The evidence of a search for these measures, with the queries as outer factor."""
     refuse_few_trials(count.search)
     names = {m.name for m in measures}
     entropies = not names.isdisjoint(("cnxe", "cnxe_loss"))

@@ -69,10 +69,10 @@ def det_of_terms(found: Found, *, title: str = "") -> Picture:
     Raises
     ------
     UsageError
-        When no search has a false alarm.
+        When no system has a false alarm.
     """
     found = with_false_alarms(found)
-    needed(found, "no search has a false alarm")
+    needed(found, "no system has a false alarm")
     step = min(0.5 / max(1, d.queries * d.trials) for d in found)  # less is 0, but for rounding
     bands, drawn = list[Mark](), list[Mark]()
     for d, c in _curves(found):
@@ -141,8 +141,8 @@ def _table(found: Found) -> Table:
 def twv_by_threshold(found: Found, *, title: str = "") -> Picture:
     """Term-weighted value against the threshold, with bands, decisions in use and maximum.
 
-    What lies far below the marks is not followed. An upright line is the Bayes threshold, where
-    scores claim to be log-likelihood ratios.
+    The curve is not drawn far below the marks. A vertical line is the Bayes threshold, if scores
+    are log-likelihood ratios by their type.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def twv_by_threshold(found: Found, *, title: str = "") -> Picture:
         When nothing was submitted, or no query has a target.
     """
     found = [d for d, _ in _curves(found)]
-    needed(found, "no search has both detections and queries with targets")
+    needed(found, "no system has both detections and queries with targets")
     ends = [v for s in spans_of(found) for v in s] or [0.0, 1.0]
     left, right = near_span(ends, [d.bayes for d in found if d.llr])
     llrs = sorted({d.bayes for d in found if d.llr and left <= d.bayes <= right})

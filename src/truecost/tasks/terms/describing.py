@@ -1,4 +1,4 @@
-"""What a search holds beside its rows: curves with bands, the queries that cost most, its
+"""The description of a search beside its rows: curves with bands, the costliest queries, its
 scores.
 
 Computed from all trials at the scores of a grid; bands hold percentiles of the same replicates as
@@ -83,8 +83,8 @@ def curve_of(count: Counted, scoring: Scoring) -> TwvCurve | None:
         positions = np.union1d(positions, [least])
 
     def at(seen: Totals) -> tuple[Floats, Floats, Floats]:
-        shares = Shares.of(seen, how)
-        gained, lost = TermSweep.of(seen).at(positions, shares.gain, shares.loss)
+        shares = Shares.from_totals(seen, how)
+        gained, lost = TermSweep.from_totals(seen).at(positions, shares.gain, shares.loss)
         return missed(gained), lost, gained - shares.beta(application)[:, None] * lost
 
     misses, alarms, twv = (x[0] for x in at(whole))
@@ -198,7 +198,7 @@ class ScoreBin(msgspec.Struct, frozen=True, kw_only=True):
 class SearchDescription(
     msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="search"
 ):
-    """What a search holds, as it is stored beside its rows.
+    """The description of a search, as stored beside its rows.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ class SearchDescription(
     bayes : float
         Bayes threshold of log-likelihood ratios, -logit(Ptar).
     llr : bool
-        Whether scores claim to be log-likelihood ratios.
+        Whether scores are log-likelihood ratios by their type.
     gamma, delta : float, optional
         Best affine map of the scores, llr' = gamma llr + delta; None where there is no best one.
     worst : tuple of QueryValue
@@ -257,7 +257,7 @@ class SearchDescription(
 
 
 def describe(search: Search, scoring: Scoring, dims: Mapping[str, str]) -> SearchDescription:
-    """What a search holds, for reports.
+    """The description of a search, for reports.
 
     Parameters
     ----------
@@ -265,7 +265,7 @@ def describe(search: Search, scoring: Scoring, dims: Mapping[str, str]) -> Searc
         `collection` and `application`, where there are several.
     """
     how, reference = scoring.chosen(TermsScoring), search.reference
-    count = Counted.of(search, scoring.application, how)
+    count = Counted.from_search(search, scoring.application, how)
     application, fit = count.application, count.fit("pooled")
     table = per_query(search, scoring.application, how)
     yes = search.score[search.accepted]

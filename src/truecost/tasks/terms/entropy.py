@@ -1,18 +1,20 @@
 """Cross entropy of the scores of a term search, taken as natural-log likelihood ratios.
 
 Clog(llr) = ln(1 + exp(-(llr + logit Ptar))) for a target, ln(1 + exp(llr + logit Ptar)) for a
-nontarget, in nats, Ptar the effective prior of the application (paper 002, Eq. 23 and 37). All
-trials count: those that were not submitted have the floor, the lowest submitted score (Eq. 42).
-`term_targets` and `term_nontargets` have the `cost` of the submitted trials, `term_floor` that of
-one at the floor. Variants join the queries: `pooled` takes one mean over all targets and one over
-all nontargets (Eq. 43), `by_query` means over queries of the means of each.
+nontarget, in nats, Ptar the effective prior of the application (Rodriguez-Fuentes & Penagarikano
+2013, Eq. 23 and 37). All trials count: those that were not submitted have the floor, the lowest
+submitted score (Eq. 42). `term_targets` and `term_nontargets` have the `cost` of the submitted
+trials, `term_floor` that of one at the floor. Variants join the queries: `pooled` takes one mean
+over all targets and one over all nontargets (Eq. 43), `by_query` means over queries of the means of
+each.
 
 The least cross entropy over llr' = gamma llr + delta (Eq. 44-45) is found once on the data; a
 replicate takes one Newton step from there, with the gradient and the second derivatives of its own
 units (`term_fit_targets_VARIANT` and `term_fit_nontargets_VARIANT`: loss and derivatives).
 
 Every trial counts: those that were not submitted stand at the floor, as one row for the targets and
-one for the nontargets, with their number as weight (paper 002, Eq. 42-45).
+one for the nontargets, with their number as weight (Rodriguez-Fuentes & Penagarikano 2013, Eq.
+42-45).
 """
 
 from dataclasses import dataclass, replace
@@ -41,7 +43,7 @@ def cnxe(totals: Totals, application: Application, variant: str, how: Averaging 
 
     (Ptar mean over targets of Clog + (1-Ptar) mean over nontargets of Clog) / prior entropy. Range
     [0, inf), lower is better; 1.0 is the prior alone (llr = 0 everywhere); above 1 the scores do
-    harm. Paper 002, Eq. 37-43.
+    harm. Rodriguez-Fuentes & Penagarikano 2013, Eq. 37-43.
     """
     shares, missing, rest = _shares(totals, variant, how)
     floor = {c: totals.sums("term_floor", c)[:, None] for c in ("target", "nontarget")}
@@ -57,8 +59,8 @@ def min_cnxe(totals: Totals, application: Application, variant: str, how: Averag
     """Least Cnxe over affine maps of the scores, gamma llr + delta.
 
     gamma >= 0, so that it is at most 1 (gamma = 0: reversed or uninformative scores); any gamma for
-    the variants `unconstrained`. Range [0, 1], lower is better; 1.0 is the prior alone. Paper 002,
-    Eq. 44-45.
+    the variants `unconstrained`. Range [0, 1], lower is better; 1.0 is the prior alone.
+    Rodriguez-Fuentes & Penagarikano 2013, Eq. 44-45.
     """
     shares, missing, rest = _shares(totals, variant, how)
     floor, prior = f"term_fit_floor_{variant}", application.effective_prior
@@ -87,10 +89,10 @@ def _tie_entropy(targets: Floats, others: Floats) -> Floats:
     """Least cross entropy of trials of one score: A ln((A+B)/A) + B ln((A+B)/B) of weights A, B."""
     whole = targets + others
 
-    def of(part: Floats) -> Floats:
+    def weighed_entropy(part: Floats) -> Floats:
         return np.where(part > 0, -part * np.log(share(part, whole)), part)
 
-    return np.asarray(of(targets) + of(others))
+    return np.asarray(weighed_entropy(targets) + weighed_entropy(others))
 
 
 def cnxe_loss(
@@ -98,7 +100,8 @@ def cnxe_loss(
 ) -> Result:
     """Calibration loss: Cnxe less its minimum over affine maps.
 
-    Range [0, inf), lower is better; 0.0 is the prior alone. Paper 002, section 4.2.5.
+    Range [0, inf), lower is better; 0.0 is the prior alone. Rodriguez-Fuentes & Penagarikano 2013,
+    section 4.2.5.
     """
     actual = cnxe(totals, application, variant, how)[0]
     least = min_cnxe(totals, application, variant, how)[0]
@@ -106,7 +109,9 @@ def cnxe_loss(
 
 
 def prior_entropy(prior: float) -> float:
-    """Cross entropy of llr = 0 everywhere, in nats (paper 002, Eq. 39, before ln 2 divides)."""
+    """Cross entropy of llr = 0 everywhere, in nats (Rodriguez-Fuentes & Penagarikano 2013, Eq. 39,
+    before ln 2 divides).
+    """
     return float(-prior * np.log(prior) - (1 - prior) * np.log1p(-prior))
 
 
@@ -115,7 +120,7 @@ def _shares(totals: Totals, variant: str, how: Averaging) -> tuple[Shares, Float
     were not submitted, by query.
     """
     pooled = not variant.startswith("by_query")
-    shares = Shares.of(totals, replace(how, pooled=pooled, one_query=False), both=True)
+    shares = Shares.from_totals(totals, replace(how, pooled=pooled, one_query=False), both=True)
     missing = shares.targets - totals.sums("term_targets", "found")
     rest = shares.trials - shares.targets - totals.sums("term_nontargets", "submitted")
     return shares, missing, rest
@@ -165,7 +170,8 @@ MEASURES = (
         *("lower", "paper 002, Eq. 44-45"),
         **_POOLED,
         parse=partial(one_of, FIT_VARIANTS),
-        advice="it calibrates on the evaluation data: what the scores could tell, not what they do",
+        advice="it calibrates on the evaluation data: the best that calibration could do, not the "
+        "quality in use",
         rule="threshold-on-evaluation-data",
         minimum_of="cnxe",
         interval=rule("log", optimistic=True, bounds=SHARE),
@@ -174,7 +180,7 @@ MEASURES = (
         *("cnxe_loss", cnxe_loss, ENTROPY, "Calibration loss of Cnxe", "lower", "paper 002, 4.2.5"),
         **_POOLED,
         parse=partial(one_of, VARIANTS),
-        advice="what a better affine map of the scores would save",
+        advice="the saving of the best affine map of the scores",
         interval=rule("identity", excess=True, bounds=(0.0, np.inf)),
     ),
 )
@@ -187,8 +193,8 @@ class Fit:
     Scores are standardised, (score - middle) / spread, before derivatives are taken; the prior is
     the effective one. `separated`: no target lies below a nontarget, so that cross entropy falls as
     gamma grows, to what the trials at `tie` cost, the score at which targets and nontargets meet
-    (NaN where they do not). `reversed`: the best gamma is not above 0, as the scores tell nothing,
-    or the opposite.
+    (NaN where they do not). `reversed`: the best gamma is not above 0, as the scores are
+    uninformative or reversed.
     """
 
     gamma: float
@@ -216,7 +222,7 @@ class Fit:
         return self.delta + self.gamma * self.middle
 
     @staticmethod
-    def of(search: Search, prior: float, floor: float, every: bool, variant: str) -> "Fit":
+    def best(search: Search, prior: float, floor: float, every: bool, variant: str) -> "Fit":
         """The best map of a search for a variant, one of `FIT_VARIANTS`.
 
         `prior` is the effective prior of the application, `floor` the score of the trials that were

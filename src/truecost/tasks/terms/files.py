@@ -1,34 +1,47 @@
-"""A reference and what a system found, from files or frames, and lists checked without a
-reference.
+"""A reference and what a system found, from files or frames; lists checked without a reference;
+what decides where the decisions of a list do not count, and what quirks of the reference scorer
+move.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
-from truecost.core.digits import figure
+from truecost.core.application import Application
+from truecost.core.digits import figure, signed
+from truecost.core.evidence import totals
+from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted, first_five
 from truecost.formats.kwslist import DetectionList
 from truecost.formats.searches import read_detections, read_ecf, read_kwlist, read_occurrences
 from truecost.formats.table import Table
 from truecost.formats.terms import Listing, read_lexemes
 from truecost.study.columns import NONE_BELOW
+from truecost.study.settings import application_of
 from truecost.study.validation import Check
 from truecost.tasks.terms.aligning import load_search
-from truecost.tasks.terms.options import ReferenceOptions, SearchOptions
+from truecost.tasks.terms.counting import Counted, evidence_of, with_prior
+from truecost.tasks.terms.measures import atwv
+from truecost.tasks.terms.options import F4DE, ReferenceOptions, SearchOptions, TermsScoring
 from truecost.tasks.terms.records import Reference, Search
 from truecost.tasks.terms.reference import load_reference
-from truecost.tasks.terms.scoring import check_decisions, floors_differ
+from truecost.tasks.terms.scoring import check_decisions, floors_differ, measures_of
 from truecost.tasks.terms.stretches import near_name
+
+if TYPE_CHECKING:
+    from truecost.study.config import Study
+    from truecost.study.outcome import Part, Problem
+    from truecost.study.tables import ApplicationTable, DataTable
 
 
 def check_list(detections: DetectionList, kind: str | None = None) -> list[Check]:
-    """What was read, and as warnings what is odd about a list of detections on its own.
+    """The facts of a list of detections, and warnings about it on its own.
 
-    `kind` is what the scores claim to be, llr or score.
+    `kind` is the type of the scores, llr or score.
     """
     size = f"{counted(len(detections), 'detection')} of {counted(len(detections.queries), 'query')}"
     odd = (
@@ -52,7 +65,7 @@ def _decisions(detections: DetectionList) -> Iterator[tuple[str, str]]:
             "decisions",
             "every decision is YES, so nothing is submitted below the decision threshold: curves "
             "and Cnxe mean little; submit detections far below it too, with the decision NO "
-            "(paper 002, section 4.1)",
+            "(Rodriguez-Fuentes & Penagarikano 2013, section 4.1)",
         )
     elif not accepted.any():
         yield "decisions", "every decision is NO: every occurrence is missed"
@@ -72,11 +85,11 @@ def _scores(detections: DetectionList, kind: str | None) -> Iterator[tuple[str, 
         yield (
             "scores",
             f"all scores lie between {figure(low)} and {figure(high)}: if they are probabilities, "
-            f"they are no log-likelihood ratios; give ln(p / (1 - p)) less the log odds of their "
+            f"they are not log-likelihood ratios; give ln(p / (1 - p)) less the log odds of their "
             f"prior, or leave out --type llr",
         )
     elif kind == "llr" and low >= 0:
-        yield "scores", f"{NONE_BELOW}, which is odd: are they plain scores?"
+        yield "scores", f"{NONE_BELOW}, which is unusual: are they plain scores?"
 
 
 def _lowest(detections: DetectionList) -> Iterator[tuple[str, str]]:
@@ -89,7 +102,8 @@ def _lowest(detections: DetectionList) -> Iterator[tuple[str, str]]:
             "scores",
             f"the lowest scores of queries differ much, from {figure(known.min())} to "
             f"{figure(known.max())}: trials that are not submitted count with the lowest of all, "
-            f"which fits few of them (paper 002, footnote 6); submit every query down to one score",
+            f"which fits few of them (Rodriguez-Fuentes & Penagarikano 2013, footnote 6); submit "
+            f"every query down to one score",
         )
 
 
@@ -105,7 +119,7 @@ def _duplicates(detections: DetectionList) -> Iterator[tuple[str, str]]:
         yield (
             "duplicates",
             f"{counted(len(again), 'detection', 'stand')} there twice, at the same time of "
-            f"the same file: {shown}; what is there twice is a false alarm the second time",
+            f"the same file: {shown}; the second one counts as a false alarm",
         )
 
 
@@ -124,7 +138,7 @@ def check_queries(detections: DetectionList, queries: pl.Series, source: str) ->
     if len(absent):
         said = (
             f"{counted(len(absent), 'query')} of {source} not answered: {first_five(absent)}; "
-            f"what they should find is all missed"
+            f"all their occurrences count as missed"
         )
         found.append(Check("queries", "warning", f"{detections.source}: {said}"))
     said = f"{detections.source}: the queries are those of {source}"
@@ -143,7 +157,7 @@ def read_reference(
     options: ReferenceOptions | None = None,
     columns: Mapping[str, str] | None = None,
 ) -> Reference:
-    """What queries should find, and where.
+    """The occurrences that queries should find.
 
     Parameters
     ----------
@@ -205,7 +219,7 @@ def read_search(
     name: str = "",
     columns: Mapping[str, str] | None = None,
 ) -> Search:
-    """What a system found, aligned with a reference.
+    """The detections of a system, aligned with a reference.
 
     Parameters
     ----------
@@ -263,3 +277,95 @@ def _path(given: object, what: str, wanted: str = "a file name or a polars DataF
         return str(given)
     lazy = " (LazyFrame: .collect())" if isinstance(given, pl.LazyFrame) else ""
     raise UsageError(f"{what}: this is a {type(given).__name__}; give {wanted}{lazy}")
+
+
+NIST = "nist-"  # presets of evaluations that KWSEval scored
+
+
+def decided(
+    detections: DetectionList, data: "DataTable", reference: Reference, study: "Study"
+) -> tuple[DetectionList, str]:
+    """Detections with the decisions of the stated threshold, and what the signature says of it;
+    their own where none is stated.
+    """
+    if data.threshold is None:
+        return detections, ""
+    at = float(data.threshold) if data.threshold != "bayes" else _bayes(data, reference, study)
+    said = f"threshold:{'bayes' if data.threshold == 'bayes' else f'{at:.10g}'}"
+    return replace(detections, accepted=np.asarray(detections.score >= at)), said
+
+
+def _bayes(data: "DataTable", reference: Reference, study: "Study") -> float:
+    """The Bayes threshold of the application of a study, -logit(Ptar) (Rodriguez-Fuentes &
+    Penagarikano 2013, Eq. 30).
+    """
+    if data.type != "llr":
+        raise UsageError(
+            "--threshold bayes takes scores as natural-log likelihood ratios: use --type llr if "
+            "they are, or give the threshold as a number"
+        )
+    if study.applications:
+        raise UsageError(
+            "--threshold bayes needs one application, and the study has several: give a number, "
+            "or take the measure twv_bayes, which has the threshold of each"
+        )
+    application = application_of(study.application)
+    if application.costs is None:
+        raise UsageError(
+            "--threshold bayes needs costs and a prior: --preset, or --cost-miss, --cost-fa and "
+            "--prior"
+        )
+    return with_prior(application, reference).threshold
+
+
+def from_nist(study: "Study") -> bool:
+    """Whether an application of a study is one of NIST's, and no quirk is asked for."""
+    tables: Sequence[ApplicationTable] = (study.application, *study.applications.values())
+    return any((table.preset or "").startswith(NIST) for table in tables)
+
+
+def alike(one: Reference, other: Reference) -> bool:
+    """Whether two readings of a reference ask for the same in the same audio."""
+    frames = ("documents", "excerpts", "targets")
+    same = all(getattr(one, name).equals(getattr(other, name)) for name in frames)
+    return same and one.trials == other.trials
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A search as the reference scorer would align it; None where nothing differs."""
+
+    search: Search | None
+
+
+def on_quirks(part: "Part") -> "list[Problem]":
+    """That the quirks of NIST's scorer are off, and by how much ATWV would differ."""
+    from truecost.study.outcome import Problem
+
+    found = []
+    for search in part.systems:
+        if not isinstance(search, Search) or not isinstance(search.beside, Beside):
+            continue
+        scoring = part.scoring[search.name]
+        application, how = scoring.application, scoring.chosen(TermsScoring)
+        if not application.name.startswith(NIST):
+            continue
+        own = _atwv(search, application, how)
+        other = (
+            own if search.beside.search is None else _atwv(search.beside.search, application, how)
+        )
+        said = "would be the same"
+        if own != other:
+            said = f"of {search.name} would be {figure(other)}, not {figure(own)}"
+            said += f" ({signed(other - own)})"
+        message = f"the quirks of NIST's KWSEval are off; with them (--compat {F4DE}) atwv {said}"
+        found.append(Problem(kind="advice", message=message))
+    return found
+
+
+def _atwv(search: Search, application: Application, how: TermsScoring) -> float:
+    """ATWV at the point."""
+    count = Counted.from_search(search, application, how)
+    evidence = evidence_of(count, measures_of(["atwv"]))
+    seen = totals(evidence, Weights.ones(evidence.factors).block())
+    return float(np.asarray(atwv(seen, count.application, count.averaging)[0])[0])

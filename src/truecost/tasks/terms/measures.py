@@ -7,8 +7,9 @@ on the ranking `term_trials`. The queries are an outer factor: their weights mul
 queries, never the inside of a ratio.
 
 Pmiss(q) = misses / Nact(q) and Pfa(q) = false alarms / (N - Nact(q)), N the trials of one query
-(paper 002, Eq. 1-3); a query that has no targets (in a replicate) is left out of both means. Then
-TWV = 1 - mean Pmiss - beta mean Pfa, beta = Cf (1-P) / (Cm P) (Eq. 4-7).
+(Rodriguez-Fuentes & Penagarikano 2013, Eq. 1-3); a query that has no targets (in a replicate) is
+left out of both means. Then TWV = 1 - mean Pmiss - beta mean Pfa, beta = Cf (1-P) / (Cm P) (Eq.
+4-7).
 """
 
 from collections.abc import Callable
@@ -43,7 +44,7 @@ SWEPT = (*COUNTS, "term_trials")
 
 def _rates(totals: Totals, how: Averaging, kind: str = "") -> tuple[Shares, Floats, Floats]:
     """The shares, 1 - Pmiss and Pfa at the decisions (or those of another kind)."""
-    shares = Shares.of(totals, how)
+    shares = Shares.from_totals(totals, how)
     correct = (shares.gain * totals.sums("term_targets", f"correct{kind}")).sum(axis=1)
     false = (shares.loss * totals.sums("term_nontargets", f"false_alarms{kind}")).sum(axis=1)
     return shares, correct, false
@@ -53,7 +54,7 @@ def atwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
     """Actual term-weighted value: TWV at the system's decisions.
 
     1 - mean_q Pmiss(q) - beta mean_q Pfa(q). Range [-beta, 1], higher is better; the reference, 0,
-    rejects everything. Paper 002, Eq. 6.
+    rejects everything. Rodriguez-Fuentes & Penagarikano 2013, Eq. 6.
     """
     shares, correct, false = _rates(totals, how)
     return correct - shares.beta(application) * false, 0.0, {"vanished": shares.vanished}
@@ -63,7 +64,7 @@ def twv_bayes(totals: Totals, application: Application, how: Averaging = MEAN) -
     """TWV at the Bayes threshold of the scores, taken as natural-log likelihood ratios.
 
     A detection is accepted when its score >= -logit(Ptar). Range [-beta, 1], higher is better; the
-    reference, 0, rejects everything. Paper 002, Eq. 30-31.
+    reference, 0, rejects everything. Rodriguez-Fuentes & Penagarikano 2013, Eq. 30-31.
     """
     shares, correct, false = _rates(totals, how, "_bayes")
     return correct - shares.beta(application) * false, 0.0, {"vanished": shares.vanished}
@@ -72,7 +73,8 @@ def twv_bayes(totals: Totals, application: Application, how: Averaging = MEAN) -
 def p_miss(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
     """Mean over queries of the share of targets that are missed, at the system's decisions.
 
-    Range [0, 1], lower is better; the reference, 1, rejects everything. Paper 002, Eq. 1 and 4.
+    Range [0, 1], lower is better; the reference, 1, rejects everything. Rodriguez-Fuentes &
+    Penagarikano 2013, Eq. 1 and 4.
     """
     shares, correct = _rates(totals, how)[:2]
     return missed(correct), 1.0, {"vanished": shares.vanished}
@@ -81,7 +83,8 @@ def p_miss(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
 def p_fa(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
     """Mean over queries of the share of nontargets that are accepted.
 
-    Range [0, 1], lower is better; the reference, 0, rejects everything. Paper 002, Eq. 2, 3 and 5.
+    Range [0, 1], lower is better; the reference, 0, rejects everything. Rodriguez-Fuentes &
+    Penagarikano 2013, Eq. 2, 3 and 5.
     """
     shares, false = _rates(totals, how)[::2]
     return false, 0.0, {"vanished": shares.vanished}
@@ -94,7 +97,7 @@ def stwv(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
     false alarms being free. Range [0, 1], higher is better; the reference, 0, is the empty list.
     NIST, KWSEval.
     """
-    shares = Shares.of(totals, how)
+    shares = Shares.from_totals(totals, how)
     found = (shares.gain * totals.sums("term_targets", "found")).sum(axis=1)
     return found, 0.0, {"vanished": shares.vanished}
 
@@ -105,12 +108,13 @@ def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
     max over the submitted scores t (tied scores together), and over rejecting everything, of
     TWV(t); of equal ones the lowest threshold. It describes the scores and bounds ATWV from above.
     Every replicate takes its own best, so that the interval lies somewhat too high.
-    Range [0, 1], higher is better; the reference, 0, rejects everything. Paper 002, section 2.3.
+    Range [0, 1], higher is better; the reference, 0, rejects everything. Rodriguez-Fuentes &
+    Penagarikano 2013, section 2.3.
     """
-    shares = Shares.of(totals, how)
+    shares = Shares.from_totals(totals, how)
     beta = shares.beta(application)
     whole = (shares.gain * totals.sums("term_targets", "found")).sum(axis=1)
-    best, gained, thresholds = TermSweep.of(totals).best_of_all(
+    best, gained, thresholds = TermSweep.from_totals(totals).best_of_all(
         shares.gain, beta[:, None] * shares.loss, whole, how.reject_all
     )
     told = {
@@ -131,7 +135,7 @@ def otwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
     if how.pooled:
         value, reference, told = mtwv(totals, application, how)
         return value, reference, {"vanished": told["vanished"]}
-    shares, swept = Shares.of(totals, how), TermSweep.of(totals)
+    shares, swept = Shares.from_totals(totals, how), TermSweep.from_totals(totals)
     beta = shares.beta(application)[:, None]
     if len(swept.documents) or how.every or application.priors is None:
         best = swept.each(shares.gain, beta * shares.loss, how.reject_all)[0].sum(axis=0)
@@ -151,9 +155,11 @@ def mean_average_precision(totals: Totals, _: Application, how: Averaging = MEAN
     count together. Range [0, 1], higher is better; the reference, 0, is the empty list. NIST,
     KWSEval (which sorts scores as text; here they are numbers).
     """
-    shares = Shares.of(totals, how)
+    shares = Shares.from_totals(totals, how)
     weights = shares.weights if how.pooled else None
-    found = TermSweep.of(totals).precisions(len(shares.gain), weights, false_first=how.false_first)
+    found = TermSweep.from_totals(totals).precisions(
+        len(shares.gain), weights, false_first=how.false_first
+    )
     if how.pooled:
         value = share(found[:, 0], (shares.weights * shares.targets).sum(axis=1))
     else:
@@ -167,18 +173,24 @@ def n_targets(totals: Totals, _: Application, how: Averaging = MEAN) -> Result:
 
 
 def n_correct(totals: Totals, _: Application, how: Averaging = MEAN) -> Result:
-    """Number of targets found and accepted; higher is better. Paper 002, section 2.1."""
+    """Number of targets found and accepted; higher is better. Rodriguez-Fuentes & Penagarikano
+    2013, section 2.1.
+    """
     return _number(totals, "term_targets", "correct", how), 0.0
 
 
 def n_missed(totals: Totals, application: Application, how: Averaging = MEAN) -> Result:
-    """Number of targets not found, or found and rejected: Nmiss. Paper 002, section 2.1."""
+    """Number of targets not found, or found and rejected: Nmiss. Rodriguez-Fuentes & Penagarikano
+    2013, section 2.1.
+    """
     targets = n_targets(totals, application, how)[0]
     return targets - n_correct(totals, application, how)[0], targets
 
 
 def n_false_alarms(totals: Totals, _: Application, how: Averaging = MEAN) -> Result:
-    """Number of accepted detections that match no target: Nfa. Paper 002, section 2.1."""
+    """Number of accepted detections that match no target: Nfa. Rodriguez-Fuentes & Penagarikano
+    2013, section 2.1.
+    """
     return _number(totals, "term_nontargets", "false_alarms", how), 0.0
 
 
@@ -238,16 +250,16 @@ MEASURES = (
     _measure(
         *("mtwv", mtwv, "Maximum term-weighted value", "paper 002, 2.3"),
         **_SWEEP,
-        advice="it chooses its threshold on the evaluation data: it says nothing about decisions "
-        "in use",
+        advice="it chooses its threshold on the evaluation data: it does not show the quality of "
+        "decisions in use",
         minimum_of="atwv",
         interval=_found_rule(optimistic=True),
     ),
     _measure(
         *("otwv", otwv, "Optimum term-weighted value", "NIST KWSEval"),
         **_SWEEP,
-        advice="it chooses a threshold for each query on the evaluation data: it says nothing "
-        "about decisions in use",
+        advice="it chooses a threshold for each query on the evaluation data: it does not show the "
+        "quality of decisions in use",
         interval=_found_rule(optimistic=True),
     ),
     _measure(
@@ -279,7 +291,7 @@ MEASURES = (
     _measure(
         *("map", mean_average_precision, "Mean average precision", "NIST KWSEval"),
         parts=SWEPT,
-        advice="it ranks detections within a query and says nothing about decisions",
+        advice="it ranks detections within a query, and does not show the quality of decisions",
         rule="threshold-swept",
         interval=_found_rule(),
     ),

@@ -49,7 +49,7 @@ class Tree:
     terms: Ints
 
     @staticmethod
-    def of(terms: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> "Tree":
+    def build(terms: Sequence[Sequence[str]], later: Sequence[Sequence[str]]) -> "Tree":
         """The tree of terms, of their words as the first is compared, and as later ones are.
 
         A term without words is nowhere.
@@ -124,7 +124,7 @@ def find_terms(
     folding); `max_gap` is the longest gap between two words of a term, in seconds.
     """
     fold_later = fold or "fold-later-words" in compat
-    tree = Tree.of(_folded(terms, fold), _folded(terms, fold_later))
+    tree = Tree.build(_folded(terms, fold), _folded(terms, fold_later))
     first, later = _codes(words, tree, fold, fold_later)
     following = _following(words, max_gap, "file-order-chains" in compat)
     query, begin, last = _walk(tree, first, later, following)
@@ -280,11 +280,11 @@ def sought_in_words(
 
 
 def _folds(queries: Listing, normalise: str | None) -> bool:
-    """Whether case is ignored."""
+    """Normalisation of case."""
     way = queries.header.get(NORMALISE) if normalise is None else normalise
     if way is None:
         raise UsageError(
-            f"{queries.source} does not say whether case counts ({NORMALISE}): give --normalise "
+            f"{queries.source} does not state whether case counts ({NORMALISE}): give --normalise "
             f"lowercase or none"
         )
     if way not in FOLDS:

@@ -1,4 +1,4 @@
-"""What options of a search for terms may be, and the quirks of the reference scorer.
+"""Options of a search for terms, and the quirks of the reference scorer.
 
 Where a quirk is switched on, figures equal those of that tool, and the signature says so. One
 quirk is not on offer: the tool adds to mean average precision in the order of scores as texts,
@@ -28,15 +28,17 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
     __table__: ClassVar[str] = "terms"
 
-    trial: Annotated[TrialUnit | None, Option("What a trial is.", default="occurrence")] = None
+    trial: Annotated[TrialUnit | None, Option("Kind of trials.", default="occurrence")] = None
     trials_per_second: Annotated[
         float | None,
-        Option("Trials of a query in a second of audio.", default=1, gt=0, needs=_OCCURRENCE),
+        Option(
+            "Number of trials of a query per second of audio.", default=1, gt=0, needs=_OCCURRENCE
+        ),
     ] = None
     tolerance: Annotated[
         float | None,
         Option(
-            "Seconds around an occurrence that the middle of a detection may lie in.",
+            "Largest distance in seconds from an occurrence to the middle of its detection.",
             default=0.5,
             ge=0,
             le=60,
@@ -55,11 +57,14 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     normalise: Annotated[
         Normalise | None,
-        Option("Whether case is ignored.", shown="as the list of queries says", needs=OF_WORDS),
+        Option("Normalisation of case.", shown="as in the list of queries", needs=OF_WORDS),
     ] = None
     split_characters: Annotated[
         bool | None,
-        Option("Every character is a word, of texts without blanks between words.", needs=OF_WORDS),
+        Option(
+            "Treat every character as a word, for texts without blanks between words.",
+            needs=OF_WORDS,
+        ),
     ] = None
     compat: Annotated[
         tuple[str, ...],
@@ -71,7 +76,7 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     floor: Annotated[
         float | None,
         Option(
-            "Score of trials that were not submitted, for Cnxe.",
+            "Score of unsubmitted trials, for Cnxe.",
             group="Counting",
             shown="the least submitted one",
             needs={"measure": ("cnxe", "min_cnxe", "cnxe_loss")},
@@ -79,17 +84,17 @@ class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     ] = None
     count_all_queries: Annotated[
         bool | None,
-        Option("False alarms of queries without occurrences count too.", group="Counting"),
+        Option("Count false alarms of queries without occurrences too.", group="Counting"),
     ] = None
-    pooled: Annotated[bool | None, Option("Count all queries as one.", group="Counting")] = None
+    pooled: Annotated[bool | None, Option("Pool all queries as one.", group="Counting")] = None
     factors: Annotated[
         SearchFactor | None,
-        Option("Which factors are resampled.", default="query", group="Interval"),
+        Option("Factors to resample.", default="query", group="Interval"),
     ] = None
     query_unit: Annotated[
         str | None,
         Option(
-            "Attribute that queries share which are drawn together: a voice, a topic.",
+            "Attribute of queries by which they are resampled together: a voice, a topic.",
             group="Interval",
             needs={"factors": ("query", "query,document", "document,query")},
         ),
@@ -113,8 +118,8 @@ class Tables(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     alignment: Annotated[
         str | None,
         Option(
-            "File (.csv, .tsv, .parquet, .ndjson) for every detection and occurrence, and "
-            "their pairs."
+            "File (.csv, .tsv, .parquet, .ndjson) for all detections and occurrences, and their "
+            "pairs."
         ),
     ] = None
     per_query: Annotated[str | None, Option("File for the counts and values of every query.")] = (
@@ -122,7 +127,7 @@ class Tables(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     )
 
     def writer(self, study: "Study") -> "Callable[[Outcome], None] | None":
-        """What writes the tables from an outcome; None where none is asked for."""
+        """The writer of tables from an outcome; None if none is asked for."""
         from truecost.tasks.terms.tables import tables_writer
 
         return tables_writer(study, self.given())
@@ -130,7 +135,7 @@ class Tables(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class ReferenceOptions:
-    """What a trial is, and where terms occur.
+    """The definition of trials and of occurrences.
 
     Attributes
     ----------
@@ -141,7 +146,7 @@ class ReferenceOptions:
     max_gap : float
         Longest gap between the words of a term, in seconds.
     normalise : {"lowercase", "none"}, optional
-        Whether case is ignored (Unicode's case folding); as the list of queries says when left out.
+        Whether case is ignored (Unicode's case folding); as in the list of queries when left out.
     split : {"words", "characters"}
         Whether every character is a word, of terms and of words that were said.
     compat : frozenset of str
@@ -201,7 +206,7 @@ class TermsScoring:
     Parameters
     ----------
     llr : bool
-        Whether the scores claim to be natural-log likelihood ratios.
+        Whether the scores are natural-log likelihood ratios by their type.
     floor : float, optional
         Score of the trials that were not submitted, for cross entropies; the lowest submitted one
         when left out.

@@ -1,34 +1,125 @@
-"""What the page of searches for terms shows: error rates, values by threshold and by query, scores,
-and what searches took.
+"""The page of searches for terms: the verdict, error rates, values by threshold and by query,
+scores, and resources.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from truecost.core.digits import counted, figure
+from truecost.core.digits import amount, counted, figure
 from truecost.core.results import Row
 from truecost.report.section import Line, Section, joined
 from truecost.report.sections import comparison, gates, of_each, spending, subsets
-from truecost.report.story import Naive, Page, Story, part_of
+from truecost.report.story import Naive, Page, Part, Story, goodness, part_of
 from truecost.report.sums import clock
-from truecost.report.verdict import line_of
-from truecost.report.words import isolated, value
+from truecost.report.verdict import lead_of, line_of
+from truecost.report.words import at_best, counts, isolated, searched_of, units_of, value
 from truecost.resources.measures import Load
 from truecost.resources.records import Machine
 from truecost.tasks.terms import pictures
 from truecost.tasks.terms.curves import REJECTING, with_false_alarms
 from truecost.tasks.terms.describing import SearchDescription
 from truecost.tasks.terms.pictures import PHASES, QUANTITIES, VALUES, of_phases
-from truecost.tasks.terms.verdict import (
-    best_first,
-    drawn_measures,
-    lead,
-    line,
-    rows_beside,
-    searches_of,
-)
+
+FEW = 4  # systems that stay in the order in which they were given
+ENTROPIES = ("cnxe", "min_cnxe")  # they and the values share an axis
+LEAST = 1e-9  # gain that is more than rounding
+
+
+def best_first(rows: Sequence[Row]) -> Sequence[Row]:
+    """Rows with the systems of each part in the order of the first measure, where they are many."""
+    mains = [r for r in rows if r.kind == "value" and "subset" not in r.dims]
+    mains = [r for r in mains if r.label == mains[0].label]
+    if len({r.dims["system"] for r in mains}) <= FEW:
+        return rows
+    places = {(part_of(r), r.dims["system"]): k for k, r in enumerate(sorted(mains, key=goodness))}
+    parts = [*dict.fromkeys(map(part_of, rows))]
+
+    def place(row: Row) -> tuple[bool, int, int]:
+        part = part_of(row)
+        at = places.get((part, row.dims["system"]), len(places))
+        return row.kind != "value", parts.index(part), at
+
+    return tuple(sorted(rows, key=place))  # stable
+
+
+def searches_of(story: Story, part: Part) -> list[SearchDescription]:
+    """The searches of a part in the order of its rows: the best first where they are many."""
+    dims = dict(part.dims)
+    found = [
+        d
+        for d in story.described_as(SearchDescription)
+        if all(getattr(d, name) == dims.get(name, "") for name in ("collection", "application"))
+    ]
+    order = [row.dims["system"] for row in story.mains(part)]
+    return sorted(found, key=lambda d: order.index(d.system) if d.system in order else len(order))
+
+
+def rows_beside(story: Story, row: Row) -> dict[str, Row]:
+    """All measures of what a row is about, by label."""
+    return {r.label: r for r in story.whole if r.dims == row.dims}
+
+
+def about_values(story: Story) -> str:
+    """The explanation of the main figure of a search, after its direction."""
+    if at_best(story.main):
+        return (
+            "It uses the best threshold for these data, and does not show the quality of "
+            "decisions in use. "
+        )
+    if story.main in VALUES:
+        return "1 is a perfect system; false alarms can make it far below 0. "
+    return ""
+
+
+def lead(story: Story, row: Row) -> str:
+    """The explanation of the figures of searches."""
+    return lead_of(story, row, about_values(story), decided=True)
+
+
+def line(story: Story, row: Row) -> Line:
+    """The verdict on one search."""
+    return line_of(row, text_of(story, row), more_of(story, row))
+
+
+def text_of(story: Story, row: Row) -> str:
+    """The value of a search, and what another threshold would give."""
+    best = rows_beside(story, row).get("mtwv")
+    if row.label not in VALUES[:2] or row.value is None or best is None or best.value is None:
+        return value(row)
+    return f"{value(row)}; {_gain(row.value, best)}"
+
+
+def _gain(actual: float, best: Row) -> str:
+    """`best for these data 0.39 [0.27, 0.52] at threshold 0.53 (mtwv)`."""
+    assert best.value is not None
+    if best.threshold is None and best.value == 0:
+        return "no threshold is better than rejecting everything"
+    if best.value - actual <= LEAST:
+        return "no single threshold would be better (mtwv)"
+    at = "" if best.threshold is None else f" at threshold {figure(best.threshold)}"
+    return f"best for these data {value(best)}{at} (mtwv)"
+
+
+def more_of(story: Story, row: Row) -> str:
+    """Targets found and false alarms, queries, audio, and what was resampled."""
+    beside = rows_beside(story, row)
+    n = {name: beside[name].value for name in ("n_correct", "n_targets") if name in beside}
+    if len(n) < 2 or None in n.values():
+        return counts(row)
+    said = f"{amount(n['n_correct'] or 0)} of {counted(n['n_targets'] or 0, 'target')} found"
+    false = beside.get("n_false_alarms")
+    if false is not None and false.value is not None:
+        said += f", {counted(false.value, 'false alarm')}"
+    resampled = "" if row.factors == ("query",) else units_of(row)
+    return "; ".join(filter(None, (said, searched_of(row), resampled)))
+
+
+def drawn_measures(story: Story) -> list[str]:
+    """The measures whose differences are drawn: values, and the entropies that share their axis."""
+    return [*VALUES, *(r.label for r in story.whole if r.measure in ENTROPIES)]
+
 
 FEWEST = 3  # queries that are put in order
 Found = list[SearchDescription]
@@ -41,7 +132,7 @@ def side_by_side(story: Story) -> Section:
         found[part_of(row).name].setdefault(row.dims["system"], {})[row.label] = row
     text = (
         "Term-weighted values at the system's decisions (atwv), at the best threshold of all "
-        "queries (mtwv) and of each query (otwv); what detections with any score find (stwv)."
+        "queries (mtwv) and of each query (otwv); with any score accepted (stwv)."
     )
     return Section("Term-weighted values", text, of_each(pictures.term_weighted, found))
 
@@ -68,8 +159,8 @@ def value_by_threshold(story: Story) -> Section:
         alone = {joined(isolated(d.system), name): [d] for d in some}
         found |= {name: some} if pictures.alike(some) else alone
     text = (
-        "The dot stands at the lowest score that is accepted; its distance below the ring is "
-        "what a better threshold would gain. Bands are pointwise intervals."
+        "The dot is at the lowest accepted score; its distance below the ring is the gain of the "
+        "best threshold. Bands are pointwise intervals."
     )
     drawings = of_each(pictures.twv_by_threshold, found)
     return Section("Term-weighted value against threshold", text, drawings)
@@ -77,7 +168,9 @@ def value_by_threshold(story: Story) -> Section:
 
 def all_queries(story: Story) -> Section:
     """The values of all queries in order."""
-    text = "Each query counts alike: a few rare ones with false alarms can decide the mean."
+    text = (
+        "All queries have the same weight: a few rare ones with false alarms can dominate the mean."
+    )
     found = _by_part(story, lambda d: len(d.values) >= FEWEST)
     return Section("All queries", text, of_each(pictures.queries_in_order, found))
 
@@ -99,20 +192,24 @@ def worst_queries(story: Story) -> Section:
     if any(len(d.worst) < d.queries_with_targets for d in found.values()):
         most = max(len(d.worst) for d in found.values())
         which = f"The {most} queries with the lowest values"
-    return Section("Queries that cost most", f"{which}.", of_each(pictures.query_forest, found))
+    return Section("Costliest queries", f"{which}.", of_each(pictures.query_forest, found))
 
 
 def scores(story: Story) -> Section:
     """Scores against what the data show, and cross entropy in words."""
     found, lines, text = _searches(story, "bins"), tuple(_entropies(story)), ""
     if found:
-        text = "Above the Bayes threshold, the line across, a detection is worth accepting."
+        text = (
+            "Above the Bayes threshold (the horizontal line), accepting a detection costs less "
+            "than rejecting it."
+        )
     if any(d.llr for d in found.values()):
-        text += " On the diagonal scores are the log-likelihood ratios that they claim to be."
+        text += " On the diagonal, scores are calibrated log-likelihood ratios."
     if lines:
         text += (
-            " Cnxe is the cross entropy of the scores as log-likelihood ratios; 1 is a system that "
-            "knows the prior only, the minimum that of the best affine calibration."
+            " Cnxe is the cross entropy of the scores as log-likelihood ratios; 1 is the naive "
+            "baseline, which knows the prior only; the minimum is that of the best affine "
+            "calibration."
         )
     drawings = of_each(pictures.score_map, found)
     return Section("Calibration of the scores", text.strip(), drawings, lines=lines)
@@ -131,7 +228,7 @@ def _entropies(story: Story) -> Iterator[Line]:
 
 
 def resources(story: Story) -> Section:
-    """What searches took, by phase."""
+    """The resources of searches, by phase."""
     found = {load.system: load for load in story.described_as(Load)}
     loads = {name: found[name] for name in (*story.systems, *found) if name in found}
     kinds = {
@@ -172,7 +269,7 @@ def machine_words(machine: Machine) -> str:
         machine.system,
     ]
     said = ", ".join(str(fact) for fact in facts if fact)
-    return f"{counted(machine.count, 'node')}: {said or 'nothing is known of it'}"
+    return f"{counted(machine.count, 'node')}: {said or 'no details known'}"
 
 
 PAGE = Page(

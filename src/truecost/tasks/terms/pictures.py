@@ -161,7 +161,7 @@ def score_map(found: SearchDescription, *, title: str = "") -> Picture:
 
     A dot is a bin of about equally many targets: ln of the share of all targets in it over that of
     all nontargets, with two standard errors; the pale bar is how far the scores of its targets
-    reach. On the diagonal scores are the log-likelihood ratios that they claim to be.
+    reach. On the diagonal, scores are calibrated log-likelihood ratios.
 
     Raises
     ------
@@ -189,7 +189,7 @@ def score_map(found: SearchDescription, *, title: str = "") -> Picture:
         marks.append(Mark(kind="interval", x=b.score, lo=b.lower, hi=b.upper, **how))
         marks.append(Mark(kind="dot", x=b.score, y=b.llr, label=said, **how))
     least = "none" if found.least_accepted is None else figure(found.least_accepted)
-    caption = f"Lowest score that is accepted: {least}."
+    caption = f"Lowest accepted score: {least}."
     if found.gamma is not None and found.delta is not None:
         ends = np.array([left, right])
         line = found.gamma * ends + found.delta
@@ -221,7 +221,7 @@ def crossing_of(found: SearchDescription) -> float | None:
 
 
 def resources(loads: Mapping[str, Load], of: Quantity = "time", *, title: str = "") -> Picture:
-    """What each system took: a bar for indexing and one for searching.
+    """The resources of each system: a bar for indexing and one for searching.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ def resources(loads: Mapping[str, Load], of: Quantity = "time", *, title: str = 
     >>> picture.x.label, picture.columns
     ('CPU time (hours)', (('time', ('2:30:00', 'not measured')),))
     """
-    needed([*loads], "there is no record of what a search took")
+    needed([*loads], "there is no record of resources")
     values = {name: of_phases(load, of) for name, load in loads.items()}
     most = max((v for parts in values.values() for v in parts if v is not None), default=0.0)
     size, unit = next((u for u in TIMES if most >= 2 * u[0]), TIMES[-1])

@@ -60,7 +60,7 @@ MEAN = Averaging()
 
 @dataclass(frozen=True, eq=False)
 class Shares:
-    """What one trial of each query moves, in every replicate: shape (replicates, queries)."""
+    """The effect of one trial of each query, in every replicate: shape (replicates, queries)."""
 
     gain: Floats  # how much a target found lowers Pmiss
     loss: Floats  # how much a false alarm raises Pfa
@@ -70,7 +70,7 @@ class Shares:
     vanished: Floats  # share of the queries with targets that have none, shape (replicates,)
 
     @staticmethod
-    def of(totals: Totals, how: Averaging = MEAN, *, both: bool = False) -> "Shares":
+    def from_totals(totals: Totals, how: Averaging = MEAN, *, both: bool = False) -> "Shares":
         """The shares in a block of replicates.
 
         A query all of whose trials are targets (segments, documents) has no false alarms to raise;
@@ -103,7 +103,8 @@ class Shares:
     def beta(self, application: Application) -> Floats:
         """Cf (1-P) / (Cm P) in each replicate, P = Ntrue / N where it is left to the data.
 
-        Paper 002, Eq. 7, and Eq. 17-18 where costs are equal; NaN where P would not be below 1.
+        Rodriguez-Fuentes & Penagarikano 2013, Eq. 7, and Eq. 17-18 where costs are equal; NaN where
+        P would not be below 1.
         """
         if application.priors is not None:
             return np.full(len(self.trials), application.beta)
@@ -160,15 +161,15 @@ def missing(statistic: str, weight: float = 1.0) -> Rates:
 
 def alarmed(totals: Totals, _: Application) -> list[Rate]:
     """The mean false-alarm rate of queries."""
-    shares = Shares.of(totals)
+    shares = Shares.from_totals(totals)
     return _alarms(totals, "false_alarms", shares.loss[0])
 
 
 def weighed(kind: str = "") -> Rates:
-    """What a term-weighted value loses: misses, and beta times false alarms."""
+    """The loss of a term-weighted value: misses, and beta times false alarms."""
 
     def rates(totals: Totals, application: Application) -> list[Rate]:
-        shares = Shares.of(totals)
+        shares = Shares.from_totals(totals)
         worth = -float(shares.beta(application)[0])
         false = _alarms(totals, f"false_alarms{kind}", worth * shares.loss[0])
         return [_missed(totals, f"missed{kind}", -1.0), *false]
@@ -252,7 +253,7 @@ class TermSweep:
     codes: Codes
 
     @staticmethod
-    def of(totals: Totals) -> "TermSweep":
+    def from_totals(totals: Totals) -> "TermSweep":
         """The sweep of the part `term_trials`."""
         ranking = totals.evidence.parts["term_trials"]
         assert isinstance(ranking, Ranking)

@@ -1,8 +1,9 @@
 """A search for terms: what is to be found (`Reference`) and what a system found (`Search`).
 
-A *trial* is one chance to be right or wrong about one query. What it is depends on `trial`:
+A *trial* is one chance to be right or wrong about one query. Its meaning depends on `trial`:
 
-- `occurrence`: virtual trials, a number of them per second of audio (paper 002, Eq. 2);
+- `occurrence`: virtual trials, a number of them per second of audio (Rodriguez-Fuentes &
+  Penagarikano 2013, Eq. 2);
 - `segment`: every segment of the audio, speech or not (OpenKWS 2013);
 - `document`: every document (SWS 2011).
 
@@ -34,7 +35,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Reference:
-    """What the queries should find, and where.
+    """The occurrences that the queries should find.
 
     Attributes
     ----------
@@ -90,7 +91,9 @@ class Reference:
 
     @cached_property
     def trials(self) -> int:
-        """Trials of one query, N (paper 002, Eq. 2), rounded to a whole number."""
+        """Trials of one query, N (Rodriguez-Fuentes & Penagarikano 2013, Eq. 2), rounded to a whole
+        number.
+        """
         return round(float(self.documents["trials"].sum()))
 
     @cached_property
@@ -101,7 +104,7 @@ class Reference:
     @cached_property
     def query_factor(self) -> Factor:
         """The queries as units: in the order of `queries`."""
-        return Factor.of("query", self.queries["query"].to_numpy())[0]
+        return Factor.encode("query", self.queries["query"].to_numpy())[0]
 
     def query_units(self, attribute: str = "") -> Factor:
         """The queries as units, or as members of units that share an attribute, a column."""
@@ -131,7 +134,7 @@ class Reference:
     @cached_property
     def document_units(self) -> tuple[Factor, Codes]:
         """The documents as units, and the one of every row of `documents`."""
-        return Factor.of("document", self.documents["document"].to_numpy())
+        return Factor.encode("document", self.documents["document"].to_numpy())
 
 
 PHASES = ("indexing", "searching")
@@ -139,7 +142,7 @@ PHASES = ("indexing", "searching")
 
 @dataclass(frozen=True, eq=False)
 class Search:
-    """What one system found, aligned with the reference: one row for each submitted trial.
+    """The detections of one system, aligned with the reference: one row for each submitted trial.
 
     Attributes
     ----------
@@ -206,7 +209,7 @@ class Search:
 
     @property
     def summary(self) -> str:
-        """What there is, in a few words."""
+        """The content in a few words."""
         reference, found = self.reference, int(self.found.sum())
         return (
             f"{counted(len(self), 'detection')} of {counted(reference.queries.height, 'query')} in "
@@ -215,7 +218,7 @@ class Search:
         )
 
     def frames(self) -> tuple[tuple[pl.DataFrame, str], ...]:
-        """The columns that subsets are told by, and what a row of them is."""
+        """The columns of subsets, and what a row of them is."""
         return ((self.reference.queries, "query"), (self.reference.documents, "document"))
 
     def right(self) -> tuple[pl.DataFrame, ...]:
@@ -252,7 +255,7 @@ class Search:
 
     @cached_property
     def frame(self) -> pl.DataFrame:
-        """What subsets are told by: the rows of the queries, then those of the documents.
+        """The columns of subsets: those of the queries, then those of the documents.
 
         A column of one kind is null in the rows of the other.
         """

@@ -1,4 +1,4 @@
-"""What the queries of a search should find: read once, for all systems.
+"""The reference of a search: read once, for all systems.
 
 The audio that is scored comes from an ECF (or documents with their seconds), the queries from a
 list of terms, and where they occur from the words of an RTTM, or from a list of occurrences, which
@@ -29,7 +29,7 @@ DURATION = "source_signal_duration"  # in the head of an ECF
 
 
 def why_outside(start: float, end: float) -> str:
-    """What is said of the largest start where it lies behind the end of the audio, in seconds."""
+    """The hint if the largest start is behind the end of the audio, in seconds."""
     question = "are times in milliseconds?" if start >= FAR * end else "is this their audio?"
     return f"the largest start is {start:.10g} s and the audio ends at {end:.10g} s: {question}"
 
@@ -62,7 +62,7 @@ def refuse_outside(detections: DetectionList, bounds: tuple[Ints, Ints], group: 
 
 
 def early_note(detections: DetectionList, reference: Reference) -> tuple[str, ...]:
-    """What is said where all that occurs or was detected lies at the very begin of the audio."""
+    """The hint if all occurrences or detections are at the very beginning of the audio."""
     ends = np.append(reference.occurrences["end"], detections.start + detections.duration)
     audio = reference.excerpts["end"].max()
     if len(ends) < FEW or not isinstance(audio, float) or ends.max() >= EARLY * audio:
@@ -74,7 +74,7 @@ def early_note(detections: DetectionList, reference: Reference) -> tuple[str, ..
 
 
 def duration_note(audio: Listing) -> tuple[str, ...]:
-    """What is said where the head of an ECF speaks of much more or much less audio than it lists.
+    """The hint if the head of an ECF has much more or less audio than its list.
 
     Heads often tell of the whole collection of which excerpts are scored, so that only what no
     choice of excerpts explains is said.
@@ -124,8 +124,8 @@ def _missing_words(sought: Sought, here: pl.DataFrame, said: Speech) -> str:
     if not heard.is_in(here["document"].implode()).any():
         return (
             f"{read}, of the documents {first_five(heard)}; the audio has "
-            f"{first_five(here['document'].unique(maintain_order=True))}: documents are called as "
-            f"in the ECF"
+            f"{first_five(here['document'].unique(maintain_order=True))}: use the names of "
+            f"documents of the ECF"
         )
     words = said.words["word"].cast(pl.String).unique(maintain_order=True)
     return (
@@ -140,7 +140,7 @@ def _elsewhere(rows: pl.DataFrame, excerpts: pl.DataFrame, here: pl.DataFrame) -
     if not known.height:
         return (
             f"they are in {times.named_channels(rows)}, the audio has "
-            f"{times.named_channels(here)}: documents and channels are called as in the ECF"
+            f"{times.named_channels(here)}: use the names of documents and channels of the ECF"
         )
     ends = excerpts.join(known.select(times.CHANNEL).unique(), on=times.CHANNEL, how="semi")["end"]
     return why_outside(float(known["start"].to_numpy().max()), ends.to_numpy().max() / times.TICKS)
@@ -179,7 +179,7 @@ def load_reference(
     segments, inside = None, found.height
     if speech is not None and options.trial == "segment":
         segments = times.segments_of(excerpts, speech.turns)
-        stretches = times.Stretches.of(segments, ("place", "channel"))
+        stretches = times.Stretches.from_frame(segments, ("place", "channel"))
         found, across = _inside_stretches(found, stretches, "end", "across the edges of segments")
         problems += across
     source = speech or occurrences
@@ -215,12 +215,9 @@ def _sought(
     if occurrences is not None and speech is None:
         return sought_in_list(queries, occurrences, excerpts)
     if speech is None or occurrences is not None:
-        raise UsageError(
-            "where queries occur is said by the words of an RTTM or by a list of occurrences: give "
-            "one of the two"
-        )
+        raise UsageError("give either an RTTM or a list of occurrences, not both")
     if queries is None:
-        raise UsageError("the words of an RTTM are searched for terms: give --kwlist FILE")
+        raise UsageError("to find the terms in the words of an RTTM, give --kwlist FILE")
     return sought_in_words(queries, speech, excerpts, options)
 
 
@@ -237,7 +234,7 @@ def _inside(
     """Occurrences that lie within an excerpt, with their place, and what is odd about them."""
     end = "first_end" if "first-word-in-ecf" in compat else "end"
     where = "outside the audio that is scored or across its edges"
-    found, notes = _inside_stretches(rows, times.Stretches.of(excerpts), end, where)
+    found, notes = _inside_stretches(rows, times.Stretches.from_frame(excerpts), end, where)
     found = found.with_columns(excerpts["place"][found["held"]])
     found = found.select(pl.col("query").cast(pl.Int32), *SPAN).sort("query", *SPAN)
     if twice := found.height - found.n_unique():

@@ -39,7 +39,7 @@ REFUSED = "refuse-inconsistent"
 
 
 def check_decisions(detections: DetectionList, compat: frozenset[str]) -> tuple[str, ...]:
-    """What is said of decisions that contradict the scores; refused with `refuse-inconsistent`.
+    """The warning about decisions that contradict the scores; refused with `refuse-inconsistent`.
 
     Of queries that have a NO above a YES of their own; where there are none, of the whole list.
     """
@@ -47,7 +47,10 @@ def check_decisions(detections: DetectionList, compat: frozenset[str]) -> tuple[
     odd = np.flatnonzero(most > least)
     if len(odd):
         said = f"{counted(len(odd), 'query', 'have')} a NO scored above a YES"
-        note = f"{said}, which no threshold does: {first_five(detections.queries[q] for q in odd)}"
+        note = (
+            f"{said}, which contradicts a threshold: "
+            f"{first_five(detections.queries[q] for q in odd)}"
+        )
     elif len(least) and most.max() > least.min():
         low, high = detections.queries[least.argmin()], detections.queries[most.argmax()]
         note = (
@@ -81,7 +84,7 @@ SWEPT = ("mtwv", "otwv", *ENTROPIES)
 
 @dataclass(frozen=True, eq=False)
 class Remarks:
-    """What is odd about a search."""
+    """The oddities of a search."""
 
     count: Counted
 
@@ -159,7 +162,8 @@ class Remarks:
 def floors_differ(lowest: Floats, scores: Floats) -> bool:
     """Whether the lowest scores of the queries that have any lie far apart.
 
-    Half of them further apart than a quarter of the range of all scores (paper 002, footnote 6).
+    Half of them further apart than a quarter of the range of all scores (Rodriguez-Fuentes &
+    Penagarikano 2013, footnote 6).
     """
     if len(lowest) < 2:
         return False
@@ -175,9 +179,9 @@ DEFAULT_MEASURES = (
 
 
 def measures_of(asked: Sequence[str], *, llr: bool = False) -> list[Measure]:
-    """The measures asked for, or those of paper 002.
+    """The measures asked for, or those of Rodriguez-Fuentes & Penagarikano 2013.
 
-    With `llr`, where scores claim to be such ratios, the value at the Bayes threshold too.
+    With `llr`, for scores of this type, the value at the Bayes threshold too.
     """
     default = (*DEFAULT_MEASURES[:1], "twv_bayes", *DEFAULT_MEASURES[1:])
     names = asked or (default if llr else DEFAULT_MEASURES)
@@ -189,7 +193,7 @@ def measures_of(asked: Sequence[str], *, llr: bool = False) -> list[Measure]:
 
 def frozen(search: Search, scoring: Scoring) -> Counted:
     """The search as it is scored: its prior, its floor and what is found once."""
-    return Counted.of(search, scoring.application, scoring.chosen(TermsScoring))
+    return Counted.from_search(search, scoring.application, scoring.chosen(TermsScoring))
 
 
 def batches(search: Search, scoring: Scoring, dims: Dims, whole: Counted | None) -> Iterator[Batch]:
@@ -237,7 +241,7 @@ def asked_of(search: Search, scoring: Scoring) -> list[Measure]:
 
 
 def lacking(search: Search) -> dict[str, str]:
-    """What has no measurement, by key of its price, and how to get one."""
+    """The amounts without a measurement, by key of their price, and how to get one."""
     found = {}
     for key in ONCE:
         phases = [p for p in search.unrecorded if key != "waiting" or p == "searching"]
@@ -253,7 +257,7 @@ def _require_application(application: Application, measures: Sequence[Measure]) 
         application.require_detection()
         if application.costs is None:
             raise UsageError(
-                "say what misses and false alarms cost: --preset nist-std-2006 (or sws-2013, "
+                "give the costs of misses and false alarms: --preset nist-std-2006 (or sws-2013, "
                 "sws-2012, quesst-2014), or --cost-miss, --cost-fa and --prior"
             )
 

@@ -110,7 +110,7 @@ class Stretches:
     ends: Ints
 
     @staticmethod
-    def of(rows: pl.DataFrame, by: Sequence[str] = CHANNEL) -> "Stretches":
+    def from_frame(rows: pl.DataFrame, by: Sequence[str] = CHANNEL) -> "Stretches":
         """Stretches of a frame, sorted by the columns that name a channel, then by `start`."""
         channels = rows.select(by).unique(maintain_order=True)
         group = _rows_among(rows, channels)
@@ -160,7 +160,7 @@ def segments_of(excerpts: pl.DataFrame, turns: pl.DataFrame) -> pl.DataFrame:
     (in seconds) nothing begins or ends, so that each stretch from one edge to the next is a
     segment, or not scored.
     """
-    audio = Stretches.of(excerpts)
+    audio = Stretches.from_frame(excerpts)
     speech = _merged(turns)
     both = pl.concat([excerpts, speech], how="diagonal").select(*CHANNEL, "start", "end")
     edges = pl.concat([both.drop("end"), both.drop("start").rename({"end": "start"})])

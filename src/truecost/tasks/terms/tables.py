@@ -37,7 +37,7 @@ FORMATS = ("csv", "tsv", "parquet", "ndjson")
 
 
 def tables_writer(study: Study, wanted: Mapping[str, str]) -> Callable[[Outcome], None] | None:
-    """What writes the tables that are wanted from an outcome; None where none is."""
+    """The writer of the requested tables from an outcome; None if there are none."""
     for option, path in wanted.items():
         _check_table(option, path, study)
     if len({real(path) for path in wanted.values()}) < len(wanted):
@@ -54,7 +54,7 @@ def _check_table(option: str, path: str, study: Study) -> None:
     name = f"--{option.replace('_', '-')}"
     if by_ending(path, WRITTEN) not in FORMATS:
         raise UsageError(
-            f"{name} {path}: the ending does not say a table: name a file that ends in "
+            f"{name} {path}: the ending is not that of a table: name a file that ends in "
             f"{', '.join(f'.{kind}' for kind in FORMATS)}"
         )
     if Path(path).is_dir():
@@ -95,8 +95,8 @@ def per_query(
     """
     how = how or TermsScoring()
     if application.costs is None:
-        raise UsageError("say what misses and false alarms cost, with a preset, say")
-    count, reference = Counted.of(search, application, how), search.reference
+        raise UsageError("give the costs of misses and false alarms, such as a preset")
+    count, reference = Counted.from_search(search, application, how), search.reference
     known, compat = count.application, reference.compat
     queries, hit = reference.queries.height, search.is_target
 
@@ -148,7 +148,9 @@ def per_query(
 
 
 def _entropies(search: Search, application: Application, floor: float) -> Array:
-    """Cnxe of each query by itself (paper 002, Eq. 37-43 for one query)."""
+    """Cnxe of each query by itself (Rodriguez-Fuentes & Penagarikano 2013, Eq. 37-43 for one
+    query).
+    """
     queries, logit = search.reference.queries.height, -application.threshold
     targets = search.reference.targets_by_query
     others = search.reference.trials - targets
@@ -271,7 +273,7 @@ def alignment_frame(outcome: Outcome) -> pl.DataFrame:
 
 
 def query_frame(outcome: Outcome) -> pl.DataFrame:
-    """What each query of an outcome comes to.
+    """The result of each query of an outcome.
 
     The columns of `per_query`, after `collection`, `application` and `system` where there are
     several.

@@ -1,4 +1,4 @@
-"""What searches for terms take to be read, checked, counted and scored."""
+"""The work of keyword search: searches are read, checked, counted and scored."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -26,8 +26,8 @@ from truecost.study.validation import Check
 from truecost.task import Work
 from truecost.tasks.terms import files as lists
 from truecost.tasks.terms.aligning import load_search
-from truecost.tasks.terms.decisions import Beside, alike, decided, from_nist, on_quirks
 from truecost.tasks.terms.describing import describe
+from truecost.tasks.terms.files import Beside, alike, decided, from_nist, on_quirks
 from truecost.tasks.terms.options import (
     F4DE,
     ReferenceOptions,
@@ -45,7 +45,7 @@ OCCURRENCE = DETECTION[:-2]
 
 
 def reference_options(table: TermsTable) -> ReferenceOptions:
-    """What a trial is and where terms occur, as `[terms]` says; UsageError where it cannot be."""
+    """The definition of trials and of occurrences by `[terms]`; UsageError if it is impossible."""
     given = table.given()
     own = ("trial", "trials_per_second", "max_gap", "normalise")
     return ReferenceOptions(
@@ -62,7 +62,7 @@ def search_options(table: TermsTable) -> SearchOptions:
 
 
 def reference_of(data: DataTable, reader: Reader, study: Study) -> Reference:
-    """What the queries of a collection should find, read once for all systems."""
+    """The reference of a collection, read once for all systems."""
     key = (data.ecf, data.kwlist, data.rttm, data.occurrences)
     return reader.once(key, lambda: _reference(data, reader, study))
 
@@ -103,7 +103,7 @@ def list_of(source: Source, reader: Reader) -> DetectionList:
 
 
 def read_search(source: Source, reader: Reader, study: Study) -> Search:
-    """What a system found, aligned with the reference, which is read once for all systems."""
+    """The detections of a system, aligned with the reference (read once for all systems)."""
     data = source.data
     reference = reference_of(data, reader, study)
     for path in filter(None, (data.ecf, data.kwlist, data.rttm, data.occurrences)):
@@ -313,13 +313,13 @@ def _check_reference(data: DataTable, collection: str) -> None:
     if (data.rttm is None) == (data.occurrences is None):
         said = "no RTTM is named" if data.rttm is None else "an RTTM and occurrences are named"
         raise UsageError(
-            f"{said}{where}: give --rttm FILE with the words that were said, or --occurrences FILE "
+            f"{said}{where}: give --rttm FILE with the spoken words, or --occurrences FILE "
             f"with the occurrences of the queries (rttm or occurrences under [data])"
         )
     if data.rttm is not None and data.kwlist is None:
         raise UsageError(
-            f"no list of queries is named{where}: --kwlist FILE (kwlist = FILE under [data]) says "
-            f"which words of the RTTM are looked for"
+            f"no list of queries is named{where}: --kwlist FILE (kwlist = FILE under [data]) has "
+            f"the terms to find in the RTTM"
         )
 
 
@@ -337,7 +337,7 @@ def choices(study: Study, data: DataTable, _: Reader | None) -> TermsScoring:
 
 
 def same(a: Search, b: Search) -> str:
-    """What two searches have in common to the last detection; empty for nothing."""
+    """The content that two searches share to the last detection; empty if they differ."""
     columns = ((a.query, b.query), (a.score, b.score), (a.accepted, b.accepted))
     alike = len(a) and all(np.array_equal(*both) for both in columns)
     return "detections" if alike else ""

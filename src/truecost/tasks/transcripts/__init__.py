@@ -50,8 +50,8 @@ FACE = item_face(
     table="truecost.outputs.options:TranscriptsTable",
     libraries=("rapidfuzz",),
     about={
-        "": "Transcripts: word, character and phone errors.",
-        "reference": "File with the right texts: Kaldi text, trn, stm, seglst, csv or lines.",
+        "": "Speech recognition: word, character and phone errors.",
+        "reference": "File with the reference texts: Kaldi text, trn, stm, seglst, csv or lines.",
         "files": "Files with the recognised texts, or ctm with recognised words",
     },
     examples={

@@ -4,7 +4,7 @@
 `substitutions`, `deletions`, `insertions` (of a minimal alignment), and `longest` (the sum over
 utterances of the longer side), `cp_words` the same of recordings whose speakers are assigned. The
 naive baseline puts out nothing: every unit is deleted. Sums are
-divided, rates are never averaged. Source: paper 003, section 3.2.
+divided, rates are never averaged. Source: Ferrer et al. 2024, section 3.2.
 """
 
 from dataclasses import replace
@@ -32,8 +32,8 @@ def wer(totals: Totals, _: Application) -> Result:
     """Word error rate: (substitutions + deletions + insertions) / words of the reference.
 
     Range [0, inf), lower is better; the reference puts out nothing and gets 1.0 (100 %). Undefined
-    when the reference has no words. Dividing by the words of the hypothesis is a mistake (paper 003
-    names it): a system would gain from inserting words. Paper 003, section 3.2.
+    when the reference has no words. Dividing by the words of the hypothesis is a mistake (Ferrer et
+    al. 2024 names it): a system would gain from inserting words. Ferrer et al. 2024, section 3.2.
     """
     return _rate(totals, WORDS, ERRORS, "reference"), 1.0
 
@@ -42,7 +42,7 @@ def per(totals: Totals, _: Application) -> Result:
     """Phone error rate: the word error rate of texts whose words are phones.
 
     Range [0, inf), lower is better; the reference puts out nothing and gets 1.0 (100 %). Undefined
-    when the reference has no phones. Paper 003, section 3.2.
+    when the reference has no phones. Ferrer et al. 2024, section 3.2.
     """
     return wer(totals, _)
 
@@ -52,7 +52,7 @@ def cer(totals: Totals, _: Application) -> Result:
 
     Characters are code points, the blanks between words among them. Range [0, inf), lower is
     better; the reference puts out nothing and gets 1.0 (100 %). Undefined when the reference has no
-    characters. Paper 003, section 3.2.
+    characters. Ferrer et al. 2024, section 3.2.
     """
     return _rate(totals, CHARACTERS, ERRORS, "reference"), 1.0
 
@@ -92,7 +92,7 @@ def unit_accuracy(totals: Totals, _: Application) -> Result:
     """Unit accuracy: words of the reference that were put out / words of the reference.
 
     Range [0, 1], higher is better; the reference puts out nothing and gets 0. Undefined when the
-    reference has no words. It does not see insertions. Paper 003, section 3.2.
+    reference has no words. It does not see insertions. Ferrer et al. 2024, section 3.2.
     """
     return _rate(totals, WORDS, "hits", "reference"), 0.0
 
@@ -137,8 +137,7 @@ MEASURES = (
             size=(WORDS, "reference"),
         ),
         direction="higher",
-        advice="it hides insertions: a system that puts out many more words loses nothing; "
-        "read it beside wer",
+        advice="it hides insertions: additional words cost nothing; read it together with wer",
         rule="insertions-hidden",
     ),
 )

@@ -1,4 +1,4 @@
-"""What transcripts take to be read, counted and scored."""
+"""The work of transcripts: files are read, counted and scored."""
 
 from dataclasses import replace
 

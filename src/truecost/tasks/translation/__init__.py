@@ -35,10 +35,11 @@ FACE = item_face(
     table="truecost.outputs.options:TranslationTable",
     libraries=("sacrebleu",),
     about={
-        "": "Translation: BLEU and its like.",
-        "reference": "File with the right translations, one a line, or a table; repeat --reference "
+        "": "Translation: BLEU, chrF and TER.",
+        "reference": "File with the reference translations, one a line, or a table; repeat "
+        "--reference "
         "for more.",
-        "further": "A further reference; may be repeated.",
+        "further": "Further reference; may be repeated.",
         "files": "Files with the translations of the systems",
     },
     examples={

@@ -14,7 +14,7 @@ from truecost.core.evidence import Totals
 from truecost.core.item_rules import error_rule, ratio
 from truecost.core.measure import Array, Floats, Measure, Result, Rule
 from truecost.outputs.aligning import ORDER, share_or_zero
-from truecost.outputs.character_ngrams import CHARACTER_ORDER, WORD_ORDER, character_f
+from truecost.outputs.translation import CHARACTER_ORDER, WORD_ORDER, character_f
 
 SMOOTHING: dict[str, float | None] = {"exp": None, "none": None, "floor": 0.1, "add-k": 1.0}
 Smoothing = tuple[str, float]
@@ -32,8 +32,8 @@ def bleu(
     output has no n-gram of an order. Chen and Cherry 2014 name these methods.
 
     Range [0, 100], higher is better; the reference is the empty output, which gets 0. Undefined
-    where the references have no words. Beside it: `brevity_penalty`. Papineni et al. 2002; paper
-    004, appendix A.
+    where the references have no words. Beside it: `brevity_penalty`. Papineni et al. 2002;
+    Prokopalo et al. 2020, appendix A.
     """
     matches, ngrams = (_by_order(totals, "ngrams", name, ORDER) for name in ("matches", "totals"))
     reference = totals.sums("ngrams", "reference")
@@ -136,7 +136,7 @@ _score = partial(Measure, uses=(), undefined="the references have no words")
 MEASURES = (
     _score(
         *("bleu", bleu, ("ngrams",), "BLEU", "higher"),
-        "Papineni et al. 2002; paper 004, appendix A",
+        "Papineni et al. 2002; Prokopalo et al. 2020, appendix A",
         parameter="exp",
         parse=smoothing_of,
         cites=("bleu", "sacrebleu", "004"),

@@ -1,4 +1,4 @@
-"""What translations take to be read, counted and scored."""
+"""The work of translation: files are read, counted and scored."""
 
 from truecost.outputs.aligning import check_tokeniser
 from truecost.outputs.files import Files

@@ -8,26 +8,34 @@ from truecost.lazy import attach
 from truecost.names import FORMATS, SPOOFING
 
 MAP_KEYS: dict[str, str] = {
-    "id": "trial id: joins files and pairs systems; a+b joins the values of several columns",
-    "score": "the score; several columns joined by + are the scores of the classes",
+    "id": "trial id, by which files are joined and systems paired; a+b joins the values of several "
+    "columns",
+    "score": "score; several columns joined by + are the scores of the classes",
     "label": "true class (or true number)",
-    "soft": "probability that the trial is a target, in place of a label",
-    "annotators": "label of each annotator, in place of a label: a+b+c, empty where one did not "
-    "answer, or one column with labels separated by |",
-    "unit": "what trials share (speaker, session): resampled together; a+b for a trial with "
-    "two units of one population, one on each side",
-    "unit2": "a second factor, crossed with the first",
+    "soft": "probability that the trial is a target, instead of a label",
+    "annotators": "labels of the annotators, instead of a label: a+b+c, empty for no answer, or "
+    "one column with labels separated by |",
+    "unit": "unit (speaker, session): its trials are resampled together; a+b for a trial with two "
+    "units, one on each side",
+    "unit2": "second unit, crossed with the first",
     "stratum": "stratum of the unit (or stream, for moving blocks)",
     "weight": "weight of the trial (inverse inclusion probability)",
-    "duration": "seconds of audio of the trial, or of its recording: false alarms by the hour",
-    "recording": "recording that the duration is of; it counts once",
+    "duration": "seconds of audio of the trial, or of its recording, for false alarms per hour",
+    "recording": "recording of the duration, which counts once",
 }
 
 FACE = Face(
     name="trials",
     title="Trials",
     work="truecost.tasks.trials.work:WORK",
-    measures=("truecost.tasks.trials.measures", "truecost.core.columns"),
+    measures=(  # those of the usual ones first: the others are imported when they are asked for
+        *(
+            f"truecost.tasks.trials.measures.{name}"
+            for name in ("decisions", "losses", "thresholds")
+        ),
+        "truecost.tasks.trials.measures",
+        "truecost.core.columns",
+    ),
     map_keys=MAP_KEYS,
     formats=Formats(
         holds="scores or labels of trials",
@@ -60,7 +68,7 @@ FACE = Face(
     tables={
         "methods": "truecost.protocol.options:MethodsTable",
         "spurious": "truecost.protocol.options:SpuriousTable",
-        "threshold": "truecost.tasks.trials.rules:ThresholdTable",
+        "threshold": "truecost.tasks.trials.options:ThresholdTable",
         "calibration": "truecost.calibration:CalibrationTable",
     },
     application=("cost_miss", "cost_fa", "prior", "preset", "priors", "cost_matrix"),
@@ -81,13 +89,12 @@ FACE = Face(
         ),
     ),
     about={
-        "": "Trials with scores or decisions (the task when none is named).",
-        "score": "Score systems: costs and error rates with intervals.",
+        "": "Trials with scores or decisions (the default task).",
+        "score": "Score systems: costs and error rates with confidence intervals.",
         "files": "Score files, folders of arrays, or - for standard input",
-        "subset": 'A column (each level is a subset) or a condition such as "snr < 10"; may be '
+        "subset": 'Column (each level is a subset) or condition such as "snr < 10"; may be '
         "repeated.",
-        "wanted": "File with the trials that have to be scored; labels are not needed, and not "
-        "looked at.",
+        "wanted": "File with the expected trials; labels are not needed, and not read.",
     },
     examples={
         "score": "scores.csv --type llr --map unit=speaker --preset sre-2010",

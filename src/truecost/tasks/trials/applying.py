@@ -1,4 +1,4 @@
-"""What is fitted to trials, and how it is applied: to scores without labels, and across folds that
+"""Calibrations of trials, and their application: to scores without labels, and across folds that
 share no unit.
 
 All that a fit takes from labels, the shares of the classes too, comes from its training trials.
@@ -66,7 +66,7 @@ class Fitting:
         given = self.options
         return {name: given[name] for name in self.kind.options if given.get(name)}
 
-    def of(self, shares: Floats, application: Application) -> "Fitting":
+    def with_priors(self, shares: Floats, application: Application) -> "Fitting":
         """With the priors that the training trials and the application give.
 
         `shares` (K,) are of the training trials and no others, each above 0. For detection the
@@ -214,7 +214,8 @@ def given_folds(trials: Trials, fold: Fold) -> Folds:
             problems.append(
                 f"{counted(len(divided), 'unit')} of {unit!r} "
                 f"{'lies' if len(divided) == 1 else 'lie'} in more than one fold "
-                f"({first_five(divided)}): the calibration has seen them, which is optimistic"
+                f"({first_five(divided)}): the calibration was fitted on them, so the figures are "
+                f"optimistic"
             )
     said = f"folds{len(names)}:column-{column}" if column != "given" else f"folds{len(names)}:given"
     own = tuple(str(name) for name in names)
@@ -254,7 +255,7 @@ def cross_fit(
         apart = np.asarray(~np.isin(folds.codes, cell).any(axis=0))
         names = [folds.names[c] for c in dict.fromkeys(cell.tolist())]
         where = f"{trials.name}, without fold{'s' * (len(names) > 1)} {' and '.join(names)}"
-        fitting = plain.of(training_shares(trials, apart, where), application)
+        fitting = plain.with_priors(training_shares(trials, apart, where), application)
         scores = fitting.inputs(trials)
         weights = None if trials.weights is None else trials.weights[apart]
         found = fitting.fit(scores[apart], trials.labels[apart], weights, where)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from truecost.core.factors import Factor
     from truecost.core.scoring import Scoring
     from truecost.core.tally import Tally
-    from truecost.core.unit_index import Sides
+    from truecost.core.unit_index import UnitColumns
     from truecost.study.columns import Options
     from truecost.study.settings import Reader
     from truecost.study.tables import DataTable
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 HOUR = 3600.0
 NO_HOURS = (
-    "false alarms by the hour need the hours of audio: --hours 120, --background FILE (recordings "
+    "false alarms per hour need the hours of audio: --hours 120, --background FILE (recordings "
     "and their seconds), or --map duration=COLUMN"
 )
 NO_SUBSET = (
@@ -48,7 +48,7 @@ class Listed:
     labels: npt.NDArray[Any]
     hours: Floats
 
-    def joined(self, sides: "Sides") -> "list[tuple[Factor, npt.NDArray[np.int32]]]":
+    def joined(self, sides: "UnitColumns") -> "list[tuple[Factor, npt.NDArray[np.int32]]]":
         """The one factor of trials with the units that no trial has, and its codes."""
         [(factor, codes)] = sides
         labels, places = encode(np.concatenate([factor.labels, self.labels]))
@@ -69,7 +69,7 @@ class Listed:
 
 @dataclass(frozen=True, eq=False)
 class Audio:
-    """What is known of the audio that trials stand for.
+    """The audio of trials, as far as known.
 
     Attributes
     ----------
@@ -153,7 +153,7 @@ def audio_of(table: Table, options: "Options", ids: Any) -> Audio | None:
     column, recording = (options.columns.get(key) for key in ("duration", "recording"))
     if column is None:
         if recording is not None:
-            raise UsageError("--map recording=... says whose seconds a column holds: map duration")
+            raise UsageError("--map recording=... is the recording of a duration: map duration too")
         return None
     seconds = table.numbers(column, "duration")
     wrong = ("duration", "are", "missing or no seconds from 0 up")
@@ -171,7 +171,7 @@ def audio_of(table: Table, options: "Options", ids: Any) -> Audio | None:
         raise InputError(
             f"{table.source}: recordings with several durations: {first_five(names[several])}; "
             f"{names[k]} has {least[k]:g} and {most[k]:g} seconds: column {column!r} must hold the "
-            f"length of the whole recording (leave out recording=... where it is that of a trial)"
+            f"length of the whole recording (leave out recording=... if it is that of a trial)"
         )
     said = f"duration:{column}:by-{recording}"
     return Audio(said, seconds=seconds, recordings=np.asarray(codes, np.int32))
@@ -191,7 +191,7 @@ def with_hours(trials: "Trials", data: "DataTable", reader: "Reader") -> "Trials
         raise UsageError(f"{trials.name}: {' and '.join(said)} both say the hours: give one")
     if said and not trials.detection:
         raise UsageError(
-            f"{trials.name}: {said[0]} goes with the detection of one class: say --target"
+            f"{trials.name}: {said[0]} goes with the detection of one class: use --target"
         )
     if data.hours is not None:
         return replace(trials, audio=Audio(f"hours:{data.hours:g}", data.hours))
@@ -244,7 +244,7 @@ def _with_list(trials: "Trials", table: Table) -> "Trials":
 def _summed(trials: "Trials", audio: Audio, why: str) -> "Trials":
     """Trials with the sum of a list of background audio alone, and a word on what is lost."""
     said = (
-        f"{trials.name}: the list of background audio {why}: only its sum is used, so that "
-        f"recordings in which nothing was detected say nothing of how much recordings differ"
+        f"{trials.name}: the list of background audio {why}: only its sum is used, so the "
+        f"variation between recordings without detections is not known"
     )
     return replace(trials, audio=audio, problems=(*trials.problems, said))

@@ -1,7 +1,7 @@
 """Calibration of a study's last system, and what the calibrated scores cost beside the raw
 ones; losses split into discrimination and calibration (`decompose`).
 
-Sources: Brümmer and du Preez (2006); paper 002, Eq. 44-45.
+Sources: Brümmer and du Preez (2006); Rodriguez-Fuentes & Penagarikano 2013, Eq. 44-45.
 
 A system without labels is calibrated by a fit to the first and not scored.
 """
@@ -66,7 +66,8 @@ def decompose(
         Of a type with an actual loss: likelihood ratios, posteriors or log-scores.
     method : str
         Names the minimum: "pav" for the best monotone map (two classes), "affine" and others for
-        the best of theirs. "affine" also suits many classes (paper 002, Eq. 44-45).
+        the best of theirs. "affine" also suits many classes (Rodriguez-Fuentes & Penagarikano 2013,
+        Eq. 44-45).
     **options
         Passed on to `calibrate`.
 
@@ -83,19 +84,22 @@ def decompose(
     >>> import truecost as tc
     >>> rng = np.random.default_rng(0)
     >>> labels = np.arange(1000) % 2
-    >>> trials = tc.Trials.of(3 * rng.normal(labels), labels, kind="llr")
+    >>> trials = tc.Trials.from_arrays(3 * rng.normal(labels), labels, kind="llr")
     >>> found = tc.decompose(trials, tc.Scoring(measures=("cllr",), plan=tc.Plan(200)), "pav")
     >>> [loss] = found.losses
     >>> print(found.actual[0].value > 1, loss.difference.lower > 0)
     True True
     """
     checked(
-        "trials", trials, Trials, "Trials (truecost.trials.load or truecost.Trials.of makes them)"
+        "trials",
+        trials,
+        Trials,
+        "Trials (truecost.trials.load or truecost.Trials.from_arrays makes them)",
     )
     if trials.kind == "score":
         raise UsageError(
-            f"{trials.name}: type score has no actual cost to decompose; say what the scores are, "
-            f"such as llr, or calibrate them"
+            f"{trials.name}: type score has no actual cost to decompose; name the type of the "
+            f"scores, such as llr, or calibrate them"
         )
     from truecost.tasks.trials.work import WORK
 

@@ -1,7 +1,8 @@
 """Calibrating trials: trained on other data, cross-fitted by unit, or by given folds.
 
-What a calibration gives is a new system: its trials are scored as any others, and the calibrators
-stay as they are in every replicate. Sources: Brümmer and du Preez (2006); paper 002, section 4.2.5.
+A calibration makes a new system: its trials are scored as any others, and the calibrators
+stay as they are in every replicate. Sources: Brümmer and du Preez (2006); Rodriguez-Fuentes &
+Penagarikano 2013, section 4.2.5.
 """
 
 from collections.abc import Sequence
@@ -120,7 +121,7 @@ class Calibrated:
         >>> import truecost as tc
         >>> rng = np.random.default_rng(0)
         >>> labels = np.arange(400) % 2
-        >>> dev = tc.Trials.of(5 + 3 * rng.normal(labels), labels, kind="score")
+        >>> dev = tc.Trials.from_arrays(5 + 3 * rng.normal(labels), labels, kind="score")
         >>> tc.calibrate(dev, train="self").apply([4.0, 8.0]).round(2).tolist()
         [-0.92, 0.62]
         """
@@ -189,7 +190,7 @@ def scoring_after(scoring: Scoring) -> Scoring:
 
 
 def fitted_by(scoring: Scoring) -> dict[str, Any]:
-    """What of a scoring enters a fit, as arguments of `calibrate`."""
+    """The parts of a scoring that enter a fit, as arguments of `calibrate`."""
     own = scoring.chosen(TrialsScoring)
     priors = {"application": scoring.application, "training_prior": own.training_prior}
     return priors | {"clip": own.clip}
@@ -211,11 +212,11 @@ def calibrate(
     """Turn scores into log-likelihood ratios, or log-scores of classes into log-posteriors.
 
     Without `train` the trials are cross-fitted: each is calibrated by what was fitted to the other
-    folds. Units are never split over the folds that are dealt. What a fit takes from labels, class
-    shares too, comes from its training trials; only the dealing, which balances the classes over
-    the folds, looks at all labels. A trial with units on two sides (or of two factors)
-    that lie in the folds i and j is calibrated by what was fitted to the trials with no unit in i
-    or j: with 5 folds that is a fit for each of 15 pairs, to some 36 % of the trials where i and j
+    folds. Units are never split over the folds that are dealt. All facts of a fit about labels,
+    class shares too, come from its training trials; only the dealing, which balances the classes
+    over the folds, looks at all labels. A trial with units on two sides (or of two factors) that
+    lie in the folds i and j is calibrated by what was fitted to the trials with no unit in i or j:
+    with 5 folds that is a fit for each of 15 pairs, to some 36 % of the trials where i and j
     differ.
 
     Parameters
@@ -262,7 +263,7 @@ def calibrate(
     >>> rng = np.random.default_rng(0)
     >>> labels, speakers = np.arange(400) % 2, np.arange(400) // 10
     >>> scores = 5 + 3 * rng.normal(labels)
-    >>> trials = tc.Trials.of(scores, labels, kind="score", unit=speakers)
+    >>> trials = tc.Trials.from_arrays(scores, labels, kind="score", unit=speakers)
     >>> calibrated = tc.calibrate(trials)
     >>> calibrated.trials.signature
     'type:score|calibrated:affine:folds5:by-unit:seed0:prior-empirical'
@@ -274,7 +275,10 @@ def calibrate(
     0.81
     """
     checked(
-        "trials", trials, Trials, "Trials (truecost.trials.load or truecost.Trials.of makes them)"
+        "trials",
+        trials,
+        Trials,
+        "Trials (truecost.trials.load or truecost.Trials.from_arrays makes them)",
     )
     if trials.kind in ("decision", "number", "values"):
         raise UsageError(f"{trials.name}: type {trials.kind} has no scores to calibrate")
@@ -304,7 +308,7 @@ def calibrate(
     else:
         if fold is not None:
             raise UsageError("folds are for cross-fitting: leave out either train or fold")
-        fitting = plain.of(shares, chosen)
+        fitting = plain.with_priors(shares, chosen)
         one = fitting.fit(fitting.inputs(source), source.labels, source.weights, source.name)
         scores = one(fitting.inputs(trials))
         fits, used = ((fitting, one),), np.zeros(len(scores), np.int64)
@@ -361,8 +365,8 @@ def _at_shares(
 
 
 OPTIMISTIC = (
-    "calibrated on the trials that are scored, which is optimistic: a bound for the scores, no "
-    "estimate of use"
+    "calibrated on the scored trials themselves, which is optimistic: the best that calibration "
+    "could do, not an estimate of use"
 )
 
 

@@ -1,10 +1,10 @@
 """Choosing a threshold: the one that keeps a limit with the fewest errors of the other kind, or
 costs least; and what it does, on the trials that chose it and on others.
 
-On the trials that chose it a threshold looks better than it is, and each interval knows that. The
-rate that the rule leaves free has the ends over all thresholds that the data do not rule out (see
-`truecost.core.intervals.rates`); so has the threshold itself. The rate that the rule limits has
-that of the chosen threshold, held: thresholds chosen anew would all keep to the limit. With the
+On the trials that chose it a threshold looks better than it is, and each interval allows for that.
+The rate that the rule leaves free has the ends over all thresholds that the data do not rule out
+(see `truecost.core.intervals.rates`); so has the threshold itself. The rate that the rule limits
+has that of the chosen threshold, held: thresholds chosen anew would all keep to the limit. With the
 least cost, replicates choose anew. On a test set the threshold was fixed before: its intervals are
 those of any score.
 """
@@ -33,9 +33,8 @@ from truecost.tasks.measures import find
 from truecost.tasks.trials import counting
 from truecost.tasks.trials.audio import NO_HOURS, audio_tally
 from truecost.tasks.trials.measures.thresholds import at_each, share_per_hour
-from truecost.tasks.trials.options import PARTS_OF, TrialsScoring
+from truecost.tasks.trials.options import PARTS_OF, Chosen, Rule, ThresholdTable, TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
-from truecost.tasks.trials.rules import Chosen, Rule, ThresholdTable
 
 if TYPE_CHECKING:
     from truecost.study.config import Study
@@ -76,7 +75,7 @@ class Choosing:
         found = self._upper(rule) if by == "upper" else self._point(rule)
         if not np.isfinite(found):
             raise InputError(
-                f"{self.trials.name}: no threshold keeps {rule}: only rejecting everything does"
+                f"{self.trials.name}: no threshold is within {rule}: only rejecting everything is"
             )
         return found
 
@@ -113,9 +112,9 @@ class Choosing:
         if low == len(places):
             least = self._end(rule, int(places[-1]))
             raise InputError(
-                f"{self.trials.name}: no threshold keeps {rule} by its upper end: even without "
-                f"such an error the interval ends at {least:.3g}; collect more trials, or say "
-                f"--by point"
+                f"{self.trials.name}: no threshold is within {rule} by its upper end: even without "
+                f"such an error the interval ends at {least:.3g}; collect more trials, or use --by "
+                f"point"
             )
         return float(self.sweep.thresholds(places[low : low + 1])[0])
 
@@ -269,7 +268,7 @@ def tests_of(systems: Sequence[Trials], study: "Study", reader: "Reader") -> dic
     except InputError as error:
         if source.data.key is None or table.test_key:
             raise
-        raise InputError(f"{error}; --test-key names the key of {table.test}") from error
+        raise InputError(f"{error}; --test-key is the key of {table.test}") from error
     return {systems[0].name: found}
 
 

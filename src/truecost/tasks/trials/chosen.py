@@ -57,8 +57,8 @@ def chosen_batch(
     evidence: Evidence,
     context: "Context",
 ) -> Batch:
-    """Measures of a subset that choose a threshold; each row says whose it is, and what the subset
-    has there.
+    """Measures of a subset that choose a threshold; each row has the origin of its threshold, and
+    the subset's values there.
     """
     whole = (WHOLE,) if WHOLE in evidence.parts else ()
     by = "whole" if whole else "subset"

@@ -1,5 +1,5 @@
-"""What the page and the terminal show of systems that tell several classes apart: recall and
-precision of each class with intervals, and what each decision adds to the cost.
+"""Output for systems with several classes: recall and precision of each class with intervals, and
+the cost of each decision.
 
 Counted from the one tally of decisions. Intervals are those of `class_recall` and
 `class_precision` by the method `auto`, whatever the method of the rows: no errors never mean

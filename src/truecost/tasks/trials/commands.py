@@ -27,7 +27,7 @@ class Written(ToFile):
     """Where the calibrated scores go."""
 
     output: Target = None
-    """File for all columns that were read and the calibrated score; - for standard output."""
+    """File for all input columns and the calibrated score; - for standard output."""
 
 
 WRITTEN = Written()
@@ -49,8 +49,8 @@ def calibrate(
     """Turn scores into log-likelihood ratios, or log-posteriors of classes.
 
     Fitted on the first file and applied to the second; with one file cross-fitted by unit. Prints
-    what the calibrated scores cost, and the raw ones where their type has a cost: the difference is
-    the calibration loss. A second file without labels is calibrated and not scored.
+    the cost of the calibrated scores, and of the raw ones if their type has a cost: the difference
+    is the calibration loss. A second file without labels is calibrated and not scored.
 
     Example: truecost calibrate dev.csv eval.csv --type score -o eval.calibrated.csv
 
@@ -68,10 +68,7 @@ def calibrate(
     check(table)
     study = _placed(study, table)
     if output.print_config:
-        raise UsageError(
-            "a calibration has no study file (a study scores systems as they are): leave out "
-            "--print-config"
-        )
+        raise UsageError("a calibration has no study file: leave out --print-config")
     if printed_instead(study, output, table.settled("method")):
         return 0
     kind = check_file(output, study)  # before the work

@@ -5,13 +5,13 @@ import numpy as np
 from truecost.core.evidence import Part
 from truecost.core.scoring import Scoring
 from truecost.core.tally import Tally
-from truecost.tasks.trials.counting import Sides, log_posteriors
+from truecost.tasks.trials.counting import UnitColumns, log_posteriors
 from truecost.tasks.trials.records import Trials
 
 BINS = 15  # of confidence, equally wide
 
 
-def rank_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+def rank_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
     """Trials by the place of their true class among the posteriors; ties go before it."""
     logs = log_posteriors(trials, scoring)
     own = logs[np.arange(len(logs)), trials.labels]
@@ -21,7 +21,7 @@ def rank_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     return Tally.count(sides, {"n": np.ones(len(logs), np.int64)}, axes, trials.weights)
 
 
-def bin_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+def bin_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
     """Trials, confidence and right decisions by bins of confidence, of which each has its upper
     end: of the most probable class, or of the target.
     """

@@ -1,8 +1,8 @@
 """Counting: what a system decides and how it is judged, as tallies and rankings.
 
-Conventions: log posteriors are natural; class 1 is the target of a detection task. What the
-system takes from the data (conversion of posteriors, Bayes decisions) uses the priors of the whole
-data and stays fixed in replicates and subsets.
+Conventions: log posteriors are natural; class 1 is the target of a detection task. Properties of
+the system that depend on the data (conversion of posteriors, Bayes decisions) use the priors of
+the whole data and stays fixed in replicates and subsets.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from truecost.core.application import bayes_decisions, log_normalise, move_posteriors
-from truecost.core.columns import MEAN
 from truecost.core.costs import TOOK
 from truecost.core.evidence import Evidence, Part, Totals, totals
 from truecost.core.factors import Factor
@@ -26,13 +25,12 @@ from truecost.core.unit_index import Computed
 from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.face import at
-from truecost.names import POSTERIORS
+from truecost.names import MEAN, POSTERIORS
 from truecost.prices import COSTS
-from truecost.tasks.trials.measures.spoofing import ASV, BONAFIDE, SPOOFED
-from truecost.tasks.trials.options import PARTS_OF, TrialsScoring
+from truecost.tasks.trials.options import ASV, BONAFIDE, PARTS_OF, SPOOFED, TrialsScoring
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Trials
 
-Sides = list[tuple[Factor, Codes]]
+UnitColumns = list[tuple[Factor, Codes]]
 SPOOFING = (SPOOFED, BONAFIDE, ASV)  # parts of systems that spoofed speech attacks
 APART = {  # what counts parts that few measures read
     "audio": "truecost.tasks.trials.audio:audio_tally",
@@ -62,18 +60,18 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
     return parts - ({"ranks"} if trials.detection else {"llr", "ranking"})
 
 
-def sides_of(trials: Trials, scoring: Scoring) -> Sides:
+def sides_of(trials: Trials, scoring: Scoring) -> UnitColumns:
     """The factors of the trials with the unit code of each trial, (N,), on each side; each trial is
     its own unit when none is named.
     """
     key = "sides", scoring.plan.scheme
     if key not in trials.made:
         trials.made[key] = _sides(trials, scoring, key)
-    found: Sides = trials.made[key]
+    found: UnitColumns = trials.made[key]
     return found
 
 
-def _sides(trials: Trials, scoring: Scoring, key: tuple[object, ...]) -> Sides:
+def _sides(trials: Trials, scoring: Scoring, key: tuple[object, ...]) -> UnitColumns:
     if trials.taken_from is not None:
         from truecost.tasks.trials.parts import part_sides
 
@@ -92,7 +90,7 @@ def _trials_as_units(trials: Trials, scoring: Scoring) -> tuple[Factor, Codes]:
     blocks, which are made of successive rows.
     """
     rows = replace(trials, ids=None) if scoring.plan.scheme_of("trial") == "blocks" else trials
-    return Factor.of("trial", rows.places, trials.strata)
+    return Factor.encode("trial", rows.places, trials.strata)
 
 
 def class_shares(trials: Trials) -> Floats:
@@ -242,19 +240,19 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
     wanted = dict.fromkeys(part for m in measures for part in m.parts)
     makers |= {part: at(place) for part, place in APART.items() if part in wanted}
     if not wanted.keys().isdisjoint(SPOOFING):
-        from truecost.tasks.trials import spoofing
+        from truecost.tasks.trials import further
 
         ratios = llrs(trials, scoring)
-        spoofed = spoofing.tallies(trials.spoofing, ratios, sides, trials.weights)
+        spoofed = further.tallies(trials.spoofing, ratios, sides, trials.weights)
         makers |= {part: lambda *_, make=make: make() for part, make in spoofed.items()}
     parts: dict[str, Part] = {
         part: makers[part](trials, scoring, sides) for part in wanted if part in makers
     }
     for measure in (m for m in measures if m.name == MEAN):
-        from truecost.tasks.trials import means
+        from truecost.tasks.trials import further
 
         column = str(measure.parameter)
-        parts[measure.parts[0]] = means.tally_of(trials, column, sides)
+        parts[measure.parts[0]] = further.tally_of(trials, column, sides)
     if trials.took and not {*COSTS}.isdisjoint(m.name for m in measures):
         parts[TOOK] = Tally.constant([*trials.took.values()], tuple(trials.took), {})
     return Evidence(parts)
@@ -262,7 +260,7 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
 
 def tally_of(
     trials: Trials,
-    sides: Sides,
+    sides: UnitColumns,
     decision: tuple[Sequence[str], Ints] | None = None,
     /,
     **statistics: Array | Computed,
@@ -286,8 +284,8 @@ def choices_of(trials: Trials, scoring: Scoring) -> tuple[Ints, tuple[str, ...]]
     return choices, (*names, "abstain")[:width]
 
 
-def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
-    from truecost.tasks.trials.accepting import accepted_tally
+def _accepted_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
+    from truecost.tasks.trials.further import accepted_tally
 
     if trials.annotation is None:
         raise UsageError(f"{trials.name}: accepted labels need several annotators")
@@ -296,12 +294,12 @@ def _accepted_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     return accepted_tally(trials.annotation, choices, costs, labels, sides, trials.weights)
 
 
-def _decision_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+def _decision_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
     choices, labels = choices_of(trials, scoring)
     return tally_of(trials, sides, (labels, choices), n=np.broadcast_to(np.int64(1), len(choices)))
 
 
-def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+def _loss_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
     logs = log_posteriors(trials, scoring)
     truth = logs[np.arange(len(trials.labels)), trials.labels]
     impossible = np.isneginf(truth)
@@ -311,7 +309,7 @@ def _loss_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
     return tally_of(trials, sides, n=one, log=log, brier=brier, impossible=impossible)
 
 
-def _llr_tally(trials: Trials, scoring: Scoring, sides: Sides) -> Part:
+def _llr_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
     application = scoring.application.with_priors(system_shares(trials, scoring))
     shift = -application.threshold if application.plain_detection else 0.0
     ratios, labels = llrs(trials, scoring), trials.labels
@@ -358,13 +356,13 @@ def ranking_key(trials: Trials, scoring: Scoring) -> tuple[object, ...]:
     return "ranking", scoring.plan.scheme, float(prior), scoring.chosen(TrialsScoring).clip
 
 
-def ranking_of(trials: Trials, scoring: Scoring, sides: Sides) -> Ranking:
+def ranking_of(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Ranking:
     """Trials ranked by likelihood ratio (or score): sorted once, whatever the application; `sides`
     are those of `sides_of`.
     """
     key = ranking_key(trials, scoring)
     if key not in trials.made:
-        make = Ranking.ascending if trials.in_order else Ranking.of
+        make = Ranking.ascending if trials.in_order else Ranking.from_scores
         if not trials.in_order and (scoring.subsets or trials.taken_from is not None):
             from truecost.tasks.trials.parts import ranked
 
@@ -374,7 +372,7 @@ def ranking_of(trials: Trials, scoring: Scoring, sides: Sides) -> Ranking:
     return found
 
 
-def _error_tally(trials: Trials, _: Scoring, sides: Sides) -> Part:
+def _error_tally(trials: Trials, _: Scoring, sides: UnitColumns) -> Part:
     errors = trials.scores - trials.labels
     centred = trials.labels - trials.labels.mean()  # a fixed origin keeps the variance precise
     squares = {"squared": errors**2, "truth2": centred**2}
@@ -382,5 +380,7 @@ def _error_tally(trials: Trials, _: Scoring, sides: Sides) -> Part:
     return tally_of(trials, sides, n=one, absolute=np.abs(errors), truth=centred, **squares)
 
 
-def _truth_ranking(trials: Trials, _: Scoring, sides: Sides) -> Part:
-    return Ranking.of(trials.labels, np.zeros(len(trials.labels), np.uint8), sides, trials.weights)
+def _truth_ranking(trials: Trials, _: Scoring, sides: UnitColumns) -> Part:
+    return Ranking.from_scores(
+        trials.labels, np.zeros(len(trials.labels), np.uint8), sides, trials.weights
+    )

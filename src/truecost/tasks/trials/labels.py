@@ -1,7 +1,7 @@
 """True classes, decisions and posterior odds from mapped columns, which score types fit, and which
 labels of several annotators count as right.
 
-Paper 003, section 3.7, asks whether a user takes a decision for a mistake when some annotators,
+Ferrer et al. 2024, 3.7, asks whether a user takes a decision for a mistake if some annotators,
 perhaps not most of them, gave that label. The answer is the user's, so it is never guessed:
 
 - "any": every label that enough annotators gave is right. A trial then has a set of right labels
@@ -22,12 +22,11 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.core.application import Application
-from truecost.core.columns import A_METRIC
 from truecost.errors import InputError, TruecostError, UsageError, counted, first_five, named
 from truecost.formats import Table
 from truecost.formats.compound import matrix_of
 from truecost.formats.table import mapped_column, refuse_rows, refuse_values
-from truecost.names import SCORE_TYPES, Annotators
+from truecost.names import A_METRIC, SCORE_TYPES, Annotators
 from truecost.study.columns import Options, refuse_empty
 
 Floats = npt.NDArray[np.float64]
@@ -125,7 +124,7 @@ def refuse_labels(table: Table, outside: Sequence[str]) -> NoReturn:
     """Refuse labels that are neither target nor nontarget: InputError."""
     raise InputError(
         f"{table.source}: {named('label', outside, 'are')} neither target nor nontarget "
-        f"({', '.join(TARGET_WORDS)}): say which label is the target with --target"
+        f"({', '.join(TARGET_WORDS)}): name the target with --target"
     )
 
 
@@ -207,8 +206,8 @@ def refuse_untyped(table: Table, columns: Mapping[str, str]) -> NoReturn:
     else:
         lost = f"; no column gives the scores, {table.listed}: --map score=COLUMN; {A_METRIC}"
     raise UsageError(
-        f"{table.source}: say what the scores are{why}: --type {'|'.join(types)}, or type = ... "
-        f"under [data]; truecost list types{lost}"
+        f"{table.source}: name the type of the scores{why}: --type {'|'.join(types)}, "
+        f"or type = ... under [data]; truecost list types{lost}"
     )
 
 
@@ -259,7 +258,7 @@ SEPARATOR = "|"  # between the labels of one cell
 
 @dataclass(frozen=True, eq=False)
 class Annotation:
-    """What the annotators of each trial said.
+    """The labels of the annotators of each trial.
 
     `votes` (N, K): how many annotators gave each class; each trial has at least one. `rule`: what
     counts as right. `accept`: least share of the annotators that makes a label right; any vote does
@@ -394,7 +393,7 @@ def refuse_priors(application: Application) -> None:
     """Refuse priors that are given where a trial may have several classes: UsageError."""
     if application.priors is not None:
         raise UsageError(
-            "priors cannot be given with --annotators any: a trial of which several labels are "
-            "right has no one class that a prior could weigh; leave out --prior, --priors or the "
-            "preset (--threshold sets the operating point of a detector), or say --annotators votes"
+            "priors cannot be given with --annotators any: a trial with several right labels has "
+            "no single class for a prior; leave out --prior, --priors or the "
+            "preset (--threshold sets the operating point of a detector), or use --annotators votes"
         )

@@ -1,13 +1,11 @@
 """Trials that memory does not hold: read in partitions, sorted on disk, opened as memory maps.
 
-What comes out are trials in order of score, scored as all others are, to the last bit. Every check
+The result is trials in order of score, scored as all others are, to the last bit. Every check
 of a row is that of trials in memory; what cannot be done in parts is refused before anything is
 read: UsageError.
 """
 
 import hashlib
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,13 +15,13 @@ import numpy as np
 import polars as pl
 
 from truecost.core.factors import Coded, coded_texts
-from truecost.engines.labels import Sets
 from truecost.engines.mapping import engine_of
-from truecost.engines.partitions import LARGE, Partition, partitions_of, size_of
+from truecost.engines.partitions import LARGE, Partition, Sets, partitions_of, size_of
 from truecost.engines.segments import ROW, Held, Sorted, open_sorted, sort_partitions
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.compound import JOINED, identified
+from truecost.formats.publishing import aside
 from truecost.formats.table import filled, refuse_repeated
 from truecost.names import POSTERIORS, in_store
 from truecost.study import columns as read
@@ -40,7 +38,7 @@ TRIAL = "trial"  # the factor of trials that are their own units
 
 @dataclass(frozen=True)
 class Wanted:
-    """What of a table becomes columns.
+    """The columns that are made of a table.
 
     Attributes
     ----------
@@ -52,7 +50,7 @@ class Wanted:
     id : str, optional
         Column that tells trials apart, where systems are compared.
     further : tuple of str
-        Columns that subsets are told by.
+        Columns of subsets.
     """
 
     units: tuple[tuple[str, tuple[str, ...]], ...]
@@ -63,7 +61,7 @@ class Wanted:
     further: tuple[str, ...]
 
     @property
-    def sides(self) -> dict[str, str]:
+    def factor_columns(self) -> dict[str, str]:
         """The column of each side of each factor, by the name that it has when sorted."""
         return {f"{name} {k}": side for name, sides in self.units for k, side in enumerate(sides)}
 
@@ -79,7 +77,7 @@ class Wanted:
         """The columns that are read."""
         score, label = options.column("score", table), options.column("label", table)
         named = [score, label, self.stratum, self.weight, self.id]
-        named += self.sides.values()
+        named += self.factor_columns.values()
         single = [
             part
             for name in filter(None, named)
@@ -133,7 +131,7 @@ class PartReader:
         found = {}
         if self.wanted.stratum is not None:
             found["stratum"] = _coded(table, self.wanted.stratum, "stratum")
-        for name, column in self.wanted.sides.items():
+        for name, column in self.wanted.factor_columns.items():
             found[name] = _coded(table, column, "id" if self.wanted.own else "unit")
         for column in self.wanted.further:
             if not table.frame[column].dtype.is_numeric():
@@ -161,7 +159,7 @@ class PartReader:
             names = [table.where(int(r)) for r in np.flatnonzero(absent)[:6]]
             raise InputError(
                 f"{table.source}: {counted(lost, 'score', 'are')} missing or NaN: "
-                f"{first_five(names)}; score them, or say --missing drop"
+                f"{first_five(names)}; score them, or use --missing drop"
             )
         there = ~absent if lost else slice(None)
         numbers = {name: column[there] for name, column in held.numbers.items()}
@@ -218,7 +216,7 @@ def read_large(source: Source, reader: Reader, study: Study, paths: Sequence[str
     if wanted.own and size_of(paths) > LARGE:
         raise UsageError(
             f"{source.file}: each of more than {LARGE:,} trials is its own unit, by its id: name "
-            f"what trials share (--map unit=COLUMN)"
+            f"the unit column (--map unit=COLUMN)"
         )
     names = wanted.columns(options, first)
     for name in names:
@@ -270,16 +268,13 @@ def sorted_in(cache: Path, key: str, sort: Callable[[str], Sorted], sets: Sets) 
     if not place.exists():
         try:
             cache.mkdir(parents=True, exist_ok=True)
-            made = Path(tempfile.mkdtemp(prefix=f"{place.name}.", dir=cache))
+            with aside(cache) as made:
+                (made / place.name).mkdir()
+                sort(str(made / place.name))
+                (made / place.name).rename(place)
         except OSError as error:
-            raise InputError(f"{cache}: cannot be written ({error.strerror})") from error
-        try:
-            sort(str(made))
-            made.replace(place)
-        except BaseException as error:
-            shutil.rmtree(made, ignore_errors=True)
-            if not (isinstance(error, OSError) and place.exists()):
-                raise
+            if not place.exists():  # nobody else has made them
+                raise InputError(f"{cache}: cannot be written ({error.strerror})") from error
     return open_sorted(str(place), sets)
 
 
@@ -295,7 +290,7 @@ def _refuse(source: Source, study: Study, options: Options, table: Table) -> Non
         "several annotators, or soft labels": kind != "label",
         "--key, which is joined in memory (put the labels into the file)": data.key is not None,
         "--metadata, which is joined in memory (put its columns into the file)": data.metadata,
-        "--map duration=..., which is read in memory (say --hours)": "duration" in options.columns,
+        "--map duration=..., which is read in memory (use --hours)": "duration" in options.columns,
         "--missing worst": options.missing == "worst",
         "--resample blocks of trials (name a unit)": study.interval.resample == "blocks"
         and options.column("unit", table) is None,

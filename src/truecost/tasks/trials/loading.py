@@ -26,8 +26,8 @@ from truecost.tasks.trials.labels import BINARY
 from truecost.tasks.trials.records import Array, Floats, Trials
 
 if TYPE_CHECKING:
+    from truecost.tasks.trials.further import Spoofing
     from truecost.tasks.trials.machine import Completed
-    from truecost.tasks.trials.spoofing import Spoofing
 
 SAME = "same"  # under which trials that were read in parts have the hashes of what they are
 
@@ -38,7 +38,7 @@ def check_classes(trials: Trials) -> None:
         only, n = trials.classes[int(trials.labels[0])], len(trials)
         they = f"all {n} trials are" if n > 1 else "the only trial is"
         raise InputError(
-            f"{trials.place}: {they} {only}; errors of one kind cannot be measured: add trials of "
+            f"{trials.place}: {they} {only}; one kind of errors cannot be measured: add trials of "
             f"another class"
         )
     if trials.classes and trials.weights is not None:
@@ -54,7 +54,7 @@ def check_classes(trials: Trials) -> None:
 Columns = Mapping[str, npt.ArrayLike]
 _HOW = (
     "give a Table, as truecost.read makes it of a file, a frame of polars or pandas, or columns; "
-    "truecost.Trials.of takes arrays"
+    "truecost.Trials.from_arrays takes arrays"
 )
 
 
@@ -168,7 +168,7 @@ def _with_truth(table: Table, options: Options) -> "tuple[Table, str, str, Compl
     the truth, in which column, and what the machine completed.
     """
     if options.values:
-        from truecost.tasks.trials.means import numbered
+        from truecost.tasks.trials.further import numbered
 
         table = numbered(table, options)
     if options.kind == "values":
@@ -193,7 +193,7 @@ def _machine(options: Options, filled: "Completed | None", classes: tuple[str, .
 
 def _values(table: Table, options: Options) -> tuple[Floats, None]:
     """What stands for scores where there are none."""
-    from truecost.tasks.trials.means import scores_of
+    from truecost.tasks.trials.further import scores_of
 
     return scores_of(table, options), None
 
@@ -212,7 +212,7 @@ def _spoofing(table: Table, column: str) -> "Spoofing | None":
     texts = table.texts(column, "label")
     if not texts.str.contains("(?i)spoof").any():
         return None
-    from truecost.tasks.trials.spoofing import spoofing_of
+    from truecost.tasks.trials.further import spoofing_of
 
     return spoofing_of(texts)
 
@@ -270,7 +270,7 @@ def _missing(trials: Trials, table: Table, options: Options) -> Trials:
         names = [table.where(int(r)) if ids is None else str(ids[r]) for r in rows[:6]]
         raise InputError(
             f"{table.source}: {counted(len(rows), 'score', 'are')} missing or NaN: "
-            f"{first_five(names)}; score them, or say --missing drop|worst"
+            f"{first_five(names)}; score them, or use --missing drop|worst"
         )
     said = f"{len(rows)} of {counted(len(trials), 'trial')} had no score"
     if options.missing == "drop":

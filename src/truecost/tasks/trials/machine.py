@@ -1,6 +1,6 @@
 """A machine's judgement of every trial beside the judgements of people, which may be few.
 
-What the machine says of all trials is corrected by what people say of some of them (prediction-
+The machine's judgements of all trials are corrected by human labels of some of them (prediction-
 powered inference, Angelopoulos et al. 2023; the correction of AB/BA). Of a class k and a decision d
 the corrected count is
 
@@ -47,7 +47,7 @@ MOST = 1e9  # labels, beyond which none are counted
 
 @dataclass(frozen=True, eq=False)
 class Machine:
-    """What a machine says of trials.
+    """The judgements of a machine about trials.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Completed:
     probabilities: Floats | None
 
     def machine(self, options: Options, classes: Sequence[str]) -> Machine:
-        """What the machine says of each class."""
+        """The machine's probability of each class."""
         if self.probabilities is not None:
             shares = np.stack([1 - self.probabilities, self.probabilities], axis=1)
         else:
@@ -125,13 +125,13 @@ def completed(table: Table, options: Options, kind: str, column: str) -> Complet
         raise InputError(
             f"{table.source}: {counted(said.null_count(), 'judgement', 'are')} missing in the "
             f"machine's column {name!r}, the first at "
-            f"{table.where(int(said.is_null().arg_true()[0]))}: it has to judge every trial"
+            f"{table.where(int(said.is_null().arg_true()[0]))}: it must judge every trial"
         )
     there = ~texts.is_null() & ~texts.str.to_lowercase().is_in([*NO_NUMBER])
     if not there.any():
         raise InputError(
-            f"{table.source}: no trial has a label in the column {column!r}: without any human "
-            f"label the machine's cannot be corrected"
+            f"{table.source}: no trial has a label in the column {column!r}: without human labels "
+            f"the machine's cannot be corrected"
         )
     numbers = said.cast(pl.Float64, strict=False)
     share = not numbers.null_count() and bool(numbers.is_between(0, 1).all())
@@ -191,7 +191,9 @@ def tally_of(
 
 
 def judged_tally(trials: "Trials", scoring: "Scoring", sides: Any) -> Tally:
-    """What a machine and people say of the decisions on trials; `sides` as of `sides_of`."""
+    """The judgements of a machine and of people about the decisions on trials; `sides` as of
+    `sides_of`.
+    """
     from truecost.tasks.trials.counting import choices_of
 
     assert trials.machine is not None
@@ -231,7 +233,7 @@ def corrected(measure: Measure) -> Measure:
         return np.where(np.isfinite(values), values, np.nan), naive
 
     function.__doc__ = measure.function.__doc__
-    undefined = "no human label among trials that were decided alike, or no trial of a class"
+    undefined = "no human label among the trials of a decision, or no trial of a class"
     return replace(
         measure,
         function=function,
@@ -357,7 +359,7 @@ def remarks_on(rows: Sequence[Estimate], trials: int) -> list[str]:
         if "labelled" not in row.counts or "crossed" in row.flags:
             continue
         labelled, more = row.counts["labelled"], row.counts.get("labels_to_halve")
-        known = f"{row.label} rests on {labelled:,.0f} human labels of {trials:,} trials"
+        known = f"{row.label} is based on {labelled:,.0f} human labels of {trials:,} trials"
         if more is not None and labelled + more <= trials:
             said.append(f"{known}: {more:,.0f} more of the same kind would halve its interval")
         else:

@@ -1,6 +1,6 @@
 """Methods on trials: from tables that hold runs to the estimates of each method.
 
-A table holds one run or many; columns tell the run of each row, and another one its method. Every
+A table holds one run or many; columns have the run of each row, and another one its method. Every
 run is loaded and checked as a system is, and all runs must be scored on the same trials.
 """
 
@@ -27,7 +27,7 @@ UNNAMED = "method"
 
 
 class Claim(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="claim"):
-    """What may honestly be claimed of two methods, for one measure.
+    """The claim about two methods that the data support, for one measure.
 
     Attributes
     ----------
@@ -61,7 +61,7 @@ class MethodTrials:
 
 @dataclass(frozen=True)
 class RunColumns:
-    """Which columns tell method and run of a row.
+    """The columns with method and run of a row.
 
     `runs`: one or two columns, such as a seed and a training set; `file` stands for the file
     itself. `hold`: those of them that the mean does not resample.
@@ -80,12 +80,12 @@ class RunColumns:
             )
         if self.method in (*self.runs, FILE):
             raise UsageError(
-                f"--methods {self.method}: a column that tells runs apart cannot name the method; "
-                f"name another, or give files as NAME=PATTERN"
+                f"--methods {self.method}: a column that distinguishes runs cannot name the "
+                f"method; name another, or give files as NAME=PATTERN"
             )
         if unknown := [name for name in self.hold if name not in self.runs]:
             raise UsageError(
-                f"--hold {'+'.join(unknown)}: only what --runs names can be held "
+                f"--hold {'+'.join(unknown)}: only columns of --runs can be held "
                 f"({', '.join(self.runs)})"
             )
 
@@ -117,7 +117,7 @@ def load_methods(
     named = [bool(method) for method, _, _ in tables]
     if any(named) and (columns.method is not None or not all(named)):
         raise UsageError(
-            "name the method of every file with NAME=PATTERN, or none and say --methods COLUMN"
+            "name the method of every file with NAME=PATTERN, or none and use --methods COLUMN"
         )
     found: Found = {}
     for method, file, table in tables:
@@ -162,7 +162,7 @@ def _require(table: Table, column: str) -> None:
         return
     raise UsageError(
         f"{table.source}: there is no column {column!r} that tells runs or methods apart"
-        f"{near(column, table.frame.columns)}; {table.listed}: name one with --runs COLUMN, or say "
+        f"{near(column, table.frame.columns)}; {table.listed}: name one with --runs COLUMN, or use "
         f"--runs {FILE} when each file is a run"
     )
 
@@ -174,7 +174,7 @@ def _levels(table: Table, column: str) -> pl.Series:
         rows = texts.is_null().arg_true().head(6)
         raise InputError(
             f"{table.source}: column {column!r} is empty in {counted(texts.null_count(), 'row')} "
-            f"({first_five(map(table.where, rows))}): say of every row to which run it belongs"
+            f"({first_five(map(table.where, rows))}): fill in the run of every row"
         )
     return texts
 
@@ -206,7 +206,7 @@ def _method(
 def score_methods(
     methods: Sequence[MethodTrials], scoring: Scoring, dims: Mapping[str, str] | None = None
 ) -> list[list[core_methods.MethodEstimate]]:
-    """What the runs of each method tell: the whole, then each subset.
+    """The results of the runs of each method: the whole, then each subset.
 
     All runs of all methods are scored on the same trials. For each method one for each measure,
     then one for each subset and measure; `dims` is what rows are about besides: an application.
@@ -240,7 +240,7 @@ def against_first(
         only = found[0][0].runs.method if found else "none"
         raise UsageError(
             f"a comparison needs at least two methods, and there is only {only!r}: give files as "
-            f"NAME=PATTERN, or say --methods COLUMN"
+            f"NAME=PATTERN, or use --methods COLUMN"
         )
     return [
         [

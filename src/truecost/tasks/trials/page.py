@@ -1,7 +1,7 @@
-"""What the page of trials shows: normalised costs, methods, spurious correlations.
+"""The page of trials: normalised costs, methods, spurious correlations.
 
-Their rows are told by their signature. A cost below the naive one, good news of a system, is bad
-news of such a predictor.
+Their rows are recognised by their signature. A cost below the naive one, good news of a system, is
+bad news of such a predictor.
 """
 
 from collections.abc import Sequence
@@ -30,14 +30,14 @@ from truecost.report.words import (
 from truecost.tasks.trials import pictures
 from truecost.tasks.trials.curves import frame_of_outcome
 from truecost.tasks.trials.methods import Claim
-from truecost.tasks.trials.rules import Chosen, ends_of, kept
+from truecost.tasks.trials.options import Chosen, ends_of, limit_state
 from truecost.tasks.trials.sections import calibration, classes, costs_of_decisions, trade_off
 
-TITLE = "What should not tell the class"
+TITLE = "Spurious correlations"
 MARK = "|predicted:"  # in the signature of a predictor's rows
 JUDGED = ("nce", "nec")  # the first that there is decides
 CHIPS = {
-    "better": ("bad", "tells the class"),
+    "better": ("bad", "predicts the class"),
     **dict.fromkeys(("worse", "same", "inconclusive"), ("open", "nothing found")),
 }
 LOOKS = {"better": "good", "worse": "bad"}  # of a verdict; others leave it open
@@ -49,11 +49,11 @@ def is_predictor(row: Row) -> bool:
 
 
 def line_of(row: Row) -> Line:
-    """What a predictor's value says of the data."""
+    """The meaning of a predictor's value for the data."""
     look, chip = CHIPS.get(against_naive(row), ("open", "inconclusive"))
     if row.outside:
         chip = "no conclusion"
-    more = f"{counts(row)}. It knows nothing of the content."
+    more = f"{counts(row)}. It does not use the content."
     if beware := caveats(row):
         more += f" But {beware}."
     return Line(look, chip, system_of(row), value(row), more)
@@ -81,9 +81,9 @@ def spurious(story: Story) -> Section | None:
         if part_of(row) == part and len(parts) > 1  # else they stand in the verdict
     ]
     text = (
-        f"A predictor knows what its name says and nothing of the content. {label} below 1: the "
-        f"class can be told without the content, and a system may have learnt just that. 1 or "
-        f"more is no proof that nothing tells it."
+        f"A predictor uses the characteristics in its name and nothing of the content. If {label} "
+        f"is below 1, the class can be predicted without the content, and a system may have learnt "
+        f"this. A value of 1 or more does not prove that there is no correlation."
     )
     found = {part.name: [without_dims(r) for r in own] for part, own in parts.items()}
     return Section(TITLE, text, of_each(pictures.cost_bars, found), lines=tuple(lines))
@@ -151,7 +151,7 @@ def bars(story: Story) -> Section | None:
     if best := [name for name in dict.fromkeys(alone) if at_best(name)]:
         text += f"{listed(best)}: below 1 even with random scores. "
     if len(alone) < len(pairs):
-        text += "The minimum is what the best threshold or calibration for these data would give."
+        text += "The minimum is the cost at the best threshold or calibration for these data."
     return Section("Normalised costs", text.strip(), of_each(pictures.cost_bars, groups))
 
 
@@ -181,12 +181,12 @@ def chosen(story: Story) -> Section | None:
         return None
     table = by_measure("Each threshold", list(story.rows))
     text = "Each row is a threshold on one set; below, the threshold in use is the first one."
-    return Section("What the thresholds do", text, tables=(table,))
+    return Section("Evaluation of the thresholds", text, tables=(table,))
 
 
 TESTED = (
-    "On dev, which chose it, a threshold looks better than it is; the intervals allow for that. "
-    "What it does on test is what to expect of it."
+    "On dev, where it was chosen, a threshold looks better than it is; the intervals allow for "
+    "that. Expect in use the values on test."
 )
 
 
@@ -199,7 +199,7 @@ def verdict(story: Story) -> Sequence[Group]:
 
 
 def lead(story: Story, row: Row) -> str:
-    """What the figures of the verdict are."""
+    """The explanation of the figures of the verdict."""
     if not story.described_as(Chosen):
         return lead_of(story, row)
     return f"{TESTED} In brackets the {percent(row.level)} interval."
@@ -213,8 +213,8 @@ def headline(story: Story) -> str:
     said = f"{one.system}: threshold {figure(one.threshold)} for {one.rule}"
     tested = _rows_of(story, one, "test").get(one.measure)
     if tested is None:
-        return f"{said}, not shown on other data."
-    result = kept(one, {one.measure: tested})
+        return f"{said}, not evaluated on other data."
+    result = limit_state(one, {one.measure: tested})
     return f"{said}; on test {one.measure} {value(tested)}{': ' * bool(result)}{result}."
 
 
@@ -228,8 +228,8 @@ def _rows_of(story: Story, one: Chosen, data: str) -> dict[str, Row]:
 def _chosen_line(story: Story, one: Chosen) -> Line:
     tested = _rows_of(story, one, "test")
     own = [*_rows_of(story, one, "dev").values(), *tested.values()]
-    chip = kept(one, tested) or ("shown on test" if tested else "not tested")
-    look = {"keeps the limit": "good", "breaks the limit": "bad"}.get(chip, "open")
+    chip = limit_state(one, tested) or ("evaluated on test" if tested else "not tested")
+    look = {"is within the limit": "good", "breaks the limit": "bad"}.get(chip, "open")
     name = joined(*one.dims.values(), f"{one.system}, {one.rule}")
     if one.by == "upper":
         name += " by the upper end"
@@ -240,7 +240,7 @@ def _chosen_line(story: Story, one: Chosen) -> Line:
 
 
 def claims(story: Story) -> Section:
-    """What may be claimed, and what comparing single runs would have said."""
+    """The claims, and the verdicts that single runs would have given."""
     single = {_pair_of(s): _decided(s) for s in story.described_as(SingleRuns) if s.pairs > 1}
     lines = tuple(
         Line(
@@ -252,10 +252,10 @@ def claims(story: Story) -> Section:
         )
         for claim in story.described_as(Claim)
     )
-    text = "Over seeds and training sets, or over seeds alone where one training list was held."
+    text = "Over seeds and training sets, or over seeds alone if one training list was held fixed."
     if single:
-        text += " Where single runs decide for both sides, one run of each misleads."
-    return Section("What may be claimed", text, lines=lines)
+        text += " If single runs favour both sides, one run of each misleads."
+    return Section("Claims about methods", text, lines=lines)
 
 
 def _pair_of(found: Claim | SingleRuns) -> tuple[str, ...]:
@@ -270,12 +270,12 @@ def _decided(found: SingleRuns) -> str:
 
 
 def variance(story: Story) -> Section:
-    """What seed, training set and test add to the variance of one run, the main measure first."""
+    """The variance of one run by seed, training set and test, the main measure first."""
     found = [one for one in story.described_as(Variance) if one.shares]
     names = sorted(dict.fromkeys(one.measure for one in found), key=lambda n: n != story.main)
     own = {name: [one for one in found if one.measure == name] for name in names}
-    text = "Of the variance of one more run, intervals of a single run show what the test adds."
-    return Section("What makes runs vary", text, of_each(pictures.variance_shares, own))
+    text = "The interval of a single run shows only the part of the variance that the test adds."
+    return Section("Sources of variance between runs", text, of_each(pictures.variance_shares, own))
 
 
 PAGE = Page(
@@ -293,6 +293,6 @@ PAGE = Page(
     judged=lambda row: not is_predictor(row),
     drawn=lambda story: story.costs,
     conventions=False,
-    naive=Naive(output=lambda _: "the best constant answer"),
+    naive=Naive(output=lambda _: "the best constant decision"),
     curves=frame_of_outcome,
 )

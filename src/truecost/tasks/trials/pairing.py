@@ -22,8 +22,8 @@ def pair(trials: Sequence[Trials]) -> list[Trials]:
     for system in trials:
         if system.ids is None:
             raise UsageError(
-                f"{system.place}: systems are compared trial by trial, which needs an id: "
-                f"--map id=COLUMN"
+                f"{system.place}: systems are compared trial by trial, which needs ids: --map "
+                f"id=COLUMN"
             )
     first = trials[0]
     paired = [first]

@@ -12,14 +12,14 @@ import numpy as np
 
 from truecost.core.factors import Factor, encode
 from truecost.core.ranking import Ranking
-from truecost.core.unit_index import Slots
-from truecost.tasks.trials.records import Codes, Floats, Ints, Trials
+from truecost.core.unit_index import UnitIndex
+from truecost.tasks.trials.counting import UnitColumns
+from truecost.tasks.trials.records import Floats, Ints, Trials
 
-Sides = list[tuple[Factor, Codes]]
 Key = tuple[object, ...]
 
 
-def part_sides(trials: Trials, key: Key) -> Sides | None:
+def part_sides(trials: Trials, key: Key) -> UnitColumns | None:
     """The factors and unit codes of a subset, from those of the whole; None where that has none, or
     a label says more than its name.
     """
@@ -30,7 +30,7 @@ def part_sides(trials: Trials, key: Key) -> Sides | None:
         return None
     if trials.audio is not None and trials.audio.listed is not None:  # of units without trials
         return None
-    sides: Sides = whole.made[key]
+    sides: UnitColumns = whole.made[key]
     own = [(factor, codes[trials.rows]) for factor, codes in sides]
     there = {factor.name: np.zeros(len(factor), np.bool_) for factor, _ in own}
     for factor, codes in own:
@@ -48,17 +48,22 @@ def _of_labels(factor: Factor, there: Any) -> Factor:
 
 
 def ranked(
-    trials: Trials, key: Key, scores: Floats, labels: Any, sides: Sides, weights: Floats | None
+    trials: Trials,
+    key: Key,
+    scores: Floats,
+    labels: Any,
+    sides: UnitColumns,
+    weights: Floats | None,
 ) -> Ranking:
-    """`Ranking.of` of a subset, selected from that of the whole; of a whole, whose order is kept
-    for its subsets.
+    """`Ranking.from_scores` of a subset, selected from that of the whole; of a whole, whose order
+    is kept for its subsets.
     """
     from truecost.kernels.order import order_of
 
     if (found := _selected(trials, key, sides)) is not None:
         return found
     own = np.zeros(0) if weights is None else weights
-    order = order_of(scores, Slots.of(sides).codes, labels, own)
+    order = order_of(scores, UnitIndex.join(sides).codes, labels, own)
     trials.made["order", *key] = order.astype(np.int32)
     there = scores[order] + 0.0  # no two kinds of zero
     units = [(factor, codes[order]) for factor, codes in sides]
@@ -66,7 +71,7 @@ def ranked(
     return Ranking.ascending(there, classes, units, own)
 
 
-def _selected(trials: Trials, key: Key, sides: Sides) -> Ranking | None:
+def _selected(trials: Trials, key: Key, sides: UnitColumns) -> Ranking | None:
     """The ranking of a subset with units of its own; None where the whole keeps no order."""
     found = _places(trials, key)
     if found is None or trials.rows is None:
@@ -78,7 +83,7 @@ def _selected(trials: Trials, key: Key, sides: Sides) -> Ranking | None:
 
 
 def among_whole(
-    trials: Trials, key: Key, scores: Callable[[], Floats], sides: Sides, rows: Ints
+    trials: Trials, key: Key, scores: Callable[[], Floats], sides: UnitColumns, rows: Ints
 ) -> Ranking:
     """The ranking of a subset with the units of the whole, whose `sides` are given; `rows` are its
     places there.
@@ -88,7 +93,7 @@ def among_whole(
         found = _places(trials, key)
         own = [(factor, codes[rows]) for factor, codes in sides]
         trials.made[mine] = (
-            Ranking.of(scores(), trials.labels, own, trials.weights)
+            Ranking.from_scores(scores(), trials.labels, own, trials.weights)
             if found is None
             else found[0].take(found[1])
         )

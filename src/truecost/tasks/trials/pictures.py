@@ -1,15 +1,21 @@
-"""The pictures of trials: costs, error trade-offs, thresholds, reliability, shares of variance."""
+"""The pictures of trials: costs, error trade-offs, thresholds, reliability, shares of variance; of
+several classes recall and precision by class, which are confused, and what each decision costs.
+"""
 
 from collections.abc import Sequence
 
-from truecost.core.digits import counted, figure, uncertain
+import numpy as np
+
+from truecost.core.digits import amount, counted, figure, percent, uncertain
 from truecost.core.results import Row
 from truecost.core.variance import TEST, Variance
 from truecost.errors import UsageError
 from truecost.pictures.picture import Axis, Mark, Picture
-from truecost.pictures.rows import Rows, figures_of, needed, value_of
-from truecost.pictures.tables import Shown, slot_of
+from truecost.pictures.rows import Rows, figures_of, needed, reach, value_of
+from truecost.pictures.tables import Shown, Table, slot_of, without_empty_columns
+from truecost.report.section import MOST_LINES
 from truecost.tasks.measures import find_of_any_task, registry
+from truecost.tasks.trials.classes import ByClass, OneClass
 from truecost.tasks.trials.curves import pictures as of_curves
 
 det, roc = of_curves.det, of_curves.roc
@@ -65,7 +71,7 @@ def cost_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
     Raises
     ------
     UsageError
-        When no row of the whole data has the naive value 1.
+        When no row of the whole data has the naive baseline 1.
     """
     found = pairs_of(rows)
     needed([*found], "there is no row of the whole data whose naive value is 1 (row.naive == 1)")
@@ -158,3 +164,213 @@ def variance_shares(found: Sequence[Variance], *, title: str = "") -> Picture:
         title=title,
         parts=tuple(order),
     )
+
+
+FOLDED = 30  # classes from which on a matrix shows those of the costliest confusions alone
+KEPT = 12  # of so many classes
+NAMED = 4  # most columns that have names; of more a number stands before the name of the row
+STEPS = (0.0, 0.01, 0.05, 0.2, 0.5)  # shares of a class at which the next shade begins
+SHADES = ("none", "up to 1%", "1 to 5%", "5 to 20%", "20 to 50%", "more of the class")
+
+
+def rates(found: Sequence[ByClass], name: str, *, title: str = "") -> Picture:
+    """Recall or precision (`name`) of each class, with intervals: the costliest classes first.
+
+    A heading a class where there are several systems; the order is that of the first. Of many
+    classes those that make up most of the cost.
+
+    Raises
+    ------
+    UsageError
+        When there is no system.
+    """
+    needed(found, "no system has several classes")
+    first, several = found[0], len(found) > 1
+    most = max(1, MOST_LINES // (len(found) + several))
+    order = [one.name for one in first.costliest]
+    cut = f"the {most} costliest of {len(order)} classes" if len(order) > most else ""
+    lines = Rows((name, "rests on"), what="class")
+    own = [{one.name: one for one in system.classes} for system in found]
+    shown = [getattr(of[label], name) for of in own for label in order[:most] if label in of]
+    for label in order[:most]:
+        if several:
+            lines.head(label)
+        for system, of in zip(found, own, strict=True):
+            if label not in of:
+                continue
+            ends = getattr(of[label], name)
+            y = lines.add(
+                system.system if several else label, figures_of(ends), _rests_on(of[label], name)
+            )
+            said = f"{system.system}, {label}, {name}"
+            lines.estimate(y, ends, said, series=system.system, level=first.level)
+    return lines.picture(
+        name,
+        Axis(label=f"{name} of the class", domain=_domain(shown), scale="%"),
+        title=", ".join(filter(None, (title or name, cut))),
+    )
+
+
+def _domain(shown: Sequence[object]) -> tuple[float, float]:
+    low, high = reach(shown, None)  # type: ignore[arg-type]
+    return max(low, -0.02), min(high, 1.02)
+
+
+def _rests_on(one: OneClass, name: str) -> str:
+    """What a rate of a class is a share of."""
+    if name == "recall":
+        return counted(one.trials, "trial")
+    return f"{amount(one.decided)} decided so"
+
+
+def of_classes(found: ByClass, caption: str) -> Table:
+    """All classes of a system, the costliest first, as a table."""
+    header = ("class", "trials", "decided so", "recall", "precision", "share of the cost")
+    cells = [
+        (
+            one.name,
+            amount(one.trials),
+            amount(one.decided),
+            figures_of(one.recall),
+            figures_of(one.precision),
+            percent(one.cost_share),
+        )
+        for one in found.costliest
+    ]
+    return without_empty_columns(caption, header, cells)
+
+
+def of_confusions(found: ByClass, caption: str, most: int = MOST_LINES) -> Table:
+    """The costliest decisions for another class, as a table."""
+    header = ("class", "decided as", "trials", "of the class", "share of the cost")
+    cells = [
+        (d.truth, d.decision, amount(d.trials), percent(d.share), percent(d.cost_share))
+        for d in found.wrong[:most]
+    ]
+    return without_empty_columns(caption, header, cells)
+
+
+def chosen(found: ByClass) -> tuple[str, ...]:
+    """The classes that a matrix shows: all, or of many those of the costliest confusions."""
+    names = [one.name for one in found.classes]
+    if len(names) < FOLDED:
+        return tuple(names)
+    kept: dict[str, None] = {}
+    for d in found.wrong:
+        for name in (d.truth, d.decision):
+            if len(kept) < KEPT and name in names:
+                kept[name] = None
+    for one in found.costliest:
+        if len(kept) < KEPT:
+            kept[one.name] = None
+    return tuple(name for name in names if name in kept)
+
+
+def confusions(found: ByClass, *, title: str = "") -> Picture:
+    """The decisions on the trials of each class (rows), shaded by their share of the class.
+
+    From 30 classes on those of the costliest confusions have a row and a column, and all others
+    share one of each.
+    """
+    kept, others = chosen(found), _others(found)
+    rows = (*kept, *([others] if others else []))
+    abstains = any(d.decision == "abstain" for d in found.decisions)
+    columns = (*rows, *(["abstain"] if abstains else []))
+    counts = np.zeros((len(rows), len(columns)))
+    right = np.zeros(len(rows))
+    cost = np.zeros(counts.shape)
+    for d in found.decisions:
+        k, j = _place(rows, d.truth), _place(columns, d.decision, len(rows) - 1)
+        counts[k, j] += d.trials
+        cost[k, j] += d.cost_share
+        right[k] += d.trials * (d.truth == d.decision)
+    sizes = counts.sum(axis=1)
+    marks = []  # the costliest first, for readers who hear them
+    for k, j in sorted(np.ndindex(*counts.shape), key=lambda at: (at[0] == at[1], -cost[at])):
+        count, size = float(counts[k, j]), float(sizes[k])
+        share = count / size if size else 0.0
+        said = f"{found.system}, {rows[k]} decided as {columns[j]}: {amount(count)}"
+        said += f" of {amount(size)} trials ({percent(float(f'{share:.3g}'))})"
+        if rows[k] == columns[j] == others:
+            said += f", {amount(float(right[k]))} of them right"
+        elif cost[k, j] > 0:
+            said += f", {percent(float(f'{cost[k, j]:.3g}'))} of the cost"
+        tone = sum(share > step for step in STEPS)
+        text = amount(count) if count else ""
+        marks.append(Mark(kind="cell", x=j, y=k, tone=tone, text=text, label=said))
+    caption = "A row is a true class, a column a decision; shades are shares of the true class."
+    if others:
+        caption += f" Shown are the {len(kept)} classes with the costliest confusions."
+    x, y = _axes(rows, columns)
+    return Picture(
+        name="confusions",
+        title=title,
+        caption=caption,
+        x=x,
+        y=y,
+        marks=tuple(marks),
+        shades=SHADES,
+    )
+
+
+def _axes(rows: Sequence[str], columns: Sequence[str]) -> tuple[Axis, Axis]:
+    """The axes of a matrix of classes; with many of them columns are numbers, which have room."""
+    label = "decided as"
+    if len(columns) > NAMED:
+        label += " (numbers: see the rows)"
+        columns = [str(k + 1) if k < len(rows) else name for k, name in enumerate(columns)]
+        rows = [f"{name}  {k + 1}" for k, name in enumerate(rows)]
+    across = Axis(label=label, kind="columns", names=tuple(columns))
+    return across, Axis(kind="rows", names=tuple(rows))
+
+
+def _others(found: ByClass) -> str:
+    left = len(found.classes) - len(chosen(found))
+    return f"{left} others" if left else ""
+
+
+def _place(names: Sequence[str], name: str, otherwise: int = -1) -> int:
+    return names.index(name) if name in names else len(names) - 1 if otherwise < 0 else otherwise
+
+
+def cost_matrix(found: ByClass, *, title: str = "") -> Picture:
+    """The given cost of each decision (columns) on a trial of each class (rows)."""
+    names = [one.name for one in found.classes]
+    kept = chosen(found)
+    costs = np.asarray(found.costs, float)
+    columns = [names.index(name) for name in kept]
+    shown = (*kept, *(["abstain"] if costs.shape[1] > len(names) else []))
+    columns += [len(names)] * (len(shown) > len(kept))
+    most = float(costs.max()) or 1.0
+    tones = len(SHADES) - 1
+    marks = [
+        Mark(
+            kind="cell",
+            x=j,
+            y=k,
+            tone=int(np.ceil(tones * costs[names.index(name), column] / most)),
+            text=figure(float(costs[names.index(name), column])),
+            label=f"{name} decided as {shown[j]}: "
+            f"costs {figure(float(costs[names.index(name), column]))}",
+        )
+        for k, name in enumerate(kept)
+        for j, column in enumerate(columns)
+    ]
+    left = len(names) - len(kept)
+    caption = "A row is a true class, a column a decision."
+    caption += f" {counted(left, 'class')} more not shown." if left else ""
+    x, y = _axes(kept, shown)
+    return Picture(
+        name="cost-matrix",
+        title=title,
+        caption=caption,
+        x=x,
+        y=y,
+        marks=tuple(marks),
+        shades=("costs nothing", *_ranges(most, tones)),
+    )
+
+
+def _ranges(most: float, tones: int) -> list[str]:
+    """What shades of costs mean, from the second on."""
+    return [f"up to {figure(float(f'{most * k / tones:.3g}'))}" for k in range(1, tones + 1)]

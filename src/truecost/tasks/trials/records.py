@@ -22,8 +22,8 @@ from truecost.tasks.trials.labels import Annotation
 
 if TYPE_CHECKING:
     from truecost.tasks.trials.audio import Audio
+    from truecost.tasks.trials.further import Spoofing
     from truecost.tasks.trials.machine import Machine
-    from truecost.tasks.trials.spoofing import Spoofing
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -131,18 +131,18 @@ class Trials(Rows):
 
     @property
     def place(self) -> str:
-        """What messages on them alone begin with: their file, or their name."""
+        """The beginning of messages about them alone: their file, or their name."""
         return self.source or self.name
 
     @property
     def places(self) -> Array:
-        """What tells trials apart: ids, or places, which the rows of one trial share."""
+        """The keys of trials: ids, or places, which the rows of one trial share."""
         places = np.arange(len(self.labels)) if self.origin is None else self.origin
         return places if self.ids is None else self.ids
 
     @property
     def summary(self) -> str:
-        """What there is, in a few words."""
+        """The content in a few words."""
         classes = ", ".join(self.classes) or "none"
         read = ", read in parts" if self.ascending else ""
         return f"{counted(len(self), 'trial')}{read}, type {self.kind}, classes {classes}"
@@ -153,7 +153,7 @@ class Trials(Rows):
         return self.annotation is not None and self.annotation.rule == "any"
 
     @staticmethod
-    def of(
+    def from_arrays(
         scores: npt.ArrayLike,
         labels: npt.ArrayLike,
         *,
@@ -184,7 +184,7 @@ class Trials(Rows):
         name : str
             Name of the system.
         unit, unit2 : array_like, shape (N,), optional
-            What is resampled together; a second factor, crossed with the first.
+            What is resampled together; second unit, crossed with the first.
         stratum, ids, weight : array_like, shape (N,), optional
             Stratum of the unit (or stream, for moving blocks), trial ids, trial weights.
         target : str, optional
@@ -207,7 +207,8 @@ class Trials(Rows):
         Examples
         --------
         >>> import truecost as tc
-        >>> trials = tc.Trials.of([2.0, -1.0, 0.5], ["target", "nontarget", "target"], kind="llr")
+        >>> labels = ["target", "nontarget", "target"]
+        >>> trials = tc.Trials.from_arrays([2.0, -1.0, 0.5], labels, kind="llr")
         >>> len(trials), trials.classes, trials.labels.tolist()
         (3, ('nontarget', 'target'), [1, 0, 1])
         """
@@ -231,7 +232,7 @@ class Trials(Rows):
                 f"{name}: a further column cannot be named {first_five(taken)}: this is the name "
                 f"of what the arguments give; call it otherwise"
             )
-        further_columns(columns, Trials.of, "trial", MAP_KEYS)
+        further_columns(columns, Trials.from_arrays, "trial", MAP_KEYS)
         flat |= {k: np.asarray(v) for k, v in given.items() if v is not None}
         if matrix.ndim == 1:
             flat["score"] = matrix

@@ -1,5 +1,5 @@
-"""Scoring trials: from checked records and a choice of measures to rows, and what a row says
-besides its value.
+"""Scoring trials: from checked records and a choice of measures to rows, and the facts of a row
+besides its value. The measures are those asked for, or those that suit the type of the trials.
 
 A subset is decided as the whole is: the rates at an operating point are those of each subset at the
 one threshold, in every replicate.
@@ -12,7 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from truecost.core.application import Application
 from truecost.core.costs import (
+    ERRORS,
+    ONCE,
+    asked_costs,
+    no_record,
+    refuse_unmeasured,
+    refuse_unpriced,
     without_shared,
 )
 from truecost.core.estimates import Context
@@ -22,22 +29,145 @@ from truecost.core.flags import raised
 from truecost.core.measure import Measure, Result
 from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring
-from truecost.errors import InputError, UsageError
-from truecost.names import POSTERIORS
+from truecost.errors import InputError, UsageError, first_five
+from truecost.names import MEAN, POSTERIORS, SCORE_TYPES
 from truecost.task import Dims
-from truecost.tasks.measures import registry
+from truecost.tasks.measures import find, registry
 from truecost.tasks.trials import counting
-from truecost.tasks.trials.asked import measures_for
 from truecost.tasks.trials.labels import refuse_priors
 from truecost.tasks.trials.measures.thresholds import AT_RATES
 from truecost.tasks.trials.options import PARTS_OF, TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
 
+TASK = "trials"
+DEFAULT_MEASURES: dict[str, tuple[str, ...]] = {
+    "llr": ("act_dcf", "min_dcf", "cllr", "min_cllr", "eer", "p_miss", "p_fa"),
+    "score": ("min_dcf", "eer", "auc"),
+    "accept": ("act_dcf", "detection_cost", "p_miss", "p_fa", "total_error"),
+    "decision": ("nec", "expected_cost", "nte", "total_error"),
+    "number": ("nmae", "mae", "nmse", "mse"),
+    "values": ("mean",),
+    "posterior": ("nec", "nce", "nbs", "expected_cost", "nte", "total_error"),
+}
+
+
+def defaults(kind: str | None) -> tuple[str, ...]:
+    """The measures of a type of scores, when none is asked for."""
+    return DEFAULT_MEASURES.get("posterior" if kind in POSTERIORS else kind or "", ())
+
+
+def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
+    """The measures asked for, or those that suit the score type."""
+    kind: str = trials.kind
+    if trials.kind in POSTERIORS:
+        kind = "llr" if trials.detection else "posterior"
+    elif trials.kind == "decision" and trials.detection:
+        kind = "accept"
+    usual = (
+        _accepted_measures()
+        if trials.several_right
+        else _distinct_measures(kind, scoring.application)
+    )
+    if trials.machine is not None:
+        usual = tuple(n for n in usual if find(n, TASK).parts in (("decisions",), ("columns",)))
+    available, prices = counting.parts_of(trials, scoring), scoring.application.prices
+    found = [
+        _finished(_allowed(find(name, TASK), trials, available), trials, scoring)
+        for name in dict.fromkeys(
+            (*(scoring.measures or (*usual, *asked_costs(prices))), *scoring.also)
+        )
+    ]
+    plain = trials.detection and scoring.application.plain_detection
+    refuse_unpriced(found, prices, trials.name, ERRORS[:2] if plain else ERRORS[2:])
+    lost = {key: no_record(key, "--resources FILE") for key in ONCE if key not in trials.took}
+    refuse_unmeasured(found, prices, trials.name, lost)
+    return found
+
+
+def _finished(measure: Measure, trials: Trials, scoring: Scoring) -> Measure:
+    """A measure as it suits the trials: means of columns, and counts that humans correct."""
+    if measure.name == MEAN:
+        from truecost.tasks.trials.further import finished
+
+        return finished(measure, trials, scoring)
+    if trials.machine is None:
+        return measure
+    from truecost.tasks.trials.machine import corrected
+
+    return corrected(measure)
+
+
+def _distinct_measures(kind: str, application: Application) -> list[str]:
+    """The default measures of a kind, without those that others repeat under 0/1 costs."""
+    same = set() if application.costs is not None or kind == "accept" else {"nte"}
+    if same and application.priors is None:
+        same.add("expected_cost")  # that is the total error then
+    return [name for name in DEFAULT_MEASURES[kind] if name not in same]
+
+
+def _accepted_measures() -> tuple[str, ...]:
+    """The measures of trials with several right labels."""
+    return tuple(m.name for m in registry(TASK).values() if "accepted" in m.parts)
+
+
+def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
+    if trials.several_right and "accepted" not in measure.parts:
+        raise UsageError(
+            f"measure {measure.label!r} needs one true class a trial, but with --annotators any "
+            f"several labels may be right: use {', '.join(_accepted_measures())}, or count the "
+            f"votes with --annotators votes"
+        )
+    if "accepted" in measure.parts and not trials.several_right:
+        raise UsageError(
+            f"measure {measure.label!r} is for several annotators of whom any may be right: "
+            f"--annotators any with --map annotators=a+b+c"
+        )
+    if "accepted" in measure.parts and not available:
+        raise UsageError(
+            f"measure {measure.label!r} needs decisions, which type {trials.kind} does not give: "
+            f"use --threshold"
+        )
+    if measure.detection and not trials.detection:
+        if not trials.classes:
+            raise UsageError(f"measure {measure.label!r} needs classes; type number has none")
+        raise UsageError(
+            f"measure {measure.label!r} needs a target class: name it with --target "
+            f"({first_five(trials.classes)})"
+        )
+    if trials.machine is not None and measure.parts not in (("decisions",), ("columns",)):
+        own = [m.name for m in registry(TASK).values() if m.parts == ("decisions",)]
+        raise UsageError(
+            f"measure {measure.label!r} needs a human label of every trial: with --machine take a "
+            f"rate or a cost of decisions ({first_five(own)}) or mean:COLUMN"
+        )
+    lacking = [part for part in measure.parts if part not in available]
+    if lacking == ["audio"]:
+        from truecost.tasks.trials.audio import NO_HOURS
+
+        raise UsageError(f"measure {measure.label!r}: {NO_HOURS}")
+    if lacking:
+        if measure.parts[0] not in {part for parts in PARTS_OF.values() for part in parts}:
+            raise UsageError(
+                f"measure {measure.label!r} is not for trials: truecost list measures shows its "
+                f"task"
+            )
+        wanted = [k for k, parts in PARTS_OF.items() if set(measure.parts) <= set(parts)]
+        raise UsageError(
+            f"measure {measure.label!r} cannot be computed from type {trials.kind} "
+            f"({SCORE_TYPES[trials.kind]}): it needs type {' or '.join(wanted)}"
+            + ("; truecost calibrate makes likelihood ratios" if trials.kind == "score" else "")
+        )
+    return measure
+
 
 def context_of(
-    trials: Trials, scoring: Scoring, evidence: Evidence, dims: Mapping[str, str]
+    trials: Trials,
+    scoring: Scoring,
+    measures: Sequence[Measure],
+    evidence: Evidence,
+    dims: Mapping[str, str],
 ) -> Context:
-    """Counts, thresholds, flags and signature of a row; `dims` are system and subset."""
+    """Counts, thresholds, flags and signature of rows; `dims` are system and subset."""
     counts = _class_counts(trials)
     if trials.audio is not None:
         hours = trials.audio.sum_of(trials, subset="subset" in dims)
@@ -73,7 +203,7 @@ def context_of(
         counts,
         _signature(trials, scoring),
         flags,
-        _thresholds(trials, scoring, seen),
+        _thresholds(trials, scoring, measures, seen),
         errors,
         part_signatures={} if trials.audio is None else {"audio": trials.audio.said},
     )
@@ -130,22 +260,23 @@ def _signature(trials: Trials, scoring: Scoring) -> str:
     return "|".join(said)
 
 
-def _thresholds(trials: Trials, scoring: Scoring, seen: Totals) -> dict[str, float]:
+def _thresholds(
+    trials: Trials, scoring: Scoring, measures: Sequence[Measure], seen: Totals
+) -> dict[str, float]:
     """Thresholds that a reader may want to set, on the scale of `counting.llrs`: that of the
     decisions, and the best one for the minimum of a cost of decisions.
     """
-    known = registry("trials")
     found: dict[str, float] = {}
     if trials.detection and trials.kind != "decision":
         threshold = counting.bayes_threshold(trials, scoring)
         if threshold is not None:
-            found |= {name: threshold for name, measure in known.items() if measure.decides}
+            found |= {m.name: threshold for m in measures if m.decides}
     if "ranking" in seen.evidence.parts and scoring.application.plain_detection:
         best = float(
             seen.sweep("ranking").minimum_at(*counting.risks(trials, scoring), ties=True)[1][0]
         )
         if np.isfinite(best):
-            minima = (m for m in known.values() if m.minimum_of and known[m.minimum_of].decides)
+            minima = (m for m in measures if m.minimum_of and find(m.minimum_of, TASK).decides)
             found |= {measure.name: best for measure in minima}
     return found
 
@@ -169,11 +300,11 @@ def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None)
             from truecost.tasks.trials.chosen import chosen_batch, chosen_evidence
 
             evidence = chosen_evidence(trials, scoring, asked)
-            context = context_of(trials, scoring, evidence, dims)
+            context = context_of(trials, scoring, asked, evidence, dims)
             batch = chosen_batch(trials, scoring, asked, evidence, context)
         else:
             evidence = counting.evidence_of(trials, scoring, asked)
-            context = context_of(trials, scoring, evidence, dims)
+            context = context_of(trials, scoring, asked, evidence, dims)
             batch = Batch(evidence=evidence, measures=asked, context=context)
         if trials.weights is not None and trials.origin is None:
             scoring.refuse_bca_of_samples()
@@ -249,12 +380,13 @@ def refuse_reversed(trials: Trials, scoring: Scoring) -> None:
     area = counting.sweep_of(trials, scoring).auc()[0]
     if area >= 0.5:
         return
-    from truecost.tasks.trials.reversal import LEVEL, beyond_chance
+    from truecost.tasks.trials.validation import LEVEL, beyond_chance
 
     scores, sides = counting.llrs(trials, scoring), counting.sides_of(trials, scoring)
     if beyond_chance(scores, trials.labels == 1, sides, trials.weights):
         raise InputError(
             f"{trials.place}: the scores look reversed: a target outscores a nontarget "
             f"in {area:.1%} of the pairs (AUC below 0.5, and its {LEVEL:.1%} interval too); higher "
-            f"must mean target. Turn the sign or the labels, or say --allow-reversed if it is so"
+            f"must mean target. Change the sign or the labels, or use --allow-reversed if the "
+            f"order is intended"
         )

@@ -17,7 +17,7 @@ from truecost.pictures.tables import Table
 from truecost.report.section import Section, Sliders, joined
 from truecost.report.sections import of_each
 from truecost.report.story import Part, Story
-from truecost.tasks.trials import class_pictures, pictures
+from truecost.tasks.trials import pictures
 from truecost.tasks.trials.classes import ByClass
 from truecost.tasks.trials.curves import Curves, from_frame
 
@@ -41,12 +41,12 @@ def trade_off(story: Story) -> Section:
         *_pictures(story, "cost", pictures.cost_against_threshold),
     )
     text = (
-        "Every threshold is a point: moving it trades misses for false alarms, and what that costs "
-        "depends on the prior. The height between dot and ring is what a better one would save."
+        "Every threshold is a point: moving it trades misses for false alarms, at a cost that "
+        "depends on the prior. The height between dot and ring is the saving of the best threshold."
     )
     costs = [c for curves in curves_of(story) for c in curves.cost]
     if any(c.actual is None for c in costs):
-        text += " Without a threshold in use, the ring is the one of least cost for these data."
+        text += " Without a deployed threshold, the ring is the one of least cost for these data."
     applications = list(dict.fromkeys(part.application for part in story.parts))
     if len(applications) > 1:
         text += f" DET points are those of the application {applications[0]}."
@@ -104,8 +104,8 @@ def _sliders(story: Story) -> Sliders | None:
 def calibration(story: Story) -> Section:
     """Predicted against empirical probabilities, with the decomposition of Cllr."""
     text = (
-        "On the diagonal a system is calibrated, which is not yet good: one that always predicts "
-        "the prior lies there too. Above: how frequent the predictions are."
+        "A system on the diagonal is calibrated, but not necessarily good: one that always "
+        "predicts the prior is there too. Above: the frequencies of the predictions."
     )
     return Section("Calibration", text, _pictures(story, "reliability", pictures.reliability))
 
@@ -127,22 +127,21 @@ def classes(story: Story) -> Section | None:
         own.sort(key=lambda one: story.systems.index(one.system))
         few = own[:SYSTEMS]
         drawn += [
-            class_pictures.rates(few, name, title=joined(name, part))
-            for name in ("recall", "precision")
+            pictures.rates(few, name, title=joined(name, part)) for name in ("recall", "precision")
         ]
         for one in own[:MOST_MATRICES]:
             title = joined("confusions", one.system * (len(own) > 1), part)
-            drawn.append(class_pictures.confusions(one, title=title))
+            drawn.append(pictures.confusions(one, title=title))
         for one in own[:MOST_MATRICES]:
             about = joined(one.system * (len(own) > 1), part)
-            tables.append(class_pictures.of_confusions(one, joined("Costliest confusions", about)))
-            tables.append(class_pictures.of_classes(one, joined("Classes", about)))
+            tables.append(pictures.of_confusions(one, joined("Costliest confusions", about)))
+            tables.append(pictures.of_classes(one, joined("Classes", about)))
     return Section("Classes", _on_classes(found[0]), tuple(drawn), tuple(tables))
 
 
 def _on_classes(found: ByClass) -> str:
     """What the pictures of classes show, and the costliest confusion."""
-    text = "Recall and precision of each class, those first that make up most of the cost."
+    text = "Recall and precision of each class, the costliest first."
     if worst := next(iter(found.wrong), None):
         share = percent(float(f"{worst.cost_share:.2g}"))
         text += (
@@ -159,8 +158,8 @@ def costs_of_decisions(story: Story) -> Section | None:
     }
     if not found:
         return None
-    text = "What each decision costs, as it was given: decisions are those of least expected cost."
-    return Section("Cost matrix", text, of_each(class_pictures.cost_matrix, found))
+    text = "The given cost of each decision: decisions are those of least expected cost."
+    return Section("Cost matrix", text, of_each(pictures.cost_matrix, found))
 
 
 def _pictures(story: Story, kind: str, draw: Callable[..., Picture]) -> tuple[Picture, ...]:

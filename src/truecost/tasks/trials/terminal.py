@@ -116,7 +116,7 @@ def _chosen(outcome: "Outcome") -> list[Columns]:
     """A line for each threshold that was chosen and each set that it is shown on."""
     if not any(part.described for part in outcome.parts):
         return []
-    from truecost.tasks.trials.rules import Chosen, ends_of, kept
+    from truecost.tasks.trials.options import Chosen, ends_of, limit_state
 
     known = {(c.system, c.rule, *c.dims.values()): c for c in outcome.described_as(Chosen)}
     if not known:
@@ -134,7 +134,7 @@ def _chosen(outcome: "Outcome") -> list[Columns]:
         parts = (v for k, v in some.dims.items() if k in ("collection", "application"))
         one = known[some.dims["system"], rule, *parts]
         at = f"{figure(one.threshold)} {ends_of(one)}"
-        notes: list[str] = [kept(one, own)] if "subset" not in some.dims else []
+        notes: list[str] = [limit_state(one, own)] if "subset" not in some.dims else []
         notes += dict.fromkeys(mark for row in own.values() for mark in marks_of(row))
         said = (" ".join(figures(own[k])).strip() if k in own else "" for k in labels)
         cells.append((*place, rule, at, data, *said, ", ".join(filter(None, notes))))

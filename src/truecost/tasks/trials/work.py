@@ -1,5 +1,5 @@
-"""What trials take to be read, counted and scored, and what is stored of them beside rows;
-and what is odd about scores (`problems_of`).
+"""The work of trials: files are read, counted and scored, with their descriptions, and warnings
+about scores (`problems_of`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import numpy as np
 
-from truecost.core.columns import MEAN, VALUE, alone, columns_of
 from truecost.core.flags import Flag
 from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, counted
 from truecost.face import at
 from truecost.formats import Table
 from truecost.formats.compound import matrix_of
-from truecost.names import POSTERIORS, STANDARD_INPUT, ScoreType, in_store
+from truecost.names import MEAN, POSTERIORS, STANDARD_INPUT, VALUE, ScoreType, in_store
 from truecost.study.columns import NONE_BELOW, Options
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
@@ -26,20 +25,20 @@ from truecost.study.running import score_part
 from truecost.study.settings import Progress, Reader, Source
 from truecost.study.tables import DataTable
 from truecost.task import Work
-from truecost.tasks.trials.asked import defaults, measures_for
+from truecost.tasks.measures import columns_of, only_means
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
 from truecost.tasks.trials.loading import check_classes, load
 from truecost.tasks.trials.options import TrialsScoring, choices_of
 from truecost.tasks.trials.records import Trials
-from truecost.tasks.trials.scoring import batches, frozen, refuse_reversed
+from truecost.tasks.trials.scoring import batches, defaults, frozen, measures_for, refuse_reversed
 
 if TYPE_CHECKING:
     from truecost.study.validation import Check
 
 HINT = (
-    f"{NONE_BELOW}, which is odd: if the scores are posteriors say --type posterior, if they are "
-    f"only scores --type score"
+    f"{NONE_BELOW}, which is unusual: if the scores are posteriors use --type posterior, if they "
+    f"are any other scores --type score"
 )
 SMALL = 1 << 24  # bytes that cannot hold more trials than memory
 IMBALANCED = 0.9  # share of the largest class from which accuracy all but leaves out the others
@@ -50,7 +49,7 @@ WAYS = {  # tables of a study, and what runs it where it has one of them
 
 
 def problems_of(part: "Part", trials: Trials) -> list[str]:
-    """What is odd about scores, and truths that were given probability 0."""
+    """The warnings about scores, and about true classes with probability 0."""
     found = _score_problems(trials, part.scoring[trials.name])
     rows = (e for e in part.estimates if e.dims["system"] == trials.name)
     own = [row for row in rows if "subset" not in row.dims]
@@ -60,7 +59,7 @@ def problems_of(part: "Part", trials: Trials) -> list[str]:
         found += remarks_on(own, len(trials))
     impossible = max((e.counts.get("impossible", 0) for e in own), default=0)
     if impossible:
-        mend = "calibrate with --laplace" if trials.kind == "llr" else "mend it, or say --clip P"
+        mend = "calibrate with --laplace" if trials.kind == "llr" else "mend it, or use --clip P"
         give = f"{counted(impossible, 'trial', 'give')} {'its' if impossible == 1 else 'their'}"
         found.append(f"{give} true class probability 0, which costs infinity: {mend}")
     return found
@@ -77,7 +76,7 @@ def _score_problems(trials: Trials, scoring: Scoring) -> list[str]:
             what = "no score reaches" if high < at else "every score reaches"
             found.append(
                 f"{what} the threshold {at:.3g} (they go from {low:.3g} to {high:.3g}): if they "
-                f"are no likelihood ratios, calibrate them or say --type score"
+                f"are not likelihood ratios, calibrate them or use --type score"
             )
     if (
         trials.kind in POSTERIORS
@@ -87,8 +86,8 @@ def _score_problems(trials: Trials, scoring: Scoring) -> list[str]:
         share = f"prior {class_shares(trials)[1]:.4g}, the share of targets"
         found.append(
             f"its posteriors are taken to contain the "
-            f"{share if trials.detection else 'shares of the classes'} in the data; "
-            f"--training-prior says otherwise"
+            f"{share if trials.detection else 'shares of the classes'} in the data; to change this "
+            f"use --training-prior"
         )
     return found
 
@@ -109,8 +108,8 @@ def on_imbalance(part: Part) -> list[Problem]:
         largest = class_shares(trials).max()
         if largest >= IMBALANCED:
             message = (
-                f"accuracy: {100 * largest:.3g} % of the trials are of one class, so that errors "
-                f"on others hardly count: use nec, and say what they cost (--cost-miss)"
+                f"accuracy: {100 * largest:.3g} % of the trials are of one class, so errors on "
+                f"others hardly count: use nec with their cost (--cost-miss)"
             )
             rule = "accuracy-on-imbalanced-data"
             found.append(Problem(kind="advice", message=message, rule=rule))
@@ -118,17 +117,17 @@ def on_imbalance(part: Part) -> list[Problem]:
 
 
 def on_shared(part: Part) -> list[Problem]:
-    """What a test set shares with the trials that chose a threshold."""
+    """The units that a test set shares with the trials that chose a threshold."""
     if not part.described:
         return []
-    from truecost.tasks.trials.rules import Chosen
+    from truecost.tasks.trials.options import Chosen
 
     found = (one for one in part.described if isinstance(one, Chosen) and one.shared)
     return [
         Problem(
             kind="data",
-            message=f"{one.system}: {one.shared} of the test set chose the threshold too: what it "
-            f"does there is optimistic",
+            message=f"{one.system}: {one.shared} of the test set were used to choose the "
+            f"threshold: figures there are optimistic",
         )
         for one in found
     ]
@@ -139,7 +138,9 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
 
     Files that memory does not hold are read in partitions.
     """
-    if alone(study.measures) and source.data.type is None:  # no measure reads scores, or labels
+    if (
+        only_means(study.measures) and source.data.type is None
+    ):  # no measure reads scores, or labels
         source = replace(source, data=msgspec.structs.replace(source.data, type="values"))
     reader.learn(source.data, measure=[text.partition(":")[0] for text in study.measures])
     if paths := parts_read(source, reader, study):
@@ -210,7 +211,7 @@ def read_trials(reader: Reader, source: "Source", values: tuple[str, ...] = ()) 
         options = replace(options, values=values or (VALUE,))
     found = load(table, options, source.name, *reader.joined(data, source.collection))
     if data.asv is not None:
-        from truecost.tasks.trials.spoofing import with_verification
+        from truecost.tasks.trials.further import with_verification
 
         found = with_verification(found, data, reader, source)
     reader.learn(data, **facts_of(table, options, found))
@@ -247,7 +248,7 @@ def _with_resources(found: Trials, source: "Source", reader: Reader) -> Trials:
 
 
 def facts_of(table: Table, options: Options, trials: Trials) -> dict[str, tuple[str, ...]]:
-    """What the scores and the labels of trials are, as far as options depend on it."""
+    """The kinds of scores and labels of trials, as far as options depend on them."""
     found: dict[str, tuple[str, ...]] = {
         "truth": ()
         if {"soft"} & {*options.columns} or not trials.classes
@@ -275,7 +276,7 @@ def options_of(data: DataTable, table: Table, otherwise: ScoreType | None = None
 
 
 class Fitted(msgspec.Struct, frozen=True, kw_only=True, tag="calibration"):
-    """What was fitted to calibrate a system.
+    """The calibration of a system.
 
     Attributes
     ----------
@@ -287,15 +288,15 @@ class Fitted(msgspec.Struct, frozen=True, kw_only=True, tag="calibration"):
 
 
 def check(study: "Study") -> None:
-    """What `[spurious]` lacks, and what does not go with it."""
+    """The faults of `[spurious]`: missing keys, and keys that exclude each other."""
     kinds = {data.over(study.data).type for data in (*study.systems.values(), study.data)}
-    if kinds == {"values"} and study.measures and not alone(study.measures):
-        other = next(name for name in study.measures if not alone([name]))
+    if kinds == {"values"} and study.measures and not only_means(study.measures):
+        other = next(name for name in study.measures if not only_means([name]))
         raise UsageError(f"--type values: there are no scores for {other}: take mean:COLUMN")
-    numbers = kinds == {"number"} or alone(study.measures) or kinds == {"values"}
+    numbers = kinds == {"number"} or only_means(study.measures) or kinds == {"values"}
     if numbers and study.application.given():
         given = ", ".join(f"--{key.replace('_', '-')}" for key in study.application.given())
-        raise UsageError(f"{given}: numbers have no errors of classes that cost: leave it out")
+        raise UsageError(f"{given}: numbers have no class errors: leave it out")
     spurious = study.given("spurious")
     if not spurious:
         return
@@ -341,7 +342,7 @@ def part_of(
 
 
 def same(a: Trials, b: Trials) -> str:
-    """What two systems have in common to the last of their trials; empty for nothing."""
+    """The content that two systems share to the last trial; empty if they differ."""
     return "scores" if np.array_equal(a.scores, b.scores) else ""
 
 
@@ -377,7 +378,7 @@ WORK = Work(
     same=same,
     part=part_of,
     descriptions=(
-        "truecost.tasks.trials.rules:Chosen",
+        "truecost.tasks.trials.options:Chosen",
         "truecost.core.variance:Variance",
         "truecost.core.claims:SingleRuns",
         "truecost.tasks.trials.methods:Claim",

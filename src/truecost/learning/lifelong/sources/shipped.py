@@ -14,9 +14,9 @@ MNIST: Lopez-Paz and Ranzato 2017).
 to (`lifelong`, `test`, or `initial` for what the initial version learns from), what is right, and
 what the learner sees. All items of a set with the same time are one batch.
 
-**Recordings** (`diarization`): a table says the times and sets. Segments come in any format of
-diarizations (RTTM, SegLST, tables). What a learner sees of a recording are the outputs of real
-systems, each a text as `truecost.corrections.texts` writes it.
+**Recordings** (`diarization`): a table has the times and sets. Segments come in any format of
+diarizations (RTTM, SegLST, tables). The features of a recording are the outputs of real systems,
+each a text as `truecost.corrections.texts` writes it.
 """
 
 from collections.abc import Sequence
@@ -83,7 +83,7 @@ def make_digits(settings: DigitSettings, seed: int) -> Course:
     deck.shuffle(seed)
     initial = deck.deal(plan[0], settings.initial, 0.0) if settings.initial else None
     lifelong = [(day, *deck.deal(digits, settings.items, step * day)) for day, digits in days]
-    return Course.of(
+    return Course.from_parts(
         "classes",
         lifelong,
         test,
@@ -172,7 +172,7 @@ class _Deck:
 def turned(images: Floats, degrees: float) -> Array:
     """Images, (items, 64), turned about their middle, with bilinear interpolation.
 
-    What comes in is empty paper.
+    The new border is empty paper.
     """
     if not degrees:
         return images
@@ -191,10 +191,10 @@ class TableSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     `file`: .npz, .csv, .tsv, .parquet or .ndjson; `kind` ("classes" or "transcripts" or
     "translation" or "diarization"): what is said of an item. `id`, `label`: columns; the first of
-    id, ids, path, paths, and of label, labels, y, unless given. A recording without label has
+    id, ids, path, paths, and of label, labels, y, by default. A recording without label has
     nobody speaking (diarization). `time`, `set`: columns. `document`: column of the document that
-    an item belongs to, for budgets of documents. `features`: columns or matrices of numbers; unless
-    given the matrix of an archive, or all other columns; `text`: column of what the learner reads
+    an item belongs to, for budgets of documents. `features`: columns or matrices of numbers; by
+    default the matrix of an archive, or all other columns; `text`: column of what the learner reads
     (a sentence, the name of a recording), in place of features.
     """
 
@@ -224,7 +224,7 @@ def make_table(settings: TableSettings, seed: int) -> Course:
         right = tuple(filled(table, label, "label"))
     used = {key, label, settings.time, settings.set, settings.document}
     features = _features(table, settings, used)
-    return Course.of(
+    return Course.from_parts(
         settings.kind,
         references=dict(zip(ids, right, strict=True)),
         **parts_of(table, settings.set, settings.time, ids, features, "item"),
@@ -237,7 +237,7 @@ def make_table(settings: TableSettings, seed: int) -> Course:
 def parts_of(
     table: Table, column: str, timed: str, ids: tuple[str, ...], features: Array, noun: str
 ) -> dict[str, Any]:
-    """What a course is made of: the items of each set by time, those of one time in the order of
+    """The items of a course: the items of each set by time, those of one time in the order of
     the table; those that the initial version learns from all at once.
 
     `column` holds the sets, `timed` the times: numbers, or dates as days since 1970-01-01.
@@ -258,7 +258,7 @@ def parts_of(
 
 
 def documents_of(table: Table, column: str | None, ids: tuple[str, ...]) -> dict[str, str] | None:
-    """The document of each item; None where no column says it."""
+    """The document of each item; None without such a column."""
     if not column:
         return None
     return dict(zip(ids, filled(table, column, "document"), strict=True))
@@ -311,7 +311,7 @@ def make_recordings(settings: RecordingSettings, seed: int) -> Course:
     ids = ids_of(table, "recording")
     reference, *outputs = (_texts(path, ids) for path in (settings.reference, *settings.outputs))
     features = np.array([[side[name] for side in outputs] for name in ids], dtype=object)
-    return Course.of(
+    return Course.from_parts(
         "diarization",
         references=reference,
         **parts_of(table, "set", "time", ids, features, "recording"),
@@ -353,21 +353,21 @@ def _texts(path: str, ids: Sequence[str]) -> Texts:
 
 SOURCES = {
     "digits": Kind(
-        "handwritten digits: two new ones after the other, or turned further day by day",
+        "handwritten digits: two new classes at a time, or rotated further each day",
         DigitSettings,
         make_digits,
         outputs="classes",
         extra="learn",
     ),
     "diarization": Kind(
-        "recordings with times: who speaks, and what systems put out (RTTM, SegLST, tables)",
+        "recordings with times: reference and outputs of systems (RTTM, SegLST, tables)",
         RecordingSettings,
         make_recordings,
         files=("recordings", "reference", "outputs"),
         outputs="diarization",
     ),
     "table": Kind(
-        "items of your own with times: .npz, .csv, .tsv, .parquet or .ndjson",
+        "your own items with times: .npz, .csv, .tsv, .parquet or .ndjson",
         TableSettings,
         make_table,
         files=("file",),

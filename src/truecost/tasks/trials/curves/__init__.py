@@ -1,4 +1,4 @@
-"""What the pictures draw, computed once from trials: frozen curves with their numbers.
+"""The curves of pictures, computed once from trials: frozen curves with their numbers.
 
 `det_curves`, `cost_curves` and `reliabilities` take systems and a `Scoring`, as `score` does, and
 give a frozen object for each system; each has `numbers()`, the table under its picture. `of` makes

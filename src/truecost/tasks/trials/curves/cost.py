@@ -78,7 +78,7 @@ def cost_curves(systems: Sequence[Trials], scoring: Scorings) -> list[CostCurve]
     """Normalised detection cost against the threshold, for each system whose scores rank trials.
 
     (Cm P Pmiss(t) + Cf (1-P) Pfa(t)) / min(Cm P, Cf (1-P)): at the threshold in use it is the
-    measure `act_dcf`, its minimum is `min_dcf`. Paper 002, section 2.3.
+    measure `act_dcf`, its minimum is `min_dcf`. Rodriguez-Fuentes & Penagarikano 2013, section 2.3.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def cost_curves(systems: Sequence[Trials], scoring: Scorings) -> list[CostCurve]
     >>> from truecost.tasks.trials import curves
     >>> labels = np.arange(400) % 2
     >>> llrs = 2 * np.random.default_rng(0).normal(2 * labels - 1) + 1  # not calibrated
-    >>> trials = tc.Trials.of(llrs, labels, kind="llr", name="mine")
+    >>> trials = tc.Trials.from_arrays(llrs, labels, kind="llr", name="mine")
     >>> application = tc.Application.detection(prior=0.5)
     >>> [curve] = curves.cost_curves([trials], tc.Scoring(application, plan=tc.Plan(100)))
     >>> print("threshold %.2f costs %.3f" % curve.actual)

@@ -1,4 +1,4 @@
-"""What all curves share (a system under its weights, bands, thinning), and the DET curve.
+"""The parts that all curves share (a system under its weights, bands, thinning), and the DET curve.
 
 Conventions: everything is computed from all trials at full resolution; thinning only leaves out
 points that a picture cannot show. A band holds percentile intervals from the same weights as the
@@ -36,7 +36,7 @@ def numbers_of(
     points = (("at the threshold in use", curve.actual), ("least cost", curve.minimum))
     rows = [(curve.system, name, *point, "", "") for name, point in points if point is not None]
     rows += [(curve.system, "curve", x[g], y[g], curve.lower[g], curve.upper[g]) for g in places]
-    return Table.of(caption, ("system", "point", *axes, "lower", "upper"), rows)
+    return Table.from_rows(caption, ("system", "point", *axes, "lower", "upper"), rows)
 
 
 def each(systems: Sequence[Trials], scoring: Scorings) -> list[tuple[Trials, Scoring]]:
@@ -143,7 +143,7 @@ def det_curves(systems: Sequence[Trials], scoring: Scorings) -> list[Curve]:
     >>> from truecost.tasks.trials import curves
     >>> labels = np.arange(400) % 2
     >>> llrs = 2 * np.random.default_rng(0).normal(2 * labels - 1)
-    >>> trials = tc.Trials.of(llrs, labels, kind="llr", name="mine")
+    >>> trials = tc.Trials.from_arrays(llrs, labels, kind="llr", name="mine")
     >>> application = tc.Application.detection(prior=0.5)
     >>> [curve] = curves.det_curves([trials], tc.Scoring(application, plan=tc.Plan(100)))
     >>> print("Pfa %.3f, Pmiss %.3f" % curve.actual)

@@ -131,7 +131,8 @@ def roc(curves: Sequence[Curve], *, title: str = "") -> Picture:
     --------
     >>> import truecost as tc
     >>> from truecost.tasks.trials import curves, pictures
-    >>> trials = tc.Trials.of([0.1, 0.4, 0.3, 0.9], [0, 0, 1, 1], kind="score", name="mine")
+    >>> scores, labels = [0.1, 0.4, 0.3, 0.9], [0, 0, 1, 1]
+    >>> trials = tc.Trials.from_arrays(scores, labels, kind="score", name="mine")
     >>> picture = pictures.roc(curves.det_curves([trials], tc.Scoring(plan=tc.Plan(50))))
     >>> picture.x.label, picture.y.label
     ('false-alarm rate', 'detection rate')

@@ -1,13 +1,14 @@
 """Reliability: what a system says of a trial beside what is seen among the trials where it says so.
 
-What is seen comes in two forms: the best monotone map of the scores (pool adjacent violators), and
-shares in bins of about equally many trials with their intervals. A detection system says a
-log-likelihood ratio (both classes weigh alike) or a posterior of the target (classes weigh as their
-priors); with several classes it says how probable the class is that it finds most probable.
+The observed shares come in two forms: the best monotone map of the scores (pool adjacent
+violators), and shares in bins of about equally many trials with their intervals. A detection system
+says a log-likelihood ratio (both classes weigh alike) or a posterior of the target (classes weigh
+as their priors); with several classes it says how probable the class is that it finds most
+probable.
 
 Calibration is no measure of quality: a system that gives every trial the priors is perfectly
-calibrated and perfectly useless (paper 003, section 3.6). So each curve carries a proper score with
-its naive value 1: Cllr = minimum + calibration loss, or the normalised cross entropy.
+calibrated and perfectly useless (Ferrer et al. 2024, section 3.6). So each curve carries a proper
+score with its naive value 1: Cllr = minimum + calibration loss, or the normalised cross entropy.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,7 +46,7 @@ AT_ONCE = 1 << 20  # trials whose probabilities are written down at a time
 
 @dataclass(frozen=True, eq=False)
 class Reliability:
-    """What one system says and what is seen.
+    """The predictions of one system and the observed shares.
 
     Attributes
     ----------
@@ -107,13 +108,16 @@ class Reliability:
             (self.system, said[b], *(float(v[b]) for v in seen), float(self.bin_trials[b]))
             for b in range(len(said))
         ]
-        return Table.of("Reliability", ("system", "said", "seen", "lower", "upper", "trials"), rows)
+        return Table.from_rows(
+            "Reliability", ("system", "said", "seen", "lower", "upper", "trials"), rows
+        )
 
 
 def reliabilities(
     systems: Sequence[Trials], scoring: Scorings, *, posteriors: bool | None = None
 ) -> list[Reliability]:
-    """What each system says and what is seen; systems that say no probabilities are left out.
+    """The predictions of each system and the observed shares; systems without probabilities are
+    left out.
 
     Parameters
     ----------
@@ -140,7 +144,7 @@ def reliabilities(
     >>> from truecost.tasks.trials import curves
     >>> labels = np.arange(400) % 2
     >>> llrs = 4 * np.random.default_rng(0).normal(2 * labels - 1)  # twice too sure
-    >>> trials = tc.Trials.of(llrs, labels, kind="llr", name="mine")
+    >>> trials = tc.Trials.from_arrays(llrs, labels, kind="llr", name="mine")
     >>> [curve] = curves.reliabilities([trials], tc.Scoring(plan=tc.Plan(100)))
     >>> print(f"{curve.actual:.3f} = {curve.minimum:.3f} + {curve.loss:.3f}")
     0.530 = 0.408 + 0.122
@@ -205,7 +209,9 @@ def _top(trials: Trials, scoring: Scoring) -> Reliability | None:
     if not weights.sum() > 0:
         return None
     counted = counting.evidence_of(trials, scoring, [nce])
-    ranking = Ranking.of(odds, top == trials.labels, counting.sides_of(trials, scoring), weights)
+    ranking = Ranking.from_scores(
+        odds, top == trials.labels, counting.sides_of(trials, scoring), weights
+    )
     weighed = Weighed(Evidence({**counted.parts, "ranking": ranking}), scoring)
     sweep = weighed.sweep
     value = float(nce(weighed.point, scoring.application).values[0])
@@ -220,7 +226,7 @@ def _top(trials: Trials, scoring: Scoring) -> Reliability | None:
 
 @dataclass(frozen=True, eq=False)
 class Said:
-    """What is said of trials that are ranked by it.
+    """The predictions of trials that are ranked by it.
 
     Log odds are the scores and a shift, so that no column of all trials is ever made.
 

@@ -163,7 +163,7 @@ def of_outcome(outcome: "Outcome") -> tuple[Curves, ...]:
 
 
 def frame_of_outcome(outcome: "Outcome") -> pl.DataFrame | None:
-    """What `curves.parquet` holds of an outcome; None when there are no curves."""
+    """The content of `curves.parquet` holds of an outcome; None when there are no curves."""
     found = [frame_of(curves.all, curves.part) for curves in of_outcome(outcome)]
     return pl.concat(found) if found else None
 

@@ -2,7 +2,7 @@
 accuracy, top-k accuracy, calibration error.
 
 They stand beside other measures (`--also`), with an interval and a word on what is wrong with each
-(paper 003, sections 3.1 and 3.6); no gate and no leaderboard takes them.
+(Ferrer et al. 2024, sections 3.1 and 3.6); no gate and no leaderboard takes them.
 
 All but two read `decisions` (class x decision, statistic `n`). Its shares J[k, d] = P_k R[k, d], R
 the share of class k that is decided d and P_k the prior of the class, sum to 1; abstaining is one
@@ -39,7 +39,7 @@ def f1(totals: Totals, application: Application) -> Result:
     """F1: 2 precision recall / (precision + recall) = 2 J[1, 1] / (P + sum_k J[k, 1]).
 
     Range [0, 1], higher is better; the reference accepts everything and gets 2 P / (1 + P).
-    Undefined without targets of which nothing is accepted. Paper 003, section 3.1.
+    Undefined without targets of which nothing is accepted. Ferrer et al. 2024, section 3.1.
     """
     application.require_detection()
     shares, priors = joint(totals, application)
@@ -53,8 +53,8 @@ def macro_f1(totals: Totals, application: Application) -> Result:
     """Macro F1: mean over classes of 2 J[k, k] / (P_k + sum_j J[j, k]).
 
     Range [0, 1], higher is better; the reference always decides the class of highest prior and gets
-    2 P / (1 + P) / K. Classes that neither occur nor are decided are left out. Paper 003, section
-    3.1.
+    2 P / (1 + P) / K. Classes that neither occur nor are decided are left out. Ferrer et al. 2024,
+    section 3.1.
     """
     shares, priors = joint(totals, application)
     right = np.diagonal(shares, axis1=-2, axis2=-1)
@@ -70,7 +70,7 @@ def mcc(totals: Totals, application: Application) -> Result:
     p the priors and q the shares of the decisions.
 
     Range [-1, 1], higher is better; the reference is a random decision and gets 0. Undefined where
-    one class alone occurs or is decided. Paper 003, section 3.1.
+    one class alone occurs or is decided. Ferrer et al. 2024, section 3.1.
     """
     shares, priors = joint(totals, application)
     decided = shares.sum(axis=-2)
@@ -99,7 +99,7 @@ def balanced_accuracy(totals: Totals, application: Application) -> Result:
     """Balanced accuracy: mean_k R[k, k], 1 - balanced error.
 
     Range [0, 1], higher is better; the reference is any constant decision, 1/K. Undefined when any
-    class has no trials. Paper 003, section 3.1.
+    class has no trials. Ferrer et al. 2024, section 3.1.
     """
     value, reference = balanced_error(totals, application)
     return 1 - np.asarray(value), 1 - np.asarray(reference)
@@ -130,7 +130,7 @@ def ece(totals: Totals, application: Application) -> Result:
 
     Confidence is the largest posterior (of a detection task that of the target) at the priors of
     the application, right whether that class is the true one. Range [0, 1], lower is better; the
-    reference says the priors and gets 0. Guo et al. (2017); paper 003, section 3.6.
+    reference says the priors and gets 0. Guo et al. (2017); Ferrer et al. 2024, section 3.6.
     """
     sizes = totals.sums("bins", "n").sum(axis=-1)
     priors = application.class_priors(sizes)
@@ -186,8 +186,8 @@ MEASURES: tuple[Measure, ...] = (
         "paper 003, 3.1",
         Rule("log1m", _of_f1, edge=True, bounds=_UNIT),
         detection=True,
-        advice="ignores what errors cost and what is rejected rightly, and moves with the "
-        "prevalence: compare and decide by nec with your own costs (Ferrer et al. 2024, 3.1)",
+        advice="ignores the costs of errors and correct rejections, and depends on the prevalence: "
+        "compare by nec with your own costs (Ferrer et al. 2024, 3.1)",
         rule="f-score",
     ),
     _of(
@@ -195,8 +195,8 @@ MEASURES: tuple[Measure, ...] = (
         "Macro F1",
         "paper 003, 3.1",
         Rule("log1m", _balanced, edge=True, bounds=_UNIT),
-        advice="turns one decision among classes into many between two, and ignores what errors "
-        "cost: decide by nec with a cost matrix (Ferrer et al. 2024, 3.1)",
+        advice="turns one decision among classes into many between two, and ignores the costs of "
+        "errors: compare by nec with a cost matrix (Ferrer et al. 2024, 3.1)",
         rule="macro-f1",
     ),
     _of(
@@ -204,8 +204,8 @@ MEASURES: tuple[Measure, ...] = (
         "Matthews correlation",
         "paper 003, 3.1",
         Rule("log1m", _balanced, edge=True, bounds=(-1.0, 1.0)),
-        advice="stands for no cost that anybody pays and moves with the prevalence: decide by nec "
-        "with your own costs (Ferrer et al. 2024, 3.1)",
+        advice="corresponds to no cost in use, and depends on the prevalence: compare by nec with "
+        "your own costs (Ferrer et al. 2024, 3.1)",
         rule="f-score",
     ),
     _of(
@@ -213,8 +213,8 @@ MEASURES: tuple[Measure, ...] = (
         "Cohen's kappa",
         "Cohen 1960",
         Rule("log1m", _balanced, edge=True, bounds=(-1.0, 1.0)),
-        advice="its chance agreement follows the decisions of the system itself, and it ignores "
-        "what errors cost: nte divides by what the best constant gets (Ferrer et al. 2024, 3.1)",
+        advice="its chance agreement depends on the decisions of the system itself, and it ignores "
+        "the costs of errors: nte divides by the naive baseline (Ferrer et al. 2024, 3.1)",
         rule="f-score",
     ),
     _of(
@@ -223,8 +223,8 @@ MEASURES: tuple[Measure, ...] = (
         "paper 003, 3.1",
         Rule(rates=_balanced),
         uses=(),
-        advice="weighs classes as if each were as frequent and its errors cost as much: state "
-        "priors and costs and decide by nec (Ferrer et al. 2024, 3.1)",
+        advice="weighs classes as equally frequent and errors as equally costly: state priors and "
+        "costs, and compare by nec (Ferrer et al. 2024, 3.1)",
         rule="accuracy-without-reference",
     ),
     measure(
@@ -238,8 +238,8 @@ MEASURES: tuple[Measure, ...] = (
         parameter="5",
         parse=_places,
         uses=("prior",),
-        advice="counts answers as right that nobody is shown unless k are used: if they are, state "
-        "what a wrong and a long list cost; else decide by nec (Ferrer et al. 2024, 3.1)",
+        advice="is valid only if k answers are shown: then state the costs of a wrong and of a "
+        "long list; else compare by nec (Ferrer et al. 2024, 3.1)",
         rule="accuracy-without-reference",
     ),
     measure(
@@ -250,8 +250,9 @@ MEASURES: tuple[Measure, ...] = (
         Rule("identity", excess=True, bounds=_UNIT),
         beside=True,
         uses=("prior",),
-        advice="is no quality (the priors alone get 0), depends on the bins and is too large on "
-        "few trials: decide by nce or cllr, and look at the reliability diagram (Ferrer et al. "
+        advice="does not measure quality (the priors alone have 0), depends on the bins, and is "
+        "too large on few trials: compare by nce or cllr, and read the reliability diagram "
+        "(Ferrer et al. "
         "2024, 3.6)",
         rule="ece-is-no-quality",
     ),

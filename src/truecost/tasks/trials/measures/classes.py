@@ -1,7 +1,15 @@
-"""Recall and precision of one class of several.
+"""Measures of decisions by class: recall and precision of one class of several, and costs when any
+of several labels is right, as several annotators accept them.
 
 Both read the tally `decisions` (class x decision, statistic `n`); R[k, d] is the share of class k
 that is decided d, P_k the prior of class k.
+
+The others read the tally `accepted`, with the axis decision. A trial has a set A of accepted
+labels, and the decision d costs the least that any of them makes it cost, min over k in A of c[k,
+d]. The statistics: `n` counts the trials that are decided d, `cost` and `error` what their
+decisions cost under the costs given and under 0/1 costs; `constant_cost` and `constant_error` what
+all trials would cost if every one were decided d. Sources: Ferrer et al. 2024, section 3.7 (an
+error is what the user takes for one), and 3.1 and 3.5 for the expected cost and its reference.
 """
 
 from dataclasses import replace
@@ -18,11 +26,93 @@ from truecost.errors import UsageError, first_five, near
 from truecost.tasks.trials.measures.decisions import class_rates, measure, stated_priors
 
 
+def _paid(totals: Totals, what: str) -> tuple[Floats, Floats]:
+    """Mean over the trials of a replicate, and that of its best constant decision."""
+    n = totals.sums("accepted", "n").sum(axis=-1)
+    paid = totals.sums("accepted", what).sum(axis=-1)
+    constant = totals.sums("accepted", f"constant_{what}").min(axis=-1)
+    return share(paid, n), share(constant, n)
+
+
+def accepted_cost(totals: Totals, _: Application) -> Result:
+    """Expected cost when any accepted label is right: mean over trials of min_{k in A} c[k, d].
+
+    A is the set of accepted labels of a trial and d its decision. Range [0, max c] in the unit of
+    the costs, lower is better; the reference is the best constant decision under the same rule,
+    min_d mean min_{k in A} c[k, d], chosen anew in each replicate. Equal to `expected_cost` at the
+    shares of the data when each trial has one label. Ferrer et al. 2024, sections 3.1 and 3.7.
+    """
+    return _paid(totals, "cost")
+
+
+def accepted_nec(totals: Totals, _: Application) -> Result:
+    """Normalised expected cost when any accepted label is right: `accepted_cost` / its reference.
+
+    Range [0, inf), lower is better; 1.0 is the best constant decision under the same rule.
+    Undefined where that costs nothing (one label is accepted everywhere). Equal to `nec` at the
+    shares of the data when each trial has one label. Ferrer et al. 2024, sections 3.5 and 3.7.
+    """
+    cost, naive = _paid(totals, "cost")
+    return share(cost, naive), 1.0
+
+
+def accepted_error(totals: Totals, _: Application) -> Result:
+    """Share of decisions that no accepted label makes right.
+
+    Range [0, 1], lower is better; the reference always decides the label that most trials accept.
+    Abstaining counts as an error. Equal to `total_error` at the shares of the data when each trial
+    has one label. Ferrer et al. 2024, section 3.7.
+    """
+    return _paid(totals, "error")
+
+
+def _per_trial(totals: Totals, what: str, most: float, naive: float = 1.0) -> list[Rate]:
+    """What is paid over the most that a trial can cost, as a rate of trials."""
+    trials = np.ones(totals.sums("accepted", "n").shape[-1])
+    return [Rate("accepted", trials / most, trials, weight=most / naive, statistics=(what, "n"))]
+
+
+def _costing(totals: Totals, application: Application, naive: float = 1.0) -> list[Rate]:
+    most = 1.0 if application.costs is None else float(np.max(application.costs))
+    return _per_trial(totals, "cost", most, naive) if most > 0 else []
+
+
+def _relative_to_constant(totals: Totals, application: Application) -> list[Rate]:
+    return _costing(totals, application, float(_paid(totals, "cost")[1][0]))
+
+
+_accepting = partial(measure, ("accepted",))
+
+_ACCEPTED = (
+    _accepting(
+        accepted_nec,
+        "Normalised expected cost, any accepted label right",
+        "paper 003, 3.5 and 3.7",
+        Rule(rates=_relative_to_constant, edge=True),
+        uses=("costs",),
+    ),
+    _accepting(
+        accepted_cost,
+        "Expected cost, any accepted label right",
+        "paper 003, 3.1 and 3.7",
+        Rule(rates=_costing, edge=True),
+        uses=("costs",),
+    ),
+    _accepting(
+        accepted_error,
+        "Share of decisions that no annotator accepts",
+        "paper 003, 3.7",
+        Rule(rates=lambda totals, _: _per_trial(totals, "error", 1.0)),
+        uses=(),
+    ),
+)
+
+
 def class_recall(totals: Totals, _: Application, name: str) -> Result:
     """Recall of one class: R[k, k], the share of its trials that are decided so.
 
     Range [0, 1], higher is better; no reference (a constant has 0 or 1). Abstaining is no right
-    decision. Undefined without trials of the class. Paper 003, section 3.1, for R.
+    decision. Undefined without trials of the class. Ferrer et al. 2024, section 3.1, for R.
     """
     k = place_of(totals, name)
     return class_rates(totals)[1][:, k, k], NONE
@@ -33,7 +123,8 @@ def class_precision(totals: Totals, application: Application, name: str) -> Resu
     decided so.
 
     Range [0, 1], higher is better; the reference decides everything so and gets P_k. Undefined
-    where nothing is decided so. Paper 001, A.1.1 (Eq. 10), with a class in place of the target.
+    where nothing is decided so. Petegrosso et al. 2022, A.1.1 (Eq. 10), with a class in place of
+    the target.
     """
     k = place_of(totals, name)
     counts, rates = class_rates(totals)
@@ -107,6 +198,7 @@ _of = partial(
     measure, ("decisions",), direction="higher", parameter="", parse=_named, open=True, uses=()
 )
 MEASURES: tuple[Measure, ...] = (
+    *_ACCEPTED,
     _of(class_recall, "Recall of a class", "paper 003, 3.1", Rule(rates=_recalling)),
     _of(
         class_precision,

@@ -8,7 +8,7 @@ detection the classes are (nontarget, target) and the decisions (reject, accept)
 R[k, d] is the share of class k that is decided d, P_k the prior of class k, c[k, d] a cost; K is
 the number of classes. Rates are undefined (NaN) for a class without trials; so is every cost that
 gives it a prior.
-Sources: paper 002, Eq. 7-11; paper 003, sections 3.1 and 3.5.
+Sources: Rodriguez-Fuentes & Penagarikano 2013, Eq. 7-11; Ferrer et al. 2024, sections 3.1 and 3.5.
 """
 
 from functools import partial
@@ -44,7 +44,7 @@ def measure(
     direction: Literal["lower", "higher"] = "lower",
     **more: Any,
 ) -> Measure:
-    """A measure under the name of its function; lower is better unless said otherwise."""
+    """A measure under the name of its function; lower is better by default."""
     called = name or function.__name__
     return Measure(called, function, parts, title, direction, source, interval=interval, **more)
 
@@ -204,7 +204,7 @@ def expected_cost(totals: Totals, application: Application) -> Result:
 
     R[k, d] is the share of class k that is decided d. Range [0, max c] in the unit of the costs,
     lower is better; the reference is the best constant decision, min_d sum_k P_k c[k, d]. Undefined
-    when a class that has a prior has no trials. Paper 003, section 3.1.
+    when a class that has a prior has no trials. Ferrer et al. 2024, section 3.1.
     """
     return _costs(totals, application)
 
@@ -214,7 +214,7 @@ def nec(totals: Totals, application: Application) -> Result:
 
     sum_k P_k sum_d c[k, d] R[k, d] / min_d sum_k P_k c[k, d]. Range [0, inf), lower is better; 1.0
     is the naive baseline that knows only the priors. Its cost is computed anew in each replicate;
-    undefined where it is 0. Paper 003, section 3.5.
+    undefined where it is 0. Ferrer et al. 2024, section 3.5.
     """
     cost, naive = _costs(totals, application)
     return share(cost, naive), 1.0
@@ -224,7 +224,8 @@ def act_dcf(totals: Totals, application: Application) -> Result:
     """Actual detection cost, normalised: at the Bayes threshold, or of the decisions given.
 
     (Cm P Pmiss + Cf (1-P) Pfa) / min(Cm P, Cf (1-P)). Range [0, inf), lower is better; 1.0 is
-    the naive baseline. 1 - TWV when rejecting is the cheaper naive choice. Paper 002, Eq. 8-11.
+    the naive baseline. 1 - TWV when rejecting is the cheaper naive choice. Rodriguez-Fuentes &
+    Penagarikano 2013, Eq. 8-11.
     """
     application.require_detection()
     return nec(totals, application)
@@ -234,7 +235,8 @@ def detection_cost(totals: Totals, application: Application) -> Result:
     """Actual detection cost, not normalised: Cm P Pmiss + Cf (1-P) Pfa.
 
     Range [0, Cm P + Cf (1-P)] in the unit of the costs, lower is better; the reference always
-    rejects or always accepts, min(Cm P, Cf (1-P)). Paper 002, Eq. 8 and 9.
+    rejects or always accepts, min(Cm P, Cf (1-P)). Rodriguez-Fuentes & Penagarikano 2013, Eq. 8 and
+    9.
     """
     application.require_detection()
     return expected_cost(totals, application)
@@ -244,8 +246,8 @@ def nte(totals: Totals, application: Application) -> Result:
     """Normalised total error: the normalised expected cost with 0/1 costs.
 
     sum_k P_k (1 - R[k, k]) / (1 - max_k P_k). Range [0, inf), lower is better; 1.0 is the naive
-    system. Abstaining counts as an error. Paper 003, section 3.5 (accuracy 90 % with a majority
-    class of 95 %: 2.0).
+    baseline. Abstaining counts as an error. Ferrer et al. 2024, section 3.5 (accuracy 90 % with a
+    majority class of 95 %: 2.0).
     """
     error, naive = total_error(totals, application)
     return share(error, naive), 1.0
@@ -255,7 +257,7 @@ def total_error(totals: Totals, application: Application) -> Result:
     """Total error rate: sum_k P_k (1 - R[k, k]).
 
     Range [0, 1], lower is better; the reference always decides the class of highest prior and gets
-    1 - max_k P_k. Abstaining counts as an error. Paper 003, section 3.1.
+    1 - max_k P_k. Abstaining counts as an error. Ferrer et al. 2024, section 3.1.
     """
     counts, rates = class_rates(totals)
     priors = application.class_priors(counts)
@@ -267,7 +269,7 @@ def accuracy(totals: Totals, application: Application) -> Result:
     """Accuracy: sum_k P_k R[k, k].
 
     Range [0, 1], higher is better; the reference always decides the class of highest prior and gets
-    max_k P_k. Abstaining counts as an error. Paper 003, section 3.5.
+    max_k P_k. Abstaining counts as an error. Ferrer et al. 2024, section 3.5.
     """
     error, naive = total_error(totals, application)
     return 1 - np.asarray(error), 1 - np.asarray(naive)
@@ -277,7 +279,7 @@ def balanced_error(totals: Totals, _: Application) -> Result:
     """Balanced error rate: 1 - mean_k R[k, k] (1 - unweighted average recall).
 
     Range [0, 1], lower is better; the reference is any constant decision, 1 - 1/K. Undefined when
-    any class has no trials. Paper 003, section 3.1.
+    any class has no trials. Ferrer et al. 2024, section 3.1.
     """
     rates = class_rates(totals)[1]
     right = np.diagonal(rates, axis1=-2, axis2=-1)
@@ -288,7 +290,7 @@ def p_miss(totals: Totals, _: Application) -> Result:
     """Miss rate: rejected targets / targets.
 
     Range [0, 1], lower is better; no reference (a naive baseline can have any rate). Undefined
-    without targets. Paper 002, Eq. 1.
+    without targets. Rodriguez-Fuentes & Penagarikano 2013, Eq. 1.
     """
     return class_rates(totals)[1][:, 1, 0], NONE
 
@@ -297,7 +299,8 @@ def p_fa(totals: Totals, _: Application) -> Result:
     """False-alarm rate: accepted nontargets / nontargets (also called false-positive rate).
 
     Range [0, 1], lower is better; no reference (a naive baseline can have any rate). Undefined
-    without nontargets. Paper 002, Eq. 3; paper 001, A.1.2 (Eq. 12).
+    without nontargets. Rodriguez-Fuentes & Penagarikano 2013, Eq. 3; Petegrosso et al. 2022, A.1.2
+    (Eq. 12).
     """
     return class_rates(totals)[1][:, 0, 1], NONE
 
@@ -306,7 +309,7 @@ def recall(totals: Totals, _: Application) -> Result:
     """Recall: accepted targets / targets.
 
     Range [0, 1], higher is better; no reference (a naive baseline can have any rate). Undefined
-    without targets. Paper 001, A.1.1 (Eq. 11).
+    without targets. Petegrosso et al. 2022, A.1.1 (Eq. 11).
     """
     return class_rates(totals)[1][:, 1, 1], NONE
 
@@ -315,7 +318,8 @@ def precision(totals: Totals, application: Application) -> Result:
     """Precision: share of targets among what is accepted, at the application's prior.
 
     P (1-Pmiss) / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], higher is better; the reference accepts
-    everything and gets P. Undefined when nothing is accepted. Paper 001, A.1.1 (Eq. 10).
+    everything and gets P. Undefined when nothing is accepted. Petegrosso et al. 2022, A.1.1 (Eq.
+    10).
     """
     counts, rates = class_rates(totals)
     accepted = application.class_priors(counts) * rates[:, :, 1]
@@ -326,7 +330,8 @@ def fdr(totals: Totals, application: Application) -> Result:
     """False-discovery rate: share of nontargets among what is accepted, 1 - precision.
 
     (1-P) Pfa / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], lower is better; the reference accepts
-    everything and gets 1-P. Undefined when nothing is accepted. Paper 001, A.1.2 (Eq. 13).
+    everything and gets 1-P. Undefined when nothing is accepted. Petegrosso et al. 2022, A.1.2 (Eq.
+    13).
     """
     value, reference = precision(totals, application)
     return 1 - np.asarray(value), 1 - np.asarray(reference)
@@ -337,7 +342,7 @@ def abstained(totals: Totals, application: Application) -> Result:
 
     Range [0, 1], lower is better: what is left to someone else; 0 when the cost matrix has no
     column for it. No reference. Read it beside the expected cost, which prices abstaining as one
-    more decision (paper 003, section 3.1).
+    more decision (Ferrer et al. 2024, section 3.1).
     """
     counts, rates = class_rates(totals)
     classes = counts.shape[-1]
@@ -347,7 +352,7 @@ def abstained(totals: Totals, application: Application) -> Result:
 
 
 _ACCURACY = (
-    "accuracy means little without its reference, the share of the largest class; prefer nte"
+    "accuracy means little without its naive baseline, the share of the largest class; prefer nte"
 )
 _of = partial(measure, ("decisions",))
 _detection = partial(_of, detection=True)

@@ -1,25 +1,44 @@
 """Measures of what each trial loses: proper scoring rules of probabilities, likelihood-ratio costs,
-and errors of predicted numbers, each with the best constant predictor as reference.
+errors of predicted numbers, each with the best constant predictor as reference.
 
 `losses` is a tally with the axis class and the statistics `n`, `log` (-ln p of the truth, finite
 part), `impossible` (truths given probability 0) and `brier`. `llr` is a tally with the axis class
-(nontarget, target) and the statistics `n`, `cllr`, `cnxe` (bits, finite parts) and `impossible`.
-A truth given probability 0 costs infinity: it is counted beside the sums, because 0 x infinity in
-a replicate that leaves it out would be NaN.
-Sources: paper 003, sections 3.3 and 3.5; paper 002, section 4.2.
+(nontarget, target) and the statistics `n`, `cllr`, `cnxe` (bits, finite parts) and `impossible`. A
+truth given probability 0 costs infinity: it is counted beside the sums, because 0 x infinity in a
+replicate that leaves it out would be NaN. Sources: Ferrer et al. 2024, sections 3.3 and 3.5;
+Rodriguez-Fuentes & Penagarikano 2013, section 4.2.
 
 `errors` is a tally with the statistics `n`, `absolute`, `squared` (of the error), `truth` and
 `truth2` (sums of the true value and its square, about a fixed origin); `truths` ranks the true
-values. The best constant is found anew in each replicate. Source: paper 003, sections 3.4 and 3.5.
+values. The best constant is found anew in each replicate. Source: Ferrer et al. 2024, sections 3.4
+and 3.5.
+
+The total cost of trials, errors by number and recorded computing, reads the tally `decisions` (see
+`decisions.py`), and `took` where there are records.
 """
 
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from truecost.core.application import Application
+from truecost.core.costs import Spent, cost_measures, took
 from truecost.core.evidence import Totals
-from truecost.core.measure import NONE, Floats, Result, Rule, share, weigh
+from truecost.core.measure import (
+    FALSE_ALARM,
+    MISS,
+    NONE,
+    NONTARGETS,
+    TARGETS,
+    Floats,
+    Rate,
+    Result,
+    Rule,
+    share,
+    weigh,
+)
 from truecost.tasks.trials.measures.decisions import measure
 
 
@@ -50,7 +69,7 @@ def ce(totals: Totals, application: Application) -> Result:
     """Cross entropy in nats: sum_k P_k mean over class k of -ln p(truth).
 
     Range [0, inf], lower is better; the reference knows only the priors and gets their entropy.
-    Infinite where a truth was given probability 0. Paper 003, section 3.3.
+    Infinite where a truth was given probability 0. Ferrer et al. 2024, section 3.3.
     """
     counts, means = _mean_losses(totals, "losses", "log")
     priors = application.class_priors(counts)
@@ -61,7 +80,7 @@ def nce(totals: Totals, application: Application) -> Result:
     """Normalised cross entropy: cross entropy / entropy of the priors.
 
     Range [0, inf], lower is better; 1.0 knows only the priors, whose entropy is computed anew in
-    each replicate. Infinite where a truth was given probability 0. Paper 003, section 3.5.
+    each replicate. Infinite where a truth was given probability 0. Ferrer et al. 2024, section 3.5.
     """
     value, reference = ce(totals, application)
     return share(value, reference), 1.0
@@ -71,7 +90,7 @@ def brier(totals: Totals, application: Application) -> Result:
     """Brier score: sum_k P_k mean over class k of sum_j (p_j - [j is the truth])^2.
 
     Range [0, 2], lower is better; the reference knows only the priors: 1 - sum P_k^2.
-    Paper 003, section 3.3.
+    Ferrer et al. 2024, section 3.3.
     """
     counts, means = _mean_losses(totals, "losses", "brier")
     priors = application.class_priors(counts)
@@ -82,7 +101,7 @@ def nbs(totals: Totals, application: Application) -> Result:
     """Normalised Brier score: Brier score / that of the priors alone.
 
     Range [0, inf), lower is better; 1.0 knows only the priors. The score of the priors is computed
-    anew in each replicate. Paper 003, section 3.5.
+    anew in each replicate. Ferrer et al. 2024, section 3.5.
     """
     value, reference = brier(totals, application)
     return share(value, reference), 1.0
@@ -94,7 +113,8 @@ def cllr(totals: Totals, _: Application) -> Result:
     Mean of the means over targets of log2(1 + exp(-llr)) and over nontargets of log2(1 + exp(llr)).
     Range [0, inf], lower is better; 1.0 is the system that always says llr = 0. Infinite where a
     truth was given probability 0, undefined when a class has no trials. Independent of costs and
-    priors. Brümmer and du Preez (2006); paper 002, Eq. 36-38 at Ptar = 1/2.
+    priors. Brümmer and du Preez (2006); Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-38 at Ptar =
+    1/2.
     """
     means = _mean_losses(totals, "llr", "cllr")[1]
     return _with_impossible(means.mean(axis=-1), totals, "llr"), 1.0
@@ -107,8 +127,8 @@ def cnxe(totals: Totals, application: Application) -> Result:
     log cost is log2(1 + exp(-llr - logit(Ptar))) for a target, with both signs turned for a
     nontarget. Range [0, inf], lower is better; 1.0 knows only the prior. Infinite where a truth was
     given probability 0. When the prior is left to the data, logit(Ptar) is that of all data (it
-    turns scores into posteriors, part of the system), all else that of the replicate. Paper 002,
-    Eq. 36-43.
+    turns scores into posteriors, part of the system), all else that of the replicate.
+    Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-43.
     """
     counts, means = _mean_losses(totals, "llr", "cnxe")
     priors = application.class_priors(counts)
@@ -118,7 +138,7 @@ def cnxe(totals: Totals, application: Application) -> Result:
 
 
 def _effective(application: Application, priors: Floats) -> Floats:
-    """(1-Ptar, Ptar) for each replicate (paper 002, Eq. 23)."""
+    """(1-Ptar, Ptar) for each replicate (Rodriguez-Fuentes & Penagarikano 2013, Eq. 23)."""
     risks = priors * np.array([application.cost_fa, application.cost_miss])
     return np.asarray(risks / risks.sum(axis=-1, keepdims=True))
 
@@ -146,7 +166,7 @@ def mae(totals: Totals, _: Application) -> Result:
     """Mean absolute error: mean of abs(prediction - truth).
 
     Range [0, inf) in the unit of the truth, lower is better; the reference always predicts the
-    weighted median of the truths of the replicate. Paper 003, section 3.4.
+    weighted median of the truths of the replicate. Ferrer et al. 2024, section 3.4.
     """
     n = totals.sums("errors", "n")
     return share(totals.sums("errors", "absolute"), n), share(totals.sweep("truths").median()[1], n)
@@ -156,7 +176,7 @@ def nmae(totals: Totals, application: Application) -> Result:
     """Mean absolute error / that of the best constant (the median).
 
     Range [0, inf), lower is better; 1.0 is the best constant. Undefined when all truths are equal.
-    Paper 003, sections 3.4 and 3.5.
+    Ferrer et al. 2024, sections 3.4 and 3.5.
     """
     value, reference = mae(totals, application)
     return share(value, reference), 1.0
@@ -166,7 +186,8 @@ def mse(totals: Totals, _: Application) -> Result:
     """Mean squared error: mean of (prediction - truth)^2.
 
     Range [0, inf) in the squared unit of the truth, lower is better; the reference always predicts
-    the mean of the truths of the replicate and gets their variance. Paper 003, section 3.4.
+    the mean of the truths of the replicate and gets their variance. Ferrer et al. 2024, section
+    3.4.
     """
     n = totals.sums("errors", "n")
     mean = share(totals.sums("errors", "truth"), n)
@@ -181,7 +202,7 @@ def nmse(totals: Totals, application: Application) -> Result:
     """Mean squared error / variance of the truths, that of the best constant (the mean).
 
     Range [0, inf), lower is better; 1.0 is the best constant. Undefined when all truths are equal.
-    Paper 003, sections 3.4 and 3.5.
+    Ferrer et al. 2024, sections 3.4 and 3.5.
     """
     value, reference = mse(totals, application)
     return share(value, reference), 1.0
@@ -191,13 +212,14 @@ def r2(totals: Totals, application: Application) -> Result:
     """Coefficient of determination: 1 - normalised mean squared error.
 
     Range (-inf, 1], higher is better; 0 is the best constant. Undefined when all truths are equal.
-    Paper 003, section 3.5, for the normalisation.
+    Ferrer et al. 2024, section 3.5, for the normalisation.
     """
     return 1 - np.asarray(nmse(totals, application)[0]), 0.0
 
 
 _CHOSEN = (
-    "it fits the calibration on the evaluation data: a bound for the scores, no measure of use"
+    "it fits the calibration on the evaluation data: the best that calibration could do, not the "
+    "quality in use"
 )
 _loss = partial(measure, ("losses",), uses=("prior",))
 _cllr = partial(measure, source="Brümmer & du Preez 2006", detection=True, uses=(), cites=("pav",))
@@ -205,6 +227,54 @@ _RARE = Rule(rare=True)
 _number = partial(measure, uses=())
 _BOTH = ("errors", "truths")
 
+
+PRICES = ("miss", "false_alarm", "error", "cpu", "gpu", "memory", "waiting")
+
+
+def spending(totals: Totals, application: Application) -> Spent:
+    """Errors by number: misses and false alarms, or of several classes (and where a system may
+    abstain) the sum of the cost matrix.
+
+    The naive baseline rejects everything, or decides all alike as is cheapest, and takes nothing.
+    """
+    n = np.asarray(totals.sums("decisions", "n"), np.float64)
+    if "error" not in application.prices.amounts:
+        made = {"miss": n[:, 1, 0], "false_alarm": n[:, 0, 1]}
+        return Spent({**took(totals), **made}, {"miss": n[:, 1].sum(axis=1)})
+    costs = application.matrix(n.shape[1])
+    alike = (n.sum(axis=2)[..., None] * costs).sum(axis=1).min(axis=1)
+    error = (n * costs).sum(axis=(1, 2))
+    return Spent({**took(totals), "error": error}, {"error": alike})
+
+
+def _numbered(key: str, errors: Any, trials: Any, what: str, of: str) -> Callable[..., list[Rate]]:
+    """What the errors of one class cost, as a rate that weighs price times trials."""
+
+    def rates(totals: Totals, application: Application) -> list[Rate]:
+        number = float((totals.sums("decisions", "n")[0].ravel() * trials).sum())
+        weight = application.prices.amounts.get(key, 0.0) * number
+        return [Rate("decisions", errors, trials, weight, what=what, of=of)] if weight else []
+
+    return rates
+
+
+def _rule(*of: Any) -> Rule:
+    return Rule(rates=_numbered(*of), edge=True, bounds=(0.0, np.inf))
+
+
+_SPENT = cost_measures(
+    "trials",
+    spending,
+    ("decisions",),
+    PRICES,
+    source="paper 002, Eq. 8",
+    intervals={
+        "cost_misses": _rule("miss", MISS, TARGETS, "miss", "target"),
+        "cost_false_alarms": _rule(
+            "false_alarm", FALSE_ALARM, NONTARGETS, "false alarm", "nontarget"
+        ),
+    },
+)
 MEASURES = (
     _loss(nce, "Normalised cross entropy", "paper 003, 3.5", _RARE),
     _loss(ce, "Cross entropy (nats)", "paper 003, 3.3", _RARE),
@@ -239,4 +309,5 @@ MEASURES = (
     _number(("errors",), nmse, "Normalised mean squared error", "paper 003, 3.4"),
     _number(("errors",), mse, "Mean squared error", "paper 003, 3.4"),
     _number(("errors",), r2, "R squared", "paper 003, 3.5", Rule("log1m"), direction="higher"),
+    *_SPENT,
 )

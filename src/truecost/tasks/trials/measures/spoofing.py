@@ -14,8 +14,8 @@ import numpy as np
 from truecost.core.application import Application
 from truecost.core.evidence import Totals
 from truecost.core.measure import Array, Floats, Measure, Rate, Result, Rule, share
+from truecost.tasks.trials.options import ASV, BONAFIDE, SPOOFED
 
-SPOOFED, BONAFIDE, ASV = "spoofed", "bonafide", "asv"
 KINDS, SIDES = ("target", "nontarget", "spoof"), ("bona fide", "spoof")
 JOINED = "+"  # between the choices of a parameter
 
@@ -33,7 +33,7 @@ class Costs:
 
     @property
     def weights(self) -> tuple[float, float, float]:
-        """What all misses, all accepted nontargets and all accepted spoofs cost."""
+        """The costs of all misses, all accepted nontargets and all accepted spoofs."""
         return (
             self.target * self.miss,
             self.nontarget * self.fa,
@@ -101,7 +101,7 @@ def a_dcf(totals: Totals, _: Application, costs: Costs) -> Result:
     One score decides on targets, nontargets and spoofed trials (Pspoof is the share of these that
     is accepted). Range [0, 1], lower is better; 1 is the better of rejecting and accepting
     everything. Undefined where one of the three has no trials. Priors and costs are those of the
-    paper (`shim-2024`: 0.9, 0.05, 0.05; 1, 10, 20) unless said otherwise. Shim et al. 2024, Eq. 3.
+    paper (`shim-2024`: 0.9, 0.05, 0.05; 1, 10, 20) by default. Shim et al. 2024, Eq. 3.
     """
     return _least(_costs_at(totals, costs)), 1.0
 
@@ -119,7 +119,7 @@ def t_dcf(totals: Totals, _: Application, costs: Costs) -> Result:
     the verification at its own fixed threshold. Range (0, 1], lower is better; 1 is the better of
     letting everything and nothing through; C0 / (C0 + min(C1, C2)) is what a perfect countermeasure
     gets. Undefined where a kind has no trials. Priors and costs are those of ASVspoof 2021
-    (0.9405, 0.0095, 0.05; 1, 10, 10) unless said otherwise. Kinnunen et al. 2020.
+    (0.9405, 0.0095, 0.05; 1, 10, 10) by default. Kinnunen et al. 2020.
     """
     decisions = np.asarray(totals.sums(ASV, "n"), np.float64)
     rates = share(decisions, decisions.sum(axis=-1, keepdims=True))
@@ -150,7 +150,10 @@ def _at_least(totals: Totals, _: Application, costs: Costs) -> list[Rate]:
     return made
 
 
-_CHOSEN = "it chooses its threshold on the evaluation data: it says nothing about decisions in use"
+_CHOSEN = (
+    "it chooses its threshold on the evaluation data: it does not show the quality of "
+    "decisions in use"
+)
 _LACKING = "there is no target, no nontarget or no spoofed trial"
 _A_DCF = Measure(
     name="a_dcf",

@@ -3,7 +3,7 @@
 All read the ranking of the trials, `ranking` (code 1 target, 0 nontarget). The threshold is chosen
 anew in each replicate; of a subset on all trials, `whole`, where a measure says so. Those of false
 alarms by the hour read the hours of the trials too, `audio`. They describe the
-scores; they do not measure decisions (paper 003, 3.1), but `fa_per_hour`, which is of the
+scores; they do not measure decisions (Ferrer et al. 2024, 3.1), but `fa_per_hour`, which is of the
 decisions of a system. All are undefined (NaN) in a replicate in
 which a class has no trials. Accept when score >= t.
 """
@@ -49,8 +49,8 @@ def min_dcf(totals: Totals, application: Application) -> Result:
     """Minimum detection cost over all thresholds, normalised.
 
     min_t (Cm P Pmiss(t) + Cf (1-P) Pfa(t)) / min(Cm P, Cf (1-P)). Range [0, 1], lower is better;
-    1.0 is the naive baseline. 1 - MTWV when rejecting is the cheaper naive choice. Paper 002,
-    section 2.3 and Eq. 8-11.
+    1.0 is the naive baseline. 1 - MTWV when rejecting is the cheaper naive choice.
+    Rodriguez-Fuentes & Penagarikano 2013, section 2.3 and Eq. 8-11.
     """
     cost, naive = min_detection_cost(totals, application)
     return share(cost, naive), 1.0
@@ -60,7 +60,7 @@ def min_detection_cost(totals: Totals, application: Application) -> Result:
     """Minimum of Cm P Pmiss(t) + Cf (1-P) Pfa(t) over all thresholds t, not normalised.
 
     Range [0, naive cost] in the unit of the costs, lower is better; the reference always rejects or
-    always accepts, min(Cm P, Cf (1-P)). Paper 002, Eq. 8-9.
+    always accepts, min(Cm P, Cf (1-P)). Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-9.
     """
     sweep: Sweep = totals.sweep("ranking")
     miss, fa = _priors(sweep, application)
@@ -74,7 +74,7 @@ def eer(totals: Totals, _: Application, kind: str) -> Result:
     the mean of Pmiss and Pfa at the threshold where they are closest, `nearest-pfa` and
     `nearest-pmiss` one of them there; `interpolated` where the straight line between the two
     thresholds around the crossing meets the diagonal. Range [0, 0.5] on the hull, [0, 1] otherwise,
-    lower is better; 0.5 is chance. Paper 003, section 3.1, on what it does not tell.
+    lower is better; 0.5 is chance. Ferrer et al. 2024, section 3.1, on what it does not tell.
     """
     return totals.sweep("ranking").eer(kind), 0.5
 
@@ -82,7 +82,8 @@ def eer(totals: Totals, _: Application, kind: str) -> Result:
 def auc(totals: Totals, _: Application) -> Result:
     """Area under the ROC curve: probability that a target outscores a nontarget, ties half.
 
-    Range [0, 1], higher is better; 0.5 is chance. Paper 003, section 3.1, on what it does not tell.
+    Range [0, 1], higher is better; 0.5 is chance. Ferrer et al. 2024, section 3.1, on what it does
+    not tell.
     """
     return totals.sweep("ranking").auc(), 0.5
 
@@ -92,8 +93,8 @@ def miss_at_fa(totals: Totals, _: Application, rate: float) -> Result:
 
     min Pmiss(t) over t with Pfa(t) <= rate. A subset has its miss rate at the threshold that is
     chosen on all trials, in every replicate anew (`--threshold-by subset`: at its own). Range [0,
-    1], lower is better; the reference, chance, gets 1 - rate. Paper 003, section 3.1, on what it
-    does not tell.
+    1], lower is better; the reference, chance, gets 1 - rate. Ferrer et al. 2024, section 3.1, on
+    what it does not tell.
     """
     return _least_misses(totals, rate), 1 - rate
 
@@ -125,8 +126,8 @@ def fa_at_miss(totals: Totals, _: Application, rate: float) -> Result:
 
     min Pfa(t) over t with Pmiss(t) <= rate. A subset has its false-alarm rate at the threshold that
     is chosen on all trials, in every replicate anew (`--threshold-by subset`: at its own). Range
-    [0, 1], lower is better; the reference, chance, gets 1 - rate. Paper 003, section 3.1, on what
-    it does not tell.
+    [0, 1], lower is better; the reference, chance, gets 1 - rate. Ferrer et al. 2024, section 3.1,
+    on what it does not tell.
     """
     least, thresholds = (of[:, 0] for of in totals.sweep(_chosen_in(totals)).fa_at([rate]))
     if _chosen_in(totals) == WHOLE:
@@ -139,7 +140,8 @@ def miss_at_fa_per_hour(totals: Totals, _: Application, rate: float) -> Result:
 
     min Pmiss(t) over t with Pfa(t) N / H <= rate, where N nontargets stand for H hours of audio in
     the data. Subsets as for `miss_at_fa`. Range [0, 1], lower is better; the reference, chance,
-    gets 1 - rate H / N, and 0 at the least. Paper 003, section 3.1, on what it does not tell.
+    gets 1 - rate H / N, and 0 at the least. Ferrer et al. 2024, section 3.1, on what it does not
+    tell.
     """
     limit = share_per_hour(totals, rate)
     return _least_misses(totals, limit), 1 - limit
@@ -236,8 +238,14 @@ def _at_least_normalised(totals: Totals, application: Application) -> list[Rate]
     ]
 
 
-_CHOSEN = "it chooses its threshold on the evaluation data: it says nothing about decisions in use"
-_SWEPT = "it sweeps all thresholds: it says nothing about decisions in use; prefer act_dcf or cllr"
+_CHOSEN = (
+    "it chooses its threshold on the evaluation data: it does not show the quality of "
+    "decisions in use"
+)
+_SWEPT = (
+    "it sweeps all thresholds: it does not show the quality of decisions in use; prefer "
+    "act_dcf or cllr"
+)
 _of = partial(measure, ("ranking",), detection=True)
 _chosen = partial(_of, advice=_CHOSEN, rule="threshold-on-evaluation-data")
 _at_rate = partial(_of, advice=_CHOSEN, rule="fpr-at-fnr", parse=_rate, uses=())
