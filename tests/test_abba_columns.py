@@ -303,7 +303,7 @@ BAD = {
     ),
     "repeated id": (
         {(3, "id"): "u3"},
-        "1 id stands more than once: u3 (line 2, line 3); each item stands once",
+        "1 id occurs more than once: u3 (line 2, line 3); each item occurs once",
     ),
     "empty id": ({(4, "id"): " "}, "1 id is empty: line 4"),
     "machine": (
@@ -374,8 +374,8 @@ def test_decisions_against_the_model_that_collected(loaded):
         loaded(log=REJECTED, **NO_SCORES)
     assert str(caught.value) == (
         "log.csv: 1 of 2 items collected by A (50%) rejected offline: line 3 (id u2); "
-        "the model decides otherwise offline than online: mend the decisions, or leave these items "
-        'out with mismatch="drop"'
+        "the model decides otherwise offline than online: correct the decisions, or leave these "
+        'items out with mismatch="drop"'
     )
     found = loaded(log=REJECTED, mismatch="drop", **NO_SCORES)
     assert found.ids.tolist() == ["u1", "u3", "u4"]
@@ -579,7 +579,7 @@ def test_whole_numbers_of_users_match_their_texts(loaded):
         (
             USERS.replace("eva", "ann"),
             "users.csv: 2 lines repeat a user in the same arm: line 3 (id ann), line 4 (id ann); "
-            "each stands once in an arm",
+            "each occurs once in an arm",
         ),
         (
             USERS.replace("eva,A", "eva,both"),
@@ -644,7 +644,7 @@ def test_a_model_that_finds_nothing_offline_scores_minus_infinity(loaded):
         loaded({(3, "score_a"): "-inf"}, threshold_a=None)
     assert str(caught.value) == (
         "log.csv: 1 score is missing or infinite (column 'score_a', model A): line 3 (id u1, "
-        "-inf); A cannot have collected with it; mend it, or leave the item out"
+        "-inf); A cannot have collected with it; correct it, or leave the item out"
     )
     assert len(loaded({(3, "score_a"): "-inf"}, mismatch="drop")) == 4
 
@@ -763,7 +763,7 @@ def test_validation_warns_of_what_loading_notes(put):
         ({"label": [1]}, "label: 1 entry stands against 2 of collected_by"),
         ({"ids": ["a"]}, "ids: 1 entry stands against 2 of collected_by"),
         ({"ids": ["a", None]}, "ids[1] is empty: each item needs an id"),
-        ({"ids": ["a", "a"]}, "deployment: 1 id stands more than once: a (row 0, row 1)"),
+        ({"ids": ["a", "a"]}, "deployment: 1 id occurs more than once: a (row 0, row 1)"),
         ({"threshold_a": "0.5"}, "threshold_a is '0.5' (str): give a number"),
         ({"split": "half"}, "split is 'half' (str): give a number"),
         ({"units": 5}, "units: give two numbers, of arm A and of arm B"),
@@ -800,7 +800,7 @@ def test_an_empty_table_is_refused():
     ("text", "error", "said"),
     [
         ("a;b\n1;2\n", tc.InputError, "log, line 1: no header with names separated by commas or "),
-        ("a,b\tc\n", tc.UsageError, "log: commas and tabs stand in the header: use input_format"),
+        ("a,b\tc\n", tc.UsageError, "log: the header has commas and tabs: use input_format"),
         ('[{"a": 1}]\n', tc.InputError, "log, line 1: no header with names separated by commas"),
         ("", tc.InputError, "log: the file is empty; expected items that two models collected"),
     ],

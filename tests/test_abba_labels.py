@@ -107,7 +107,7 @@ def test_labels_that_the_log_has_too_are_fine_and_others_are_named():
         joined(file, known)
     assert str(caught.value) == (
         "to_label.csv: 2 labels differ from the label in log.csv: line 2 (id u1, 0.0), line 3 (id "
-        "u3, 1.0); mend one of the two, or empty it"
+        "u3, 1.0); correct one of the two, or empty it"
     )
 
 
@@ -166,7 +166,7 @@ BAD = {
     "repeated id": (
         {"id": ["u1", "u1"], **ONE},
         InputError,
-        "to_label.csv: 1 id stands more than once: u1 (line 2, line 3); each item stands once",
+        "to_label.csv: 1 id occurs more than once: u1 (line 2, line 3); each item occurs once",
     ),
     "empty id": ({"id": ["u1", ""], **ONE}, InputError, "to_label.csv: 1 id is empty: line 3"),
     "label": (

@@ -154,7 +154,7 @@ SAID = {
     "label no class": "1 label is none of the classes",
     "decision none": "1 decision is none of",
     "id empty": "1 id is empty",
-    "id repeated": "1 id stands more than once: a",
+    "id repeated": "1 id occurs more than once: a",
     "unit empty": "1 empty cell of unit (column 'u')",
     "weight negative": "1 weight is missing",
     "soft outside": "1 soft label lies outside",

@@ -157,7 +157,7 @@ def test_wrong_options_of_one_task_are_named(count, given, message):
         ({"place": [object()] * 3}, "place holds object: give texts or numbers"),
         ({"ids": ["a", None, "b"]}, "ids[1] is empty: each"),
         ({"ids": ["a", " ", "b"]}, "ids[1] is empty: each"),
-        ({"ids": ["a", "a", "b"]}, "1 id stands more than once: a"),
+        ({"ids": ["a", "a", "b"]}, "1 id occurs more than once: a"),
     ],
 )
 def test_wrong_columns_are_named(count, given, message):

@@ -52,12 +52,12 @@ BROKEN = {  # name of the file, content, the message after the file's name
     "blank line": (
         "f.txt",
         "a b 0.5\r\n \r\na b 0.5\r\n",
-        ", line 2: the line is blank; blank lines may only stand at the end: remove it",
+        ", line 2: the line is blank; blank lines may only be at the end: remove it",
     ),
     "first line blank": (
         "f.txt",
         "\na b 0.5\n",
-        ", line 1: the line is blank; blank lines may only stand at the end: remove it",
+        ", line 1: the line is blank; blank lines may only be at the end: remove it",
     ),
     "carriage return": (
         "f.txt",
@@ -95,7 +95,7 @@ BROKEN = {  # name of the file, content, the message after the file's name
         gzip.compress(b""),
         ": the file is empty; expected comma-separated columns with a header line (.csv)",
     ),
-    "blank": ("f.txt", " \n\t\n", ": the file is empty but for blank lines"),
+    "blank": ("f.txt", " \n\t\n", ": the file has only blank lines"),
     "cut gzip": (
         "f.txt",
         gzip.compress(GOOD.encode())[:-9],
@@ -132,33 +132,33 @@ BROKEN = {  # name of the file, content, the message after the file's name
     "semicolons": (
         "f.csv",
         "id;score\na;1\n",
-        ", line 1: one column in csv format, but ';' stands in its name: columns separated by "
+        ", line 1: one column in csv format, but ';' is in its name: columns separated by "
         "';'? Spreadsheets save so where commas are decimal: save it as CSV with commas between "
         "columns and points in numbers",
     ),
     "semicolons and decimal commas": (
         "f.csv",
         "\ufeffid;score;other\na;1,25;2\n",
-        ", line 1: one column in csv format, but ';' stands in its name: columns separated by "
+        ", line 1: one column in csv format, but ';' is in its name: columns separated by "
         "';' and decimal commas? Spreadsheets save so where commas are decimal: save it as CSV "
         "with commas between columns and points in numbers",
     ),
     "bars": (
         "f.csv",
         "id|score\na|1,2\n",
-        ", line 1: one column in csv format, but '|' stands in its name: columns separated by "
+        ", line 1: one column in csv format, but '|' is in its name: columns separated by "
         "'|'? Save it with commas or tabs between columns",
     ),
     "tabs in csv": (
         "f.csv",
         "id\tscore\na\t1\n",
-        ", line 1: one column in csv format, but '\\t' stands in its name: columns separated by "
+        ", line 1: one column in csv format, but '\\t' is in its name: columns separated by "
         "'\\t'? Say input_format tsv",
     ),
     "commas in tsv": (
         "f.tsv",
         "id,score\na,1\n",
-        ", line 1: one column in tsv format, but ',' stands in its name: columns separated by "
+        ", line 1: one column in tsv format, but ',' is in its name: columns separated by "
         "','? Say input_format csv",
     ),
     "names that repeat": (
@@ -179,17 +179,17 @@ BROKEN = {  # name of the file, content, the message after the file's name
     "csv blank line": (
         "f.csv",
         "id,score\na,1\n\nb,1\n",
-        ", line 3: the line is blank; blank lines may only stand at the end: remove it",
+        ", line 3: the line is blank; blank lines may only be at the end: remove it",
     ),
     "csv blank line of one column": (
         "f.csv",
         "id\na\n\nb\n",
-        ", line 3: the line is blank; blank lines may only stand at the end: remove it",
+        ", line 3: the line is blank; blank lines may only be at the end: remove it",
     ),
     "csv blank header": (
         "f.csv",
         "\nid,score\na,1\n",
-        ", line 1: the line is blank; blank lines may only stand at the end: remove it",
+        ", line 1: the line is blank; blank lines may only be at the end: remove it",
     ),
     "open quote": (
         "f.csv",
@@ -232,7 +232,7 @@ BROKEN = {  # name of the file, content, the message after the file's name
     "JSON blank line": (
         "f.ndjson",
         '{"s":1}\n\n{"s":2}\n',
-        ", line 2: the line is blank; blank lines may only stand at the end: remove it",
+        ", line 2: the line is blank; blank lines may only be at the end: remove it",
     ),
     "JSON nested": (
         "f.ndjson",

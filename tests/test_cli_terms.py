@@ -278,7 +278,7 @@ def test_standard_input_and_gzip(run, folder, monkeypatch):
         (f"{REFERENCE} s.kwslist.xml --type posterior", "--type"),
         (f"{REFERENCE} s.kwslist.xml --measure act_dcf", "is not for terms: take"),
         (f"{REFERENCE} s.kwslist.xml --measure atw", "did you mean 'atwv'?"),
-        (f"{REFERENCE} s.kwslist.xml --alignment out.xls", "--alignment out.xls: the ending does"),
+        (f"{REFERENCE} s.kwslist.xml --alignment out.xls", "--alignment out.xls: the ending is"),
         (f"{REFERENCE} s.kwslist.xml --per-query submissions", "is not that of a table"),
         (f"{REFERENCE} s.kwslist.xml --alignment o.csv --per-query ./o.csv", "name one file"),
         (f"{REFERENCE} s.kwslist.xml --subset nothing", "is neither a column nor a condition"),

@@ -349,7 +349,7 @@ WRONG = {  # arguments, exit code, what is said
     "no format": (
         ["-o", "b.dat"],
         2,
-        f"b.dat: the ending does not say which format to write: give --output-format, one of "
+        f"b.dat: the ending is not that of a format: give --output-format, one of "
         f"{', '.join(FORMATS)}",
     ),
     "an unknown format": (
@@ -485,5 +485,5 @@ def test_values_that_a_format_cannot_hold():
     partition = pl.DataFrame(
         {n: ["a"] for n in ("modelid", "segmentid", "side", "label", "targettype")}
     )
-    with pytest.raises(UsageError, match="n: targettype cannot stand beside score or label"):
+    with pytest.raises(UsageError, match="n: targettype clash with score or label"):
         encode(Table("n", partition), "nist-sre")

@@ -72,7 +72,7 @@ CALLED = {  # a call that is wrong, and how its message begins or what stands in
         lambda: tc.trials.load(FRAME, tc.trials.Options("llr", columns={"unit": "spk"}), "s"),
         "map one with unit=COLUMN",
     ),
-    "write": (lambda: write(FRAME, "out.x"), "which format to write: give output_format"),
+    "write": (lambda: write(FRAME, "out.x"), "is not that of a format: give output_format"),
     "LogOptions": (lambda: LogOptions(split=50), "split is 50: give a number above 0 and below 1"),
     "LogOptions, units": (lambda: LogOptions(units=(0, 5)), "units_a is 0: give a number at"),
     "LogOptions, exposure": (lambda: LogOptions(exposure=(0, 5)), "exposure_a is 0: give a"),
@@ -172,7 +172,7 @@ STUDIED = {  # a study that is wrong, and what its message says once, in keys
     "type": ({"systems": {"a": {"file": NETWORK}}}, 'type = "llr" or "score" under [data]; '),
     "reference": (
         {"task": "transcripts", "systems": {"a": {"file": NETWORK}}},
-        "no reference is named: say reference = [FILE] under [data]",
+        "no reference is named: give reference = [FILE] under [data]",
     ),
     "value": (
         {"interval": {"seed": "x"}},

@@ -275,7 +275,7 @@ TABLE_FAULTS = {  # what is changed, into what, message, kind of error
     "no decision": ("decision", "hit", "there is no column 'decision'", UsageError),
     "no end": (",end,", ",until,", "f.csv: there is neither an end nor a duration; the columns are "
                "query, document, start, until, score", UsageError),
-    "both": (",note", ",duration", "there are both an end and a duration; say which one counts: "
+    "both": (",note", ",duration", "there are both an end and a duration; choose one: "
              "end=COLUMN or duration=COLUMN", UsageError),
     "empty query": ("K3", "", "f.csv: 1 row without a query: empty at line 4", InputError),
     "empty file": ("F2", " ", "1 row without a document: empty at line 3", InputError),

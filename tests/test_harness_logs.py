@@ -50,7 +50,7 @@ def test_several_filters_have_to_be_told_apart(capsys):
     mapped = ["--map", "score=exact_match,label=exact_match", "--type", "number"]
     assert cli.run(["score", str(FREE), *mapped]) == 2
     said = capsys.readouterr().err
-    assert "the log has 2 filters, strict, flexible: say which one is scored" in said
+    assert "the log has 2 filters, strict, flexible: choose one" in said
     assert cli.run(["score", str(FREE), *mapped, "--filter", "flexible"]) == 0
     out, said = capsys.readouterr()
     assert " 6 " in out
@@ -117,6 +117,21 @@ def test_both_logs_of_inspect_hold_the_same():
         read(LOGS / n).frame.sort("id").drop(drop) for n in ("capitals.eval", "capitals.json")
     )
     assert one.equals(other)
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_log_of_inspect_is_known_in_any_order_of_its_keys(tmp_path, indent):
+    found = json.loads((LOGS / "capitals.json").read_text())
+    last = {"samples": found["samples"] * 40, "x": float("nan"), **found}
+    last["samples"] = [{**one, "id": f"q{k}"} for k, one in enumerate(found["samples"] * 40)]
+    path = tmp_path / "reordered.json"
+    path.write_text(json.dumps(last, indent=indent))
+    assert path.read_bytes().find(b'"status"') > 20_000
+    table = read(path)
+    assert (table.format, len(table)) == ("inspect", 40 * len(found["samples"]))
+    path.write_text(path.read_text()[:-3])
+    with pytest.raises(tc.TruecostError, match=r"no JSON|\.json stands for seglst"):
+        read(path)
 
 
 def test_epochs_of_a_sample_are_one_unit():

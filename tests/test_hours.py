@@ -147,7 +147,7 @@ def test_weights_and_silent_recordings(tmp_path):
 
 def test_nontargets_outside_of_the_list_are_named(tmp_path):
     LISTED.filter(pl.col("device") != "7").write_csv(tmp_path / "background.csv")
-    with pytest.raises(InputError, match="stand in units that the list of background audio lacks"):
+    with pytest.raises(InputError, match="are in units that the list of background audio lacks"):
         rows_of(background=str(tmp_path / "background.csv"))
 
 
@@ -206,7 +206,7 @@ def test_a_gate_on_false_alarms_an_hour():
     [
         ({}, UsageError, "need the hours of audio: hours=120"),
         ({"hours": 0.0}, UsageError, "hours is 0: give a number above 0"),
-        ({"hours": 2.0, "duration": "seconds"}, UsageError, "both say the hours"),
+        ({"hours": 2.0, "duration": "seconds"}, UsageError, "both give the hours"),
         ({"recording": "recording"}, UsageError, "map duration"),
         ({"duration": "label"}, InputError, "label"),
         ({"duration": "seconds", "recording": "recording"}, InputError, "several durations"),

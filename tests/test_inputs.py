@@ -58,7 +58,7 @@ FILES = {  # content of a.csv, what the message must say
     "an empty label": (changed(5, "t3,1,,u3,1\n"), ["1 label is empty", "line 5"]),
     "a label outside the set": (changed(5, "t3,1,maybe,u3,1\n"), ["maybe", "--target"]),
     "an empty unit": (changed(5, "t3,1,1,,1\n"), ["unit", "'spk'", "line 5"]),
-    "a repeated id": (changed(5, "t7,1,1,u3,1\n"), ["1 id stands more than once: t7"]),
+    "a repeated id": (changed(5, "t7,1,1,u3,1\n"), ["1 id occurs more than once: t7"]),
     "an empty id": (changed(5, ",1,1,u3,1\n"), ["1 id is empty", "line 5"]),
     "a line too short": (changed(5, "t3,1,1\n"), ["line 5: 3 fields, but the header has 5"]),
     "a line too long": (changed(5, "t3,1,1,u3,1,9\n"), ["line 5: 6 fields, but the header has 5"]),

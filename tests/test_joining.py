@@ -99,7 +99,7 @@ METADATA = {  # metadata, column, error, message
         table("m", id=["a", "b", "a"], speaker=["A", "B", "C"]),
         "enroll",
         InputError,
-        "m: 1 id stands more than once: a; each may name one row only",
+        "m: 1 id occurs more than once: a; each may name one row only",
     ),
     "no column": (
         UTT2SPK,
@@ -139,7 +139,7 @@ def test_tables_of_one_order_are_compared_and_not_joined(monkeypatch):
 
 
 @pytest.mark.parametrize(("ids", "said"), [
-    (["a", "b", "a"], "scores: 1 id stands more than once: a"),
+    (["a", "b", "a"], "scores: 1 id occurs more than once: a"),
     (["a", None, "b"], r"1 id is not in the key key: \(empty\)"),
 ])  # fmt: skip
 def test_ids_of_one_order_that_repeat_or_are_empty_are_refused(ids, said):
@@ -150,5 +150,5 @@ def test_ids_of_one_order_that_repeat_or_are_empty_are_refused(ids, said):
 def test_ids_of_one_hash_are_no_repeated_ids(monkeypatch):
     monkeypatch.setattr(pl.Series, "hash", lambda ids, seed: pl.zeros(len(ids), eager=True))
     refuse_repeated("here", pl.Series(["a", "b", "c"]))
-    with pytest.raises(InputError, match="1 id stands more than once: b"):
+    with pytest.raises(InputError, match="1 id occurs more than once: b"):
         refuse_repeated("here", pl.Series(["a", "b", "b"]))

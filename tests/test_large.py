@@ -305,7 +305,7 @@ def test_ids_that_are_repeated_are_refused(parts, capsys):
     whole = pl.read_parquet("whole.parquet").rename({"trial": "id"})
     pl.concat([whole, whole[:1]]).write_parquet("twice.parquet")
     assert cli.run(["score", "twice.parquet", *TYPED, "--engine", "serial"]) == 3
-    assert "1 id stands more than once: t0" in capsys.readouterr().err
+    assert "1 id occurs more than once: t0" in capsys.readouterr().err
 
 
 def test_so_many_trials_are_no_units_by_their_ids(parts, monkeypatch, capsys):

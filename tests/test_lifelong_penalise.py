@@ -346,7 +346,7 @@ def test_names_and_citations(there, capsys):
         ("", "the file is empty; expected the corrections of the person"),
         ("9\n", "1 sentence is not among the 3 that are scored: 9"),
         ("9\n", "line numbers, from 1"),
-        ("1\n1\n", "1 id stands more than once: 1"),
+        ("1\n1\n", "1 id occurs more than once: 1"),
     ],
 )
 def test_corrections_that_are_none(text, said, there, capsys):
@@ -416,7 +416,7 @@ def test_regions_of_a_table_are_used(there, capsys):
         ),
         ("recording,begin,end", "column begin is not known"),
         ("recording,strat,end", "strat (did you mean 'start'?)"),
-        ("id,recording,end", "a column 'id' and a column 'recording': which one"),
+        ("id,recording,end", "a column 'id' and a column 'recording': leave out one"),
     ],
 )
 def test_columns_of_regions_that_are_not_read(head, said, there, capsys):

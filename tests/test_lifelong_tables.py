@@ -505,7 +505,7 @@ def test_weights_of_a_policy(tmp_path: Path) -> None:
         ("time,weight\n1,0\n2,0\n", r"every weight is 0"),
         (
             "time,weight\n1,1\n1,1\n",
-            r"1 id stands more than once: 1 .line 2, line 3.; give one weight",
+            r"1 id occurs more than once: 1 .line 2, line 3.; give one weight",
         ),
         ("time,weight\n,1\n", r"1 empty cell of time .*line 2"),
     ):

@@ -79,7 +79,7 @@ def test_columns_that_are_joined_make_the_id(tmp_path, capsys):
     capsys.readouterr()
     with pytest.raises(tc.UsageError, match="no column 'promt' for the id"):
         tc.compare(paths, id="doc+promt", **how)
-    with pytest.raises(tc.InputError, match="20 ids stand more than once: d0"):
+    with pytest.raises(tc.InputError, match="20 ids occur more than once: d0"):
         tc.compare(paths, id="doc", **how)
 
 

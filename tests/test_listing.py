@@ -55,7 +55,7 @@ def test_ids_in_any_file_are_enough(checks, ids):
 
 
 ALL = [
-    ("error", "bad.trn: 1 id stands more than once: u1 (line 1, line 3); each has one text"),
+    ("error", "bad.trn: 1 id occurs more than once: u1 (line 1, line 3); each has one text"),
     ("error", "bad.trn: 1 utterance is not in {}: u9"),
     ("error", "bad.trn: 2 utterances of {} missing: u2, u3"),
 ]

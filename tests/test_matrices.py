@@ -88,7 +88,10 @@ def test_results_of_avalanche_in_csv(tmp_path):
 
 
 BROKEN = {
-    "by name": ({"Exp0": {"Exp0": 1.0}}, "do not say which names are versions and which are tests"),
+    "by name": (
+        {"Exp0": {"Exp0": 1.0}},
+        "are ambiguous: versions and tests cannot be distinguished",
+    ),
     "two": ({"a": MATRIX, "b": MATRIX}, "holds 2 matrices, a, b: keep one"),
     "texts": ([[1.0, "x"], [1.0, 2.0]], "row 0 holds 'x', no number and no null"),
     "nothing": ({"a": 1}, "no score matrix: write a list of rows"),

@@ -120,7 +120,7 @@ def test_seed_and_training_set(place, capsys):
     assert held["value"] == first["value"]
     assert "held fixed: training (2), " in json.loads(out)["remarks"][0]
     repeated = told(capsys, "methods", "score", "r.csv", *SEED, code=3)
-    assert "ids stand more than once" in repeated
+    assert "ids occur more than once" in repeated
 
 
 def test_compare_by_patterns_and_by_column(place, capsys):
@@ -236,7 +236,7 @@ def test_runs_that_do_not_agree(place, capsys, spoil, message):
         (["score", "none.csv", *SEED], 3, "none.csv: there is no such file"),
         (["score", "r.csv", "r.csv", *SEED], 2, "r.csv is given twice"),
         (["score", "r.csv", "copy.csv", *SEED], 3,
-         "method seed 1: its rows stand in r.csv and in copy.csv"),
+         "method seed 1: its rows are in r.csv and in copy.csv"),
         (["score", "A=r.csv", "copy.csv", *SEED], 2, "name the method of every file"),
         (["score", "=r.csv", *SEED], 2, "names no method"),
         (["score", "A=r.csv", *SEED, "--methods", "method"], 2, "name the method of every file"),

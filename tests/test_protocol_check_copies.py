@@ -206,7 +206,7 @@ def test_features_that_cannot_be_read(given, error, said):
         (
             {"X": np.ones((4, 2)), "id": np.array(["u0", "u1", "u2", "u2"])},
             InputError,
-            "1 id stands more than once",
+            "1 id occurs more than once",
         ),
         ({"X": np.array([[1, np.inf]] * 4)}, InputError, "4 features are empty or no finite"),
     ],

@@ -126,7 +126,7 @@ def test_what_stands_there_is_not_replaced_unless_forced(table, capsys):
     refused(capsys, 2, "other.csv.json: there already", *command, "other.csv")
     assert not (table / "other.csv").exists()
     refused(capsys, 2, "choose one of csv, tsv, parquet", *command, "x", "--output-format", "npy")
-    refused(capsys, 2, "the ending does not say", *command, "split.txt")
+    refused(capsys, 2, "the ending is not that of a format", *command, "split.txt")
     refused(capsys, 3, "cannot be written", *command, "samples.csv/split.csv")
     assert sorted(p.name for p in table.iterdir()) == [
         *("other.csv.json", "samples.csv", "split.csv", "split.csv.json")
@@ -179,7 +179,7 @@ def test_wrong_maps(capsys):
         ("utt,y,spk\n", "there are no rows, only utt, y, spk"),
         ("utt,y,spk\na,1,s\nb,,t\n", "1 empty cell of label (column 'y'), the first at line 3"),
         ("utt,y,spk\na,1,s\nb,0,\n", "1 empty cell of group (column 'spk'), the first at line 3"),
-        ("utt,y,spk\na,1,s\na,0,t\n", "1 id stands more than once: a (line 2, line 3)"),
+        ("utt,y,spk\na,1,s\na,0,t\n", "1 id occurs more than once: a (line 2, line 3)"),
         ("utt,y,spk\na,1,s\n,0,t\n", "1 empty cell of id"),
         ("utt,y,spk\na,1,s\nb,0,s\n", "1 spk for 2 folds"),
     ],

@@ -139,7 +139,7 @@ REFUSED = {  # file, format, message
     "carriage return": (TURN.replace("A", "A\rB"), "rttm", "file, line 1: a carriage return insid"),
     "empty": (b"", "rttm", "file: the file is empty; expected type recording channel start"),
     "empty of any": (b"", None, "file: the file is empty; expected segments of speakers"),
-    "blank": (" \n\n", None, "file: the file is empty but for blank lines"),
+    "blank": (" \n\n", None, "file: the file has only blank lines"),
     "uem order": ("r 1 0 1\nr 1 5 5\n", "uem", "file, line 2: the end 5 is not after the start 5"),
     "uem fields": ("r 1 0\n", "uem", "file, line 1: 3 fields where 4 were expected: 'r 1 0'; uem"),
     "uem negative": ("r 1 -1 2\n", "uem", "file, line 1: the start '-1' is negative"),

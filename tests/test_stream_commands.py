@@ -595,7 +595,7 @@ def test_columns_of_labels_that_events_have_are_left_out_and_said(run, folder):
     (folder / "odd.csv").write_text("\n".join([f"{rows[0]},unit", *(f"{r},x" for r in rows[1:])]))
     code, _, err = run(f"streams score events.jsonl --labels odd.csv --measure imlm {FAST}")
     assert code == 0
-    assert "odd.csv: column unit is left out: the events have what is named so" in err
+    assert "odd.csv: column unit is left out: the events have columns of these names" in err
     (folder / "odd.csv").write_text("\n".join([*rows, ",1"]) + "\n")
     code, _, err = run("streams score events.jsonl --labels odd.csv")
     assert code == 3

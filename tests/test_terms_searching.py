@@ -240,7 +240,7 @@ def test_decisions_that_no_threshold_makes_are_said():
     said = "1 query has a NO scored above a YES, which contradicts a threshold: Q0"
     assert search(rows).problems == (said,)
     refusing = SearchOptions(compat=parse_compat(["refuse-inconsistent"]))
-    with pytest.raises(InputError, match=f"s.kwslist.xml: {said}: mend the decisions"):
+    with pytest.raises(InputError, match=f"s.kwslist.xml: {said}: correct the decisions"):
         search(rows, options=refusing)
     search(rows, options=SearchOptions(compat=parse_compat(["f4de"])))
 

@@ -189,7 +189,7 @@ def test_ratios_of_which_none_is_negative(checks):
 def test_scores_that_tell_nothing(checks):
     rows = [(*row[:4], 1.0, "YES") for row in searched.detections()]
     assert any(
-        "all scores are 1: they tell nothing apart" in m
+        "all scores are 1: they distinguish nothing" in m
         for m in checks(text(rows=rows))[1]["warning"]
     )
 

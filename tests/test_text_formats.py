@@ -333,7 +333,7 @@ def test_alternations_that_are_well_formed(put, text):
         ("{ a / }", "an alternative is empty"),
         ("{ a / / b }", "an alternative is empty"),
         ("{ }", "an alternative is empty"),
-        ("{a/b}", r"'\{a/b\}': braces and slashes of alternations stand apart by blanks"),
+        ("{a/b}", r"'\{a/b\}': braces and slashes of alternations need blanks around them"),
         ("{ a /b }", "'/b': braces and slashes"),
         ("a}b", "braces and slashes"),
     ],
@@ -485,7 +485,7 @@ def test_what_breaks_kaldi_text_is_named(put, more, said):
         transcripts(put("\n".join([*LINES, more]) + "\n"))
     assert str(caught.value).startswith(said)
     assert str(caught.value).endswith(
-        "mend what does not fit, or use input_format kaldi-text|lines"
+        "correct the lines that do not fit, or use input_format kaldi-text|lines"
     )
 
 

@@ -153,7 +153,7 @@ def test_missing_utterances_are_left_out_or_count_as_empty_when_asked():
 
 def test_repeated_and_empty_ids_are_refused(table):
     twice = table("twice.trn", "a (u1)\nb (u1)\nc (u2)\n")
-    said = "1 id stands more than once: u1 (line 1, line 2); each utterance has one text"
+    said = "1 id occurs more than once: u1 (line 1, line 2); each utterance has one text"
     assert said in refused(twice, twice)
     empty = table("empty.csv", "id,text\nu1,a\n,b\n")
     assert "1 empty cell of id (column 'id'), the first at line 3" in refused(empty, empty)

@@ -337,7 +337,7 @@ def test_missing_sentences():
         (
             [table(["a", "b"], "ref", ids=["x", "x"])],
             table(["a"], "sys", ids=["x"]),
-            r"ref: 1 id stands more than once: x \(row 0, row 1\); each sentence stands once",
+            r"ref: 1 id occurs more than once: x \(row 0, row 1\); each sentence occurs once",
         ),
         ([table([], "ref")], table(["a"], "sys"), "ref: there are no sentences"),
         (

@@ -290,7 +290,7 @@ def test_transcripts(tmp_path, rows):
     without = {"text": HEARD["text"]}
     by_place = tc.score(without, reference={"text": TEXTS["text"]}, **chosen).estimates[0]
     assert by_place.value == wanted[0]["value"]
-    with pytest.raises(tc.UsageError, match="no reference is named: say reference=FILE"):
+    with pytest.raises(tc.UsageError, match="no reference is named: give reference=FILE"):
         tc.score(HEARD, **chosen)
     assert tc.validate(HEARD, task="transcripts", reference=TEXTS).valid
     checked = tc.validate(HEARD, task="transcripts", ids=["a", "b"])

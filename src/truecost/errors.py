@@ -48,7 +48,7 @@ class TruecostError(Exception):
     """Base class: catch this to catch every error that truecost raises on purpose."""
 
     def __str__(self) -> str:
-        return DOOR.get()(super().__str__())
+        return visible(DOOR.get()(super().__str__()), keep="\n\t")
 
 
 @contextmanager
@@ -193,7 +193,7 @@ def counted(number: float, noun: str, verb: str = "") -> str:
     noun : str
         In the singular: `trial`, `query`.
     verb : str
-        In the plural: `are`, `stand`.
+        In the plural: `are`, `have`.
     """
     if number != 1:
         return " ".join(filter(None, (amount(number), plural(noun), verb)))

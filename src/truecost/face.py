@@ -63,7 +63,7 @@ class Face:
     wanted : str
         The option of `validate` that names a file with what has to be there; none when empty.
     folders : bool
-        Whether a folder stands for the files in it.
+        Whether a folder means the files in it.
     about : mapping of str to str
         What help says: of the task (under ""), its verbs, `files`, `reference`, `subset`, `wanted`;
         under `further` where several references may be given. Under `resampling` how replicates are

@@ -346,7 +346,7 @@ def rephrased(text: str, known: Mapping[str, Declared], way: Way = argument) -> 
     if way is key:
         text = TWICE.sub(r" \1\2", text).replace("give its file first, or", "say")
     if way is argument:
-        text = OF_STUDY.sub("", text).replace("give its file first", "say reference=FILE")
+        text = OF_STUDY.sub("", text).replace("give its file first", "give reference=FILE")
     return FLAG.sub(renamed, text)
 
 

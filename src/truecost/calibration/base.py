@@ -236,7 +236,7 @@ def _checked(
         count = int(bad.reshape(len(bad), -1).any(axis=1).sum())
         raise InputError(
             f"{counted(count, 'trial', 'have')} a score that cannot be calibrated (missing, "
-            f"infinite or beyond {LARGEST:g}; a posterior of 0 or 1?): mend or clip them"
+            f"infinite or beyond {LARGEST:g}; a posterior of 0 or 1?): correct or clip them"
         )
     kept = own > 0
     if not kept.all():

@@ -240,8 +240,8 @@ def _check_store(store: "Store", folder: Path, kept: Kept) -> None:
         )
     if (kept.export or kept.export_answers) and store.meta("kind") == "live":
         raise UsageError(
-            f"{folder}: its answers are of a live run, which has no list to export: they stand "
-            f"with their seconds in the event logs, {folder / 'logs'}"
+            f"{folder}: its answers are of a live run, which has no list to export: they are with "
+            f"their seconds in the event logs, {folder / 'logs'}"
         )
 
 

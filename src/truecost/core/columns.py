@@ -19,7 +19,7 @@ from truecost.names import MEAN, VALUE, Direction
 A_METRIC = (
     "for a table with a metric in each row use --measure mean:COLUMN with --higher or --lower"
 )
-UNSAID = "say whether higher values are better (--higher) or lower ones (--lower)"
+UNSAID = "state whether higher values are better (--higher) or lower ones (--lower)"
 UNDEFINED = "all trials have weight 0"
 
 

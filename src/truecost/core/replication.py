@@ -314,7 +314,7 @@ class Leaving:
         for what, there in (
             ("moving blocks: units are not exchangeable", blocks),
             ("strata: their ends do not stay within them", factor.strata is not None),
-            ("labels that stand for several units each", factor.sizes is not None),
+            ("labels that represent several units each", factor.sizes is not None),
         ):
             if there:
                 raise UsageError(f"bca intervals are not defined for {what}; {instead}")

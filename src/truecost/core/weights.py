@@ -275,7 +275,7 @@ class Weights:
         ------
         UsageError, InputError
             When Poisson weights are asked for a factor with strata, or moving blocks of labels that
-            stand for several units each; when a factor has not one stratum code for each unit.
+            represent several units each; when a factor has not one stratum code for each unit.
         """
         stop = self.count if stop is None else stop
         return Block(

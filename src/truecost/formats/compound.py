@@ -107,6 +107,6 @@ def identified(table: Table, columns: Mapping[str, str], key: str = "id") -> Tab
     if ids.n_unique() != parts.n_unique():
         raise InputError(
             f"{table.source}: two rows get the same id when {', '.join(names)} are joined by "
-            f"{JOINED}, which stands in their values: write the ids into a column of their own"
+            f"{JOINED}, which occurs in their values: write the ids into a column of their own"
         )
     return replace(table, frame=table.frame.with_columns(ids))

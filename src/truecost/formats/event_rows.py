@@ -67,14 +67,14 @@ RULES: tuple[tuple[pl.Expr, str], ...] = (
     ),
     (
         pl.col("verdict").is_not_null() & (~_ANSWER | pl.col("label").is_not_null()),
-        "there is a verdict ({verdict}) {about}; only answers that say nothing but right or wrong "
+        "there is a verdict ({verdict}) {about}; only answers of right or wrong without a label "
         "have one, and they have no label",
     ),
     (~pl.col("t").is_finite(), "the time t {about} is {t}; finite seconds were expected"),
-    (pl.col("count") < 1, "the count is {count}; an answer stands for 1 label or more"),
+    (pl.col("count") < 1, "the count is {count}; an answer counts for 1 label or more"),
     (
         (pl.col("count") > 1) & ~(_ANSWER & _BATCH.is_null()),
-        "the count {about} is {count}; only answers without a batch stand for many labels",
+        "the count {about} is {count}; only answers without a batch count for many labels",
     ),
 )
 NOT_SAID = ("", "na", "null", "none")  # in lower case: cells of numbers that are empty
@@ -201,7 +201,7 @@ def read_lines(data: bytes, source: str) -> tuple[pl.DataFrame, list[str], tuple
     except FAULTS as error:
         raise InputError(_fault(data, source, schema, caught(error))) from error
     if not frame.height:
-        raise InputError(f"{source}: the file is empty but for blank lines; {EXPECTED}")
+        raise InputError(f"{source}: the file has only blank lines; {EXPECTED}")
     if frame.height != data.count(b"\n"):
         _refuse_blank_lines(data, source, frame.height)
     frame = frame.with_columns(_without_truth(frame[name], data) for name in WRITTEN)

@@ -169,7 +169,7 @@ def of_filter(table: Table, wanted: str | None) -> Table:
     if wanted is None and len(there) == 1:
         return table
     if wanted not in there:
-        several = f"{len(there)} filters, {first_five(there)}: say which one is scored"
+        several = f"{len(there)} filters, {first_five(there)}: choose one"
         asked = f"no filter {wanted!r}{near(wanted, there)}; there are {first_five(there)}"
         said = f"there is {asked}" if wanted is not None else f"the log has {several}"
         raise UsageError(f"{table.source}: {said}: --filter {'|'.join(there)}")

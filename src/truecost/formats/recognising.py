@@ -114,8 +114,8 @@ def _translation(table: str | None, data: bytes, source: str) -> str:
     if table is not None:
         ways = "lines" if table == "seglst" else f"{table}|lines"
         raise UsageError(
-            f"{source}: looks like {table}, though it may be text, one a line: say which it is "
-            f"with --input-format {ways}"
+            f"{source}: looks like {table}, though it may be text, one a line: choose one with "
+            f"--input-format {ways}"
         )
     return "lines"
 
@@ -152,9 +152,7 @@ def _log(data: bytes, source: str) -> str:
     header = data.partition(b"\n")[0].decode("utf-8", "replace")
     found = [kind for kind, separator in SEPARATORS.items() if separator in header]
     if len(found) == 2:
-        raise UsageError(
-            f"{source}: commas and tabs stand in the header: use --input-format csv|tsv"
-        )
+        raise UsageError(f"{source}: the header has commas and tabs: use --input-format csv|tsv")
     if not found:
         raise InputError(
             f"{source}, line 1: no header with names separated by commas or tabs: {cut(header)!r}; "
@@ -183,8 +181,8 @@ def _transcripts(data: bytes, source: str) -> str:
         )
     said = " and ".join(f"{name} ({LINES[name]})" for name in found)
     raise UsageError(
-        f"{source}: {len(found)} layouts fit every line, {said}: say which one it is with "
-        f"--input-format {'|'.join(found)}"
+        f"{source}: {len(found)} layouts fit every line, {said}: choose one with --input-format "
+        f"{'|'.join(found)}"
     )
 
 
@@ -207,7 +205,8 @@ def _refuse_broken(data: bytes, source: str) -> None:
         name = (*FITTING, "kaldi-text")[[found[1] for found in tried].index(fine)]
         raise InputError(
             f"{source}, line {line}: {why}; as {name} ({LINES[name]}) it fits {fine} of "
-            f"{counted(total, 'line')}: mend what does not fit, or use --input-format {name}|lines"
+            f"{counted(total, 'line')}: correct the lines that do not fit, or use --input-format "
+            f"{name}|lines"
         )
 
 

@@ -281,7 +281,7 @@ def _hint(segment: dict[str, Any], source: str) -> str:
         return _WHISPER.format(f".[] | {_SEGMENT}", source)
     if "text" not in segment:
         return ""
-    return f"; objects with an id and a text stand one a line: jq -c '.[]' {source} > new.jsonl"
+    return f"; write objects with an id and a text one a line: jq -c '.[]' {source} > new.jsonl"
 
 
 def _kind(value: object) -> str:

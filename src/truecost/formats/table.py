@@ -267,9 +267,9 @@ def refuse_repeated(
     if not (hashes[1:] == hashes[:-1]).any() or ids.n_unique() == len(ids):
         return
     repeated = ids.filter(ids.is_duplicated()).unique().sort()
-    stand = counted(len(repeated), "id", "stand")
+    occur = counted(len(repeated), "id", "occur")
     shown = repeated if where is None else _placed(ids, repeated, where)
-    raise InputError(f"{source}: {stand} more than once: {first_five(shown)}; {rule}")
+    raise InputError(f"{source}: {occur} more than once: {first_five(shown)}; {rule}")
 
 
 def refuse_repeated_rows(

@@ -151,8 +151,8 @@ def _check_separator(data: bytes, kind: str, source: str) -> None:
         return
     decimal = other == ";" and DECIMAL_COMMA.search(data, 0, LOOKED_AT)
     raise InputError(
-        f"{source}, line 1: one column in {kind} format, but {other!r} stands in its name: "
-        f"columns separated by {other!r}{' and decimal commas' if decimal else ''}? {WAYS[other]}"
+        f"{source}, line 1: one column in {kind} format, but {other!r} is in its name: columns "
+        f"separated by {other!r}{' and decimal commas' if decimal else ''}? {WAYS[other]}"
     )
 
 
@@ -234,7 +234,9 @@ def _check_sizes(archive: Any) -> None:
             shape, _, dtype = (read or np.lib.format.read_array_header_2_0)(member)
             size = dtype.itemsize * int(np.prod([int(n) for n in shape], dtype=object))
         if size > min(entry.file_size, BIGGEST) and not dtype.hasobject:
-            raise ValueError(f"array {entry.filename} says {size} bytes, {entry.file_size} follow")
+            raise ValueError(
+                f"array {entry.filename} declares {size} bytes, but {entry.file_size} follow"
+            )
 
 
 def read_array(stream: IO[bytes], source: str) -> Table:

@@ -229,7 +229,7 @@ class Columns:
             )
         if len(chosen) > 1:
             raise UsageError(
-                f"{self.table.source}: there are both an end and a duration; say which one counts: "
+                f"{self.table.source}: there are both an end and a duration; choose one: "
                 f"{self.table.mapped_by} end=COLUMN or duration=COLUMN"
             )
         found = self.seconds(chosen[0])

@@ -36,7 +36,7 @@ def clean(data: bytes, source: str, blank: bytes = b" \r") -> bytes:
     """
     data = _without_blank_end(decoded(data, source), blank)
     if not data:
-        raise InputError(f"{source}: the file is empty but for blank lines")
+        raise InputError(f"{source}: the file has only blank lines")
     return data
 
 
@@ -126,7 +126,7 @@ def cut(text: str) -> str:
 
 def blank_line(source: str, line: int) -> InputError:
     """The refusal of a blank line that does not stand at the end."""
-    rule = "blank lines may only stand at the end: remove it"
+    rule = "blank lines may only be at the end: remove it"
     return InputError(f"{source}, line {line}: the line is blank; {rule}")
 
 

@@ -123,7 +123,7 @@ def _texts(lines: pl.Series, before: int, source: str) -> pl.DataFrame:
     if (blank := stripped == "").any():
         raise InputError(
             f"{source}, line {before + int(blank.arg_true()[0]) + 1}: the line is blank; an "
-            f"utterance has an id, then its words; blank lines may only stand at the end: remove it"
+            f"utterance has an id, then its words; blank lines may only be at the end: remove it"
         )
     parts = stripped.str.extract_groups(r"^([^ \t]+)[ \t]*(.*)$")
     return parts.struct.rename_fields(["id", "text"]).struct.unnest()
@@ -176,7 +176,7 @@ def _fault(text: str) -> str:
                 if not slashes.pop():
                     return "an alternation has one alternative only"
         elif "{" in word or "}" in word or (depth and "/" in word and word != "/"):
-            return f"{word!r}: braces and slashes of alternations stand apart by blanks"
+            return f"{word!r}: braces and slashes of alternations need blanks around them"
     return "a brace is never closed" if depth else ""
 
 

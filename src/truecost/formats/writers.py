@@ -121,9 +121,7 @@ def _label_texts(table: Table, texts: pl.Series, words: tuple[str, ...], kind: s
     known = dict(zip((*WORDS, *DIGITS), (*words, *words), strict=True))
     bad = ~texts.is_in(list(known)).fill_null(value=False)
     fault = f"cannot be written as {kind}, which has {' and '.join(words)}"
-    advice = (
-        f"; the labels it takes are {', '.join(known)}: say which label is the target: --target"
-    )
+    advice = f"; the labels it takes are {', '.join(known)}: name the target with --target"
     refuse_values(table, bad, "label", fault, lambda r: repr(texts[r]), f"{advice} LABEL")
     return texts.replace_strict(known)
 
@@ -136,15 +134,15 @@ def _nist(table: Table) -> Encoded:
     clash = [old for old, new in RENAMED.items() if new in names and old in table.columns]
     if clash:
         raise UsageError(
-            f"{table.source}: {', '.join(clash)} cannot stand beside score or label, which is "
-            f"written under that name; map one of them to another name"
+            f"{table.source}: {', '.join(clash)} clash with score or label, which is written under "
+            f"that name; map one of them to another name"
         )
     frame = table.frame
     if "score" in names:
         if table.kind != "llr":
             raise UsageError(
-                f"{table.source}: nist-sre holds log-likelihood ratios, and what the scores are is "
-                f"not stated: use --type llr if they are, or leave them out"
+                f"{table.source}: nist-sre holds log-likelihood ratios, but the type of the scores "
+                f"is not stated: use --type llr if they are such, or leave them out"
             )
         frame = frame.with_columns(_score_texts(table, names["score"]).alias(names["score"]))
     if "label" in names:
@@ -347,7 +345,7 @@ def format_of(path: str, output_format: str | None) -> str:
     kind = by_ending(path, WRITTEN) if output_format is None else output_format
     if kind is None:
         raise UsageError(
-            f"{path}: the ending does not say which format to write: give --output-format, one of "
+            f"{path}: the ending is not that of a format: give --output-format, one of "
             f"{', '.join(FORMATS)}"
         )
     if kind not in FORMATS:

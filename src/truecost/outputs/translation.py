@@ -233,7 +233,7 @@ def _joined(
 def _sentences(table: Table, columns: Mapping[str, str], name: str) -> pl.DataFrame:
     """Ids and texts of a table, row by row; an empty cell is an empty sentence."""
     ids = filled(table, columns.get("id", "id"), "id")
-    refuse_repeated(table.source, ids, "each sentence stands once", table.where)
+    refuse_repeated(table.source, ids, "each sentence occurs once", table.where)
     texts = table.texts(columns.get("text", "text"), "text").fill_null("")
     return pl.DataFrame({"id": ids, name: texts})
 

@@ -86,7 +86,7 @@ def _names(table: Table, column: str) -> pl.Series | None:
 
 
 def _own_faults(table: Table, own: pl.Series, *, once: bool) -> list[Check]:
-    """Empty ids, and those that stand more than once where each may stand `once`."""
+    """Empty ids, and those that occur more than once where each may stand `once`."""
     found = []
     if own.null_count():
         said = f"{counted(own.null_count(), 'id', 'are')} empty, the first at "

@@ -131,7 +131,7 @@ def items_of(file: str, how: Mapping[str, Any]) -> Items:
     ids = tuple(filled(table, how["id"], "id"))
     twice = [name for name, count in Counter(ids).items() if count > 1]
     if twice:
-        raise InputError(f"{file}: {first_five(twice)} stand more than once; each id is one item")
+        raise InputError(f"{file}: {first_five(twice)} occur more than once; each id is one item")
     return Items(table, ids, how)
 
 

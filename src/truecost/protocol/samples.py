@@ -156,7 +156,7 @@ def samples_of(
     if not len(table):
         raise InputError(f"{table.source}: there are no samples in it, only a header")
     ids = filled(table, found["id"], "id")
-    refuse_repeated(table.source, ids, "each sample stands once", table.where)
+    refuse_repeated(table.source, ids, "each sample occurs once", table.where)
     own = ids.to_numpy()
     groups = dict.fromkeys(filter(None, found.get("group", "").split("+")))
 

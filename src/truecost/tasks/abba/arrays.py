@@ -306,7 +306,7 @@ def join_labels(log: Table, labels: Table, options: LogOptions) -> Joined:
     filled.rows.refuse(
         ~np.isnan(filled.label) & ~np.isnan(there) & (filled.label != there),
         ("label", "differ", f"from the label in {log.source}"),
-        "mend one of the two, or empty it",
+        "correct one of the two, or empty it",
         filled.label,
     )
     known = theirs.copy()

@@ -85,7 +85,7 @@ class Log:
         refuse_repeated(
             self.table.source,
             ids[places],
-            "each item stands once",
+            "each item occurs once",
             lambda row: self.table.where(int(places[row])),
         )
         LogRows(self.table).refuse(ids.is_null().to_numpy(), ("id", "are", "empty"))
@@ -144,7 +144,7 @@ class Log:
             self.rows.refuse(~(scores < np.inf), said, NO_SCORE, scores)  # -inf: finds nothing
             if given is None:  # the least that it collected
                 own = self.arm == k
-                hint = f"{name} cannot have collected with it; mend it, or leave the item out"
+                hint = f"{name} cannot have collected with it; correct it, or leave the item out"
                 self.rows.refuse(own & np.isinf(scores), said, hint, scores)
                 given = scores[own].min()
             return Model(scores >= given, scores, float(given))
@@ -180,8 +180,8 @@ class Log:
             raise InputError(
                 f"{self.table.source}: {self._share(k, bad)} rejected offline{below}: "
                 f"{self.rows.places(np.flatnonzero(bad), model.scores)}; the model decides "
-                f"otherwise offline than online{cause}: mend {mend}, or leave these items out with "
-                f"--mismatch drop"
+                f"otherwise offline than online{cause}: correct {mend}, or leave these items out "
+                f"with --mismatch drop"
             )
         if (bad == own).all():
             raise InputError(

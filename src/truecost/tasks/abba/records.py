@@ -342,7 +342,7 @@ def read_users(users: Table, columns: Mapping[str, str]) -> pl.DataFrame:
         rows.refuse(bad, ("exposure", "are", "below 0 or not finite"), values=exposure)
     found = pl.DataFrame({"unit": units, "arm": arm, "exposure": exposure})
     again = found.select(pl.struct("unit", "arm").is_duplicated()).to_series().to_numpy()
-    rows.refuse(again, ("line", "repeat", "a user in the same arm"), "each stands once in an arm")
+    rows.refuse(again, ("line", "repeat", "a user in the same arm"), "each occurs once in an arm")
     for k, model in enumerate(ARMS):
         if not (found["arm"] == k).any():
             raise InputError(f"{users.source}: there is no user in arm {model}")

@@ -48,7 +48,7 @@ def corrected_ids(given: Any, ids: pl.Series, noun: str) -> Rows:
     parts: dict[str, tuple[str, ...]] = {}
     for name in given:
         if str(name) in parts:
-            raise InputError(f"corrected: {noun} {name} stands twice: each is corrected once")
+            raise InputError(f"corrected: {noun} {name} occurs twice: each is corrected once")
         own = given[name] if isinstance(given, Mapping) else WHOLE
         parts[str(name)] = (own,) if isinstance(own, str) else tuple(map(str, own))
     _refuse_unknown("corrected", pl.Series([*parts], dtype=pl.String), ids, noun)
@@ -142,8 +142,8 @@ def corrected_regions(table: Table, frame: pl.DataFrame, extents: pl.DataFrame) 
     """
     if {"id", "recording"} <= {*table.columns}:
         raise UsageError(
-            f"{table.source}: there are a column 'id' and a column 'recording': which one says the "
-            f"recording? Leave out the other"
+            f"{table.source}: there are a column 'id' and a column 'recording': leave out one of "
+            f"them"
         )
     if not any(name in table.columns for name in REGIONS):
         if "recording" in table.columns:

@@ -76,7 +76,7 @@ class Cells:
         hint = " (several runs or items? distinguish them with a column "
         raise InputError(
             f"{self.table.source}: {counted(same.height, 'score')} repeat; the score "
-            f"{of(same.row(0, named=True))} stands at {one} and at {other}: keep one"
+            f"{of(same.row(0, named=True))} is at {one} and at {other}: keep one"
             + (f"{hint}{' or '.join(lost)})" if lost else "")
         )
 

@@ -110,7 +110,7 @@ def _seeds(frames: Sequence[pl.DataFrame], logs: Sequence[EventLog]) -> tuple[st
     if double := [a for a, b in pairwise(every) if a == b]:
         both = [log.source for log, runs in zip(logs, named, strict=True) if double[0] in runs]
         raise InputError(
-            f"run {double[0]!r} is in {first_five(both)}: the events of a run stand in one log"
+            f"run {double[0]!r} is in {first_five(both)}: the events of a run must be in one log"
         )
     return tuple(every)
 
@@ -300,7 +300,7 @@ def items_of(
     at = found["t"].unique().sort().to_numpy()
     codes = np.searchsorted(at, found["t"].to_numpy())
     frame = found.with_columns(time=pl.Series(codes, dtype=pl.Int64)).sort("time", "id")
-    about = told.source, "further right outputs stand in further files"
+    about = told.source, "further right outputs need files of their own"
     which = f" {SAID[where]}"
     found, problems = labelled(frame.select(*OWN, "label"), labels, *about, which=which)
     bare = frame.select(OWN).with_columns(label=pl.lit(None, pl.String))

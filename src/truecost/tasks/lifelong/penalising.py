@@ -391,7 +391,7 @@ def _from_texts(
                 f"base has {counted(len(base), 'text')}, {what} {size}: each {kind.item} needs one "
                 f"of each"
             )
-    refuse_repeated("ids", names, f"each {kind.item} stands once")
+    refuse_repeated("ids", names, f"each {kind.item} occurs once")
     several = [without_empty(row) for row in zip(*right, strict=True)]
     done = corrected_ids(corrected, names, kind.item)
     frame = pl.DataFrame({"id": names})

@@ -57,7 +57,7 @@ class Counted:
             if (number := len(getattr(self.online, f"{factor}s"))) < 2:
                 raise UsageError(
                     f"{self.online.name} has {counted(number, factor)}: resampling {factor}s needs "
-                    f"at least two; leave out --factors, or say batch"
+                    f"at least two; leave out --factors, or use batch"
                 )
         return chosen
 

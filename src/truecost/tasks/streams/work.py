@@ -216,8 +216,8 @@ def _labels_read(path: str, data: DataTable, reader: Reader) -> tuple[Labels, li
     further = table.frame.drop(*named_by.values(), strict=False)
     taken = [c for c in further.columns if c in OWN]
     said = (
-        f"{Path(path).name}: {named('column', taken, 'are')} left out: the events have what is "
-        f"named so"
+        f"{Path(path).name}: {named('column', taken, 'are')} left out: the events have columns of "
+        f"these names"
     )
     frame = pl.DataFrame([*known, *further.drop(taken)])
     return Labels(table.source, frame), [said] if taken else []

@@ -65,8 +65,7 @@ FACE = Face(
         "compare": "Compare systems with the first: intervals of the paired difference and ratio.",
         "plan": "Estimate how many more queries, or documents, narrow the interval.",
         "validate": "Check submissions against the queries and the audio, without the reference.",
-        "files": "Lists of detections (kwslist, stdlist or tables); a folder stands for the files "
-        "in it",
+        "files": "Lists of detections (kwslist, stdlist or tables); a folder means the files in it",
         "subset": "Attribute of the queries, or source (each level is a subset), or condition on "
         "these; may be repeated.",
         "resampling": "counts of queries in documents are weighted; thresholds are swept in every "

@@ -80,7 +80,7 @@ def _scores(detections: DetectionList, kind: str | None) -> Iterator[tuple[str, 
         return
     low, high = float(scores.min()), float(scores.max())
     if len(scores) > 1 and low == high:
-        yield "scores", f"all scores are {low:g}: they tell nothing apart"
+        yield "scores", f"all scores are {low:g}: they distinguish nothing"
     elif kind == "llr" and low >= 0 and high <= 1:
         yield (
             "scores",

@@ -289,8 +289,8 @@ def _folds(queries: Listing, normalise: str | None) -> bool:
         )
     if way not in FOLDS:
         raise InputError(
-            f"{queries.source}: {NORMALISE} is {way!r}, which is not known; it may be lowercase "
-            f"or empty: mend it, or give --normalise lowercase or none"
+            f"{queries.source}: {NORMALISE} is {way!r}, which is not known; it may be lowercase or "
+            f"empty: correct it, or give --normalise lowercase or none"
         )
     return FOLDS[way]
 
@@ -342,7 +342,7 @@ def sought_in_list(queries: Listing | None, occurrences: Listing, excerpts: pl.D
         refuse(occurrences, unknown, fault, advice, ("query",))
     backward = pl.Series(ticks(frame["end"]) < ticks(frame["start"]))
     fault = "occurrence with an end before its start"
-    refuse(occurrences, backward, fault, "mend it", ("start", "end"))
+    refuse(occurrences, backward, fault, "correct it", ("start", "end"))
     twice = ~frame.select(pl.struct(OCCURRENCE).is_first_distinct()).to_series()
     refuse(occurrences, twice, "occurrence given before", "give each one once", OCCURRENCE)
     said = frame["document"].unique()

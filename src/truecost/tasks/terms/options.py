@@ -247,12 +247,12 @@ F4DE = "f4de"
 # Names of the quirks that `f4de` stands for, and what each does.
 COMPAT: Mapping[str, str] = {
     "fold-later-words": (
-        "case counts in the first word of a term only, where the list of queries says it counts"
+        "case counts in the first word of a term only, if case counts in the list of queries"
     ),
     "file-order-chains": (
         "a word is followed by the one that comes after its place in the file, not in time"
     ),
-    "first-word-in-ecf": "the first word alone says whether an occurrence lies within the audio",
+    "first-word-in-ecf": "only the first word decides whether an occurrence is within the audio",
     "channels-once": "seconds of several channels of a document count once",
     "nested-excerpts": (
         "an excerpt ends where the next one of its document begins, and what lies across the two "

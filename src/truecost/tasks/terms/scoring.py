@@ -61,7 +61,7 @@ def check_decisions(detections: DetectionList, compat: frozenset[str]) -> tuple[
         return ()
     if REFUSED in compat:
         raise InputError(
-            f"{detections.source}: {note}: mend the decisions, or leave out --compat {REFUSED}"
+            f"{detections.source}: {note}: correct the decisions, or leave out --compat {REFUSED}"
         )
     return (note,)
 

@@ -188,7 +188,7 @@ def with_hours(trials: "Trials", data: "DataTable", reader: "Reader") -> "Trials
     }
     said = [name for name, there in given.items() if there]
     if len(said) > 1:
-        raise UsageError(f"{trials.name}: {' and '.join(said)} both say the hours: give one")
+        raise UsageError(f"{trials.name}: {' and '.join(said)} both give the hours: use one")
     if said and not trials.detection:
         raise UsageError(
             f"{trials.name}: {said[0]} goes with the detection of one class: use --target"
@@ -232,8 +232,8 @@ def _with_list(trials: "Trials", table: Table) -> "Trials":
     unheard = (trials.labels == 0) & ~np.isin(own.astype(str), labels.astype(str))
     if unheard.any():
         raise InputError(
-            f"{table.source}: nontargets of {trials.name} stand in units that the list of "
-            f"background audio lacks: {first_five(np.unique(own[unheard]))}; list every {name} "
+            f"{table.source}: nontargets of {trials.name} are in units that the list of background "
+            f"audio lacks: {first_five(np.unique(own[unheard]))}; list every {name} "
             f"in which false alarms are counted, or leave out the column {name} (a sum of hours)"
         )
     hours = np.bincount(codes, seconds) / HOUR

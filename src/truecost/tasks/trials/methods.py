@@ -76,7 +76,7 @@ class RunColumns:
         if not 1 <= len(self.runs) <= 2 or "" in self.runs or len({*self.runs}) < len(self.runs):
             raise UsageError(
                 f"--runs {'+'.join(self.runs)} is not understood: name one column or two different "
-                f"ones, such as seed or seed+training, or say {FILE} when each file is a run"
+                f"ones, such as seed or seed+training, or use {FILE} if each file is a run"
             )
         if self.method in (*self.runs, FILE):
             raise UsageError(
@@ -151,7 +151,7 @@ def _split(found: Found, method: str, file: str, table: Table, columns: RunColum
         said = ", ".join(f"{k} {v}" for k, v in zip(columns.runs, run, strict=True))
         if run in known:
             raise InputError(
-                f"{name} {said}: its rows stand in {known[run].source} and in {table.source}; a "
+                f"{name} {said}: its rows are in {known[run].source} and in {table.source}; a "
                 f"run is in one file (when these are two methods, name them: NAME=PATTERN)"
             )
         known[run] = _part(table, np.array(row[""], np.int64), columns)
@@ -161,7 +161,7 @@ def _require(table: Table, column: str) -> None:
     if column in table.frame.columns:
         return
     raise UsageError(
-        f"{table.source}: there is no column {column!r} that tells runs or methods apart"
+        f"{table.source}: there is no column {column!r} to distinguish runs or methods"
         f"{near(column, table.frame.columns)}; {table.listed}: name one with --runs COLUMN, or use "
         f"--runs {FILE} when each file is a run"
     )

@@ -227,8 +227,8 @@ class Trials(Rows):
             )
         if taken := [k for k in columns if k in (*flat, "label", "score", "id", "unit", "weight")]:
             raise UsageError(
-                f"{name}: a further column cannot be named {first_five(taken)}: this is the name "
-                f"of what the arguments give; call it otherwise"
+                f"{name}: a further column cannot be named {first_five(taken)}: this name belongs "
+                f"to the arguments; use another name"
             )
         further_columns(columns, Trials.from_arrays, "trial", MAP_KEYS)
         flat |= {k: np.asarray(v) for k, v in given.items() if v is not None}

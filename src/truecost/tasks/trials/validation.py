@@ -220,7 +220,7 @@ def _spread(table: Table, options: Options) -> list[Check]:
     flat = scores if scores.ndim == 1 else scores[:, 0]
     distinct = len(np.unique(flat[~np.isnan(flat)]))
     if distinct == 1 and len(flat) > 1:
-        found.append(f"all scores are {flat[0]:g}: they tell nothing apart")
+        found.append(f"all scores are {flat[0]:g}: they distinguish nothing")
     elif distinct < FEW_VALUES * len(flat) and scores.ndim == 1 and options.kind != "number":
         found.append(
             f"only {distinct} distinct scores in {counted(len(flat), 'trial')}: were they rounded? "

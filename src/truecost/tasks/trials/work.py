@@ -59,7 +59,7 @@ def problems_of(part: "Part", trials: Trials) -> list[str]:
         found += remarks_on(own, len(trials))
     impossible = max((e.counts.get("impossible", 0) for e in own), default=0)
     if impossible:
-        mend = "calibrate with --laplace" if trials.kind == "llr" else "mend it, or use --clip P"
+        mend = "calibrate with --laplace" if trials.kind == "llr" else "correct it, or use --clip P"
         give = f"{counted(impossible, 'trial', 'give')} {'its' if impossible == 1 else 'their'}"
         found.append(f"{give} true class probability 0, which costs infinity: {mend}")
     return found

@@ -59,7 +59,7 @@ def costs_of(text: str) -> Costs:
         name, mark, number = part.partition("=")
         if not mark or name not in known:
             raise ValueError(
-                f"choose {' or '.join(NAMED)}, or say {JOINED.join(f'{n}=...' for n in known)}"
+                f"choose {' or '.join(NAMED)}, or give {JOINED.join(f'{n}=...' for n in known)}"
             )
         given[name] = float(number)
     if not {"target", "nontarget", "spoof"} <= {*given}:
