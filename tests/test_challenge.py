@@ -18,7 +18,8 @@ import pytest
 import yaml
 
 from truecost import cli
-from truecost.study.challenge import ChallengeTable, bundle
+from truecost.study.bundle import bundle
+from truecost.study.challenge import ChallengeTable
 from truecost.study.config import Study
 
 DEMO = files("truecost") / "data" / "demo"
@@ -159,6 +160,26 @@ def test_a_task_with_a_reference(tmp_path, monkeypatch):
     program = zipfile.ZipFile(tmp_path / "b" / task["scoring_program"])
     assert program.read("requirements.txt").decode().split()[1] == "rapidfuzz"
     assert "truecost transcripts validate FILE" in (tmp_path / "b" / "overview.md").read_text()
+
+
+def test_wishes_stand_in_the_study_too(folder, capsys):
+    table = (
+        '[challenge]\nkey = "key.csv"\npublic = ["trials.csv"]\nper_day = 3\nend = "2027-02-01"\n'
+    )
+    (folder / "study.toml").write_text(RULES + table)
+    flags = "--key key.csv --public trials.csv --end 2027-02-01 --title Mine --per-day"
+    assert cli.run(["leaderboard", "bundle", "study.toml", "--title=Mine", "-oa.zip", "-q"]) == 0
+    for study, name, per_day in ((RULES + table, "b.zip", "3"), (RULES, "c.zip", "4")):
+        (folder / "study.toml").write_text(study)
+        words = [*flags.split(), per_day, "-o", name, "-q"]
+        assert cli.run(["leaderboard", "bundle", "study.toml", *words]) == 0
+    same, flagged, other = ((folder / f"{name}.zip").read_bytes() for name in "abc")
+    assert same == flagged != other  # a flag lies over the study
+    public = zipfile.ZipFile(io.BytesIO(zipfile.ZipFile("a.zip").read("public_data.zip")))
+    assert "challenge" not in public.read("study.toml").decode()
+    (folder / "study.toml").write_text(f'{RULES}{table}start = "2028-01-01"\n')
+    assert cli.run(["leaderboard", "bundle", "study.toml", "-o", "d.zip"]) == 2
+    assert "[challenge] end is 2027-02-01: give a day after" in capsys.readouterr().err
 
 
 REFUSED = {

@@ -193,6 +193,36 @@ def test_a_missing_key_of_the_test_set_is_named(tmp_path):
     assert {row.dims["data"] for row in found.estimates} == {"dev", "test"}
 
 
+def test_hours_and_metadata_of_the_test_set(tmp_path, capfd):
+    """Each set has its own: hours as a list of recordings, columns of subsets and of the unit."""
+    from truecost import cli
+
+    for name, frame, seconds in (("dev", DEV, 3600.0), ("test", TEST, 7200.0)):
+        rows = frame.with_columns(id=pl.lit(name) + pl.int_range(len(frame)).cast(pl.String))
+        rows.drop("speaker").write_csv(tmp_path / f"{name}.csv")
+        rows.select("id", "speaker").write_csv(tmp_path / f"{name}.meta.csv")
+        heard = {"room": ["a", "b"], "duration": [seconds, seconds]}
+        pl.DataFrame(heard).write_csv(tmp_path / f"{name}.room.csv")
+    place = {name: str(tmp_path / name) for name in ("dev", "test")}
+    given = {**GIVEN, "metadata": f"{place['dev']}.meta.csv", "max_fa_per_hour": 3.0}
+    given |= {"background": f"{place['dev']}.room.csv", "test": f"{place['test']}.csv"}
+    own = {"test_metadata": f"{place['test']}.meta.csv"}
+    own["test_background"] = f"{place['test']}.room.csv"
+    rows = tc.threshold(f"{place['dev']}.csv", **given, **own).estimates
+    found = {(row.measure, row.dims["data"]): row for row in rows}
+    accepted = found["p_fa", "test"].value * (TEST["label"] == 0).sum()
+    assert found["fa_per_hour", "test"].value == pytest.approx(accepted / 4)
+    assert found["p_fa", "test"].n_units == TEST["speaker"].n_unique()
+    with pytest.raises(InputError, match=r"dev\.meta\.csv"):
+        tc.threshold(f"{place['dev']}.csv", **given, test_hours=2.0)
+    for words in ("--max-p-fa 0.1 --test-key k.csv", "--max-p-fa 0.1 --threshold 3"):
+        line = f"threshold {place['dev']}.csv --type score {words}"
+        assert cli.run(line.split()) == 2
+    err = capfd.readouterr().err
+    assert "--test-key goes with --test" in err
+    assert "Unknown option: --threshold" in err
+
+
 def test_a_test_set_is_of_one_system():
     with pytest.raises(UsageError, match="of one system"):
         tc.threshold({"a": DEV, "b": DEV}, max_p_fa=0.05, test=TEST, **GIVEN)

@@ -123,6 +123,36 @@ def test_pictures_of_classes(classes):
         assert "1760 of them right" in cells[12, 12].label.replace(",", "")
 
 
+def test_the_hundred_spoken_words_of_most_languages(shared):
+    """A real matrix of 100 classes stays readable: words told by the nearest mean of others."""
+    place = shared / "data" / "gcompris_voices"
+    clips = pl.read_csv(place / "index.csv.gz").with_columns(
+        word=pl.col("category") + " " + pl.col("path").str.extract(r"([^/]+)\.\w+$")
+    )
+    sizes = clips.group_by("word").len().sort("len", "word", descending=[True, False])
+    kept = clips["word"].is_in(sizes["word"].head(100).implode()).to_numpy()
+    x = np.nan_to_num(np.load(place / "features_102.npz")["X"][kept].astype(np.float64))
+    words, langs = (clips[name].to_numpy()[kept].astype(str) for name in ("word", "lang"))
+    x = (x - x.mean(axis=0)) / x.std(axis=0)
+    test = np.isin(langs, np.unique(langs)[::3])
+    names = np.unique(words)
+    means = np.stack([x[~test & (words == name)].mean(axis=0) for name in names])
+    away = (means**2).sum(axis=1) - 2 * x[test] @ means.T
+    told = {"score": names[away.argmin(axis=1)], "label": words[test], "lang": langs[test]}
+    found = described(told, unit="lang", replicates=20)
+    assert len(found.classes) == 100
+    assert sum(d.trials for d in found.decisions) == test.sum() > 1400
+    assert sum(one.cost_share for one in found.classes) == pytest.approx(1, abs=1e-4)  # rounded
+    matrix = pictures.confusions(found)
+    laws(matrix)
+    rows = [name.partition("  ")[0] for name in matrix.y.names]
+    costliest = found.wrong[0]
+    assert {costliest.truth, costliest.decision} <= {*rows}
+    assert rows[-1] == "88 others"
+    assert "the 88 others share the last row and column" in matrix.caption
+    assert sum(int(m.text.replace(",", "") or 0) for m in matrix.marks) == test.sum()
+
+
 def test_systems_side_by_side_and_a_cost_matrix():
     table = decided(*HAND)
     two = tc.compare({"old": table, "new": table}, type="decision", cost_matrix=COSTS)

@@ -35,6 +35,7 @@ from truecost.person.timing import TimingTable
 from truecost.prices import Prices
 from truecost.protocol.options import MethodsTable, TrainingTable
 from truecost.study import Study
+from truecost.study.challenge import ChallengeTable
 from truecost.study.config import table_types
 from truecost.study.tables import (
     ApplicationTable,
@@ -93,7 +94,8 @@ def keys_of(table: type) -> set[str]:
         ),
         ("`[application]`, or", "`[methods]`, in", keys_of(ApplicationTable)),
         ("`[methods]`, in", "`[training]`, which", keys_of(MethodsTable)),
-        ("`[training]`, which", "`[transcripts]` (", keys_of(TrainingTable)),
+        ("`[training]`, which", "`[challenge]`, what", keys_of(TrainingTable)),
+        ("`[challenge]`, what", "`[transcripts]` (", keys_of(ChallengeTable)),
         ("`[transcripts]` (", "`[translation]` (", keys_of(TranscriptsTable)),
         ("`[translation]` (", "`[diarization]` (", keys_of(TranslationTable)),
         ("`[diarization]` (", "`[abba]` (", keys_of(DiarizationTable)),

@@ -61,6 +61,12 @@ VALID = {
     "asvspoof21-key": b"s1 u1 alaw tx - bonafide notrim eval\ns2 u2 alaw tx A07 spoof trim eval\n",
     "asvspoof21-trials": b"s1 u1 alaw tx bonafide target notrim eval\n"
     b"s2 u2 g722 tx A07 spoof trim eval\n",
+    "asvspoof21-pa-key": b"s1 u1 R3 M3 d4 - - - - bonafide notrim eval\n"
+    b"s2 u2 R3 M3 d4 r1 m1 s4 c4 spoof trim eval\n",
+    "asvspoof21-pa-trials": b"s1 u1 R3 M3 d4 - - - - target notrim eval\n"
+    b"s2 u2 R3 M3 d4 r1 m1 s4 c4 spoof trim eval\n",
+    "asvspoof21-df-key": b"s1 u1 mp3m4a asvspoof - bonafide notrim eval bonafide - - - -\n"
+    b"s2 u2 nocodec vcc2020 A09 spoof notrim eval unknown Task1 team05 FF E\n",
     "asvspoof-trials": b"e1 t1 bonafide target\ne1 t2 A07 spoof\n",
     "asvspoof-asv": b"bonafide target 0.5\nA07 spoof -1.5\nbonafide nontarget 1\n",
     "utt-scores": b"u1 0.5\nu2 -1.25\n",

@@ -119,6 +119,21 @@ def test_both_logs_of_inspect_hold_the_same():
     assert one.equals(other)
 
 
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_log_of_inspect_is_known_in_any_order_of_its_keys(tmp_path, indent):
+    found = json.loads((LOGS / "capitals.json").read_text())
+    last = {"samples": found["samples"] * 40, "x": float("nan"), **found}
+    last["samples"] = [{**one, "id": f"q{k}"} for k, one in enumerate(found["samples"] * 40)]
+    path = tmp_path / "reordered.json"
+    path.write_text(json.dumps(last, indent=indent))
+    assert path.read_bytes().find(b'"status"') > 20_000
+    table = read(path)
+    assert (table.format, len(table)) == ("inspect", 40 * len(found["samples"]))
+    path.write_text(path.read_text()[:-3])
+    with pytest.raises(tc.TruecostError, match=r"no JSON|\.json stands for seglst"):
+        read(path)
+
+
 def test_epochs_of_a_sample_are_one_unit():
     outcome = tc.score(
         LOGS / "capitals.eval", type="number", score="graded", label="match", missing="drop",

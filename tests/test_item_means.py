@@ -92,11 +92,73 @@ def test_what_is_no_number_of_every_item_is_refused(here, capsys, words, said):
     assert said in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(("task", "file"), [("streams", "margin.jsonl.gz"), ("abba", "log.csv")])
-def test_a_task_without_such_columns_says_how(task, file, capsys):
-    path = Path(tc.__file__).parent / "data" / "demo" / task / file
-    assert cli.run([task, "score", str(path), "--measure", "mean:latency"]) in (2, 3)
-    assert "truecost score FILE --measure mean:latency" in capsys.readouterr().err
+DEMO = Path(tc.__file__).parent / "data" / "demo"
+LAST = pl.read_csv(DEMO / "lifelong" / "rehearsing.csv")["15"].mean()
+AROUND = {  # tasks without such columns, and the same figure of the same file as a table
+    "streams": ("margin.jsonl.gz", "mean:active_seconds --lower --missing drop", 1.0),
+    "abba": ("log.csv", "mean:score_b --higher", 6.202),
+    "lifelong": ("rehearsing.csv", "mean:15 --higher", LAST),
+}
+
+
+@pytest.mark.parametrize("task", AROUND)
+def test_a_task_without_such_columns_says_how(task, capsys):
+    file, words, value = AROUND[task]
+    path, measure = str(DEMO / task / file), words.split()[0]
+    assert cli.run([task, "score", path, "--measure", measure]) in (2, 3)
+    assert f"truecost score FILE --measure {measure}" in capsys.readouterr().err
+    assert cli.run(["score", path, "--measure", *words.split(), "--json"]) == 0
+    [row] = json.loads(capsys.readouterr().out)["rows"]
+    assert row["value"] == pytest.approx(value, abs=5e-4)
+
+
+def test_a_direction_where_there_is_none_names_the_tasks_that_have_it(capsys):
+    assert cli.run(["streams", "score", "log.jsonl", "--lower"]) == 2
+    assert "Unknown option: --lower. It is an option of trials, tran" in capsys.readouterr().err
+
+
+def test_rows_without_a_value_need_no_id(tmp_path, capsys):
+    """Rows of another kind, as logs of events have them: left out, counted, lines stay right."""
+    rows = [
+        {"event": "batch"},
+        {"id": "a", "s": 2},
+        {"id": "a", "event": "seen"},
+        {"id": "b", "s": 4},
+    ]
+    log = tmp_path / "log.jsonl"
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = tc.score(log, measures="mean:s", higher=False, missing="drop")
+    assert (found.rows[0].value, found.rows[0].n_trials) == (3.0, 2)
+    assert "log: 2 of 4 trials had no score: left out" in str(found.problems)
+    log.write_text(log.read_text() + '{"id": "a", "s": 1}\n')
+    with pytest.raises(
+        tc.InputError, match=r"a stands more than once|1 id stands more than once: a"
+    ):
+        tc.score(log, measures="mean:s", higher=False, missing="drop")
+
+
+def test_a_gate_holds_for_the_mean_of_items(here, capsys):
+    """By the interval and by the difference from another system; of items as of a table."""
+    study = (
+        'task = "transcripts"\nmeasures = ["mean:judge"]\nbaseline = "old"\n[data]\n'
+        'reference = ["ref.csv"]\ndirection = "higher"\nmap = { unit = "speaker" }\n'
+        '[systems]\nnew.file = "new.csv"\nold.file = "old.csv"\n'
+        '[[gate]]\nsystem = "new"\nmeasure = "mean:judge"\n'
+    )
+    new = tc.score("new.csv", task="transcripts", reference="ref.csv", **HIGHER).rows[0]
+    assert new.lower < 4.25 < new.upper
+    gates = {
+        f"min_lower = {new.lower - 0.01}": 0,
+        f"min_lower = {new.lower + 0.01}": 4,  # the value passes, its interval does not
+        f"min_lower = {new.upper + 0.01}": 1,
+        f"max_upper = {new.upper + 0.01}": 2,  # higher is better
+        "baseline = 'old'\nmin_lower_delta = -9": 0,
+        "baseline = 'old'\nmin_lower_delta = 9": 1,
+    }
+    for gate, code in gates.items():
+        (here / "study.toml").write_text(f"{study}{gate}\n")
+        assert cli.run(["run", "study.toml", "-q"]) == code, gate
+        assert "mean:judge" in "".join(capsys.readouterr())
 
 
 def test_items_that_were_counted_from_texts_alone_say_so():

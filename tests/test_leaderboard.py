@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib.resources import files
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ import truecost as tc
 from truecost import cli
 from truecost.core.leaderboard import standings
 
+CHOSEN = {"type": "llr", "id": "trial", "unit": "speaker", "prior": 0.05}
 OPTIONS = ["--type", "llr", "--prior", "0.1", "--replicates", "200", "--map", "unit=spk"]
 
 
@@ -69,6 +71,22 @@ def test_ranks_respect_the_paired_intervals(run, folder):
     other = copy if board[0]["system"] == "best" else best
     assert other["difference"] == 0
     assert (other["rank"], other["may_be_best"]) == (1, True)
+
+
+def test_a_tie_for_the_first_rank_is_never_said_to_be_no(run):
+    """Two systems of the demo: tied, though the comparison with the best, one-sided, drops one."""
+    two = [str(files("truecost") / "data" / "demo" / f"{n}.csv") for n in ("logistic", "network")]
+    words = "--type llr --map id=trial,unit=speaker --prior 0.05 --replicates 100 --no-advice"
+    code, out, err = run("leaderboard", *two, *words.split())
+    assert code == 0, err
+    assert [line.split()[:2] for line in out.splitlines()[1:]] == [["1", "1-2"]] * 2
+    assert [re.search("yes|no |unlikely", line)[0] for line in out.splitlines()[1:]] == [
+        "yes",
+        "unlikely",
+    ]
+    assert "unlikely: tied for rank 1, which judges all pairs at once" in err
+    board = tc.leaderboard({"a": two[0], "b": two[1]}, replicates=100, **CHOSEN).leaderboard
+    assert [s.may_be_best for s in board] == [True, False]
 
 
 def test_a_comparison_names_the_tie_group_of_the_leaderboard(run, folder):

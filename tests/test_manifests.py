@@ -68,6 +68,27 @@ def test_a_manifest_without_outputs_is_a_reference(tmp_path, paths):
         tc.score(reference, reference=reference, **how)
 
 
+def test_any_key_of_a_manifest_may_be_mapped(tmp_path, paths, capsys):
+    """Its own names, as they stand in the file; an output of another name beside `pred_text`."""
+    how = {"task": "transcripts", "measures": "wer", "replicates": 20}
+    for columns in ({"text": "pred_text"}, {"id": "audio_filepath"}):
+        found = tc.score(paths[0], reference=paths[0], **columns, **how)
+        assert found.estimates[0].value == pytest.approx(2 / 9)
+    rows = [row | {"lm": text} for row, text in zip(rows_of(FIRST), SECOND, strict=True)]
+    path = written(tmp_path / "two.jsonl", rows)
+    command = ["transcripts", "score", path, path, "--map", "text=lm", "--replicates", "20"]
+    assert cli.run([*command, "--measure", "wer", "--json"]) == 0
+    [row] = json.loads(capsys.readouterr().out)["rows"]
+    assert row["value"] == pytest.approx(1 / 9)
+    other = [{"utt": k, **{n: v for n, v in row.items() if n != "pred_text"}}
+             for k, row in enumerate(rows)]  # fmt: skip
+    path = written(tmp_path / "other.jsonl", other)
+    found = tc.score(path, reference=path, text="lm", unit="utt", **how)
+    assert found.estimates[0].value == pytest.approx(1 / 9)
+    with pytest.raises(tc.InputError, match=r"holds no output; if another key holds it, say"):
+        tc.score(path, reference=path, **how)
+
+
 def test_references_that_differ_are_told(tmp_path, paths):
     rows = rows_of(SECOND)
     rows[1]["text"] = "over here"

@@ -6,6 +6,7 @@ a shell on another machine would send.
 
 import http.client
 import json
+import random
 import re
 import shutil
 import socket
@@ -297,6 +298,40 @@ def test_an_answer_that_makes_no_sense_is_refused(guest, change):
     change = {"events": [], **change}
     events = [{"pid": pid, **event} for event in change.pop("events")]
     assert guest.send("/api/answer", **{**GOOD, "pid": pid, "events": events, **change})[0] == 422
+
+
+ASKED = (
+    {"kind": "classes"},
+    {"kind": "text", "payload": {"output": "a b"}},
+    {"kind": "number"},
+    {"kind": "region", "payload": {"base": 1.0, "length": 5.0, "output": "1.0 2.0 a"}},
+    {"kind": "verdict", "payload": {"output": "a b c", "correct": "text"}},
+)
+LABELS = ("seven", "a b", "1", "1e999", "nan", "1.0 2.0 a", "1 2 a|1 2 a", "9e99 1 a", "1.0 nan a",
+          "\ud800", "\x1b[2J", "|" * 5000, "", "\n", "1" * 5000)  # fmt: skip
+VALUES = (*LABELS, None, True, -1, 1e308, 10**400, 1 << 63, [], {}, "right", "wrong", "\0")
+
+
+def test_no_body_is_a_fault_of_the_server(tmp_path):
+    rng, path, seen = random.Random(1), tmp_path / "answers.sqlite", set()
+    with Store(path) as store:
+        store.put([Asked(key=f"{k}", **ASKED[k % len(ASKED)]) for k in range(100)])
+    with serve(path, SETTINGS) as running:
+        robot = Robot(running.links["me"])
+        for n in range(200):
+            shown = robot.ask()["question"]
+            events = [{**EVENT, "seq": n, "pid": shown["pid"]}]
+            body = {**GOOD, "aid": f"{n:016}", "pid": shown["pid"], "label": rng.choice(LABELS)}
+            body |= {"session": "s" * 8, "events": events}
+            for _ in range(n % 3):
+                where = rng.choice((body, events[0]))
+                where[rng.choice([*where, "verdict", "refusal", "at"])] = rng.choice(VALUES)
+            place = rng.choice(("answer", "answer", "events", "undo"))
+            code = status(robot, "POST", f"/api/{place}", json.dumps(body))
+            assert code in (200, 404, 409, 422), body
+            seen.add(code)
+    assert seen >= {200, 422}
+    assert cli.run(["annotate", str(tmp_path), "--report", "--quiet"]) == 0
 
 
 def test_how_answers_are_acknowledged(ann):

@@ -398,8 +398,9 @@ def test_names_that_differ_at_their_end_are_cut_apart():
 def test_what_cannot_be_written_is_said(tmp_path):
     with pytest.raises(tc.UsageError, match=r"written as svg, pdf, png, csv, tex, md: .* x\.svg"):
         curve().save(tmp_path / "x.bmp")
+    (tmp_path / "file").touch()
     with pytest.raises(tc.InputError, match="cannot be written"):
-        curve().save(tmp_path / "none" / "x.svg")
+        curve().save(tmp_path / "file" / "x.svg")
     with pytest.raises(tc.UsageError, match="has no table of its own"):
         curve(table=None, marks=()).save(tmp_path / "x.csv")
 

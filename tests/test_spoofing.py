@@ -231,17 +231,76 @@ def test_trials_without_spoofs_have_no_such_costs():
         tc.score(columns({"target": [1, 2], "nontarget": [0]}), type="score", measures="a_dcf")
 
 
-def test_the_key_of_the_verification_of_asvspoof_2021(here, capsys):
-    """`ASV/trial_metadata.txt` beside its list of scores, which has no labels."""
-    kinds = ["target", "nontarget", "spoof", "target", "nontarget", "spoof"]
-    scores = [3, 2, 1.5, 1, -1, -2]
-    names = [f"LA_{k // 2:04d} LA_E_{k}" for k in range(6)]
-    key = [f"{n} alaw ita_tx {'A07' if w == 'spoof' else 'bonafide'} {w} notrim eval"
-           for n, w in zip(names, kinds, strict=True)]  # fmt: skip
-    Path("key21.txt").write_text("\n".join(key) + "\n")
-    Path("asv21.txt").write_text("".join(f"{n} {s}\n" for n, s in zip(names, scores, strict=True)))
+KINDS = ["target", "nontarget", "spoof", "target", "nontarget", "spoof"]
+VERIFIED = [3, -3, 1.5, 1, -1, -2]
+REPLAYED = "R3 M3 d4 r1 m1 s4 c4"
+
+
+def lists_of_2021(track="alaw ita_tx A07"):
+    """`ASV/trial_metadata.txt`, whose names carry the channel, and the list of scores beside it."""
+    names = [f"LA_{k // 2:04d}-alaw-ita_tx LA_E_{k}-alaw-ita_tx" for k in range(6)]
+    key = [
+        f"{n} {track if w == 'spoof' else track.replace('A07', 'bonafide')} {w} notrim eval"
+        for n, w in zip(names, KINDS, strict=True)
+    ]
+    Path("key21.txt").write_text("\n".join(key[::-1]) + "\n")
+    lines = [f"{n} {s}\n" for n, s in zip(names, VERIFIED, strict=True)]
+    Path("asv21.txt").write_text("".join(lines))
+
+
+@pytest.mark.parametrize("track", ["alaw ita_tx A07", REPLAYED])
+def test_the_key_of_the_verification_of_asvspoof_2021(here, capsys, track):
+    lists_of_2021(track)
     line = "score asv21.txt --key key21.txt --type score --measure a_dcf --json -q"
     code, out, err = run(line, capsys)
     assert code == 0, err
-    alone = tc.score({"score": scores, "label": kinds}, type="score", measures="a_dcf").rows[0]
+    alone = tc.score({"score": VERIFIED, "label": KINDS}, type="score", measures="a_dcf").rows[0]
     assert json.loads(out)["rows"][0]["value"] == pytest.approx(alone.value)
+
+
+def test_scores_and_labels_of_the_verification_in_two_files(here, capsys):
+    """The three files of ASVspoof 2021: as where the verification's scores stand with labels."""
+    lists_of_2021()
+    both = [f"A07 {w} {s}\n" for w, s in zip(KINDS, VERIFIED, strict=True)]
+    Path("both.txt").write_text("".join(both))
+    values = []
+    line = "score bare.txt --key key.txt --type score --measure t_dcf --json -q --no-advice"
+    for asv in ("--asv both.txt", "--asv asv21.txt --asv-key key21.txt"):
+        code, out, err = run(f"{line} {asv}", capsys)
+        assert code == 0, err
+        values.append(json.loads(out)["rows"][0]["value"])
+    assert values[0] == values[1] < 1
+    (here / "study.toml").write_text(
+        'measures = ["t_dcf"]\n[data]\ntype = "score"\nkey = "key.txt"\nasv = "asv21.txt"\n'
+        'asv_key = "key21.txt"\n[systems.cm]\nfile = "bare.txt"\n'
+    )
+    assert cli.run(["run", "study.toml", "-q", "-o", "out"]) == 0
+    found = json.loads((here / "out" / "result.json").read_text())
+    assert found["rows"][0]["value"] == values[0]
+    assert {"asv21.txt", "key21.txt"} <= {Path(i["file"]).name for i in found["inputs"]}
+    capsys.readouterr()
+    lost = Path("asv21.txt").read_text().splitlines()[:-1]
+    Path("asv21.txt").write_text("\n".join(lost) + "\n")
+    code, _, err = run(f"{line} --asv asv21.txt --asv-key key21.txt", capsys)
+    assert code == 3
+    assert "1 trial of the key of --asv key21.txt without a score" in err
+    code, _, err = run(f"{line} --asv-key key21.txt", capsys)
+    assert code == 2
+    assert "--asv-key goes with --asv" in err
+
+
+def test_the_key_of_the_deepfakes_of_asvspoof_2021(here, capsys):
+    words = ["bonafide", "spoof", "spoof", "bonafide"]
+    key = [
+        f"LA_{k % 2:04d} DF_E_{k} mp3m4a asvspoof {'A09' if w == 'spoof' else '-'} {w} notrim eval "
+        f"{'traditional_vocoder' if w == 'spoof' else 'bonafide'} - - - -"
+        for k, w in enumerate(words)
+    ]
+    Path("df.txt").write_text("\n".join(key) + "\n")
+    Path("cm.txt").write_text(
+        "".join(f"DF_E_{k} {s}\n" for k, s in enumerate((2.5, -1.5, 1.5, 0.5)))
+    )
+    line = "score cm.txt --key df.txt --type score --measure auc --subset vocoder --json -q"
+    code, out, err = run(line, capsys)
+    assert code == 0, err
+    assert json.loads(out)["rows"][0]["value"] == 0.75

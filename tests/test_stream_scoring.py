@@ -282,6 +282,27 @@ def test_stated_seconds_by_hand():
     assert "--item-seconds" in row.reason
 
 
+def test_false_alarms_an_hour_are_those_of_items_of_so_many_seconds():
+    """With the interval of their number; none in so many hours is no certainty."""
+    how = StreamScoring(item_duration=90.0)
+    rows = rows_of(by_hand(), how, ("fa_per_hour", "n_false_alarms"))
+    for phase, alarms in (("pre", 2), ("post", 0)):
+        row, counted = (rows[name, phase] for name in ("fa_per_hour", "n_false_alarms"))
+        assert row.point == alarms / (8 * 90 / 3600)
+        assert "item-duration:90" in row.signature
+        assert row.lower == pytest.approx(counted.lower / 0.2)
+    assert rows["fa_per_hour", "post"].upper > 0
+    rows = rows_of(
+        at_random(3, batches=12, size=9), how, ("fa_per_hour", "n_false_alarms", "n_items")
+    )
+    hours = rows["n_items", "post"].point * 90 / 3600
+    assert rows["fa_per_hour", "post"].point == pytest.approx(
+        rows["n_false_alarms", "post"].point / hours
+    )
+    with pytest.raises(UsageError, match="needs the seconds of audio that an item stands for"):
+        rows_of(by_hand(), None, ("fa_per_hour",))
+
+
 def test_money_by_hand():
     items = [("a", 1, 0, 1), ("b", 0, 1, 1), ("c", 0, 0, 0), ("d", 1, 1, 1)]
     log = log_of([before(2), *batch_of(0, items, ["a"], seconds=12.0)])

@@ -3,7 +3,9 @@
 import inspect
 import io
 import re
+import subprocess
 from importlib.resources import files
+from shutil import which
 
 import polars as pl
 import pytest
@@ -66,6 +68,35 @@ def test_latex_is_the_table_with_the_best_in_bold(table, compared):
     assert r"logistic & act\_dcf & 0.5872 & [" in tables[0]
     assert tables[0].count(r"\textbf") == 7  # one of each measure
     assert r"\textbf" not in tables[1]
+
+
+# en dash, at most, at least, plus or minus, times, micro, quotation marks
+UNUSUAL = "\u2013\u2264\u2265\u00b1\u00d7\u00b5\u201c\u201d"
+
+
+@pytest.mark.skipif(which("pdflatex") is None, reason="pdflatex is not installed")
+def test_latex_compiles_whatever_systems_and_subsets_are_called(tmp_path):
+    scores = pl.read_csv(NETWORK).with_columns(
+        odd=pl.when(pl.col("active") > 0)
+        .then(pl.lit(r"a_b%c#1&{x}~^\$ é <q> `it's` [y]|z" + UNUSUAL))
+        .otherwise(pl.lit("plain"))
+    )
+    other = scores.with_columns(pl.col("score") * 0.9 + 0.1)
+    systems = {r"[1] net_%#&{}~^\$": scores, "*two…": other}
+    tables = [
+        tc.compare(systems, subsets={"odd_%#": "odd"}, **CHOSEN),
+        tc.leaderboard(systems, **CHOSEN),
+        tc.plan(systems, half_width=0.1, **CHOSEN),
+    ]
+    (tmp_path / "t.tex").write_text(
+        r"\documentclass{article}\usepackage{booktabs}\begin{document}"
+        + "".join(table.to_latex() for table in tables)
+        + r"\end{document}"
+    )
+    words = "pdflatex -interaction=nonstopmode -halt-on-error t.tex"
+    done = subprocess.run(words.split(), cwd=tmp_path, capture_output=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stdout.decode(errors="replace")[-2000:]
+    assert (tmp_path / "t.pdf").stat().st_size > 10_000
 
 
 def test_markdown_of_a_leaderboard_has_the_first_rank_in_bold(table):

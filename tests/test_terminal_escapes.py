@@ -159,4 +159,28 @@ def test_a_page_and_a_notebook_show_what_is_hidden(scored):
         digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
         assert f"{tag}-src &#39;sha256-{digest}&#39;" in policy
     found = tc.score("a.csv", type="score", measures=["auc"], replicates=50, subsets={"n": "noise"})
-    assert not hidden(found._repr_html_())
+    for shown in (found._repr_html_(), str(found), found.to_markdown(), found.to_latex()):
+        assert not hidden(shown)
+        assert r"\x1b]0;title" in shown.replace(r"\textbackslash{}", "\\")
+
+
+def test_an_error_in_python_steers_no_notebook(scored):
+    import truecost as tc
+
+    for wrong in ({"unit": HOSTILE + "x"}, {"subsets": {"n": f"'{HOSTILE}"}}, {"type": HOSTILE}):
+        with pytest.raises(tc.TruecostError) as refused:
+            tc.score("a.csv", **{"type": "score", "measures": ["auc"]} | wrong)
+        assert not hidden(str(refused.value))
+
+
+def test_the_page_of_continuous_integration(scored, monkeypatch, capsys):
+    assert run(["score", "a.csv", *scored, "-q", "-o", "out"]) == 0
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    gate = f'measure = "auc"\nmin_lower = 0.99\nname = {json.dumps(HOSTILE)}\n'
+    Path("gates.toml").write_text(f"[[gate]]\n{gate}")
+    assert run(["gate", "out", "--gates", "gates.toml", "--markdown", "gates.md"]) in (1, 4)
+    shown = [Path(name).read_text() for name in ("summary.md", "gates.md")]
+    for text in (*shown, "".join(capsys.readouterr())):
+        assert not hidden(text)
+        assert "x1b" in text

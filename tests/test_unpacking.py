@@ -2,8 +2,10 @@
 
 import gzip
 import io
+import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +109,20 @@ COMMANDS = (
     "lifelong validate {}",
     "protocol split {} --folds 2",
     "protocol ledger {}",
+    "compare {} good.csv --type score",
+    "score good.csv --type score --metadata {} --map unit=a",
+    "threshold {} --type score",
+    "threshold good.csv --type score --test {}",
+    "methods score {} --runs file --type score",
+    "plan {} --type score --half-width 0.1",
+    "protocol check {} --map id=id,label=label",
+    "protocol spurious {} --map id=id,label=label",
+    "annotate {} -o labelled --classes a,b",
+    "translation score {} good.csv",
+    "transcripts validate {}",
+    "abba select {} --budget 2",
+    "streams sweep {}",
+    "methods run {} -o trained",
 )
 
 
@@ -121,6 +137,16 @@ def test_every_command_refuses_devices_and_bombs(put, monkeypatch, capsys, comma
         status = run(command.replace("{}", path).split())
         out = "".join(capsys.readouterr())
         assert (status, f"{path}: " in out, said in out) == (3, True, True), out
+
+
+def test_an_archive_of_a_harness_that_holds_too_much(put, monkeypatch):
+    monkeypatch.setenv(UNPACKED.variable, "1e6")
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("header.json", json.dumps({"eval": {}, "plan": "a" * 2_000_000}))
+        made.writestr("summaries.json", "[]")
+    with pytest.raises(tc.InputError, match=r"a\.eval: holds, when unpacked, more than the limit"):
+        tc.read(put(stream.getvalue(), "a.eval"))
 
 
 def test_standard_input_that_never_ends():

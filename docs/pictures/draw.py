@@ -8,8 +8,9 @@ up.
 import atexit
 import io
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import fields
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -271,6 +272,24 @@ def hero() -> Picture:
     return pictures.cost_bars(rows)
 
 
+class Narrow(Picture):
+    """A picture that is drawn for a narrow screen."""
+
+    def svg(self, width: float = 360.0, order: Sequence[str] | None = None) -> str:
+        """The picture as SVG, `width` wide."""
+        return super().svg(width, order)
+
+
+def narrow(make: Callable[[], Picture]) -> Callable[[], Picture]:
+    """How the picture for a narrow screen is made."""
+
+    def drawn() -> Picture:
+        wide = make()
+        return Narrow(**{field.name: getattr(wide, field.name) for field in fields(wide)})
+
+    return drawn
+
+
 def cost_of_verification() -> Picture:
     """Its cost against the threshold."""
     scoring = tc.Scoring(tc.Application.detection(prior=0.01))
@@ -378,6 +397,7 @@ TABLE: dict[str, Callable[[], Picture]] = {
 }
 REAL: dict[str, Callable[[], Picture]] = {  # where `shared` lies beside the repository
     "hero": hero,
+    "hero-narrow": narrow(hero),
     "study-verification": cost_of_verification,
 }
 LONG = tuple(n for n in TABLE if n.startswith(("stream", "lifelong")) and n != "lifelong-curve")

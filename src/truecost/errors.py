@@ -48,7 +48,7 @@ class TruecostError(Exception):
     """Base class: catch this to catch every error that truecost raises on purpose."""
 
     def __str__(self) -> str:
-        return DOOR.get()(super().__str__())
+        return visible(DOOR.get()(super().__str__()), keep="\n\t")
 
 
 @contextmanager

@@ -145,9 +145,15 @@ SPOOFING: dict[str, str] = {  # of lists of trials with spoofed speech, which ar
     "asvspoof-scores": "utterance attack bonafide|spoof score (countermeasures, ASVspoof 2019)",
     "asvspoof-key": "speaker utterance environment attack bonafide|spoof (ASVspoof 2019)",
     "asvspoof21-key": "speaker utterance codec transmission attack bonafide|spoof trim subset "
-    "(ASVspoof 2021)",
+    "(ASVspoof 2021 LA)",
     "asvspoof21-trials": "enroll test codec transmission attack target|nontarget|spoof trim subset "
-    "(ASVspoof 2021)",
+    "(ASVspoof 2021 LA)",
+    "asvspoof21-pa-key": "speaker utterance, seven columns of rooms, microphones and distances, "
+    "bonafide|spoof trim subset (ASVspoof 2021 PA)",
+    "asvspoof21-pa-trials": "enroll test, the same seven, target|nontarget|spoof trim subset "
+    "(ASVspoof 2021 PA)",
+    "asvspoof21-df-key": "speaker utterance codec source attack bonafide|spoof trim subset, five "
+    "more columns (ASVspoof 2021 DF)",
     "asvspoof-trials": "enroll test attack target|nontarget|spoof (ASVspoof 2019)",
     "asvspoof-asv": "attack target|nontarget|spoof score (speaker verification; to be named)",
     "utt-scores": "utterance score (decimal numbers; ASVspoof 2021)",

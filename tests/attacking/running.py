@@ -232,10 +232,12 @@ def _names_a_file(text: str, scene: Scene) -> bool:
 
 
 def _figures(scene: Scene, folder: Path, said: Said) -> Any:
-    """The rows of a result, or what was printed where there is none."""
-    place = folder / scene.output / "result.json" if scene.output else None
-    if place is not None and place.is_file():
-        return json.loads(place.read_bytes()).get("rows")
+    """The rows of a result and its curves, or what was printed where there is none."""
+    place = folder / scene.output if scene.output else None
+    if place is not None and (place / "result.json").is_file():
+        curves = place / "curves.parquet"
+        rows = json.loads((place / "result.json").read_bytes()).get("rows")
+        return rows, curves.read_bytes() if curves.is_file() else b""
     if "--json" in scene.words and said["out"].startswith("{"):
         return json.loads(said["out"]).get("rows")
     return said["out"]

@@ -18,7 +18,7 @@ METHODS = ("auto", "percentile")
 LIMITS = {"few_units", "few_effective_units", "clustered_errors", "rare_losses", "in_order"}
 KINDS = (
     "rates", "costs", "crossed", "thresholds", "differences", "sequences", "translation", "abba",
-    "calibrated", "terms", "lifelong", "streams", "events",
+    "calibrated", "terms", "lifelong", "streams", "events", "metrics",
 )  # fmt: skip
 Draw = Callable[[np.random.Generator, tc.Plan], Sequence[Estimate]]
 

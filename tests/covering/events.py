@@ -27,9 +27,10 @@ def cells():
         name = f"{recordings} recordings of an hour, {rates} rates, {mean:g} false alarms an hour"
         draw = partial(heard, recordings=recordings, rates=rates, mean=mean)
         yield Cell("events", name, partial(dict, fa_per_hour=mean), draw)
-    for mean in (1, 5):
-        name = f"30 recordings of unequal length, exponential rates, {mean} false alarms an hour"
-        draw = partial(heard, recordings=30, rates="exponential", mean=mean, unequal=True)
+    for recordings, mean in ((30, 1), (30, 5), (20, 20)):
+        name = f"{recordings} recordings of unequal length, exponential rates, {mean} false alarms"
+        name += " an hour"
+        draw = partial(heard, recordings=recordings, rates="exponential", mean=mean, unequal=True)
         yield Cell("events", name, partial(dict, fa_per_hour=mean), draw)
     for speakers in (20, 100):
         name = f"{speakers} speakers choose a threshold, at most 10 % false alarms"

@@ -237,7 +237,17 @@ def _plain(error: Exception) -> str:
     key = unknown[1].replace("-", "_") if unknown else ""
     if key and any(key in find(task).map_keys for task in names()):
         said = f"columns are mapped: --map {key}=COLUMN"
+    elif key and (tasks := [task for task in names() if key in _flags_of(task)]):
+        said = f"{said.partition('. Did you')[0]}. It is an option of {', '.join(tasks)}"
     return f"{said} (see --help)"
+
+
+def _flags_of(task: str) -> set[str]:
+    """The options of a task as keys, of all its tables."""
+    from truecost.verbs import options_of
+
+    flags = (f for o in options_of(find(task)) for f in (o.flag, o.option.negative))
+    return {flag.removeprefix("--").replace("-", "_") for flag in flags}
 
 
 def _fail(code: int, text: str, debug: bool) -> int:

@@ -37,10 +37,10 @@ def bundle(study: str, /, *, given: Given, output: Bundled) -> None:
     Parameters
     ----------
     study
-        TOML file with the rules: measures, application, data. See: truecost schema study
+        TOML file with the rules and, optionally, [challenge]. See: truecost schema study
     """
     from truecost.study import Study
-    from truecost.study.challenge import write_bundle
+    from truecost.study.bundle import write_bundle
 
     place = write_bundle(Study.read(study), output.output, ChallengeTable(**keys_of(given)))
     if not output.quiet:

@@ -267,6 +267,8 @@ def standings_table(outcome: Outcome, width: int) -> Columns:
     from the first, and the values of other measures that were asked for, as many as the width
     allows.
     """
+    from truecost.pictures.boards import chance_of_best
+
     board = outcome.leaderboard
     first = ("rank", "place", "system", board[0].measure, "interval", "may be best")
     names = (*first, "from first", "its interval")
@@ -277,7 +279,7 @@ def standings_table(outcome: Outcome, width: int) -> Columns:
             s.system,
             figure(s.value, scale_of(s.shown_in)),
             between(s.lower, s.upper, scale_of(s.shown_in)),
-            {None: "", True: "yes", False: "no"}[s.may_be_best],
+            chance_of_best(s),
             _from_first(s),
             between(s.difference_lower, s.difference_upper, scale_of(s.shown_in, True)),
         )

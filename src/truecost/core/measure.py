@@ -85,6 +85,9 @@ class Rule:
         Whether it is the best over thresholds, calibrations or versions on the same data.
     excess : bool
         Whether it is too large by chance: a loss, what the best of many was ahead by.
+    chance : callable, optional
+        From the totals with weights of one and the application to what chance adds to such a figure
+        where the truth is 0, which resampling shows too little of where cells hold few trials.
     fewest : int
         Units below which the interval is known to cover too little.
     rare : bool
@@ -102,6 +105,7 @@ class Rule:
     edge: bool = False
     optimistic: bool = False
     excess: bool = False
+    chance: Callable[..., float] | None = None
     fewest: int = 0
     rare: bool = False
     size: tuple[str, str] | None = None

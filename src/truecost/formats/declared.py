@@ -9,8 +9,10 @@ of a trial list must fit every one of them, and no other may. Of files that are 
 
 import codecs
 import importlib
+import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,8 +48,8 @@ class Formats:
     texts: Mapping[str, str] = field(default_factory=lambda: TABLES)
     readers: Mapping[str, str] = field(default_factory=dict)  # where `formats.reading` has none
     endings: Mapping[str, str] = field(default_factory=dict)  # further ones, `.mine` say
-    marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # first keys of JSON
-    both: tuple[str, ...] = ()  # first keys of files that hold outputs and their reference
+    marks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # keys of JSON
+    both: tuple[str, ...] = ()  # keys of files that hold outputs and their reference
     any_ending: bool = False  # an ending that stands for a format of others says nothing
     columns: tuple[str, ...] = ()  # that the header of every table has
     recognise: str = "truecost.formats.recognising:table"
@@ -86,7 +88,7 @@ SUFFIXES = {f".{kind}": kind for kind in NAMED_ALIKE} | {".jsonl": "ndjson", ".j
 MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"\x93NUMPY": "npy"}
 KNOWN = frozenset(name for names in COLUMNS.values() for name in names)
 TRIAL_LIST = "trial list"
-HEAD = 1 << 12  # bytes at least in which the first keys of JSON stand
+HEAD = 1 << 12  # bytes in which keys of damaged JSON are looked for
 
 
 def by_ending(path: str, formats: Formats) -> str | None:
@@ -107,20 +109,33 @@ def by_ending(path: str, formats: Formats) -> str | None:
 
 
 def known_by(path: str, data: bytes, formats: Formats) -> str | None:
-    """The format of a file by its first keys, where it is JSON of a kind that is known, else by its
+    """The format of a file by its keys, where it is JSON of a kind that is known, else by its
     ending; None for neither. `path` is empty where there is none.
     """
-    for kind, keys in formats.marks.items():
-        if _begins_with(data, keys):
+    keys = _keys_of(data) if any(formats.marks.values()) else frozenset()
+    for kind, wanted in formats.marks.items():
+        if wanted and keys.issuperset(wanted):
             return kind
     return by_ending(path, formats) if path else None
 
 
-def _begins_with(data: bytes, keys: tuple[str, ...]) -> bool:
-    """Whether data are JSON objects, and the first of them has all of some keys."""
-    head = data[: max(data.find(b"\n"), HEAD)].removeprefix(codecs.BOM_UTF8)
-    begun = bool(keys) and head.lstrip()[:1] == b"{"
-    return begun and all(re.search(rb'"%s"\s*:' % key.encode(), head) for key in keys)
+def _keys_of(data: bytes) -> frozenset[str]:
+    """The keys of the first JSON object of a file, in any order; where it is damaged, those that
+    stand at its head.
+    """
+    import msgspec
+
+    data = data.removeprefix(codecs.BOM_UTF8)
+    if data[:HEAD].lstrip()[:1] != b"{":
+        return frozenset()
+    line = data[: end if (end := data.find(b"\n")) >= 0 else None]
+    for part in dict.fromkeys((line, data)):
+        with suppress(msgspec.MsgspecError, ValueError, RecursionError):
+            return frozenset(msgspec.json.decode(part, type=dict[str, msgspec.Raw]))
+        with suppress(ValueError, RecursionError):  # it knows NaN
+            return frozenset(json.loads(part))
+    head = data[: max(len(line), HEAD)]
+    return frozenset(key.decode() for key in re.findall(rb'"([A-Za-z_]\w*)"\s*:', head))
 
 
 def holds_both(path: str, formats: Formats) -> bool:
@@ -129,7 +144,7 @@ def holds_both(path: str, formats: Formats) -> bool:
 
     if not formats.both or not Path(path).is_file():
         return False
-    return _begins_with(first_line(path), formats.both)
+    return _keys_of(first_line(path)).issuperset(formats.both)
 
 
 def by_content(data: bytes, *_: object) -> str:

@@ -9,10 +9,11 @@ without outputs is a reference alone. Other keys are kept. The outputs of chunks
 Source: huggingface/open_asr_leaderboard, `normalizer/eval_utils.py` (`write_manifest`); NeMo, "ASR
 dataset".
 
-A table has `id` (`audio_filepath`), `text`, and the other keys as they are. As an output, `text` is
-`pred_text`, and the reference is `given text`.
+A table has all keys as they are, and `id` (`audio_filepath`) where the manifest has none. As an
+output, `text` is `pred_text` unless a column is mapped, and the reference is `given text`.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import polars as pl
@@ -36,7 +37,8 @@ def read_manifest(data: bytes, source: str) -> Table:
             f"{source}: there is no {' and no '.join(lacking)}; a line of a manifest has "
             f"audio_filepath, text and, of outputs, {OUTPUT}"
         )
-    frame = table.frame.rename({"audio_filepath": "id"})
+    own = [] if "id" in table.columns else [pl.col("audio_filepath").alias("id")]
+    frame = table.frame.select(*own, pl.all())
     said = f"{MANIFEST}: {' '.join(table.columns)}"
     if {*CHUNKS} <= {*frame.columns}:
         frame = _sessions(frame, source)
@@ -59,15 +61,22 @@ def _sessions(frame: pl.DataFrame, source: str) -> pl.DataFrame:
         pl.col(name).fill_null("").str.join(" ") for name in (OUTPUT,) if name in frame.columns
     ]
     seconds = [pl.sum(name) for name in ("duration", "time") if name in frame.columns]
-    return found.agg(pl.first("text"), *texts, *seconds).rename({parent: "id"})
+    return found.agg(pl.first("text"), *texts, *seconds).with_columns(id=parent)
 
 
-def as_output(table: Table) -> Table:
-    """A manifest with its outputs as texts; any other table as it is: InputError without any."""
+def as_output(table: Table, columns: Mapping[str, str]) -> Table:
+    """A manifest with its outputs as texts; any other table as it is: InputError without any.
+
+    `columns` are those that are mapped: a mapped text is the output, whatever it is called.
+    """
     if table.format != MANIFEST:
         return table
+    beside = pl.col("text").alias(THEIRS)
+    if "text" in columns:
+        return replace(table, frame=table.frame.with_columns(beside))
     if OUTPUT not in table.columns:
         raise InputError(
-            f"{table.source}: a manifest without {OUTPUT} is a reference, and holds no output"
+            f"{table.source}: a manifest without {OUTPUT} is a reference, and holds no output; if "
+            f"another key holds it, say --map text=KEY"
         )
-    return replace(table, frame=table.frame.rename({"text": THEIRS, OUTPUT: "text"}))
+    return replace(table, frame=table.frame.with_columns(beside, text=OUTPUT))

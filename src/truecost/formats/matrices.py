@@ -9,8 +9,9 @@
 | `[{"Top1_Acc_Exp/.../Task000/Exp000": 0.9, ...}, ...]` | Avalanche: after each experience |
 | `{"Top1_Acc_Exp/.../Exp000": [[steps], [values]], ...}` | Avalanche: `get_all_metrics()` |
 
-Source: Avalanche 0.6, `avalanche/evaluation/metric_results.py` and `metric_utils.py`
-(`phase_and_task`, `stream_type`): `METRIC/PHASE_phase/STREAM_stream/TaskNNN/ExpNNN`.
+Source: github.com/ContinualAI/avalanche, `avalanche/evaluation/metric_utils.py`
+(`default_metric_name_template`: `METRIC/PHASE_phase/STREAM_stream/TaskNNN/ExpNNN`, or without task
+and experience) and `avalanche/logging/csv_logger.py` (`eval_results.csv`, which has to be mapped).
 
 A matrix becomes a table with a row for each version and a column for each time; results of
 Avalanche one with a row for each version and experience, and a column for each metric. Versions and

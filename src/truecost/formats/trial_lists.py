@@ -13,7 +13,9 @@ A file of two fields that is called like Kaldi's others (`spk2gender`, `utt2cond
 too; its second column has the name behind the 2.
 Labels of kaldi-trials and wespeaker may be spoof beside target and nontarget. Lists of ASVspoof
 (`SPOOFED`) are read and not written: scores and keys of countermeasures with the words bonafide and
-spoof, and those of speaker verification with target, nontarget and spoof.
+spoof, and those of speaker verification with target, nontarget and spoof. Source of those of 2021:
+github.com/asvspoof-challenge/2021, `eval-package/config.py` (`p_names`, `p_names_asv`); the names
+of trials of verification carry the channel, `LA_0007-alaw-ita_tx LA_E_5013670-alaw-ita_tx`.
 
 A table has the columns `id` (enroll and test with a blank between), `enroll`, `test`, `score`,
 `label`, as far as the layout has them; utt2spk gives `id` and `speaker`. All stay text, so that
@@ -45,9 +47,12 @@ from truecost.names import NO_NUMBER, ScoreType
 TELLS = re.compile(r"[A-Za-z]+2([A-Za-z]\w*)")  # the name of a file of Kaldi
 ORDER = (
     *("id", "enroll", "test", "speaker", "score", "label"),
-    *("attack", "environment", "codec", "transmission", "trim", "subset"),
+    *("attack", "environment", "codec", "transmission", "source"),
+    *("asv_room", "asv_mic", "asv_distance"),
+    *("attack_room", "attack_mic", "attack_distance", "attack_talker", "trim", "subset"),
+    *("vocoder", "task", "team", "gender_pair", "language"),
 )
-WIDEST = 8
+WIDEST = 13
 
 
 @dataclass(frozen=True)
@@ -75,6 +80,10 @@ LAYOUTS: dict[str, Layout] = {
     "wespeaker": Layout(("enroll", "test", "score", "label"), WORDS, SPOOF),
     "utt2spk": Layout(("id", "speaker")),
 }
+REPLAYED = (  # of ASVspoof 2021 PA: where the speech was recorded, and where it was replayed
+    *("asv_room", "asv_mic", "asv_distance"),
+    *("attack_room", "attack_mic", "attack_distance", "attack_talker"),
+)
 SPOOFED: dict[str, Layout] = {
     "asvspoof-scores": Layout(("id", "attack", "label", "score"), BONAFIDE),
     "asvspoof-key": Layout(("speaker", "id", "environment", "attack", "label"), BONAFIDE),
@@ -84,6 +93,17 @@ SPOOFED: dict[str, Layout] = {
     "asvspoof21-trials": Layout(
         ("enroll", "test", "codec", "transmission", "attack", "label", "trim", "subset"),
         *(WORDS, SPOOF),
+    ),
+    "asvspoof21-pa-key": Layout(("speaker", "id", *REPLAYED, "label", "trim", "subset"), BONAFIDE),
+    "asvspoof21-pa-trials": Layout(
+        ("enroll", "test", *REPLAYED, "label", "trim", "subset"), *(WORDS, SPOOF)
+    ),
+    "asvspoof21-df-key": Layout(
+        (
+            *("speaker", "id", "codec", "source", "attack", "label", "trim", "subset"),
+            *("vocoder", "task", "team", "gender_pair", "language"),
+        ),
+        BONAFIDE,
     ),
     "asvspoof-trials": Layout(("enroll", "test", "attack", "label"), WORDS, SPOOF),
     "asvspoof-asv": Layout(("attack", "label", "score"), WORDS, SPOOF, named=True),

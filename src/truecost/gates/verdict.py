@@ -18,7 +18,7 @@ import msgspec
 
 from truecost.core.digits import Scale, figure, scale_of
 from truecost.core.results import figures
-from truecost.errors import InputError, UsageError, near
+from truecost.errors import InputError, UsageError, near, visible
 from truecost.formats.opening import read_toml
 from truecost.gates.gate import DIMS, LIMITS, Gate
 from truecost.tasks.measures import find_of_any_task
@@ -260,7 +260,7 @@ def _cells(verdict: Verdict) -> dict[str, str]:
     dims = {name: verdict.dims.get(name, "") for name in DIMS}
     others = {name: text for name, text in verdict.dims.items() if name not in dims}
     names = {"gate": verdict.gate.name or "", **dims, **others}
-    found = {name: _escaped(text) for name, text in names.items()}
+    found = {_escaped(name): _escaped(text) for name, text in names.items()}
     return {
         "state": state,
         **found,
@@ -273,7 +273,7 @@ def _cells(verdict: Verdict) -> dict[str, str]:
 
 
 def _escaped(text: str) -> str:
-    return MARKUP.sub(r"\\\1", " ".join(text.split()))
+    return MARKUP.sub(r"\\\1", visible(" ".join(text.split())))
 
 
 def _line(cells: Sequence[str]) -> str:
@@ -340,7 +340,7 @@ def annotations(verdicts: Sequence[Verdict]) -> list[str]:
 
 def _in_workflow(text: str, beside: str = "") -> str:
     """Text in a line that a workflow reads: nothing in it ends the line or is a mark."""
-    return "".join(f"%{ord(c):02X}" if c in f"%\r\n{beside}" else c for c in text)
+    return "".join(f"%{ord(c):02X}" if c in f"%\r\n{beside}" else c for c in visible(text, "\r\n"))
 
 
 def annotate(verdicts: Sequence[Verdict]) -> None:

@@ -82,7 +82,8 @@ def _content_of(table: Table, columns: Mapping[str, str], task: str) -> pl.DataF
 def read_output(source: Source, reader: Reader) -> Table:
     """The file of a system, which may be empty where what is missing counts as empty."""
     data = source.data
-    return as_output(reader.table(source.file, data.input_format, empty=data.missing == "worst"))
+    table = reader.table(source.file, data.input_format, empty=data.missing == "worst")
+    return as_output(table, data.map)
 
 
 def read_reference(path: str, stated: str | None, reader: Reader) -> Table:

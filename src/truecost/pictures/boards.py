@@ -125,7 +125,7 @@ def leaderboard(
         said = uncertain(*away, scale_of(s.shown_in, True), sign=True)
         y = lines.add(
             *(s.system, figures_of(s), str(s.rank), "-".join(map(str, places))),
-            {None: "", True: "yes", False: "no"}[s.may_be_best],
+            chance_of_best(s),
             "" if s.difference is None else Shown(" ".join(said), *away),
             ", ".join((s.verdict, *(marks(["alone"]) if s.alone else []))),
         )
@@ -141,6 +141,14 @@ def leaderboard(
         rules=(Mark(kind="rule", x=naive, text="naive baseline"),) if seen else (),
         key=(("dot", "tied with the first"), ("hollow", "worse than the first")) if apart else (),
     )
+
+
+def chance_of_best(standing: Standing) -> str:
+    """Whether a system may be the best: "yes", "no", or "unlikely" for one that the comparison with
+    the best drops though it is tied for rank 1; empty where undefined.
+    """
+    tied = {True: "yes", False: "unlikely", None: ""}
+    return tied[standing.may_be_best] if standing.rank == 1 or standing.may_be_best else "no"
 
 
 def having_runs(rows: Sequence[Row]) -> list[Row]:

@@ -16,7 +16,8 @@ from xml.etree import ElementTree
 
 import numpy as np
 
-from truecost.errors import InputError, UsageError, first_five, need
+from truecost.errors import UsageError, first_five, need
+from truecost.formats.publishing import publish
 from truecost.pictures.frame import Entry, Frame
 from truecost.pictures.look import LIGHT, SIZE, attributes
 from truecost.pictures.picture import Axis, Mark, Picture
@@ -46,10 +47,7 @@ def save(picture: Picture, path: Path) -> Path:
             f"these, such as {path.stem}.svg"
         )
     made = makers[suffix](picture)
-    try:
-        path.write_bytes(made)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+    publish({path: made})
     return path
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from truecost.core.digits import dims_of, figure, items_of, percent, uncertain, units_shown
 from truecost.core.flags import notes
 from truecost.core.results import Figures, Row, figures, shown_value, verdict_of
+from truecost.errors import visible
 from truecost.names import PARTS
 
 MOST_ROWS = 400  # of one table
@@ -110,12 +111,12 @@ class Table:
             return stream.getvalue()
         if kind == "md":
             under = tuple("--:" if n else "---" for n in self.numeric)
-            plain = [cell.replace("|", "\\|") for cell in self.header]
-            shown = self._bold(lambda cell: cell.replace("|", "\\|"), "**{}**")
+            plain = [_md(cell) for cell in self.header]
+            shown = self._bold(_md, "**{}**")
             return "".join(f"| {' | '.join(cells)} |\n" for cells in (plain, under, *shown))
         sides = "".join("r" if n else "l" for n in self.numeric)
         cells = [[*map(_tex, self.header)], *self._bold(_tex, r"\textbf{{{}}}")]
-        head, *rows = (" & ".join(row) + r" \\" for row in cells)
+        head, *rows = (_tex_row(" & ".join(row)) for row in cells)
         body = [rf"\begin{{tabular}}{{{sides}}}", r"\toprule", head, r"\midrule", *rows]
         return "\n".join([*body, r"\bottomrule", r"\end{tabular}", ""])
 
@@ -154,14 +155,25 @@ def _number(cell: str, k: int) -> str:
 
 _TEX = {c: f"\\{c}" for c in "&%$#_{}"}
 _TEX |= {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
-_TEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "\N{MINUS SIGN}": "$-$"}
+_TEX |= {"<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", "\N{MINUS SIGN}": "$-$"}
+_TEX |= {"\N{LESS-THAN OR EQUAL TO}": r"$\leq$", "\N{GREATER-THAN OR EQUAL TO}": r"$\geq$"}
+
+
+def _md(cell: str) -> str:
+    """A cell for Markdown."""
+    return visible(cell).replace("|", "\\|")
 
 
 def _tex(cell: str) -> str:
     """A cell for LaTeX: nothing in it is a command; a minus is one."""
     number = bool(cell) and NUMBER.fullmatch(cell) is not None
-    text = "".join(_TEX.get(c, c) for c in cell)
+    text = "".join(_TEX.get(c, c) for c in visible(cell))
     return re.sub(r"-(?=\d)", "$-$", text) if number else text
+
+
+def _tex_row(cells: str) -> str:
+    """A row for LaTeX, whose begin is no option of the line break or rule before it."""
+    return ("{}" if cells[:1] in ("[", "*", "(") else "") + cells + r" \\"
 
 
 def without_empty_columns(

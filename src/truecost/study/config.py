@@ -45,6 +45,7 @@ from truecost.options import Option, PartialTable
 from truecost.prices import Prices
 from truecost.protocol.options import LedgerTable, TrainingTable
 from truecost.study import checking
+from truecost.study.challenge import ChallengeTable
 from truecost.study.paths import path_beside, plain
 from truecost.study.tables import (
     ApplicationTable,
@@ -102,6 +103,8 @@ class Study(
         How the runs of methods are made.
     ledger : LedgerTable
         Where it is kept how often an evaluation set was scored.
+    challenge : ChallengeTable
+        What `leaderboard bundle` says beside the rules; nothing is scored by it.
     worst : int, optional
         How many of the worst utterances, sentences or recordings of each system are stored and
         shown with their alignment; default 5, 0 for none.
@@ -170,6 +173,7 @@ class Study(
     help: learning.HelpTable = learning.HelpTable()
     training: TrainingTable = TrainingTable()
     ledger: LedgerTable = LedgerTable()
+    challenge: ChallengeTable = ChallengeTable()
     worst: Annotated[
         int | None,
         Option(

@@ -30,6 +30,12 @@ ASV = Option(
     needs={"measure": ("t_dcf",)},
     verbs=JUDGING,
 )
+ASV_KEY = Option(
+    "Labels of the trials of --asv, where its file has none: joined by id.",
+    file=True,
+    needs={"asv": ()},
+    verbs=JUDGING,
+)
 ASV_THRESHOLD = Option(
     "Threshold of the speaker verification.",
     shown="that of its equal error rate",

@@ -111,6 +111,10 @@ SAID = (
     "together ({level}); equal ranks are ties; place: the possible places; may be best: not worse "
     "in the comparison with the best ({level}); its interval: of that difference alone"
 )
+UNLIKELY = (
+    "unlikely: tied for rank 1, which judges all pairs at once, and beaten in the comparison with "
+    "the best, which asks for less"
+)
 
 
 def rank(
@@ -186,7 +190,10 @@ def rank(
         reader,
         (ranked,),
         (*problems, *problems_of([part])),
-        remarks=(SAID.format(level=percent(part.estimates[0].level)),),
+        remarks=(
+            SAID.format(level=percent(part.estimates[0].level)),
+            *((UNLIKELY,) if any(s.rank == 1 and s.may_be_best is False for s in board) else ()),
+        ),
         leaderboard=board,
         # Participants read the page: no text of the reference unless that is asked for.
         cases=tuple(work.cases(ranked, study.worst or 0)),

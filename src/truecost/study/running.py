@@ -21,6 +21,7 @@ from truecost.errors import InputError, UsageError, checked, counted
 from truecost.formats import Table
 from truecost.options import PartialTable
 from truecost.running import compare_systems, pair, score, with_every, work_of
+from truecost.study.challenge import ChallengeTable
 from truecost.study.checking import check_task, refuse_idle
 from truecost.study.config import Study
 from truecost.study.outcome import Outcome, Part, Problem
@@ -33,14 +34,18 @@ from truecost.tasks.measures import ALL, find, named, refuse_beside
 
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
-    """Faults of the data of each part, then advice; each is said once."""
+    """Faults of the data of each part, then advice; each is said once. What is wrong with metrics
+    that decide nothing comes last.
+    """
     found = [p for part in parts for p in _faults(part)]
-    found += [p for part in parts for p in _on_measures(part)]
+    on_measures = [one for part in parts for one in _on_measures(part)]
+    found += [problem for measure, problem in on_measures if not measure.beside]
     for part in parts:
         works = dict.fromkeys(work_of(record) for record in part.systems)
         found += [problem for work in works for problem in work.advice(part)]
     found += _on_flags(parts)
     found += _on_intervals(parts)
+    found += [problem for measure, problem in on_measures if measure.beside]
     return list(dict.fromkeys(found))
 
 
@@ -123,18 +128,17 @@ def _equal_scores(part: Part) -> list[str]:
     ]
 
 
-def _on_measures(part: Part) -> list[Problem]:
+def _on_measures(part: Part) -> list[tuple[Measure, Problem]]:
     """The advice of measures that were asked for by name; of items and deployments, of all."""
     asked: dict[Measure, None] = {}
     for record in part.systems:
         scoring = part.scoring[record.name]
-        names = set(scoring.measures)
+        names = {*scoring.measures, *scoring.also}
         work = work_of(record)
-        names |= {*scoring.also}
         found = work.measures(record, scoring)
         asked |= {m: None for m in found if work.advise or {m.name, m.label} & names}
     return [
-        Problem(kind="advice", message=f"{m.label}: {m.advice}", rule=m.rule)
+        (m, Problem(kind="advice", message=f"{m.label}: {m.advice}", rule=m.rule))
         for m in asked
         if m.advice
     ]
@@ -362,7 +366,8 @@ def configuration(study: Study) -> str:
     ledger = msgspec.structs.replace(shown.ledger, file=None, kept=None)
     training = msgspec.structs.replace(shown.training, folder=None, workers=None, timeout=None)
     kept = {"interval": interval, "loop": loop, "ledger": ledger, "training": training}
-    return msgspec.structs.replace(shown, **kept, engine=EngineTable()).to_toml()
+    bare = msgspec.structs.replace(shown, engine=EngineTable(), challenge=ChallengeTable())
+    return msgspec.structs.replace(bare, **kept).to_toml()
 
 
 def score_part(

@@ -132,6 +132,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             shown="the Bayes threshold",
             read=names.number_or_bayes,
             needs=DETECTION,
+            verbs=("validate", *names.SCORED),
         ),
     ] = None
     threshold_by: Annotated[
@@ -176,6 +177,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     higher: Annotated[bool | None, judging.HIGHER] = None
     direction: Annotated[str | dict[str, str] | None, judging.DIRECTION] = None
     asv: Annotated[str | None, judging.ASV] = None
+    asv_key: Annotated[str | None, judging.ASV_KEY] = None
     asv_threshold: Annotated[float | None, judging.ASV_THRESHOLD] = None
     machine: Annotated[str | None, judging.MACHINE] = None
     input_format: Annotated[

@@ -117,7 +117,10 @@ class Auto:
                 return Found(None, None, "no interval: all decisions cost the same here")
             return self._from_rates(measure, point, rates, replicates, naive)
         if rule.excess:
-            ends = smooth.excess_limits(point, left, replicates, self.level, measure.direction)
+            chance = rule.chance(self.seen, self.application) if rule.chance else 0.0
+            ends = smooth.excess_limits(
+                point, left, replicates, self.level, measure.direction, chance
+            )
         else:
             ends = smooth.smooth_limits(
                 point,

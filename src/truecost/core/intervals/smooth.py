@@ -313,12 +313,13 @@ def smooth_limits(
     *,
     optimistic: bool = False,
     total: bool = False,
+    blended: bool = True,
 ) -> tuple[float, float] | None:
     """Ends of the interval of a smooth figure; None where the scale has no place for a value.
 
     `optimistic` says that the figure is the best of many on these data; `total` that it is a sum:
     the values without a unit are scaled by n / (n - 1) already, and their squares taken about their
-    mean.
+    mean; `blended` that percentiles count where data are ample.
     """
     from scipy.special import stdtrit
 
@@ -335,7 +336,7 @@ def smooth_limits(
     low = at - reach - (found.worst * found.fall if scale == "identity" else 0.0)
     high = at + reach + found.worst * found.rise
     share = min(1.0, AMPLE / found.nu)
-    if share < 1:
+    if blended and share < 1:
         near, far = interval(g(replicates), level)
         if np.isfinite([near, far]).all():
             low, high = (share * e + (1 - share) * p for e, p in ((low, near), (high, far)))
@@ -354,15 +355,23 @@ def bias_of(replicates: Floats, point: float) -> float:
 
 
 def excess_limits(
-    point: float, left: Sequence[LeftOut], replicates: Floats, level: float, direction: str
+    point: float,
+    left: Sequence[LeftOut],
+    replicates: Floats,
+    level: float,
+    direction: str,
+    chance: float = 0.0,
 ) -> tuple[float, float] | None:
     """Ends of a figure that is 0 at best and too large by chance (a loss, the best of many).
 
     On the identity scale. The lower end also loses the bias that there is where the truth is 0:
-    what the replicates show of it, over the share that they show then.
+    what the replicates show of it, over the share that they show then; or at least `chance`, which
+    counts in full up to twice itself and no more from three times itself on. Replicates lie too
+    high by more than the figure does, so that their percentiles do not count.
     """
-    found = smooth_limits(point, left, replicates, level, "identity", direction)
+    found = smooth_limits(point, left, replicates, level, "identity", direction, blended=False)
     if found is None:
         return None
-    bias = max(0.0, bias_of(replicates, point)) / SEEN
+    fading = min(1.0, max(0.0, 3 - point / chance)) if chance > 0 else 0.0
+    bias = max(chance * fading, bias_of(replicates, point) / SEEN)
     return min(found[0] - bias, point), found[1]

@@ -24,8 +24,8 @@ def der(totals: Totals, _: Application) -> Result:
     """Diarization error rate: (missed + false alarm + confusion) / speaker time of the reference.
 
     sum of T (max(Nref, Nsys) - Ncorrect) / sum of T Nref. Range [0, inf), lower is better; the
-    reference says nothing and gets 1. Undefined without scored reference speech. Prokopalo et al.
-    2020, appendix B (Eq. 4-5).
+    naive baseline says nothing and gets 1. Undefined without scored reference speech. Prokopalo et
+    al. 2020, appendix B (Eq. 4-5).
     """
     return ratio(totals, SPEECH, ERRORS, "reference"), 1.0
 
@@ -33,7 +33,7 @@ def der(totals: Totals, _: Application) -> Result:
 def missed(totals: Totals, _: Application) -> Result:
     """Missed speaker time / speaker time of the reference; a part of `der`.
 
-    sum of T max(0, Nref - Nsys) / sum of T Nref. Range [0, 1], lower is better; no reference.
+    sum of T max(0, Nref - Nsys) / sum of T Nref. Range [0, 1], lower is better; no naive baseline.
     Undefined without scored reference speech. Prokopalo et al. 2020, appendix B (Eq. 4-5).
     """
     return ratio(totals, SPEECH, "missed", "reference"), NONE
@@ -42,8 +42,9 @@ def missed(totals: Totals, _: Application) -> Result:
 def false_alarm(totals: Totals, _: Application) -> Result:
     """Speaker time that is too much / speaker time of the reference; a part of `der`.
 
-    sum of T max(0, Nsys - Nref) / sum of T Nref. Range [0, inf), lower is better; no reference.
-    Undefined without scored reference speech. Prokopalo et al. 2020, appendix B (Eq. 4-5).
+    sum of T max(0, Nsys - Nref) / sum of T Nref. Range [0, inf), lower is better; no naive
+    baseline. Undefined without scored reference speech. Prokopalo et al. 2020, appendix B (Eq.
+    4-5).
     """
     return ratio(totals, SPEECH, "false_alarm", "reference"), NONE
 
@@ -51,8 +52,8 @@ def false_alarm(totals: Totals, _: Application) -> Result:
 def confusion(totals: Totals, _: Application) -> Result:
     """Speaker time that was given to another speaker / speaker time of the reference; in `der`.
 
-    sum of T (min(Nref, Nsys) - Ncorrect) / sum of T Nref. Range [0, 1], lower is better; no
-    reference. Undefined without scored reference speech. Prokopalo et al. 2020, appendix B (Eq.
+    sum of T (min(Nref, Nsys) - Ncorrect) / sum of T Nref. Range [0, 1], lower is better; no naive
+    baseline. Undefined without scored reference speech. Prokopalo et al. 2020, appendix B (Eq.
     4-5).
     """
     return ratio(totals, SPEECH, "confusion", "reference"), NONE
@@ -63,9 +64,9 @@ def jer(totals: Totals, _: Application) -> Result:
 
     With the one-to-one mapping of speakers of each recording that makes it least; a speaker without
     a partner counts 1. All speakers of all recordings have the same weight. Range [0, 1], lower is
-    better; the reference says nothing and gets 1. Undefined without a reference speaker. Ryant et
-    al. 2019 (second DIHARD challenge); pyannote.metrics maps by the time in common instead, which
-    never gives less.
+    better; the naive baseline says nothing and gets 1. Undefined without a reference speaker. Ryant
+    et al. 2019 (second DIHARD challenge); pyannote.metrics maps by the time in common instead,
+    which never gives less.
     """
     return ratio(totals, SPEAKERS, "errors", "speakers"), 1.0
 
@@ -73,7 +74,7 @@ def jer(totals: Totals, _: Application) -> Result:
 def speech_miss(totals: Totals, _: Application) -> Result:
     """Share of speech that is not detected: missed / speech, all speakers as one.
 
-    Range [0, 1], lower is better; no reference. Undefined without scored speech. Ferrer et al.
+    Range [0, 1], lower is better; no naive baseline. Undefined without scored speech. Ferrer et al.
     2024, 3.7, for the tolerance at boundaries and the merging of short gaps.
     """
     return ratio(totals, ACTIVITY, "missed", "speech"), NONE
@@ -82,8 +83,8 @@ def speech_miss(totals: Totals, _: Application) -> Result:
 def speech_fa(totals: Totals, _: Application) -> Result:
     """Share of time without speech that is detected as speech: false alarm / nonspeech.
 
-    Range [0, 1], lower is better; no reference. Undefined without scored nonspeech. Ferrer et al.
-    2024, 3.7.
+    Range [0, 1], lower is better; no naive baseline. Undefined without scored nonspeech. Ferrer et
+    al. 2024, 3.7.
     """
     return ratio(totals, ACTIVITY, "false_alarm", "nonspeech"), NONE
 
@@ -91,7 +92,7 @@ def speech_fa(totals: Totals, _: Application) -> Result:
 def speech_error(totals: Totals, _: Application) -> Result:
     """Detection error rate: (missed + false alarm) / speech, all speakers as one.
 
-    Range [0, inf), lower is better; the reference says nothing and gets 1. Undefined without
+    Range [0, inf), lower is better; the naive baseline says nothing and gets 1. Undefined without
     scored speech. Ferrer et al. 2024, 3.7.
     """
     return ratio(totals, ACTIVITY, "missed+false_alarm", "speech"), 1.0

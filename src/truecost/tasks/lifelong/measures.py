@@ -85,9 +85,9 @@ def policy_score(totals: Totals, application: Application, inner: Measure, how: 
     """Score of a version across time under a policy: sum over t_j in [l_1, l_i] of s(M_i, t_j) P.
 
     Without a person's help on the test set. Range and direction are those of the score, where
-    weights sum to 1; the reference is the initial version, frozen, in the same window (without one,
-    the naive baseline of the score). Undefined where no test time lies in the window, or a score in
-    it is. Prokopalo et al. 2020, Eq. 2.
+    weights sum to 1; the naive baseline is the initial version, frozen, in the same window (without
+    one, the naive baseline of the score). Undefined where no test time lies in the window, or a
+    score in it is. Prokopalo et al. 2020, Eq. 2.
     """
     return base_score(totals, application, inner, how)
 
@@ -95,8 +95,8 @@ def policy_score(totals: Totals, application: Application, inner: Measure, how: 
 def penalty(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
     """The cost of help in the unit of the score: S_imp - S_cor, the amount of score corrected.
 
-    Added to the score: positive for errors, negative for qualities; 0 without corrections. No
-    reference. Prokopalo et al. 2020, Eq. 1.
+    Added to the score: positive for errors, negative for qualities; 0 without corrections. No naive
+    baseline. Prokopalo et al. 2020, Eq. 1.
     """
     values, _ = scores(totals, application, inner)
     of = values[:, how.version]
@@ -161,7 +161,7 @@ def forgetting_max(totals: Totals, application: Application, inner: Measure, how
 
     Mean over the times t_j whose own version (the newest at t_j) is older than M_i, of the best of
     M_1 to M_(i-1) minus M_i; in errors, of M_i minus the least. Lower is better, below 0 where the
-    newest version is the best; the reference is a version that changes nothing, 0. The best is
+    newest version is the best; the naive baseline is a version that changes nothing, 0. The best is
     chosen anew in each replicate. Chaudhry et al. 2018.
     """
     loss = _loss(totals, application, inner, how)
@@ -187,9 +187,9 @@ def forgetting_first(
     """Forgetting, first minus last: the score of the own version of each time less that of M_i.
 
     Mean over the times t_j whose own version (the newest at t_j) is older than M_i. Lower is
-    better, below 0 where what came later helped; the reference is a version that changes nothing,
-    0. It is minus the backward transfer. Lopez-Paz and Ranzato 2017; Prokopalo et al. 2020, section
-      3.1.
+    better, below 0 where what came later helped; the naive baseline is a version that changes
+    nothing, 0. It is minus the backward transfer. Lopez-Paz and Ranzato 2017; Prokopalo et al.
+    2020, section 3.1.
     """
     return _since(totals, application, inner, how), 0.0
 
@@ -200,8 +200,8 @@ def backward_transfer(
     """Backward transfer: mean over past times of what M_i gained there since their own version.
 
     R_(T,j) - R_(j,j) for qualities, with the signs changed for errors: above 0 what was learnt
-    later helped. Higher is better; the reference is a version that changes nothing, 0. Lopez-Paz
-    and Ranzato 2017.
+    later helped. Higher is better; the naive baseline is a version that changes nothing, 0.
+    Lopez-Paz and Ranzato 2017.
     """
     return 0.0 - _since(totals, application, inner, how), 0.0  # 0, and never -0
 
@@ -213,8 +213,8 @@ def forward_transfer(
 
     Mean of R_(j-1,j) - R_(0,j) for qualities, with the signs changed for errors, over the times
     whose own version (the newest at t_j, up to M_i) has a version before it that learnt something.
-    Higher is better; the reference is the initial version, 0. Undefined without an initial version.
-    Lopez-Paz and Ranzato 2017.
+    Higher is better; the naive baseline is the initial version, 0. Undefined without an initial
+    version. Lopez-Paz and Ranzato 2017.
     """
     loss = _loss(totals, application, inner, how)
     if how.initial < 0:
@@ -228,9 +228,9 @@ def forward_transfer(
 def lifelong_score(totals: Totals, application: Application, inner: Measure, how: Across) -> Result:
     """Mean over the lifelong set of S(M_i, l_i): what each version says of the data it learnt.
 
-    Up to M_i, every time with the same weight. Direction as the score; the reference is the mean of
-    what the version before said of the same data, before adapting. Prokopalo et al. 2020, section
-    3.
+    Up to M_i, every time with the same weight. Direction as the score; the naive baseline is the
+    mean of what the version before said of the same data, before adapting. Prokopalo et al. 2020,
+    section 3.
     """
     values, _ = scores(totals, application, inner, STREAM)
     places = np.arange(how.learnt, how.version + 1)

@@ -116,8 +116,7 @@ def spending(totals: Totals, _: Application, how: Effort = PLAIN) -> Spent:
 def p_miss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Share of the targets that are missed: N_fn / N_target.
 
-    Range [0, 1], lower is better; there is no reference. Undefined without targets. Lindsey et al.,
-    section I.
+    Range [0, 1], lower is better; no naive baseline. NaN without targets. Lindsey et al., Sec. I.
     """
     return joined_value(totals, how, lambda s: rates_of(s)[0]), NONE
 
@@ -125,18 +124,31 @@ def p_miss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
 def p_fa(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Share of the nontargets that are accepted: N_fp / N_nontarget.
 
-    Range [0, 1], lower is better; there is no reference. Undefined without nontargets. Lindsey et
-    al., section I.
+    Range [0, 1], lower is better; no naive baseline. NaN without others. Lindsey et al., Sec. I.
     """
     return joined_value(totals, how, lambda s: rates_of(s)[1]), NONE
+
+
+def fa_per_hour(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
+    """False alarms per hour: 3600 N_fp / (N d), with d the seconds of audio of an item.
+
+    Range [0, inf), lower is better; no naive baseline. Lindsey et al., section I.
+    """
+    hours = (how.scoring.item_duration or np.nan) / HOUR
+    return joined_value(totals, how, lambda s: share(s["fp"], s["n"] * hours)), NONE
+
+
+def hourly(seconds: float) -> Rule:
+    """The rule of false alarms per hour of items of so many seconds."""
+    return _at_zero(lambda totals, _: [_rate(totals, "fp", weight=HOUR / seconds)], np.inf)
 
 
 def act_dcf(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
     """Detection cost of the decisions: w Pmiss + (1 - w) Pfa, 0.75 Pmiss + 0.25 Pfa unless asked.
 
-    w = Cm P / (Cm P + Cf (1 - P)). Range [0, 1], lower is better; the reference rejects or accepts
-    everything, min(w, 1 - w). Undefined without targets, or without nontargets. Lindsey et al.,
-    section IV.C (OpenSAD 2015).
+    w = Cm P / (Cm P + Cf (1 - P)). Range [0, 1], lower is better; the naive baseline rejects or
+    accepts everything, min(w, 1 - w). Undefined without targets, or without nontargets. Lindsey et
+    al., section IV.C (OpenSAD 2015).
     """
     miss, fa = weights_of(application)
     return joined_value(totals, how, dcf_value(how, application)), min(miss, fa)
@@ -145,7 +157,7 @@ def act_dcf(totals: Totals, application: Application, how: Effort = PLAIN) -> Re
 def error_rate(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Share of the outputs that are wrong.
 
-    Range [0, 1], lower is better; there is no reference. Lindsey et al., section V.
+    Range [0, 1], lower is better; no naive baseline. Lindsey et al., section V.
     """
     return joined_value(totals, how, lambda s: share(s["wrong"], s["n"])), NONE
 
@@ -153,7 +165,7 @@ def error_rate(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
 def mean_loss(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
     """Mean loss of an item in annotations: of a cost matrix, or absolute error over the tolerance.
 
-    Range [0, inf), lower is better; there is no reference. Lindsey et al., section V.
+    Range [0, inf), lower is better; no naive baseline. Lindsey et al., section V.
     """
     return joined_value(totals, how, lambda s: share(s["loss"], s["n"])), NONE
 
@@ -351,6 +363,7 @@ MEASURES = (
             (error_rate, "Wrong outputs", SECTION_V, partial(_rate, errors="wrong")),
         )
     ),
+    _measure(fa_per_hour, "False alarms per hour", "paper 000, section I"),
     _measure(mean_loss, "Mean loss in annotations", SECTION_V),
     # That exactly as many questions are asked of every batch is nothing odd.
     _measure(n_annotations, "Annotations", "paper 000, Eq. 2", total=True, steady=True),

@@ -20,6 +20,7 @@ from truecost.names import (
 from truecost.options import Option, PartialTable, check_fields
 
 OF_TIME = ("imlm_seconds", "imlm_money", "total_cost", "cost_person")  # the person's time counts
+HOURLY = "fa_per_hour"
 SETS: tuple[str, ...] = get_args(AnnotationSet)  # which annotations may count
 PREVALENCE, NONE = "prevalence", "none"
 
@@ -150,6 +151,10 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             needs={"measure": OF_TIME},
         ),
     ] = None
+    item_duration: Annotated[
+        float | None,
+        Option("Seconds of audio per item, for fa_per_hour.", gt=0, needs={"measure": (HOURLY,)}),
+    ] = None
 
     def given(self) -> dict[str, Any]:
         """The keys that were given; no annotations at all are a choice too."""
@@ -196,6 +201,8 @@ class StreamScoring:
         Seconds that reviewing one item takes; the mean measured annotation time when left out.
     before : tuple of (str, int)
         Labels made before each stream, by set, if the log does not have them.
+    item_duration : float, optional
+        Seconds of audio of an item.
     """
 
     q: float | None = None
@@ -212,6 +219,7 @@ class StreamScoring:
     window: int | None = None
     item_seconds: float | None = None
     before: tuple[tuple[AnnotationSet, int], ...] = ()
+    item_duration: float | None = None
 
     def __post_init__(self) -> None:
         check_fields(self, StreamTable)

@@ -38,9 +38,9 @@ from truecost.prices import COSTS
 from truecost.task import Dims
 from truecost.tasks.measures import suiting
 from truecost.tasks.streams.counting import Counted, before
-from truecost.tasks.streams.measures import TASK
-from truecost.tasks.streams.options import OF_TIME, SETS, StreamScoring
-from truecost.tasks.streams.pooling import COUNTS, SUMS
+from truecost.tasks.streams.measures import TASK, hourly
+from truecost.tasks.streams.options import HOURLY, OF_TIME, SETS, StreamScoring
+from truecost.tasks.streams.pooling import COUNTS, SUMS, Effort
 from truecost.tasks.streams.records import Online
 
 NAMED = (("", COUNTS), ("_sums", SUMS))  # ends of the names of the tallies, and what they hold
@@ -126,7 +126,10 @@ def parts_of_phases(
     return parts
 
 
-ERRORS = ("p_miss", "p_fa", "act_dcf", "error_rate", "mean_loss", "n_missed", "n_false_alarms")
+ERRORS = (
+    *("p_miss", "p_fa", HOURLY, "act_dcf", "error_rate", "mean_loss"),
+    *("n_missed", "n_false_alarms"),
+)
 COSTLY = ("imlm", "imlm_seconds", "imlm_money", "mean_loss")  # of q, losses
 PRICED = ("total_cost", "cost_errors")  # errors count by number, each with its loss
 SECONDS = OF_TIME
@@ -153,6 +156,8 @@ def choices(name: str, phase: str, count: Counted) -> list[str]:
         stated = how.item_seconds
         said.append(f"item-seconds:{'measured' if stated is None else _exact(stated)}")
         said += [count.online.timing] if count.online.timing else []
+    if base == HOURLY:
+        said.append(f"item-duration:{_exact(how.item_duration or 0)}")
     if name.endswith("_trend"):
         said.append(f"window:{count.window}")
     return said
@@ -209,7 +214,7 @@ DEFAULTS = {
 }
 ERRORS_OF = {"detection": ("miss", "false_alarm"), "classes": ("error",), "numbers": ("error",)}
 DEPENDENT = "streams (moving blocks of batches are not exchangeable)"
-OF_DETECTION = ("act_dcf", "p_miss", "p_fa", "n_missed", "n_false_alarms", *GAPS[2:])
+OF_DETECTION = ("act_dcf", "p_miss", "p_fa", HOURLY, "n_missed", "n_false_alarms", *GAPS[2:])
 
 
 def asked_of(online: Online, scoring: Scoring) -> list[Measure]:
@@ -227,6 +232,11 @@ def asked_of(online: Online, scoring: Scoring) -> list[Measure]:
                 f"measure {measure.label!r} is for detection; {online.name} puts out "
                 f"{online.kind}: name the target (--target), or take "
                 f"{', '.join(DEFAULTS[online.kind])}"
+            )
+        if measure.name == HOURLY and scoring.chosen(StreamScoring).item_duration is None:
+            raise UsageError(
+                f"measure {measure.label!r} needs the seconds of audio that an item stands for: "
+                f"--item-duration 2.5"
             )
         if measure.name in GAPS and len(online.phases) < 2:
             raise UsageError(
@@ -327,7 +337,7 @@ class Rows:
         count = self.count
         return Batch(
             evidence=evidence,
-            measures=[replace(m, function=partial(m.function, how=count.effort)) for m in measures],
+            measures=[_bound(measure, count.effort) for measure in measures],
             application=count.application,
             plan=count.plan(self.scoring.plan),
             context=self._context(phase),
@@ -372,6 +382,13 @@ class Rows:
             signature="|".join(filter(None, (online.signature, resampled))),
             flags=raised(crossed="," in count.factors),
         )
+
+
+def _bound(measure: Measure, how: Effort) -> Measure:
+    """A measure with what joins errors and effort, and the interval that needs to know it."""
+    found = replace(measure, function=partial(measure.function, how=how))
+    seconds = how.scoring.item_duration if measure.name == HOURLY else None
+    return replace(found, interval=hourly(seconds)) if seconds else found
 
 
 def _reason(row: Estimate, count: Counted) -> str | None:

@@ -31,9 +31,9 @@ def bleu(
     2 to 4 (K = 1 when left out), `none` leaves BLEU at 0. It is 0 without any match, and where the
     output has no n-gram of an order. Chen and Cherry 2014 name these methods.
 
-    Range [0, 100], higher is better; the reference is the empty output, which gets 0. Undefined
-    where the references have no words. Beside it: `brevity_penalty`. Papineni et al. 2002;
-    Prokopalo et al. 2020, appendix A.
+    Range [0, 100], higher is better; the naive baseline is the empty output, which gets 0.
+    Undefined where the references have no words. Beside it: `brevity_penalty`. Papineni et al.
+    2002; Prokopalo et al. 2020, appendix A.
     """
     matches, ngrams = (_by_order(totals, "ngrams", name, ORDER) for name in ("matches", "totals"))
     reference = totals.sums("ngrams", "reference")
@@ -96,8 +96,8 @@ def chrf(totals: Totals, _: Application) -> Result:
     P and R are the means, over the orders 1 to 6 of which both sides have n-grams, of
     matches / hypothesis and matches / reference. 0 without any match.
 
-    Range [0, 100], higher is better; the reference is the empty output, which gets 0. Undefined
-    where the references have no characters. Popović 2015, 2016.
+    Range [0, 100], higher is better; the naive baseline is the empty output, which gets 0.
+    Undefined where the references have no characters. Popović 2015, 2016.
     """
     return _character_f(totals, "chrf", CHARACTER_ORDER)
 
@@ -106,7 +106,7 @@ def chrf_words(totals: Totals, _: Application) -> Result:
     """chrF++: chrF2 whose means of P and R go over n-grams of one and two words too.
 
     Words are what stands between blanks; a mark at their end, or else at their begin, is a word of
-    its own. Range [0, 100], higher is better; the reference is the empty output, which gets 0.
+    its own. Range [0, 100], higher is better; the naive baseline is the empty output, which gets 0.
     Undefined where the references have no characters. Popović 2017.
     """
     return _character_f(totals, "chrf_words", CHARACTER_ORDER + WORD_ORDER)
@@ -125,8 +125,9 @@ def ter(totals: Totals, _: Application) -> Result:
     """Translation edit rate: (insertions + deletions + substitutions + shifts) / reference words.
 
     With several references the fewest edits over the mean of their lengths. Range [0, inf), lower
-    is better; the reference is the empty output, which lacks each word of the shortest reference:
-    1 with one reference. Undefined where the references have no words. Snover et al. 2006.
+    is better; the naive baseline is the empty output, which lacks each word of the shortest
+    reference: 1 with one reference. Undefined where the references have no words. Snover et al.
+    2006.
     """
     edits, shortest = (ratio(totals, "edits", n, "reference") for n in ("edits", "shortest"))
     return edits, shortest

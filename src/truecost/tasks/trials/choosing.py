@@ -260,9 +260,10 @@ def tests_of(systems: Sequence[Trials], study: "Study", reader: "Reader") -> dic
     if len(systems) > 1 or study.collections:
         raise UsageError("--test is of one system: choose the threshold of each by itself")
     [source] = sources_of(study)
-    known = {"hours": table.test_hours, "background": None}
-    key = {"key": table.test_key} if table.test_key else {}
-    data = msgspec.structs.replace(source.data, **known, **key)
+    heard: dict[str, Any] = {"hours": table.test_hours, "background": table.test_background}
+    own = {"key": table.test_key, "metadata": table.test_metadata}
+    named = {name: value for name, value in own.items() if value}
+    data = msgspec.structs.replace(source.data, **heard, **named)
     try:
         found = read(replace(source, file=table.test, data=data), reader, study)
     except InputError as error:

@@ -21,7 +21,7 @@ from truecost.errors import InputError, UsageError, counted, first_five, near
 from truecost.formats import Table
 from truecost.formats.table import refuse_rows
 from truecost.names import MEAN
-from truecost.study.columns import Options
+from truecost.study.columns import Options, join
 from truecost.tasks.trials.labels import Annotation
 from truecost.tasks.trials.machine import predicted_mean
 from truecost.tasks.trials.measures.spoofing import KINDS, SIDES
@@ -113,6 +113,21 @@ def numbered(table: Table, options: Options) -> Table:
     return replace(table, frame=table.frame.with_columns(made))
 
 
+def valued(table: Table, options: Options) -> Table:
+    """The rows of a table that have every value, where others are left out: other rows, as event
+    logs have them, need no id then.
+    """
+    if options.missing != "drop" or options.machine is not None:
+        return table
+    kept = ~np.isnan(np.stack([table.frame[n].to_numpy() for n in options.values])).any(axis=0)
+    if kept.all() or not kept.any():
+        return table
+    noun, places = table.places
+    matrices = {name: matrix[kept] for name, matrix in table.matrices.items()}
+    found = replace(table, frame=table.frame.filter(kept), matrices=matrices)
+    return replace(found, noun=noun, lines=places[kept])
+
+
 def scores_of(table: Table, options: Options) -> Floats:
     """The replacement of scores if there are none: the columns, with the machine's values where it
     judged.
@@ -178,7 +193,8 @@ TARGET, NONTARGET, SPOOF = range(3)
 WORDS = {"spoof": SPOOF, "target": TARGET, "bonafide": TARGET, "nontarget": NONTARGET}
 NEEDED = (
     "t_dcf needs the scores of the speaker verification behind the countermeasure: --asv COLUMN of "
-    "the same trials, or --asv FILE with labels target, nontarget, spoof and scores"
+    "the same trials, or --asv FILE with labels target, nontarget, spoof and scores (labels in a "
+    "file of their own: --asv-key FILE)"
 )
 
 
@@ -233,8 +249,11 @@ def with_scores(
     return replace(found, accepted=(scores >= at).astype(np.int64)), at
 
 
-def read_verification(path: str, read: Callable[..., Table], columns: Sequence[str]) -> Table:
-    """The trials of a verification: a list of ASVspoof, or any file with label and score.
+def read_verification(
+    path: str, key: str | None, read: Callable[..., Table], columns: Sequence[str]
+) -> Table:
+    """The trials of a verification: a list of ASVspoof, or any file with label and score; with a
+    key, any file with ids and scores.
 
     UsageError where there is neither such a file nor such a column.
     """
@@ -243,6 +262,8 @@ def read_verification(path: str, read: Callable[..., Table], columns: Sequence[s
             f"--asv {path}: there is no such file, and no such column{near(path, columns)}; the "
             f"columns are {first_five(columns)}"
         )
+    if key is not None:
+        return join(read(path), read(key), Options(kind="score"), "the key of --asv")
     try:
         return read(path, "asvspoof-asv")
     except InputError:
@@ -299,12 +320,18 @@ def with_verification(
     if found.spoofing is None:
         raise UsageError(f"--asv {data.asv}: no label of {found.name} is spoof")
     if data.asv in found.frame.columns:
+        if data.asv_key is not None:
+            raise UsageError(
+                f"--asv {data.asv} is a column of {found.name}, whose labels it shares: leave out "
+                f"--asv-key"
+            )
         scores = Table(found.name, found.frame).numbers(data.asv, "asv")
         how = scores, data.asv_threshold, found.name
         known, at = with_scores(found.spoofing, *how)
     else:
-        table = read_verification(data.asv, reader.table, found.frame.columns)
-        reader.note(data.asv, source.name, source.collection)
+        table = read_verification(data.asv, data.asv_key, reader.table, found.frame.columns)
+        for path in filter(None, (data.asv, data.asv_key)):
+            reader.note(path, source.name, source.collection)
         known, at = with_file(found.spoofing, table, data.asv_threshold)
     said = f"asv:{Path(data.asv).name}|asv-threshold:{at:g}"
     return replace(found, spoofing=known, signature=f"{found.signature}|{said}")

@@ -109,6 +109,7 @@ def load(
     for column, further in metadata:
         table = join_metadata(table, further, column, options.column("id", table) or "id")
     options = replace(options, columns=resolved(options.columns, table))
+    rows = len(table)
     table, kind, column, filled = _with_truth(table, options)
     values = kind == "values"
     scores, columns = (_values if values else read.scores_of)(table, options)
@@ -143,7 +144,7 @@ def load(
         weights=read.weights_of(table, options.columns, ids),
         frame=table.frame,
         signature=signature_of(options),
-        problems=_merged_labels(table, options, kind, column),
+        problems=(*_merged_labels(table, options, kind, column), *_left_out(rows, len(table))),
         annotation=annotation,
         audio=_audio(table, options, ids) if detection else None,
         source=table.source,
@@ -168,11 +169,11 @@ def _with_truth(table: Table, options: Options) -> "tuple[Table, str, str, Compl
     the truth, in which column, and what the machine completed.
     """
     if options.values:
-        from truecost.tasks.trials.further import numbered
+        from truecost.tasks.trials.further import numbered, valued
 
         table = numbered(table, options)
-    if options.kind == "values":
-        return table, "values", "", None
+        if options.kind == "values":
+            return valued(table, options), "values", "", None
     kind, column = truth.truth_of(table, options)
     if options.machine is None or options.values:
         return table, kind, column, None
@@ -257,6 +258,13 @@ def _by_share(trials: Trials, shares: Floats) -> Trials:
     codes = shares.shape[1] - 1 - places
     kept = own[rows] * shares[rows, codes]
     return replace(trials.take(rows), labels=codes, weights=kept, origin=rows).take(kept > 0)
+
+
+def _left_out(before: int, rows: int) -> tuple[str, ...]:
+    """How many rows had no value, where such are left out."""
+    lost = before - rows
+    said = f"{lost} of {counted(before, 'trial')} had no score: left out (--missing drop)"
+    return (said,) if lost else ()
 
 
 def _missing(trials: Trials, table: Table, options: Options) -> Trials:

@@ -111,6 +111,7 @@ def choices_of(_study: object, data: DataTable, _reader: object) -> TrialsScorin
 
 
 _option = partial(Option, verbs=("threshold",))
+_TESTED: Mapping[str, tuple[str, ...]] = {"test": ()}
 
 
 @dataclass(frozen=True)
@@ -166,10 +167,30 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
         _option(help="File with other labelled trials, to evaluate the threshold on.", file=True),
     ] = None
     test_key: Annotated[
-        str | None, _option(help="Key of TEST, if it differs from that of the others.", file=True)
+        str | None,
+        _option(
+            help="Key of TEST, if it differs from that of the others.", file=True, needs=_TESTED
+        ),
     ] = None
+    test_metadata: Annotated[
+        tuple[str, ...],
+        _option(
+            help="Metadata of TEST, if they differ from those of the others.",
+            file=True,
+            sided=True,
+            needs=_TESTED,
+        ),
+    ] = ()
     test_hours: Annotated[
-        float | None, _option(help="Hours of audio of TEST.", gt=0, needs={"test": ()})
+        float | None, _option(help="Hours of audio of TEST.", gt=0, needs=_TESTED)
+    ] = None
+    test_background: Annotated[
+        str | None,
+        _option(
+            help="The same as a list of recordings with a column duration (seconds).",
+            file=True,
+            needs=_TESTED,
+        ),
     ] = None
 
     @property

@@ -300,7 +300,8 @@ def confusions(found: ByClass, *, title: str = "") -> Picture:
         marks.append(Mark(kind="cell", x=j, y=k, tone=tone, text=text, label=said))
     caption = "A row is a true class, a column a decision; shades are shares of the true class."
     if others:
-        caption += f" Shown are the {len(kept)} classes with the costliest confusions."
+        caption += f" Shown are the {len(kept)} classes with the costliest confusions; the "
+        caption += f"{others} share the last row and column, with their right and wrong decisions."
     x, y = _axes(rows, columns)
     return Picture(
         name="confusions",

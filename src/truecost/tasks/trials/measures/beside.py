@@ -38,7 +38,7 @@ def joint(totals: Totals, application: Application) -> tuple[Floats, Floats]:
 def f1(totals: Totals, application: Application) -> Result:
     """F1: 2 precision recall / (precision + recall) = 2 J[1, 1] / (P + sum_k J[k, 1]).
 
-    Range [0, 1], higher is better; the reference accepts everything and gets 2 P / (1 + P).
+    Range [0, 1], higher is better; the naive baseline accepts everything and gets 2 P / (1 + P).
     Undefined without targets of which nothing is accepted. Ferrer et al. 2024, section 3.1.
     """
     application.require_detection()
@@ -52,9 +52,9 @@ def f1(totals: Totals, application: Application) -> Result:
 def macro_f1(totals: Totals, application: Application) -> Result:
     """Macro F1: mean over classes of 2 J[k, k] / (P_k + sum_j J[j, k]).
 
-    Range [0, 1], higher is better; the reference always decides the class of highest prior and gets
-    2 P / (1 + P) / K. Classes that neither occur nor are decided are left out. Ferrer et al. 2024,
-    section 3.1.
+    Range [0, 1], higher is better; the naive baseline always decides the class of highest prior and
+    gets 2 P / (1 + P) / K. Classes that neither occur nor are decided are left out. Ferrer et al.
+    2024, section 3.1.
     """
     shares, priors = joint(totals, application)
     right = np.diagonal(shares, axis1=-2, axis2=-1)
@@ -69,8 +69,8 @@ def mcc(totals: Totals, application: Application) -> Result:
     """Matthews correlation (Gorodkin 2004): (sum_k J[k, k] - p q) / sqrt((1 - p p) (1 - q q)), with
     p the priors and q the shares of the decisions.
 
-    Range [-1, 1], higher is better; the reference is a random decision and gets 0. Undefined where
-    one class alone occurs or is decided. Ferrer et al. 2024, section 3.1.
+    Range [-1, 1], higher is better; the naive baseline is a random decision and gets 0. Undefined
+    where one class alone occurs or is decided. Ferrer et al. 2024, section 3.1.
     """
     shares, priors = joint(totals, application)
     decided = shares.sum(axis=-2)
@@ -83,8 +83,8 @@ def kappa(totals: Totals, application: Application) -> Result:
     """Cohen's kappa: (sum_k J[k, k] - p q) / (1 - p q) with p the priors and q the shares of the
     decisions.
 
-    Range [-1, 1], higher is better; the reference is a random decision and gets 0. Undefined where
-    one class alone occurs and is decided. Cohen (1960).
+    Range [-1, 1], higher is better; the naive baseline is a random decision and gets 0. Undefined
+    where one class alone occurs and is decided. Cohen (1960).
     """
     shares, priors = joint(totals, application)
     both = (priors * shares.sum(axis=-2)[:, : priors.shape[1]]).sum(axis=-1)
@@ -98,8 +98,8 @@ def _right(shares: Floats) -> Floats:
 def balanced_accuracy(totals: Totals, application: Application) -> Result:
     """Balanced accuracy: mean_k R[k, k], 1 - balanced error.
 
-    Range [0, 1], higher is better; the reference is any constant decision, 1/K. Undefined when any
-    class has no trials. Ferrer et al. 2024, section 3.1.
+    Range [0, 1], higher is better; the naive baseline is any constant decision, 1/K. Undefined when
+    any class has no trials. Ferrer et al. 2024, section 3.1.
     """
     value, reference = balanced_error(totals, application)
     return 1 - np.asarray(value), 1 - np.asarray(reference)
@@ -109,8 +109,8 @@ def top_k(totals: Totals, application: Application, k: int) -> Result:
     """Top-k accuracy: the share of trials whose true class is among the k most probable.
 
     sum_c P_c share of class c at the places 1 to k; ties count against the system. Range [0, 1],
-    higher is better; the reference always names the k classes of highest prior. Undefined when a
-    class that has a prior has no trials.
+    higher is better; the naive baseline always names the k classes of highest prior. Undefined when
+    a class that has a prior has no trials.
     """
     counts = totals.sums("ranks", "n")
     if k >= counts.shape[-1]:
@@ -130,13 +130,28 @@ def ece(totals: Totals, application: Application) -> Result:
 
     Confidence is the largest posterior (of a detection task that of the target) at the priors of
     the application, right whether that class is the true one. Range [0, 1], lower is better; the
-    reference says the priors and gets 0. Guo et al. (2017); Ferrer et al. 2024, section 3.6.
+    naive baseline says the priors and gets 0. Guo et al. (2017); Ferrer et al. 2024, section 3.6.
     """
     sizes = totals.sums("bins", "n").sum(axis=-1)
     priors = application.class_priors(sizes)
     gaps = totals.sums("bins", "confidence") - totals.sums("bins", "right")
     weight = np.where(priors == 0, 0.0, share(priors, sizes))
     return np.abs((weight[..., None] * gaps).sum(axis=-2)).sum(axis=-1), 0.0
+
+
+def _of_chance(totals: Totals, application: Application) -> float:
+    """The calibration error that trials whose confidence is right show by chance: of each bin the
+    mean absolute deviation of what is right, of one trial 2 p (1 - p).
+    """
+    n, confidence = (totals.sums("bins", name)[0] for name in ("n", "confidence"))
+    sizes = n.sum(axis=-1)
+    priors = application.class_priors(sizes[None])[0]
+    weight = np.where(priors == 0, 0.0, share(priors, sizes))[:, None]
+    held = n.sum(axis=0)
+    p = np.clip(share(confidence.sum(axis=0), held), 0, 1)
+    many = np.sqrt(2 / np.pi * (weight**2 * n).sum(axis=0) * p * (1 - p))
+    one = (weight * n).sum(axis=0) * 2 * p * (1 - p)
+    return float(np.nansum(np.where(held <= 1, one, many)))
 
 
 def _of_f1(totals: Totals, _: Application) -> list[Rate]:
@@ -247,7 +262,7 @@ MEASURES: tuple[Measure, ...] = (
         ece,
         "Expected calibration error (15 bins)",
         "paper 003, 3.6",
-        Rule("identity", excess=True, bounds=_UNIT),
+        Rule("identity", excess=True, chance=_of_chance, bounds=_UNIT),
         beside=True,
         uses=("prior",),
         advice="does not measure quality (the priors alone have 0), depends on the bins, and is "

@@ -8,8 +8,9 @@ The others read the tally `accepted`, with the axis decision. A trial has a set 
 labels, and the decision d costs the least that any of them makes it cost, min over k in A of c[k,
 d]. The statistics: `n` counts the trials that are decided d, `cost` and `error` what their
 decisions cost under the costs given and under 0/1 costs; `constant_cost` and `constant_error` what
-all trials would cost if every one were decided d. Sources: Ferrer et al. 2024, section 3.7 (an
-error is what the user takes for one), and 3.1 and 3.5 for the expected cost and its reference.
+all trials would cost if every one were decided d.
+Sources: Ferrer et al. 2024, section 3.7 (an error is what the user takes for one), and 3.1 and 3.5
+for the expected cost and its naive baseline.
 """
 
 from dataclasses import replace
@@ -38,15 +39,17 @@ def accepted_cost(totals: Totals, _: Application) -> Result:
     """Expected cost when any accepted label is right: mean over trials of min_{k in A} c[k, d].
 
     A is the set of accepted labels of a trial and d its decision. Range [0, max c] in the unit of
-    the costs, lower is better; the reference is the best constant decision under the same rule,
-    min_d mean min_{k in A} c[k, d], chosen anew in each replicate. Equal to `expected_cost` at the
-    shares of the data when each trial has one label. Ferrer et al. 2024, sections 3.1 and 3.7.
+    the costs, lower is better; the naive baseline is the best constant decision under the same
+    rule, min_d mean min_{k in A} c[k, d], chosen anew in each replicate. Equal to `expected_cost`
+    at the shares of the data when each trial has one label. Ferrer et al. 2024, sections 3.1 and
+    3.7.
     """
     return _paid(totals, "cost")
 
 
 def accepted_nec(totals: Totals, _: Application) -> Result:
-    """Normalised expected cost when any accepted label is right: `accepted_cost` / its reference.
+    """Normalised expected cost when any accepted label is right: `accepted_cost` / its naive
+    baseline.
 
     Range [0, inf), lower is better; 1.0 is the best constant decision under the same rule.
     Undefined where that costs nothing (one label is accepted everywhere). Equal to `nec` at the
@@ -59,9 +62,9 @@ def accepted_nec(totals: Totals, _: Application) -> Result:
 def accepted_error(totals: Totals, _: Application) -> Result:
     """Share of decisions that no accepted label makes right.
 
-    Range [0, 1], lower is better; the reference always decides the label that most trials accept.
-    Abstaining counts as an error. Equal to `total_error` at the shares of the data when each trial
-    has one label. Ferrer et al. 2024, section 3.7.
+    Range [0, 1], lower is better; the naive baseline always decides the label that most trials
+    accept. Abstaining counts as an error. Equal to `total_error` at the shares of the data when
+    each trial has one label. Ferrer et al. 2024, section 3.7.
     """
     return _paid(totals, "error")
 
@@ -111,8 +114,8 @@ _ACCEPTED = (
 def class_recall(totals: Totals, _: Application, name: str) -> Result:
     """Recall of one class: R[k, k], the share of its trials that are decided so.
 
-    Range [0, 1], higher is better; no reference (a constant has 0 or 1). Abstaining is no right
-    decision. Undefined without trials of the class. Ferrer et al. 2024, section 3.1, for R.
+    Range [0, 1], higher is better; no naive baseline (a constant has 0 or 1). Abstaining is no
+    right decision. Undefined without trials of the class. Ferrer et al. 2024, section 3.1, for R.
     """
     k = place_of(totals, name)
     return class_rates(totals)[1][:, k, k], NONE
@@ -122,7 +125,7 @@ def class_precision(totals: Totals, application: Application, name: str) -> Resu
     """Precision of one class: P_k R[k, k] / sum_j P_j R[j, k], the share that is right of what is
     decided so.
 
-    Range [0, 1], higher is better; the reference decides everything so and gets P_k. Undefined
+    Range [0, 1], higher is better; the naive baseline decides everything so and gets P_k. Undefined
     where nothing is decided so. Petegrosso et al. 2022, A.1.1 (Eq. 10), with a class in place of
     the target.
     """

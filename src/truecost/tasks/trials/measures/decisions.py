@@ -203,8 +203,8 @@ def expected_cost(totals: Totals, application: Application) -> Result:
     """Expected cost: sum_k P_k sum_d c[k, d] R[k, d].
 
     R[k, d] is the share of class k that is decided d. Range [0, max c] in the unit of the costs,
-    lower is better; the reference is the best constant decision, min_d sum_k P_k c[k, d]. Undefined
-    when a class that has a prior has no trials. Ferrer et al. 2024, section 3.1.
+    lower is better; the naive baseline is the best constant decision, min_d sum_k P_k c[k, d].
+    Undefined when a class that has a prior has no trials. Ferrer et al. 2024, section 3.1.
     """
     return _costs(totals, application)
 
@@ -234,7 +234,7 @@ def act_dcf(totals: Totals, application: Application) -> Result:
 def detection_cost(totals: Totals, application: Application) -> Result:
     """Actual detection cost, not normalised: Cm P Pmiss + Cf (1-P) Pfa.
 
-    Range [0, Cm P + Cf (1-P)] in the unit of the costs, lower is better; the reference always
+    Range [0, Cm P + Cf (1-P)] in the unit of the costs, lower is better; the naive baseline always
     rejects or always accepts, min(Cm P, Cf (1-P)). Rodriguez-Fuentes & Penagarikano 2013, Eq. 8 and
     9.
     """
@@ -256,8 +256,8 @@ def nte(totals: Totals, application: Application) -> Result:
 def total_error(totals: Totals, application: Application) -> Result:
     """Total error rate: sum_k P_k (1 - R[k, k]).
 
-    Range [0, 1], lower is better; the reference always decides the class of highest prior and gets
-    1 - max_k P_k. Abstaining counts as an error. Ferrer et al. 2024, section 3.1.
+    Range [0, 1], lower is better; the naive baseline always decides the class of highest prior and
+    gets 1 - max_k P_k. Abstaining counts as an error. Ferrer et al. 2024, section 3.1.
     """
     counts, rates = class_rates(totals)
     priors = application.class_priors(counts)
@@ -268,8 +268,8 @@ def total_error(totals: Totals, application: Application) -> Result:
 def accuracy(totals: Totals, application: Application) -> Result:
     """Accuracy: sum_k P_k R[k, k].
 
-    Range [0, 1], higher is better; the reference always decides the class of highest prior and gets
-    max_k P_k. Abstaining counts as an error. Ferrer et al. 2024, section 3.5.
+    Range [0, 1], higher is better; the naive baseline always decides the class of highest prior and
+    gets max_k P_k. Abstaining counts as an error. Ferrer et al. 2024, section 3.5.
     """
     error, naive = total_error(totals, application)
     return 1 - np.asarray(error), 1 - np.asarray(naive)
@@ -278,8 +278,8 @@ def accuracy(totals: Totals, application: Application) -> Result:
 def balanced_error(totals: Totals, _: Application) -> Result:
     """Balanced error rate: 1 - mean_k R[k, k] (1 - unweighted average recall).
 
-    Range [0, 1], lower is better; the reference is any constant decision, 1 - 1/K. Undefined when
-    any class has no trials. Ferrer et al. 2024, section 3.1.
+    Range [0, 1], lower is better; the naive baseline is any constant decision, 1 - 1/K. Undefined
+    when any class has no trials. Ferrer et al. 2024, section 3.1.
     """
     rates = class_rates(totals)[1]
     right = np.diagonal(rates, axis1=-2, axis2=-1)
@@ -289,7 +289,7 @@ def balanced_error(totals: Totals, _: Application) -> Result:
 def p_miss(totals: Totals, _: Application) -> Result:
     """Miss rate: rejected targets / targets.
 
-    Range [0, 1], lower is better; no reference (a naive baseline can have any rate). Undefined
+    Range [0, 1], lower is better; no naive baseline (a naive baseline can have any rate). Undefined
     without targets. Rodriguez-Fuentes & Penagarikano 2013, Eq. 1.
     """
     return class_rates(totals)[1][:, 1, 0], NONE
@@ -298,7 +298,7 @@ def p_miss(totals: Totals, _: Application) -> Result:
 def p_fa(totals: Totals, _: Application) -> Result:
     """False-alarm rate: accepted nontargets / nontargets (also called false-positive rate).
 
-    Range [0, 1], lower is better; no reference (a naive baseline can have any rate). Undefined
+    Range [0, 1], lower is better; no naive baseline (a naive baseline can have any rate). Undefined
     without nontargets. Rodriguez-Fuentes & Penagarikano 2013, Eq. 3; Petegrosso et al. 2022, A.1.2
     (Eq. 12).
     """
@@ -308,8 +308,8 @@ def p_fa(totals: Totals, _: Application) -> Result:
 def recall(totals: Totals, _: Application) -> Result:
     """Recall: accepted targets / targets.
 
-    Range [0, 1], higher is better; no reference (a naive baseline can have any rate). Undefined
-    without targets. Petegrosso et al. 2022, A.1.1 (Eq. 11).
+    Range [0, 1], higher is better; no naive baseline (a naive baseline can have any rate).
+    Undefined without targets. Petegrosso et al. 2022, A.1.1 (Eq. 11).
     """
     return class_rates(totals)[1][:, 1, 1], NONE
 
@@ -317,9 +317,9 @@ def recall(totals: Totals, _: Application) -> Result:
 def precision(totals: Totals, application: Application) -> Result:
     """Precision: share of targets among what is accepted, at the application's prior.
 
-    P (1-Pmiss) / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], higher is better; the reference accepts
-    everything and gets P. Undefined when nothing is accepted. Petegrosso et al. 2022, A.1.1 (Eq.
-    10).
+    P (1-Pmiss) / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], higher is better; the naive baseline
+    accepts everything and gets P. Undefined when nothing is accepted. Petegrosso et al. 2022, A.1.1
+    (Eq. 10).
     """
     counts, rates = class_rates(totals)
     accepted = application.class_priors(counts) * rates[:, :, 1]
@@ -329,7 +329,7 @@ def precision(totals: Totals, application: Application) -> Result:
 def fdr(totals: Totals, application: Application) -> Result:
     """False-discovery rate: share of nontargets among what is accepted, 1 - precision.
 
-    (1-P) Pfa / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], lower is better; the reference accepts
+    (1-P) Pfa / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], lower is better; the naive baseline accepts
     everything and gets 1-P. Undefined when nothing is accepted. Petegrosso et al. 2022, A.1.2 (Eq.
     13).
     """
@@ -341,8 +341,8 @@ def abstained(totals: Totals, application: Application) -> Result:
     """Share of trials on which the system abstains: sum_k P_k R[k, abstain].
 
     Range [0, 1], lower is better: what is left to someone else; 0 when the cost matrix has no
-    column for it. No reference. Read it beside the expected cost, which prices abstaining as one
-    more decision (Ferrer et al. 2024, section 3.1).
+    column for it. No naive baseline. Read it beside the expected cost, which prices abstaining as
+    one more decision (Ferrer et al. 2024, section 3.1).
     """
     counts, rates = class_rates(totals)
     classes = counts.shape[-1]

@@ -1,5 +1,5 @@
 """Measures of what each trial loses: proper scoring rules of probabilities, likelihood-ratio costs,
-errors of predicted numbers, each with the best constant predictor as reference.
+errors of predicted numbers, each with the best constant predictor as naive baseline.
 
 `losses` is a tally with the axis class and the statistics `n`, `log` (-ln p of the truth, finite
 part), `impossible` (truths given probability 0) and `brier`. `llr` is a tally with the axis class
@@ -68,8 +68,8 @@ def entropy(priors: Floats) -> Floats:
 def ce(totals: Totals, application: Application) -> Result:
     """Cross entropy in nats: sum_k P_k mean over class k of -ln p(truth).
 
-    Range [0, inf], lower is better; the reference knows only the priors and gets their entropy.
-    Infinite where a truth was given probability 0. Ferrer et al. 2024, section 3.3.
+    Range [0, inf], lower is better; the naive baseline knows only the priors and gets their
+    entropy. Infinite where a truth was given probability 0. Ferrer et al. 2024, section 3.3.
     """
     counts, means = _mean_losses(totals, "losses", "log")
     priors = application.class_priors(counts)
@@ -89,8 +89,8 @@ def nce(totals: Totals, application: Application) -> Result:
 def brier(totals: Totals, application: Application) -> Result:
     """Brier score: sum_k P_k mean over class k of sum_j (p_j - [j is the truth])^2.
 
-    Range [0, 2], lower is better; the reference knows only the priors: 1 - sum P_k^2.
-    Ferrer et al. 2024, section 3.3.
+    Range [0, 2], lower is better; the naive baseline knows only the priors: 1 - sum P_k^2. Ferrer
+    et al. 2024, section 3.3.
     """
     counts, means = _mean_losses(totals, "losses", "brier")
     priors = application.class_priors(counts)
@@ -157,7 +157,7 @@ def cllr_loss(totals: Totals, application: Application) -> Result:
     """Calibration loss: Cllr - minimum Cllr, in bits.
 
     Range [0, inf], lower is better; 0 is a system that no monotone map of its scores improves. No
-    reference. Brümmer and du Preez (2006).
+    naive baseline. Brümmer and du Preez (2006).
     """
     return np.asarray(cllr(totals, application)[0]) - min_cllr(totals, application)[0], NONE
 
@@ -165,7 +165,7 @@ def cllr_loss(totals: Totals, application: Application) -> Result:
 def mae(totals: Totals, _: Application) -> Result:
     """Mean absolute error: mean of abs(prediction - truth).
 
-    Range [0, inf) in the unit of the truth, lower is better; the reference always predicts the
+    Range [0, inf) in the unit of the truth, lower is better; the naive baseline always predicts the
     weighted median of the truths of the replicate. Ferrer et al. 2024, section 3.4.
     """
     n = totals.sums("errors", "n")
@@ -185,9 +185,9 @@ def nmae(totals: Totals, application: Application) -> Result:
 def mse(totals: Totals, _: Application) -> Result:
     """Mean squared error: mean of (prediction - truth)^2.
 
-    Range [0, inf) in the squared unit of the truth, lower is better; the reference always predicts
-    the mean of the truths of the replicate and gets their variance. Ferrer et al. 2024, section
-    3.4.
+    Range [0, inf) in the squared unit of the truth, lower is better; the naive baseline always
+    predicts the mean of the truths of the replicate and gets their variance. Ferrer et al. 2024,
+    section 3.4.
     """
     n = totals.sums("errors", "n")
     mean = share(totals.sums("errors", "truth"), n)

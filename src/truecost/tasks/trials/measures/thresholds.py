@@ -59,8 +59,8 @@ def min_dcf(totals: Totals, application: Application) -> Result:
 def min_detection_cost(totals: Totals, application: Application) -> Result:
     """Minimum of Cm P Pmiss(t) + Cf (1-P) Pfa(t) over all thresholds t, not normalised.
 
-    Range [0, naive cost] in the unit of the costs, lower is better; the reference always rejects or
-    always accepts, min(Cm P, Cf (1-P)). Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-9.
+    Range [0, naive cost] in the unit of the costs, lower is better; the naive baseline always
+    rejects or always accepts, min(Cm P, Cf (1-P)). Rodriguez-Fuentes & Penagarikano 2013, Eq. 8-9.
     """
     sweep: Sweep = totals.sweep("ranking")
     miss, fa = _priors(sweep, application)
@@ -93,8 +93,8 @@ def miss_at_fa(totals: Totals, _: Application, rate: float) -> Result:
 
     min Pmiss(t) over t with Pfa(t) <= rate. A subset has its miss rate at the threshold that is
     chosen on all trials, in every replicate anew (`--threshold-by subset`: at its own). Range [0,
-    1], lower is better; the reference, chance, gets 1 - rate. Ferrer et al. 2024, section 3.1, on
-    what it does not tell.
+    1], lower is better; the naive baseline, chance, gets 1 - rate. Ferrer et al. 2024, section 3.1,
+    on what it does not tell.
     """
     return _least_misses(totals, rate), 1 - rate
 
@@ -126,8 +126,8 @@ def fa_at_miss(totals: Totals, _: Application, rate: float) -> Result:
 
     min Pfa(t) over t with Pmiss(t) <= rate. A subset has its false-alarm rate at the threshold that
     is chosen on all trials, in every replicate anew (`--threshold-by subset`: at its own). Range
-    [0, 1], lower is better; the reference, chance, gets 1 - rate. Ferrer et al. 2024, section 3.1,
-    on what it does not tell.
+    [0, 1], lower is better; the naive baseline, chance, gets 1 - rate. Ferrer et al. 2024, section
+    3.1, on what it does not tell.
     """
     least, thresholds = (of[:, 0] for of in totals.sweep(_chosen_in(totals)).fa_at([rate]))
     if _chosen_in(totals) == WHOLE:
@@ -139,9 +139,9 @@ def miss_at_fa_per_hour(totals: Totals, _: Application, rate: float) -> Result:
     """Least miss rate among the thresholds with at most the given number of false alarms an hour.
 
     min Pmiss(t) over t with Pfa(t) N / H <= rate, where N nontargets stand for H hours of audio in
-    the data. Subsets as for `miss_at_fa`. Range [0, 1], lower is better; the reference, chance,
-    gets 1 - rate H / N, and 0 at the least. Ferrer et al. 2024, section 3.1, on what it does not
-    tell.
+    the data. Subsets as for `miss_at_fa`. Range [0, 1], lower is better; the naive baseline,
+    chance, gets 1 - rate H / N, and 0 at the least. Ferrer et al. 2024, section 3.1, on what it
+    does not tell.
     """
     limit = share_per_hour(totals, rate)
     return _least_misses(totals, limit), 1 - limit
@@ -254,8 +254,8 @@ _at_rate = partial(_of, advice=_CHOSEN, rule="fpr-at-fnr", parse=_rate, uses=())
 def fa_per_hour(totals: Totals, _: Application) -> Result:
     """False alarms an hour: accepted nontargets / hours of audio.
 
-    Range [0, inf), lower is better; no reference. Where only the sum H of the hours is known, the N
-    nontargets share it: Pfa N / H. Undefined without hours.
+    Range [0, inf), lower is better; no naive baseline. Where only the sum H of the hours is known,
+    the N nontargets share it: Pfa N / H. Undefined without hours.
     """
     hours = totals.sums("audio", "hours").sum(axis=(1, 2))
     return share(totals.sums("audio", "n")[:, 0, 1], hours), NONE
