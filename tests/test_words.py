@@ -4,7 +4,7 @@ import pytest
 
 import words
 
-# What pages may still have, until all of them are rewritten: lower it with every page, never raise it.
+# Findings that pages may still have until all are rewritten: to be lowered, never raised.
 LEFT = 224
 
 
