@@ -550,7 +550,7 @@ def test_a_stream_without_targets_is_refused():
 
 def test_one_class_is_refused():
     held = Items("t", tuple(map(str, range(28))), np.zeros((28, 1)), ("x",) * 28)
-    with pytest.raises(InputError, match="all labels are 'x'; nothing can be told apart"):
+    with pytest.raises(InputError, match="all labels are 'x'; there is only one class"):
         divided(held, source(), 4, 0)
 
 
