@@ -392,10 +392,11 @@ def test_a_full_disk_is_said_with_what_to_do(parts, monkeypatch, capsys):
 
 
 SORTED = """
-measures = ["act_dcf", "min_dcf", "eer", "auc", "cllr", "min_cllr"]
+measures = ["act_dcf", "min_dcf", "eer", "auc", "cllr", "min_cllr", "miss_at_fa:0.1"]
+also = ["f1"]
 [data]
 type = "llr"
-map = {{ unit = "speaker", id = "trial" }}
+map = {{ unit = "speaker", id = "trial" {1} }}
 [systems]
 a.file = "{0}"
 b.file = "{0}"
@@ -404,35 +405,81 @@ rare.prior = 0.01
 often = {{ prior = 0.3, cost_miss = 5 }}
 [interval]
 replicates = 20
-"""
-BABBLE = """[subsets]
-babble = "noise = 'babble'"
+[subsets]
+noise = "noise"
+quiet = "snr < 10"
 """
 
 
-@pytest.mark.parametrize("file", ["whole.parquet", "parts/*.parquet"])
-def test_one_sort_for_each_system(parts, file, monkeypatch, capsys):
-    """Applications, comparisons, curves and the check of reversed scores share it; subsets of what
-    was read in parts do too.
-    """
-    told = {"sort_trials": 0, "sort_partitions": 0, "_detection": 0}
+@pytest.fixture
+def sorts(monkeypatch):
+    """How often trials are sorted, in memory and from parts, and reliability is computed."""
+    found = {"sort_trials": 0, "order_of": 0, "sort_partitions": 0, "_detection": 0}
 
     def counted(room, name):
         work = getattr(room, name)
 
         def counting(*given, **named):
-            told[name] += 1
+            found[name] += 1
             return work(*given, **named)
 
         monkeypatch.setattr(room, name, counting)
 
     counted(order, "sort_trials")
+    counted(order, "order_of")
     counted(large, "sort_partitions")
     counted(reliability, "_detection")  # which no application changes
-    Path("study.toml").write_text(SORTED.format(file) + BABBLE * ("*" in file))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("file", "weight", "wanted"),
+    [
+        ("whole.parquet", "", [0, 2, 0, 2]),
+        ("parts/*.parquet", "", [0, 0, 2, 2]),
+        ("parts/*.parquet", ', weight = "w"', [0, 2, 2, 2]),  # ties stand in order of weight
+    ],
+)
+def test_one_sort_for_each_system(parts, file, weight, wanted, sorts, capsys):
+    """Applications, subsets, comparisons, metrics beside, curves and the check of reversed scores
+    share it.
+    """
+    Path("study.toml").write_text(SORTED.format(file, weight))
     assert cli.run(["run", "study.toml", "-o", "out", "--quiet"]) == 0
     assert Path("out/curves.parquet").exists()
-    assert [*told.values()] == ([0, 2, 2] if "*" in file else [2, 0, 2])
+    assert [*sorts.values()] == wanted
+    of_subsets = {e["dims"].get("subset") for e in json.loads(
+        Path("out/result.json").read_text())["rows"]}  # fmt: skip
+    assert {None, "quiet"} < of_subsets
+
+
+CALIBRATED = """
+[data]
+type = "{}"
+map = {{ unit = "speaker" }}
+[systems.a]
+file = "whole.parquet"
+[application]
+prior = 0.05
+[calibration]
+method = "affine"
+[interval]
+replicates = 20
+[subsets]
+noise = "noise"
+"""
+
+
+@pytest.mark.parametrize("kind", ["llr", "posterior"])
+def test_one_sort_of_calibrated_scores(parts, kind, sorts, capsys):
+    if kind == "posterior":
+        odds = pl.read_parquet("whole.parquet")
+        odds.with_columns(score=1 / (1 + (-pl.col("score")).exp())).write_parquet("whole.parquet")
+    Path("study.toml").write_text(CALIBRATED.format(kind))
+    assert cli.run(["run", "study.toml", "--quiet"]) == 0
+    assert (sorts["sort_trials"], sorts["order_of"]) == (0, 1)
+    assert cli.run(["calibrate", "whole.parquet", "--type", kind, *MAPPED[2:], "--quiet"]) == 0
+    assert (sorts["sort_trials"], sorts["order_of"]) == (2, 1)  # as they were, and calibrated
 
 
 def test_measures_take_few_bytes_a_trial(parts, monkeypatch):

@@ -1,10 +1,15 @@
 """Sorting gives one order, whichever way it goes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+import truecost as tc
 from truecost.kernels import order as kernels
 from truecost.kernels.order import sort_trials
+from truecost.tasks.trials import counting
+from truecost.tasks.trials.scoring import frozen
 
 RNG = np.random.default_rng(11)
 
@@ -52,8 +57,47 @@ def test_no_order_of_rows_changes_a_byte(weighted, sides, scores, units):
         other_road = sort_trials(*(column.copy() for column in rows))
     assert [column.tobytes() for column in one] == [column.tobytes() for column in other_road]
     assert [column.dtype for column in one] == [column.dtype for column in other_road]
+    places = kernels.order_of(*rows)
+    taken = [column[places] if len(column) else column for column in rows]
+    taken[0] += 0.0  # no two kinds of zero
+    assert [column.tobytes() for column in one] == [column.tobytes() for column in taken]
     other = sort_trials(*(column[order] if len(column) else column for column in rows))
     assert [column.tobytes() for column in one] == [column.tobytes() for column in other]
     assert (np.diff(one[0]) >= 0).all()
     whole = sorted(zip(*(column.tolist() for column in rows if len(column)), strict=True))
     assert sorted(zip(*(column.tolist() for column in one if len(column)), strict=True)) == whole
+
+
+@pytest.mark.parametrize("kind", ["llr", "posterior"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("units", ["speaker", "two sides", "strata", "trial", "rows"])
+def test_a_subset_is_selected_as_it_would_be_sorted(units, weighted, kind, monkeypatch):
+    draws = np.random.default_rng(1)
+    labels = draws.integers(0, 2, 300)
+    scores = draws.normal(labels, 1).round(1) if kind == "llr" else draws.random(300).round(2)
+    speakers, others = (np.array([f"s{k}" for k in draws.integers(0, n, 300)]) for n in (30, 20))
+    trials = tc.Trials.from_arrays(
+        scores,
+        labels,
+        kind=kind,
+        weight=draws.integers(1, 4, 300) / 3 if weighted else None,
+        ids=None if units == "rows" else [f"t{k}" for k in range(300)],
+        unit=speakers if units in ("speaker", "strata") else None,
+    )
+    if units == "two sides":
+        trials = replace(trials, units={"speaker": (speakers, others)})
+    if units == "strata":
+        trials = replace(trials, strata=np.where(speakers < "s2", "low", "high"))
+    scoring = tc.Scoring(subsets=("any",))
+    counting.ranking_of(trials, scoring, counting.sides_of(trials, scoring))
+    subset = trials.take(draws.random(300) < 0.3)
+
+    def counted(one):
+        how = frozen(trials, scoring)
+        sides = counting.sides_of(one, how)
+        return counting.ranking_of(one, how, sides).digest, [own.digest for own, _ in sides]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(kernels, "order_of", None)  # it would fail
+        selected = counted(subset)
+    assert selected == counted(replace(subset))  # which knows of no whole

@@ -43,7 +43,7 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
     measures : str or sequence of str, optional
         `NAME` or `NAME:PARAMETER`; those that suit the data when left out.
     also : str or sequence of str, optional
-        Metrics that stand beside the measures and decide nothing, of trials (`f1`, `mcc`, ...).
+        Further metrics of trials, not used for ranks and gates (`f1`, `mcc`, ...).
     subsets : str, sequence of str or mapping of str to str, optional
         Columns, each level of which is a subset, or conditions; a mapping names them.
     worst : int, optional

@@ -121,6 +121,13 @@ class Ranking:
         slots = self.slots if sides is None else UnitIndex.join(sides)
         return Ranking(scores, slots, self.codes, self.extra)
 
+    def take(self, places: npt.NDArray[np.int64], sides: UnitColumns | None = None) -> "Ranking":
+        """The trials at rising places, perhaps with other units."""
+        units = UnitIndex(self.slots.factors, self.slots.codes[places]) if sides is None else None
+        extra = self.extra[places] if len(self.extra) else self.extra
+        units = units or UnitIndex.join(sides or ())
+        return Ranking(self.scores[places], units, self.codes[places], extra)
+
     @staticmethod
     def _sorted(
         scores: npt.NDArray[np.floating[Any]],

@@ -176,6 +176,23 @@ def sort_trials(
     return _sort_index(scores, slots, codes, extra)
 
 
+def order_of(
+    scores: npt.NDArray[np.floating[Any]],
+    slots: npt.NDArray[np.int32],
+    codes: npt.NDArray[np.uint8],
+    extra: npt.NDArray[np.float64],
+) -> npt.NDArray[np.int64]:
+    """Which trial stands at each place of `sort_trials`."""
+    order = np.argsort(scores)
+    ordered = scores[order]
+    starts = ordered[1:] != ordered[:-1]
+    tied = np.flatnonzero(np.append(~starts, False) | np.append(False, ~starts))
+    own, ranks = order[tied], np.cumsum(np.append(0, starts))[tied]
+    keys = [ranks, codes[own], *slots[own].T, *([extra[own]] if len(extra) else [])]
+    order[tied] = own[np.lexsort(keys[::-1])]
+    return order
+
+
 def _sort_index(
     scores: npt.NDArray[np.floating[Any]],
     slots: npt.NDArray[np.int32],

@@ -377,6 +377,6 @@ def _no_penalty(helped: Help | None) -> str:
     if helped is None or not helped.only_wrong:
         return ""
     return (
-        f"{counted(helped.only_wrong, 'answer')} are only verdicts without the right output: the "
-        f"value of a correction is not known (Prokopalo et al. 2020, section 2.2)"
+        f"{counted(helped.only_wrong, 'answer', 'give')} only a verdict without the right output: "
+        f"the value of a correction is not known (Prokopalo et al. 2020, section 2.2)"
     )

@@ -19,13 +19,13 @@ from truecost.core.flags import raised
 from truecost.core.intervals.auto import FEW_UNITS
 from truecost.core.intervals.smooth import ONE_UNIT
 from truecost.core.measure import Measure
-from truecost.core.ranking import Ranking
 from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring
 from truecost.tasks.trials import counting
 from truecost.tasks.trials.audio import audio_tally
 from truecost.tasks.trials.measures.thresholds import WHOLE, chosen_threshold
 from truecost.tasks.trials.options import TrialsScoring
+from truecost.tasks.trials.parts import among_whole
 from truecost.tasks.trials.records import Floats, Trials
 
 if TYPE_CHECKING:
@@ -42,10 +42,9 @@ def chosen_evidence(trials: Trials, scoring: Scoring, measures: Sequence[Measure
     if whole is None or trials.rows is None:
         return counting.evidence_of(trials, scoring, measures)
     sides = counting.sides_of(whole, scoring)
-    own = [(factor, codes[trials.rows]) for factor, codes in sides]
-    scores = counting.llrs(trials, scoring)
-    parts = {"ranking": Ranking.from_scores(scores, trials.labels, own, trials.weights)}
-    parts[WHOLE] = counting.ranking_of(whole, scoring, sides)
+    ranking, key = counting.ranking_of(whole, scoring, sides), counting.ranking_key(whole, scoring)
+    own = among_whole(trials, key, lambda: counting.llrs(trials, scoring), sides, trials.rows)
+    parts = {"ranking": own, WHOLE: ranking}
     if any("audio" in measure.parts for measure in measures):
         return Evidence({**parts, "audio": audio_tally(whole, scoring, sides)})
     return Evidence({**parts})

@@ -7,6 +7,7 @@ the whole data and stays fixed in replicates and subsets.
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from truecost.core.unit_index import Computed
 from truecost.core.weights import Weights
 from truecost.errors import UsageError, counted
 from truecost.face import at
-from truecost.names import MEAN
+from truecost.names import MEAN, POSTERIORS
 from truecost.prices import COSTS
 from truecost.tasks.trials.options import ASV, BONAFIDE, PARTS_OF, SPOOFED, TrialsScoring
 from truecost.tasks.trials.records import Array, Codes, Floats, Ints, Trials
@@ -34,8 +35,9 @@ SPOOFING = (SPOOFED, BONAFIDE, ASV)  # parts of systems that spoofed speech atta
 APART = {  # what counts parts that few measures read
     "audio": "truecost.tasks.trials.audio:audio_tally",
     "judged": "truecost.tasks.trials.machine:judged_tally",
+    "ranks": "truecost.tasks.trials.confidence:rank_tally",
+    "bins": "truecost.tasks.trials.confidence:bin_tally",
 }
-BINS = 15  # of confidence, equally wide
 
 
 def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
@@ -53,28 +55,34 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
     if trials.machine is not None:
         parts &= {"decisions"}
     parts.add("columns")
-    if trials.detection and trials.scores.ndim == 1:
-        parts |= {*SPOOFING}
+    if trials.spoofing is not None and trials.scores.ndim == 1:
+        parts |= {*SPOOFING} if trials.spoofing.verified else {SPOOFED, BONAFIDE}
     return parts - ({"ranks"} if trials.detection else {"llr", "ranking"})
 
 
 def sides_of(trials: Trials, scoring: Scoring) -> UnitColumns:
-    """The factors of the trials with the unit code of each trial on each side.
-
-    Codes have the shape (N,), one array for each side; each trial is its own unit when none is
-    named.
+    """The factors of the trials with the unit code of each trial, (N,), on each side; each trial is
+    its own unit when none is named.
     """
     key = "sides", scoring.plan.scheme
     if key not in trials.made:
-        sides = (
-            sides_of_units(trials.units, trials.strata, scoring.plan)
-            if trials.units
-            else [_trials_as_units(trials, scoring)]
-        )
-        listed = trials.audio.listed if trials.audio is not None else None
-        trials.made[key] = sides if listed is None else listed.joined(sides)
+        trials.made[key] = _sides(trials, scoring, key)
     found: UnitColumns = trials.made[key]
     return found
+
+
+def _sides(trials: Trials, scoring: Scoring, key: tuple[object, ...]) -> UnitColumns:
+    if trials.taken_from is not None:
+        from truecost.tasks.trials.parts import part_sides
+
+        if (found := part_sides(trials, key)) is not None:
+            return found
+    if trials.units:
+        sides = sides_of_units(trials.units, trials.strata, scoring.plan)
+    else:
+        sides = [_trials_as_units(trials, scoring)]
+    listed = trials.audio.listed if trials.audio is not None else None
+    return sides if listed is None else listed.joined(sides)
 
 
 def _trials_as_units(trials: Trials, scoring: Scoring) -> tuple[Factor, Codes]:
@@ -228,12 +236,10 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
         "ranking": ranking_of,
         "errors": _error_tally,
         "truths": _truth_ranking,
-        "ranks": _rank_tally,
-        "bins": _bin_tally,
     }
     wanted = dict.fromkeys(part for m in measures for part in m.parts)
     makers |= {part: at(place) for part, place in APART.items() if part in wanted}
-    if not wanted.keys().isdisjoint(SPOOFING):
+    if trials.spoofing is not None and not wanted.keys().isdisjoint(SPOOFING):
         from truecost.tasks.trials import further
 
         ratios = llrs(trials, scoring)
@@ -303,31 +309,6 @@ def _loss_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
     return tally_of(trials, sides, n=one, log=log, brier=brier, impossible=impossible)
 
 
-def _rank_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
-    """Trials by the place of their true class among the posteriors; ties go before it."""
-    logs = log_posteriors(trials, scoring)
-    own = logs[np.arange(len(logs)), trials.labels]
-    ranks = (logs >= own[:, None]).sum(axis=1) - 1
-    places = tuple(str(k + 1) for k in range(logs.shape[1]))
-    axes = {"class": (trials.classes, trials.labels), "place": (places, ranks)}
-    return Tally.count(sides, {"n": np.ones(len(logs), np.int64)}, axes, trials.weights)
-
-
-def _bin_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
-    """Trials, confidence and right decisions by bins of confidence, of which each has its upper
-    end: of the most probable class, or of the target.
-    """
-    posteriors = np.exp(log_posteriors(trials, scoring))
-    top = np.ones(len(posteriors), np.int64) if trials.detection else posteriors.argmax(axis=1)
-    confidence = np.minimum(posteriors[np.arange(len(top)), top], 1.0)
-    bins = np.clip(np.ceil(confidence * BINS).astype(np.int64) - 1, 0, BINS - 1)
-    names = tuple(f"{(k + 1) / BINS:.3g}" for k in range(BINS))
-    axes = {"class": (trials.classes, trials.labels), "bin": (names, bins)}
-    right = (top == trials.labels).astype(np.float64)
-    sums = {"n": np.ones(len(top)), "confidence": confidence, "right": right}
-    return Tally.count(sides, sums, axes, trials.weights)
-
-
 def _llr_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
     application = scoring.application.with_priors(system_shares(trials, scoring))
     shift = -application.threshold if application.plain_detection else 0.0
@@ -354,11 +335,11 @@ def _llr_tally(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Part:
 
 def sweep_of(trials: Trials, scoring: Scoring) -> Sweep:
     """The ranking of all trials, each with its own weight, at every threshold."""
-    key = "whole", scoring.plan.scheme, *converted(scoring)
+    key = "point", *ranking_key(trials, scoring)
     if key not in trials.made:
-        whole = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
+        one = [(Factor("all", np.zeros(1)), np.zeros(len(trials.labels), np.int32))]
         ranking = ranking_of(trials, scoring, sides_of(trials, scoring))
-        trials.made[key] = ranking.over(ranking.scores, whole)
+        trials.made[key] = ranking.over(ranking.scores, one)
     return point_of(Evidence({"ranking": trials.made[key]})).sweep("ranking")
 
 
@@ -367,20 +348,25 @@ def point_of(evidence: Evidence) -> Totals:
     return totals(evidence, Weights.ones(evidence.factors).block())
 
 
-def converted(scoring: Scoring) -> tuple[object, ...]:
-    """The settings of the scale of `llrs`, beside the trials."""
-    how = scoring.chosen(TrialsScoring)
-    return how.training_prior, how.clip, how.whole_shares
+def ranking_key(trials: Trials, scoring: Scoring) -> tuple[object, ...]:
+    """The settings of the ranking of trials: resampling of units, and the scale of `llrs`."""
+    if trials.kind not in POSTERIORS:
+        return "ranking", scoring.plan.scheme
+    prior = training_priors(trials, scoring)[1]
+    return "ranking", scoring.plan.scheme, float(prior), scoring.chosen(TrialsScoring).clip
 
 
 def ranking_of(trials: Trials, scoring: Scoring, sides: UnitColumns) -> Ranking:
     """Trials ranked by likelihood ratio (or score): sorted once, whatever the application; `sides`
     are those of `sides_of`.
     """
-    key = "ranking", scoring.plan.scheme, *converted(scoring)
+    key = ranking_key(trials, scoring)
     if key not in trials.made:
-        plain = trials.ascending and trials.weights is None  # ties stand in order of weight
-        make = Ranking.ascending if plain else Ranking.from_scores
+        make = Ranking.ascending if trials.in_order else Ranking.from_scores
+        if not trials.in_order and (scoring.subsets or trials.taken_from is not None):
+            from truecost.tasks.trials.parts import ranked
+
+            make = partial(ranked, trials, key)
         trials.made[key] = make(llrs(trials, scoring), trials.labels, sides, trials.weights)
     found: Ranking = trials.made[key]
     return found

@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from truecost.core.factors import Labels, sizes_of
+from truecost.core.unit_index import digest_of
 from truecost.errors import InputError, UsageError, counted, first_five, refuse_forked
 from truecost.formats import Table
 from truecost.names import Annotators, ScoreType
@@ -266,7 +268,7 @@ class Trials(Rows):
             return None if array is None else array[rows]
 
         places = np.flatnonzero(rows) if rows.dtype == bool else rows
-        return replace(
+        found = replace(
             self,
             scores=self.scores[rows],
             labels=self.labels[rows],
@@ -282,6 +284,27 @@ class Trials(Rows):
             spoofing=None if self.spoofing is None else self.spoofing.take(rows),
             frame=self.frame[places] if self.frame.width else self.frame,
         )
+        return found if rows.dtype != bool else found._as_part_of(self, rows)
+
+    def _as_part_of(self, whole: "Trials", mask: Mask) -> "Trials":
+        """The same trials, which know what was counted of them when they were taken before, and
+        what can be selected of the whole; what is read in parts is too large to keep.
+        """
+        WHOLES[self] = ref(whole)
+        if not whole.ascending:
+            kept = whole.made.setdefault(("part", digest_of(mask)), {})
+            object.__setattr__(self, "made", kept)
+        return self
+
+    @property
+    def in_order(self) -> bool:
+        """Whether rows stand in the order of a ranking, in which ties stand in order of weight."""
+        return self.ascending and self.weights is None
+
+    @property
+    def taken_from(self) -> "Trials | None":
+        """The trials of which these are a subset, where they are still there."""
+        return WHOLES[self]() if self in WHOLES else None
 
     def subset(self, expression: str) -> "list[tuple[str, Trials]]":
         """The trials of each level of a column, or of a condition such as `snr < 10`.
@@ -323,6 +346,11 @@ class Trials(Rows):
         """Ids as text; places where there are none."""
         ids = np.arange(len(self.labels)) if self.ids is None else self.ids
         return pl.Series("id", ids).cast(pl.String)
+
+
+# Of each subset the trials that a mask took it from: no attribute, so that what is made of a subset
+# with other scores, or pickled, is a whole by itself.
+WHOLES: "WeakKeyDictionary[Trials, ref[Trials]]" = WeakKeyDictionary()
 
 
 def _check_shapes(name: str, arrays: Mapping[str, Array], most: int) -> None:

@@ -161,7 +161,7 @@ def reliabilities(
 
 def _of_llrs(trials: Trials, scoring: Scoring) -> Reliability | None:
     """That of likelihood ratios, which no application changes: computed once for all of them."""
-    key = "reliability", repr((scoring.plan, scoring.level)), *counting.converted(scoring)
+    key = "reliability", repr((scoring.plan, scoring.level)), *counting.ranking_key(trials, scoring)
     if key not in trials.made:
         trials.made[key] = _detection(trials, scoring, posteriors=False)
     found: Reliability | None = trials.made[key]
