@@ -653,7 +653,7 @@ def test_a_threshold_that_a_bound_chose_says_that_its_interval_ignores_the_choic
         [told] = [text for text in found["remarks"] if "account for the choice" in text]
         assert told == (
             f"log (direct): the threshold was chosen on these data so that the {end} end of the "
-            f"interval of {measure} keeps {rule.replace(' ', '=')}; that interval "
+            f"interval of {measure} meets {rule.replace(' ', '=')}; that interval "
             f"([{row['lower']:.4g}, {row['upper']:.4g}]) does not account for the choice: check "
             f"the threshold on other data"
         )

@@ -153,13 +153,13 @@ BROKEN = {  # name of the file, content, the message after the file's name
         "f.csv",
         "id\tscore\na\t1\n",
         ", line 1: one column in csv format, but '\\t' is in its name: columns separated by "
-        "'\\t'? Say input_format tsv",
+        "'\\t'? Use input_format tsv",
     ),
     "commas in tsv": (
         "f.tsv",
         "id,score\na,1\n",
         ", line 1: one column in tsv format, but ',' is in its name: columns separated by "
-        "','? Say input_format csv",
+        "','? Use input_format csv",
     ),
     "names that repeat": (
         "f.csv",

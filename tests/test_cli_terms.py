@@ -355,7 +355,7 @@ def test_plan_says_what_the_units_are_of(run):
     assert code == 0, err
     assert out.splitlines()[1].split()[4] == str(len(searched.DOCUMENTS))
     said = f"units are those of document, of which there are fewest; those of query ({OCCURRING})"
-    assert f"{said} grow alike" in err
+    assert f"{said} grow in proportion" in err
     assert "units are those" not in run(line)[2]
 
 

@@ -54,7 +54,7 @@ CALLED = {  # a call that is wrong, and how its message begins or what stands in
     "target": (lambda: scored(THREE, "p_miss"), "name it with target"),
     "reversed": (
         lambda: scored(tc.Trials.from_arrays(-5 * SCORES, LABELS, kind="score"), "auc"),
-        "use allow_reversed if it is so",
+        "use allow_reversed if the order is intended",
     ),
     "preset": (lambda: tc.preset("sre"), "preset 'sre' is not known"),
     "transcripts": (lambda: tc.count_transcripts(["a"], ["a"], normalise=("x",)), "normalisation"),

@@ -130,7 +130,7 @@ def test_a_log_of_inspect_is_known_in_any_order_of_its_keys(tmp_path, indent):
     table = read(path)
     assert (table.format, len(table)) == ("inspect", 40 * len(found["samples"]))
     path.write_text(path.read_text()[:-3])
-    with pytest.raises(tc.TruecostError, match=r"no JSON|\.json stands for seglst"):
+    with pytest.raises(tc.InputError, match=r"reordered\.json: no JSON"):
         read(path)
 
 

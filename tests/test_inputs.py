@@ -237,7 +237,7 @@ USAGE = {  # arguments, exit code, what the message must say
     "a comparison without ids": (
         ["compare", "c.csv", "n.csv", "--type", "llr", "--map", "score=s,label=y"],
         2,
-        ["needs an id"],
+        ["needs ids"],
     ),
     "other trials": (
         ["compare", "a.csv", "d.csv", *BASE],

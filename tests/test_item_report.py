@@ -339,7 +339,7 @@ def test_a_difference_says_what_to_beware_of(outcome):
     assert compared
     few = {  # fewer than 20 recordings; few speakers who differ much
         "diarization": "But the interval is too narrow: few units.",
-        "transcripts": "But a few units carry the value.",
+        "transcripts": "But a few units determine the value.",
     }.get(outcome.task, "")
     assert [x.more for x in compared] == [few] * len(compared)
 
@@ -426,11 +426,11 @@ def test_gates_are_told_in_percent_and_written_as_shares(outcomes):
 
 
 SECTIONS = {
-    "transcripts": ["What the errors are", "Paired comparison", "By speaker",
+    "transcripts": ["Kinds of errors", "Paired comparison", "By speaker",
                     "Better and worse speakers", "Worst utterances"],
     "translation": ["Parts of BLEU", "Paired comparison", "By document",
                     "Better and worse documents", "Worst sentences"],
-    "diarization": ["What the errors are", "Paired comparison", "By recording",
+    "diarization": ["Kinds of errors", "Paired comparison", "By recording",
                     "Better and worse recordings", "Worst recordings"],
 }  # fmt: skip
 
@@ -502,7 +502,7 @@ def test_corner_cases_have_a_page(tmp_path, rates, more):
     outcome = spoken.transcripts(tmp_path, rates, **more)
     text = page_of(outcome)
     found = Page(text).headings
-    assert "What the errors are" in found
+    assert "Kinds of errors" in found
     assert ("By speaker" in found) == (not more)
     assert ("Worst utterances" in found) == (rates != {"perfect": 0})
     if "empty" in rates:

@@ -300,12 +300,12 @@ def test_the_documented_messages_are_those_that_are_understood():
     kinds = [
         process.Ready,
         protocol.Predicted,
-        protocol.Asked,
+        protocol.AskReply,
         protocol.Reply,
-        protocol.Stored,
+        protocol.SnapshotReply,
         protocol.Reply,
-        protocol.Asked,
-        protocol.Asked,
+        protocol.AskReply,
+        protocol.AskReply,
         protocol.Reply,
     ]
     assert len(said) == len(kinds)
@@ -396,7 +396,7 @@ PREDICT = {
     "null": ("right['scores'] = [0, None]; say(**right)", r"Expected 'float', got 'null'.*scores"),
     "old answer": ("right['n'] = 0; say(**right)", "it answered message 0, but message 1 was sent"),
     "no number": ("del right['n']; say(**right)", "missing required field 'n'"),
-    "fewer ids": ("right['ids'] = ['a']; say(**right)", "of 1 item, and 2 were told"),
+    "fewer ids": ("right['ids'] = ['a']; say(**right)", "about 1 item, but 2 were sent"),
     "other order": ("right['ids'].reverse(); say(**right)", "in their order: 'b' for 'a', 'a' for"),
     "other id": ("right['ids'][1] = 'c'; say(**right)", "in their order: 'c' for 'b'"),
     "fewer scores": ("right['scores'] = [1]; say(**right)", r"scores have the shape \(1,\), exp"),

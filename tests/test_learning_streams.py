@@ -478,7 +478,7 @@ REFUSED = [
         UsageError,
         r"target 'x' is no label of test: they are c0, c1, c2, c3",
     ),
-    ({"kind": "detection"}, 10, 8, UsageError, r"name the target .* c0, c1, c2, c3"),
+    ({"kind": "detection"}, 10, 8, UsageError, r"name the target, .* c0, c1, c2, c3"),
     ({"prevalence": 0.1}, 10, 8, UsageError, r"name the target"),
     ({"kind": "numbers"}, 10, 8, InputError, r"200 labels are no finite number \('c\d' of i0"),
     ({}, 0, 8, UsageError, r"batch is 0: give a number at least 1"),
@@ -550,7 +550,7 @@ def test_a_stream_without_targets_is_refused():
 
 def test_one_class_is_refused():
     held = Items("t", tuple(map(str, range(28))), np.zeros((28, 1)), ("x",) * 28)
-    with pytest.raises(InputError, match="all labels are 'x'; nothing can be told apart"):
+    with pytest.raises(InputError, match="all labels are 'x'; there is only one class"):
         divided(held, source(), 4, 0)
 
 

@@ -132,7 +132,7 @@ def test_the_page_says_which_values_are_better(here, capsys):
             2,
             "--direction better: name the better values",
         ),
-        ("--measure mean:accuracy --direction latency=lower", 2, "mean:accuracy: say whether"),
+        ("--measure mean:accuracy --direction latency=lower", 2, "mean:accuracy: state whether"),
         ("--measure mean:accurcy --higher", 2, "did you mean 'accuracy'?"),
         ("--measure mean:lang --higher", 3, "where numbers were expected: 'en' at line 2"),
         ("--measure mean:accuracy --higher --cost-miss 3", 2, "--cost-miss"),

@@ -639,7 +639,7 @@ def test_methods_tell_means_from_runs(tmp_path):
     below = ("claim", "single runs")  # in a section of their own
     told = [remark for remark in outcome.remarks if not remark.startswith(below)]
     assert all(f"<li>{remark}</li>" in text for remark in told)
-    assert "What may be claimed" in text
+    assert "Claims about methods" in text
     assert re.search(r"Of 9 pairs of one run of each: [\d.]+% better, [\d.]+% worse, ", text)
     assert "Sources of variance between runs" in text
     assert re.search(r"a: seed [\d.]+% \[[\d.]+%, [\d.]+%\], standard deviation [\d.]+", text)

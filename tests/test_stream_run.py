@@ -600,7 +600,7 @@ def test_what_fails_before_the_first_event_leaves_nothing_behind(tmp_path, run):
     code, _, err = run("run", study, "-o", tmp_path / "run")
     assert code == 3
     assert "items.csv" in err
-    assert "logs stay" not in err
+    assert "logs are in" not in err
     assert not (tmp_path / "run").exists()
     write_study(tmp_path)
     assert run("run", study, "-o", tmp_path / "run")[0] == 0  # mended: nothing is in the way

@@ -33,7 +33,7 @@ PATTERNS = (
     Pattern(r"naive reference", "naive baseline"),
     Pattern(r"(?:the|a|no) naive (?:system|value|answer)|naive systems", "the naive baseline"),
     Pattern(r"beyond doubt", "better or worse"),
-    Pattern(r"nothing decided|decides nothing", "inconclusive"),
+    Pattern(r"nothing decided|decides? nothing", "inconclusive"),
     Pattern(r"\bmiss_rate\b|(?<!-)\b(?:pmiss|pfa)\b", "p_miss, p_fa"),
     Pattern(r"what (?:the )?(?:trials|items) share", "unit column"),
     Pattern(r"\binterval that holds\b", "confidence interval"),

@@ -275,7 +275,7 @@ def hero() -> Picture:
 class Narrow(Picture):
     """A picture that is drawn for a narrow screen."""
 
-    def svg(self, width: float = 360.0, order: Sequence[str] | None = None) -> str:
+    def svg(self, width: float = 420.0, order: Sequence[str] | None = None) -> str:
         """The picture as SVG, `width` wide."""
         return super().svg(width, order)
 

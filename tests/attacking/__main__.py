@@ -34,9 +34,9 @@ def main() -> int:
         end = time.monotonic() + 60 * given.minutes
         while time.monotonic() < end:
             scene = rng.choice(found)
-            if scene.output and rng.random() < given.kills:
+            if rng.random() < given.kills:
                 number = rng.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
-                seconds = rng.choice((None, None, rng.uniform(0.0, 2.5)))
+                seconds = rng.choice((None, None, None, None, rng.uniform(0.0, 2.5)))
                 counts["kills"] += attack.kill(scene, number, seconds)
                 continue
             if rng.random() < 0.1:

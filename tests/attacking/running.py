@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import nursery
 from attacking.mutations import Mutation
 from attacking.scenes import Scene
 from truecost.errors import HIDDEN
@@ -126,8 +127,9 @@ class Attack:
             folder = Path(place)
             scene.copy(folder)
             at = self.events.get((scene.name, number), 0) if seconds is None else -1
-            process = subprocess.Popen(
-                [sys.executable, str(KILLED), str(at), str(int(number)), *scene.words],
+            words = [str(KILLED), str(at), str(int(number)), *scene.words]
+            process = (nursery.python if seconds is None else _born)(
+                words,
                 cwd=folder,
                 env={**os.environ, **LIMITS},
                 stdin=subprocess.DEVNULL,
@@ -195,6 +197,11 @@ class Attack:
         (place / "attack.json").write_text(json.dumps(told, indent=1))
         sys.stdout.write(f"{place.name}: {self.findings[-1]}\n")
         sys.stdout.flush()
+
+
+def _born(words: list[str], **how: Any) -> subprocess.Popen[str]:
+    """A process that starts by itself, and may be ended while it does."""
+    return subprocess.Popen([sys.executable, *words], **how)
 
 
 def _faults(scene: Scene, folder: Path, said: Said, name: str) -> list[str]:

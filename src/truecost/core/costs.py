@@ -334,7 +334,7 @@ def break_even(name: str, price: float, wholes: Pair, parts: Pair) -> Estimate:
     """The price p at which the difference of the wholes, rest + p amount, is 0.
 
     A replicate in which the other system has more of it turns the other way: it counts as beyond
-    both ends, so that they hold the prices at which the replicates decide nothing.
+    both ends, so that they hold the prices at which the replicates are inconclusive.
     """
     row, baseline = wholes
     amount = parts[0].replicates - parts[1].replicates

@@ -88,7 +88,7 @@ SUFFIXES = {f".{kind}": kind for kind in NAMED_ALIKE} | {".jsonl": "ndjson", ".j
 MAGIC = {b"PAR1": "parquet", b"PK\x03\x04": "npz", b"\x93NUMPY": "npy"}
 KNOWN = frozenset(name for names in COLUMNS.values() for name in names)
 TRIAL_LIST = "trial list"
-HEAD = 1 << 12  # bytes in which keys of damaged JSON are looked for
+HEAD = 1 << 12  # bytes in which the first brace of JSON stands
 
 
 def by_ending(path: str, formats: Formats) -> str | None:
@@ -120,8 +120,8 @@ def known_by(path: str, data: bytes, formats: Formats) -> str | None:
 
 
 def _keys_of(data: bytes) -> frozenset[str]:
-    """The keys of the first JSON object of a file, in any order; where it is damaged, those that
-    stand at its head.
+    """The keys of the first JSON object of a file, in any order; where it is damaged, all keys that
+    stand in it.
     """
     import msgspec
 
@@ -134,8 +134,7 @@ def _keys_of(data: bytes) -> frozenset[str]:
             return frozenset(msgspec.json.decode(part, type=dict[str, msgspec.Raw]))
         with suppress(ValueError, RecursionError):  # it knows NaN
             return frozenset(json.loads(part))
-    head = data[: max(len(line), HEAD)]
-    return frozenset(key.decode() for key in re.findall(rb'"([A-Za-z_]\w*)"\s*:', head))
+    return frozenset(key.decode() for key in re.findall(rb'"([A-Za-z_]\w*)"\s*:', data))
 
 
 def holds_both(path: str, formats: Formats) -> bool:

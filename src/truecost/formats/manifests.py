@@ -77,6 +77,6 @@ def as_output(table: Table, columns: Mapping[str, str]) -> Table:
     if OUTPUT not in table.columns:
         raise InputError(
             f"{table.source}: a manifest without {OUTPUT} is a reference, and holds no output; if "
-            f"another key holds it, say --map text=KEY"
+            f"another key holds it, use --map text=KEY"
         )
     return replace(table, frame=table.frame.with_columns(beside, text=OUTPUT))

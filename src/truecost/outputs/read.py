@@ -143,17 +143,18 @@ def _files(counting: Counting, source: Source, study: Study, reader: Reader) -> 
         reader.note(path, collection=source.collection)
         return found
 
+    references = [read_reference(path, stated, reader) for path in source.data.reference]
+    theirs = reference_map(source)
+    if any(table.format == MANIFEST for table in references):  # its text is what is right
+        theirs = {**theirs, "text": source.data.reference_map.get("text", "text")}
     return Files(
         name=source.name,
         collection=source.collection,
         item=counting.item,
         output=identified(read_output(source, reader), source.data.map),
-        references=tuple(
-            identified(read_reference(p, stated, reader), reference_map(source))
-            for p in source.data.reference
-        ),
+        references=tuple(identified(table, theirs) for table in references),
         columns=source.data.map,
-        reference_columns=reference_map(source),
+        reference_columns=theirs,
         missing=source.data.missing or "error",
         allow_duplicates=bool(source.data.allow_duplicates),
         parts=frozenset(p for m in measures_of(counted_by, counting) for p in m.parts),

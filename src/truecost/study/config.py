@@ -71,7 +71,7 @@ class Study(
     measures : tuple of str
         `NAME` or `NAME:PARAMETER`; those that suit the score type, or the task, when left out.
     also : tuple of str
-        Metrics that stand beside the measures and decide nothing.
+        Further metrics, not used for ranks and gates.
     baseline : str, optional
         The system that all others are compared with, trial by trial.
     data : DataTable

@@ -34,9 +34,7 @@ from truecost.tasks.measures import ALL, find, named, refuse_beside
 
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
-    """Faults of the data of each part, then advice; each is said once. What is wrong with metrics
-    that decide nothing comes last.
-    """
+    """Faults of the data of each part, then advice, each once; faults of further metrics last."""
     found = [p for part in parts for p in _faults(part)]
     on_measures = [one for part in parts for one in _on_measures(part)]
     found += [problem for measure, problem in on_measures if not measure.beside]

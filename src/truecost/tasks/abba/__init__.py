@@ -29,7 +29,7 @@ MAP_KEYS: dict[str, str] = {
     "score_b": "score of model B, online or offline",
     "accept_a": "whether A accepts the item (1 or 0), instead of its score",
     "accept_b": "whether B accepts the item (1 or 0), instead of its score",
-    "label": "label: 1 for a true accept, 0 for a false one, empty for unlabelled items",
+    "label": "1 for a true accept, 0 for a false one, empty for unlabelled items",
     "machine": "probability of label 1 by a machine",
     "inclusion": "probability with which the item was chosen for a label",
     "stratum": "stratum in which items are chosen for labels",

@@ -234,7 +234,7 @@ def remarks(study: "Study", parts: "Sequence[Part]") -> Sequence[str]:
 
 
 def _improving(plane: Plane) -> Iterator[str]:
-    """Which thresholds improve both ratios; then the limits that decide nothing, and where to look
+    """Which thresholds improve both ratios; then the limits without effect, and where to look
     (not of a test set, which was not deployed).
     """
     text = "no threshold of B improves both ratios"

@@ -276,7 +276,7 @@ def newest_rows(story: Story, part: Part) -> list[Row]:
 
 
 def _forgetting(story: Story, part: Part) -> dict[str, Line]:
-    """What each system lost of what it could do before; a maximum alone decides nothing."""
+    """The forgetting of each system; a maximum alone is no verdict."""
     lines: dict[str, Line] = {}
     for row in newest_rows(story, part):
         if row.measure in ("forgetting_first", "backward_transfer"):

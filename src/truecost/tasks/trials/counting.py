@@ -55,8 +55,8 @@ def parts_of(trials: Trials, scoring: Scoring) -> set[str]:
     if trials.machine is not None:
         parts &= {"decisions"}
     parts.add("columns")
-    if trials.detection and trials.scores.ndim == 1:
-        parts |= {*SPOOFING}
+    if trials.spoofing is not None and trials.scores.ndim == 1:
+        parts |= {*SPOOFING} if trials.spoofing.verified else {SPOOFED, BONAFIDE}
     return parts - ({"ranks"} if trials.detection else {"llr", "ranking"})
 
 
@@ -239,7 +239,7 @@ def evidence_of(trials: Trials, scoring: Scoring, measures: Sequence[Measure]) -
     }
     wanted = dict.fromkeys(part for m in measures for part in m.parts)
     makers |= {part: at(place) for part, place in APART.items() if part in wanted}
-    if not wanted.keys().isdisjoint(SPOOFING):
+    if trials.spoofing is not None and not wanted.keys().isdisjoint(SPOOFING):
         from truecost.tasks.trials import further
 
         ratios = llrs(trials, scoring)
@@ -349,7 +349,7 @@ def point_of(evidence: Evidence) -> Totals:
 
 
 def ranking_key(trials: Trials, scoring: Scoring) -> tuple[object, ...]:
-    """What decides the ranking of trials: how units are resampled, and the scale of `llrs`."""
+    """The settings of the ranking of trials: resampling of units, and the scale of `llrs`."""
     if trials.kind not in POSTERIORS:
         return "ranking", scoring.plan.scheme
     prior = training_priors(trials, scoring)[1]

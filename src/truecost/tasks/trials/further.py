@@ -191,6 +191,10 @@ def tally_of(trials: Trials, column: str, sides: Any) -> Tally:
 Array = npt.NDArray[Any]
 TARGET, NONTARGET, SPOOF = range(3)
 WORDS = {"spoof": SPOOF, "target": TARGET, "bonafide": TARGET, "nontarget": NONTARGET}
+NOT_SPOOFED = (
+    "a_dcf and t_dcf need spoofed trials: labels target, nontarget and spoof, or (t_dcf) bonafide "
+    "and spoof"
+)
 NEEDED = (
     "t_dcf needs the scores of the speaker verification behind the countermeasure: --asv COLUMN of "
     "the same trials, or --asv FILE with labels target, nontarget, spoof and scores (labels in a "
@@ -216,6 +220,11 @@ class Spoofing:
     kinds: Ints
     accepted: Ints | None = None
     counts: Ints | None = None
+
+    @property
+    def verified(self) -> bool:
+        """Whether the decisions of the verification are known."""
+        return self.accepted is not None or self.counts is not None
 
     def take(self, rows: Any) -> "Spoofing":
         """The same of some rows."""
@@ -337,15 +346,8 @@ def with_verification(
     return replace(found, spoofing=known, signature=f"{found.signature}|{said}")
 
 
-def tallies(
-    found: Spoofing | None, scores: Floats, sides: Any, weights: Floats | None
-) -> dict[str, Any]:
+def tallies(found: Spoofing, scores: Floats, sides: Any, weights: Floats | None) -> dict[str, Any]:
     """The parts of the evidence that measures of spoofing read, as far as they can be counted."""
-    if found is None:
-        raise UsageError(
-            "a_dcf and t_dcf need spoofed trials: labels target, nontarget and spoof, or (t_dcf) "
-            "bonafide and spoof"
-        )
 
     def ranked(kinds: Ints, names: tuple[str, ...]) -> Tally:
         """Trials of each kind by how many scores of the first kind they reach."""
@@ -361,8 +363,7 @@ def tallies(
         axes = {"kind": KINDS, "decision": ("reject", "accept")}
         if found.counts is not None:
             return Tally.constant(found.counts[..., None], ("n",), axes)
-        if found.accepted is None:
-            raise UsageError(NEEDED)
+        assert found.accepted is not None
         one = np.ones(len(scores), np.int64)
         coded = {"kind": (KINDS, found.kinds), "decision": (axes["decision"], found.accepted)}
         return Tally.count(sides, {"n": one}, coded, weights)

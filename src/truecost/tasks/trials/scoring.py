@@ -145,6 +145,10 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
         from truecost.tasks.trials.audio import NO_HOURS
 
         raise UsageError(f"measure {measure.label!r}: {NO_HOURS}")
+    if not {*lacking}.isdisjoint(counting.SPOOFING) and trials.detection:
+        from truecost.tasks.trials.further import NEEDED, NOT_SPOOFED
+
+        raise UsageError(NOT_SPOOFED if trials.spoofing is None else NEEDED)
     if lacking:
         if measure.parts[0] not in {part for parts in PARTS_OF.values() for part in parts}:
             raise UsageError(

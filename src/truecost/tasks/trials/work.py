@@ -126,8 +126,8 @@ def on_shared(part: Part) -> list[Problem]:
     return [
         Problem(
             kind="data",
-            message=f"{one.system}: {one.shared} of the test set were used to choose the "
-            f"threshold: figures there are optimistic",
+            message=f"{one.system}: {one.shared} of the test set: also among the data that "
+            f"chose the threshold, so figures there are optimistic",
         )
         for one in found
     ]
