@@ -264,7 +264,7 @@ def test_missing_cells_are_null_and_said(tmp_path: Path) -> None:
     assert found["policy_score"].value == pytest.approx(0.5)
     assert found["backward_transfer"].value == pytest.approx((0.6 - 0.9 + 0.5 - 0.7) / 2)
     holed = lifelong("version,1,2\n1,0.9,0.2\n2,,0.7\n", tmp_path, HIGHER)
-    assert "1 cell of seen data have no score (version 2 at time 1)" in (holed.problems[0])
+    assert "1 cell of seen data without a score (version 2 at time 1)" in (holed.problems[0])
     row = figures(holed, "policy_score")["policy_score"]
     assert row.value is None
     assert "undefined" in str(row.reason)

@@ -28,7 +28,7 @@ CLASSES = (*names.POSTERIORS, "decision")  # types that tell several classes apa
 
 
 class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[data]`: what the files hold."""
+    """`[data]`: the content of the files."""
 
     __table__: ClassVar[str] = "data"
 
@@ -254,7 +254,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[systems.NAME]`: where its scores are, and whatever differs from `[data]`."""
+    """`[systems.NAME]`: the files of a system, and settings that differ from `[data]`."""
 
     __table__: ClassVar[str] = "systems"
 
@@ -303,7 +303,7 @@ class SystemTable(DataTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[application]`: what errors cost and how often targets come."""
+    """`[application]`: costs of errors and priors of classes."""
 
     __table__: ClassVar[str] = "application"
 
@@ -333,7 +333,7 @@ class ApplicationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class IntervalTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[interval]`: how intervals are made."""
+    """`[interval]`: settings of the intervals."""
 
     __table__: ClassVar[str] = "interval"
 
