@@ -411,7 +411,7 @@ def test_tables_as_text():
     assert table.text("md").splitlines()[1:3] == ["| --- | --: |", "| a\\|b_1 | -0.5 |"]
     tex = table.text("tex")
     assert r"name \& co & value \\" in tex
-    assert r"a|b\_1 & $-$0.5 \\" in tex
+    assert r"a\textbar{}b\_1 & $-$0.5 \\" in tex
     assert r"\begin{tabular}{lr}" in tex
 
 
