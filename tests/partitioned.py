@@ -55,7 +55,9 @@ class Read:
         table = partition.table().frame
         texts = {name: coded_texts(table[name]) for name in ("speaker", "noise")}
         codes = (table["label"] == "target").to_numpy().astype(np.uint8)
-        return segments.Held(table["score"].to_numpy(), codes, texts, {"w": table["w"].to_numpy()})
+        return segments.MemoryRows(
+            table["score"].to_numpy(), codes, texts, {"w": table["w"].to_numpy()}
+        )
 
 
 class Narrow(Read):
@@ -64,4 +66,4 @@ class Narrow(Read):
     def __call__(self, partition):
         held = super().__call__(partition)
         units = {"speaker": held.texts["speaker"]}
-        return segments.Held(held.scores.astype(np.float32), held.codes, units)
+        return segments.MemoryRows(held.scores.astype(np.float32), held.codes, units)

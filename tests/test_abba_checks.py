@@ -17,7 +17,7 @@ from truecost.core.scoring import Scoring
 from truecost.running import score
 from truecost.tasks.abba.checks import (
     FIXED_SIZE,
-    Found,
+    CheckFinding,
     intervals_found,
     label_mix,
     labels_found,
@@ -398,7 +398,7 @@ def test_a_description_holds_what_there_is():
     assert description.exposures == (10, 11)
     assert description.thresholds == (0.5, 0.6)
     assert [c.items for c in description.cells] == np.bincount(log.cell).tolist()
-    assert description.checks[-1] == Found(name="fixed size", state="note", text=FIXED_SIZE)
+    assert description.checks[-1] == CheckFinding(name="fixed size", state="note", text=FIXED_SIZE)
     assert found_in(description, "traffic split")[0].p == split_check(traffic)
     read = msgspec.json.decode(msgspec.json.encode(description), type=Description)
     assert read == description

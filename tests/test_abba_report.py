@@ -26,7 +26,7 @@ from truecost.tasks.abba import commands as abba_simulations
 from truecost.tasks.abba import page as sections
 from truecost.tasks.abba import pictures
 from truecost.tasks.abba.calibrating import calibrate_machine
-from truecost.tasks.abba.checks import Found
+from truecost.tasks.abba.checks import CheckFinding
 from truecost.tasks.abba.describing import CellCounts, Chosen, Description, Plane
 from truecost.tasks.abba.planes import MOST_THRESHOLDS, Path
 from truecost.tasks.abba.records import CELLS, Deployment
@@ -363,7 +363,7 @@ def test_checks_are_listed_with_warnings_first(scored):
 def warned(name, cell="10A", labels=0, positives=0):
     """The line of a check that warns, of a cell with these labels."""
     about = {"words": "", "items": 75, "labels": labels, "positives": positives}
-    found = Found(name=name, state="warning", text=f"{name.split()[-1]}: as it is")
+    found = CheckFinding(name=name, state="warning", text=f"{name.split()[-1]}: as it is")
     description = Description(
         *(), system="new", items=75, labels=9, level=0.95,
         cells=(CellCounts(cell=cell, **about),), checks=(found,),

@@ -23,6 +23,7 @@ SHORT = {  # cells, data sets of each, and whether percentiles are known to cove
     "sequences: 20 recordings": (100, True),
     "thresholds: 10 speakers": (100, True),
     "events: 30 recordings of an hour, exponential rates, 5 false alarms an hour": (200, False),
+    "metrics: 40 posteriors, calibrated": (60, True),
     "events: 20 speakers choose a threshold, at most 10 % false alarms": (60, False),
 }
 

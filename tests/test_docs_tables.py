@@ -35,8 +35,8 @@ from truecost.person.timing import TimingTable
 from truecost.prices import Prices
 from truecost.protocol.options import MethodsTable, TrainingTable
 from truecost.study import Study
-from truecost.study.challenge import ChallengeTable
 from truecost.study.config import table_types
+from truecost.study.options import ChallengeTable
 from truecost.study.tables import (
     ApplicationTable,
     DataTable,
@@ -86,14 +86,14 @@ def keys_of(table: type) -> set[str]:
     ("start", "end", "keys"),
     [
         ("At the top:", "`[data]`", PLAIN),
-        ("`[data]`, what", "`[systems.NAME]`, further", keys_of(DataTable)),
+        ("`[data]` describes", "`[systems.NAME]` has", keys_of(DataTable)),
         (
-            "`[systems.NAME]`, further",
+            "`[systems.NAME]` has",
             "`[application]`, or",
             keys_of(SystemTable) - keys_of(DataTable),
         ),
-        ("`[application]`, or", "`[methods]`, in", keys_of(ApplicationTable)),
-        ("`[methods]`, in", "`[training]`, which", keys_of(MethodsTable)),
+        ("`[application]`, or", "`[methods]`, instead", keys_of(ApplicationTable)),
+        ("`[methods]`, instead", "`[training]`, which", keys_of(MethodsTable)),
         ("`[training]`, which", "`[challenge]`, what", keys_of(TrainingTable)),
         ("`[challenge]`, what", "`[transcripts]` (", keys_of(ChallengeTable)),
         ("`[transcripts]` (", "`[translation]` (", keys_of(TranscriptsTable)),
@@ -102,18 +102,18 @@ def keys_of(table: type) -> set[str]:
         ("`[abba]` (", "`[terms]`, where", keys_of(AbbaTable)),
         ("`[terms]`, where", "`[streams]`, where", keys_of(TermsTable)),
         ("`[streams]`, where", "`[lifelong]`, where", keys_of(StreamTable)),
-        ("`[lifelong]`, where", "`[policies.NAME]`, what", keys_of(LifelongTable)),
-        ("`[policies.NAME]`, what", "A study with `[source]`", keys_of(PolicyTable)),
-        ("`[source]`, where", "`[loop]`, how", keys_of(SourceTable)),
-        ("`[loop]`, how", "`[help]`, how", keys_of(LoopTable)),
-        ("`[help]`, how", "`[learner]`, `[strategy]`", keys_of(HelpTable)),
+        ("`[lifelong]`, where", "`[policies.NAME]`, policies", keys_of(LifelongTable)),
+        ("`[policies.NAME]`, policies", "A study with `[source]`", keys_of(PolicyTable)),
+        ("`[source]` describes", "`[loop]`, the", keys_of(SourceTable)),
+        ("`[loop]`, the", "`[help]`, the", keys_of(LoopTable)),
+        ("`[help]`, the", "`[learner]`, `[strategy]`", keys_of(HelpTable)),
         (
             "`[learner]`, `[strategy]`",
-            "`[timing]`, what",
+            "`[timing]`, the",
             set().union(*map(keys_of, (LearnerTable, StrategyTable, ExpertTable, SweepTable))),
         ),
-        ("`[timing]`, what", "`[prices]`, what", keys_of(TimingTable)),
-        ("`[prices]`, what", "`[engine]`, for", keys_of(Prices)),
+        ("`[timing]`, the", "`[prices]`, prices", keys_of(TimingTable)),
+        ("`[prices]`, prices", "`[engine]`, for", keys_of(Prices)),
         ("`[engine]`, for", "`[interval]`:", keys_of(EngineTable)),
         ("`[interval]`:", "`[subsets]` has", keys_of(IntervalTable)),
     ],
@@ -136,7 +136,7 @@ def test_every_format_is_explained():
 
 
 def test_every_format_of_the_other_tasks_is_explained_with_its_tasks():
-    table = section(page("docs/formats.md"), "What `truecost transcripts`", "Other columns")
+    table = section(page("docs/formats.md"), "These formats are read", "Other columns")
     rows = re.findall(r"^\| (`.*?) \| .*? \| ([a-z, ]+) \|", table, re.MULTILINE)
     said = {(name, task) for names, of in rows for name in cells(names) for task in of.split(", ")}
     assert said == {
@@ -153,14 +153,14 @@ def test_every_column_of_an_event_log_is_explained():
 
 
 def test_every_step_of_a_normalisation_is_explained():
-    steps = first_cells(section(page("docs/transcripts.md"), "| step", "Steps run in"))
+    steps = first_cells(section(page("docs/transcripts.md"), "| step", "The steps run"))
     assert {step.partition("=")[0] for step in steps} == {
         step.partition("=")[0] for step in NORMALISATIONS
     }
 
 
 def test_every_method_of_calibration_is_explained():
-    table = section(page("docs/calibration.md"), "| `--method`", "The first two")
+    table = section(page("docs/calibration.md"), "| `--method`", "`affine` and `temperature` also")
     assert first_cells(table) - {"--method"} == set(METHODS)
 
 
@@ -171,7 +171,7 @@ def test_every_measure_of_terms_is_explained():
 
 def test_every_choice_of_streams_is_explained():
     page_of = page("docs/streams.md")
-    table = section(page_of, "## What the paper leaves open", "By hand, the log")
+    table = section(page_of, "## Options of the measure", "For the log above")
     prices = section(page_of, "## Seconds and money", "## Several classes")
     options = (o for o in options_of(find("streams")) if o.table not in ("application", "map"))
     flags = {option.flag.removeprefix("--") for option in options}
@@ -198,31 +198,31 @@ def test_every_measure_of_life_cycles_is_explained():
 
 
 def test_every_penalised_score_is_explained_with_its_kind():
-    table = section(page("docs/lifelong.md"), "(penalising-kinds)=", "All of these are sums")
+    table = section(page("docs/lifelong.md"), "(penalising-kinds)=", "All of these scores")
     rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", table, re.MULTILINE)
     said = {(kind, score) for kind, scores in rows for score in cells(scores)}
     assert said == {(kind, score) for kind in OF_KIND for score in kind_of(kind).scores}
 
 
 def test_every_source_of_a_life_cycle_is_explained_with_its_keys():
-    table = section(page("docs/lifelong-runs.md"), "## Where the data come from", "A **table** has")
+    table = section(page("docs/lifelong-runs.md"), "## Data sources", "A **table** has")
     rows = re.findall(r"^\| `(\w+)`.*? \| .*? \| (.*?) \|$", table, re.MULTILINE)
     said = {name: {*cells(keys)} for name, keys in rows if name != "name"}
     assert said == {name: keys_of(kind.settings) for name, kind in kinds().items()}
-    helped = section(page("docs/lifelong-runs.md"), "(experts)=", "`[expert]` is that")
+    helped = section(page("docs/lifelong-runs.md"), "(experts)=", "`[expert]` is the same")
     assert first_cells(helped) == keys_of(HelpTable)
 
 
 def test_every_part_of_a_live_run_is_explained():
     text = page("docs/live-runs.md")
-    sources = section(text, "(sources-of-streams)=", "All of them take")
+    sources = section(text, "(sources-of-streams)=", "All sources accept")
     learners = section(text, "(learners)=", "`pip install")
     assert first_cells(sources) - {"name"} == {*SOURCES}
     assert first_cells(learners) - {"name"} == {*LEARNERS}
 
 
 def test_every_strategy_is_explained_with_its_options():
-    table = section(page("docs/live-runs.md"), "(strategies-of-streams)=", "Most read")
+    table = section(page("docs/live-runs.md"), "(strategies-of-streams)=", "Most strategies need")
     rows = re.findall(r"^\| `([^`]+)` \| (.*) \| (.*) \|$", table, re.MULTILINE)
     said = {name: (text, options.strip()) for name, text, options in rows if name != "name"}
     options = {
@@ -233,7 +233,7 @@ def test_every_strategy_is_explained_with_its_options():
 
 
 def test_every_quirk_of_the_reference_scorer_is_explained():
-    table = section(page("docs/terms.md"), "| `--compat` |", "One thing is not followed")
+    table = section(page("docs/terms.md"), "| `--compat` |", "One behaviour is not")
     assert first_cells(table) - {"--compat"} == {*COMPAT, *ALONE}
 
 

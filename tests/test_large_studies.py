@@ -156,6 +156,14 @@ def test_parts_without_quotes_are_told_what_they_are(parts, capsys):
     files = [f"parts/{k}.parquet" for k in range(3)]
     assert cli.run(["compare", *files, *TYPED, "--map", f"{UNIT},id=trial"]) == 3
     assert "give them as one pattern in quotes" in capsys.readouterr().err
+    words = (*TYPED, "--map", f"{UNIT},id=trial", "--replicates", "20")
+    assert cli.run(["score", *files, *words]) == 0
+    assert "0, 1, 2 have no trial in common: if they are parts of one system, give them as " in (
+        hint := " ".join(capsys.readouterr().err.split())
+    )
+    assert "('parts/*.parquet')" in hint
+    assert cli.run(["score", "whole.parquet", "parts/1.parquet", *words]) == 0
+    assert "no trial in common" not in capsys.readouterr().err
     pl.read_parquet("whole.parquet")[1:].write_parquet("fewer.parquet")
     assert cli.run(["compare", "whole.parquet", "fewer.parquet", *TYPED, "--map",
                     f"{UNIT},id=trial"]) == 3  # fmt: skip

@@ -300,12 +300,12 @@ def test_the_documented_messages_are_those_that_are_understood():
     kinds = [
         process.Ready,
         protocol.Predicted,
-        protocol.Asked,
+        protocol.AskReply,
         protocol.Reply,
-        protocol.Stored,
+        protocol.SnapshotReply,
         protocol.Reply,
-        protocol.Asked,
-        protocol.Asked,
+        protocol.AskReply,
+        protocol.AskReply,
         protocol.Reply,
     ]
     assert len(said) == len(kinds)

@@ -478,7 +478,7 @@ REFUSED = [
         UsageError,
         r"target 'x' is no label of test: they are c0, c1, c2, c3",
     ),
-    ({"kind": "detection"}, 10, 8, UsageError, r"name the target .* c0, c1, c2, c3"),
+    ({"kind": "detection"}, 10, 8, UsageError, r"name the target, .* c0, c1, c2, c3"),
     ({"prevalence": 0.1}, 10, 8, UsageError, r"name the target"),
     ({"kind": "numbers"}, 10, 8, InputError, r"200 labels are no finite number \('c\d' of i0"),
     ({}, 0, 8, UsageError, r"batch is 0: give a number at least 1"),

@@ -366,7 +366,7 @@ def test_sources_of_life_cycles_are_listed(run):
     listed = run("list", "sources", "--json")[1]
     found = {one["name"]: one["text"] for one in json.loads(listed)}
     assert found["diarization"].endswith("(lifelong)")
-    assert "lifelong: handwritten digits: two new ones" in found["digits"]
+    assert "lifelong: handwritten digits: two new classes" in found["digits"]
     assert "lifelong" not in found["fsdd"]
 
 

@@ -486,8 +486,8 @@ def test_a_run_killed_while_it_adapts_loses_that_batch(tmp_path):
 
 def test_answers_that_say_only_wrong_cannot_be_penalised(tmp_path):
     found = read(tmp_path, life(verdict="wrong"))
-    assert "18 answers are only verdicts" in found.no_penalty
-    with pytest.raises(UsageError, match="nothing can be penalised: 18 answers say only"):
+    assert "18 answers give only a verdict" in found.no_penalty
+    with pytest.raises(UsageError, match="nothing can be penalised: 18 answers give only"):
         values_of(found, ("penalised_score",))
     assert values_of(found, ("policy_score",))["policy_score", "2"] is not None
     assert read(tmp_path, life(verdict="right")).no_penalty == ""

@@ -357,7 +357,7 @@ def test_corrections_that_are_none(text, said, there, capsys):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("id,verdict\nu1,wrong\n", "1 answer is only a verdict that the output is wrong"),
+        ("id,verdict\nu1,wrong\n", "1 answer gives only the verdict that the output is wrong"),
         ("id,verdict\nu2,right\nu1,wrong\n", "the first at line 3"),
         ("id,verdict,label\nu1,wrong,\n", "without the right output"),
         (
@@ -443,7 +443,10 @@ def test_segments_are_no_regions(there, capsys):
     refused(f"{RECORDINGS} --corrected b.rttm", capsys, 3, "b.rttm: was read as rttm")
     (there / "c.csv").write_text("recording,start,end,verdict\nr1,0,4,wrong\n")
     refused(
-        f"{RECORDINGS} --corrected c.csv", capsys, 3, "is only a verdict that the output is wrong"
+        f"{RECORDINGS} --corrected c.csv",
+        capsys,
+        3,
+        "gives only the verdict that the output is wrong",
     )
 
 
@@ -592,10 +595,10 @@ def test_effort_is_told_after_normalising():
         ({"adapted": ["a"]}, InputError, "base has 2 texts, adapted 1"),
         ({"references": ["a"]}, InputError, "references 1"),
         ({"corrected": ["7"]}, InputError, "not among the 2"),
-        ({"corrected": ["0", "0"]}, InputError, "stands twice"),
+        ({"corrected": ["0", "0"]}, InputError, "occurs twice"),
         ({"corrected": "0"}, InputError, "give a list with the ids"),
         ({"corrected": {"0": "1-2"}}, InputError, "corrected as a whole"),
-        ({"ids": ["x", "x"]}, InputError, "stand"),
+        ({"ids": ["x", "x"]}, InputError, "occurs"),
         ({"ids": ["x"]}, InputError, "ids 1"),
         ({"unit": ["x"]}, InputError, "unit has 1 value for 2 sentences"),
         ({"base": "one text"}, InputError, "base"),

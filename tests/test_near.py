@@ -5,7 +5,7 @@ import pytest
 
 import truecost as tc
 from truecost.core.comparison import compare
-from truecost.core.subsets import Later
+from truecost.core.subsets import Deferred
 
 
 def ranking(rng, trials, units, weighted, crossed):
@@ -67,7 +67,7 @@ def test_decisions_at_a_position_are_a_tally(weighted):
 
 def test_what_comes_later_is_made_once_and_forgets_what_it_was_made_of():
     made = []
-    later = Later(lambda: made.append(1) or np.arange(3.0))
+    later = Deferred(lambda: made.append(1) or np.arange(3.0))
     assert made == []
     assert later() is later()
     assert made == [1]

@@ -17,7 +17,7 @@ from truecost.corrections.texts import region_of
 from truecost.learning.lifelong.helping import Help
 from truecost.learning.system import Answer, Batch, Outputs, Question
 from truecost.person.expert import LiveExpert, LivePerson
-from truecost.person.records import Asked, Seen
+from truecost.person.records import Asked, VisibleQuestion
 from truecost.person.regions import changed
 from truecost.person.store import Store
 from truecost.person.views import View
@@ -287,5 +287,5 @@ def test_only_finite_numbers_are_taken(tmp_path):
 
 
 def test_what_is_asked_about_is_answered(tmp_path):
-    assert Seen(base=1.0, length=2.0).answered == (1.0, 3.0)
-    assert Seen(base=1.0, length=2.0, wide=(0.0, 5.0)).answered == (0.0, 5.0)
+    assert VisibleQuestion(base=1.0, length=2.0).answered == (1.0, 3.0)
+    assert VisibleQuestion(base=1.0, length=2.0, wide=(0.0, 5.0)).answered == (0.0, 5.0)

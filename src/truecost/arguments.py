@@ -32,7 +32,7 @@ HOW = (
 
 
 @dataclass(frozen=True)
-class Held:
+class MemoryTables:
     """The tables in memory of one call, by the paths that stand for them.
 
     Attributes
@@ -76,7 +76,7 @@ class Held:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """The request of a call, as a study holds it.
 
     Attributes
@@ -87,7 +87,7 @@ class Asked:
         The file with what has to be there.
     """
 
-    held: Held
+    held: MemoryTables
     given: dict[Declared, Any]
     systems: dict[str, str]
     references: tuple[str, ...] = ()
@@ -170,7 +170,7 @@ def asked_of(
     data: Any,
     arguments: Mapping[str, Any],
     others: Sequence[str] = (),
-) -> Asked:
+) -> Request:
     """The request of a call of a verb.
 
     Parameters
@@ -200,7 +200,7 @@ def asked_of(
                 columns.take(str(meaning), column, str(meaning))
         else:
             rest[option] = value
-    held = Held("id" if "id" in face.formats.columns else "", columns.map.get("id", ""))
+    held = MemoryTables("id" if "id" in face.formats.columns else "", columns.map.get("id", ""))
     how = {"folders": face.folders, "in_parts": verb in face.in_parts}
     if data is not None and "matrix" in face.formats.texts:
         from truecost.formats.matrices import in_memory
@@ -213,7 +213,7 @@ def asked_of(
         given[option] = {**given.get(option, {}), **columns.map}
     references = _references(said.get("reference"), columns.beside, held)
     lists = [_listed(said[name], name, held) for name in wanted & {*said}]
-    return Asked(held, given, systems, references, lists[0] if lists else None)
+    return Request(held, given, systems, references, lists[0] if lists else None)
 
 
 def names_of(known: Sequence[Declared]) -> dict[str, Declared]:
@@ -241,7 +241,9 @@ def _unknown(verb: str, face: Face, key: str, names: set[str]) -> str:
     return f"{said}; truecost list options {face.name} lists all of them"
 
 
-def _systems(data: Any, columns: _Columns, held: Held, how: Mapping[str, bool]) -> dict[str, str]:
+def _systems(
+    data: Any, columns: _Columns, held: MemoryTables, how: Mapping[str, bool]
+) -> dict[str, str]:
     """The files of the systems by their names, told `how`; those in memory are held."""
     from truecost.study.paths import name_systems
 
@@ -295,7 +297,7 @@ def _are_paths(data: Any) -> bool:
     return isinstance(data, list | tuple) and bool(data) and all(map(is_path, data))
 
 
-def _place(name: str, of: Any, values: Mapping[str, Any], held: Held) -> str:
+def _place(name: str, of: Any, values: Mapping[str, Any], held: MemoryTables) -> str:
     """The path of a system: that of its file, or that under which its table is held."""
     if not is_path(of):
         return held.add(name, of, values)
@@ -306,7 +308,7 @@ def _place(name: str, of: Any, values: Mapping[str, Any], held: Held) -> str:
     return str(of)
 
 
-def _references(given: Any, values: Mapping[str, Any], held: Held) -> tuple[str, ...]:
+def _references(given: Any, values: Mapping[str, Any], held: MemoryTables) -> tuple[str, ...]:
     """The files of references; the first one in memory has the values that are told beside."""
     found = () if given is None else _files(given, "reference", held)
     if values and (not found or found[0] not in held.tables):
@@ -318,7 +320,7 @@ def _references(given: Any, values: Mapping[str, Any], held: Held) -> tuple[str,
     return found
 
 
-def value_of(option: Declared, given: Any, held: Held) -> Any:
+def value_of(option: Declared, given: Any, held: MemoryTables) -> Any:
     """The value of an option as its table has it."""
     known = option.option
     if known.file and option.table != "systems":
@@ -371,7 +373,7 @@ def _plain(given: Any) -> Any:
     return given
 
 
-def _files(given: Any, name: str, held: Held, *, sided: bool = False) -> tuple[str, ...]:
+def _files(given: Any, name: str, held: MemoryTables, *, sided: bool = False) -> tuple[str, ...]:
     """Paths of files, and of tables that are held in their place."""
     if is_path(given):
         return (str(given),)
@@ -389,7 +391,7 @@ def _is_file(given: Any) -> bool:
     return is_path(given) or is_table(given)
 
 
-def _listed(given: Any, name: str, held: Held) -> str:
+def _listed(given: Any, name: str, held: MemoryTables) -> str:
     """The file of a list of ids, which may be an array."""
     if is_path(given) or is_frame(given) or isinstance(given, Mapping):
         return _files(given, name, held)[0]

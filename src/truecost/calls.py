@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from truecost import verbs
-from truecost.arguments import HOW, Asked, asked_of, texts_of
+from truecost.arguments import HOW, Request, asked_of, texts_of
 from truecost.errors import UsageError, checked, phrased, refuse_forked, shown_as
 from truecost.face import Face
 from truecost.tasks import find, names
@@ -225,7 +225,7 @@ def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "O
     """
     from truecost.study import validation
 
-    def done(study: "Study", progress: "Progress | None", asked: Asked) -> "Outcome":
+    def done(study: "Study", progress: "Progress | None", asked: Request) -> "Outcome":
         del progress
         known = verbs.arguments_of(find(study.task), "validate")
         found = validation.validate(study, asked.wanted, asked.held.tables)
@@ -265,7 +265,7 @@ def leaderboard(data: Any = None, /, *, keep_going: bool = False, **options: Any
     """
     from truecost.study.ranking import rank
 
-    def done(study: "Study", progress: "Progress | None", asked: Asked) -> "Outcome":
+    def done(study: "Study", progress: "Progress | None", asked: Request) -> "Outcome":
         return rank(study, progress, keep_going=keep_going, held=asked.held.tables)
 
     return _run_with("leaderboard", data, options, done)
@@ -317,7 +317,7 @@ def run(study: "str | Path | Mapping[str, Any]", progress: "Progress | None" = N
         return run_study(chosen, progress)
 
 
-def _scored(study: "Study", progress: "Progress | None", asked: Asked) -> "Outcome":
+def _scored(study: "Study", progress: "Progress | None", asked: Request) -> "Outcome":
     """The outcome of a study of files and of tables in memory."""
     from truecost.study.running import run as run_study
 
@@ -328,7 +328,7 @@ def _run_with(
     verb: str,
     data: Any,
     arguments: Mapping[str, Any],
-    do: "Callable[[Study, Progress | None, Asked], Outcome]",
+    do: "Callable[[Study, Progress | None, Request], Outcome]",
 ) -> "Outcome":
     """What a verb does with the study that its arguments make."""
     refuse_forked()

@@ -102,7 +102,7 @@ def posteriors(rng, plan, trials, times, speakers=0):
     level = LEVEL * rng.normal(size=speakers)[unit] if speakers else 0.0
     label = (rng.random(trials) < sigmoid(number / times + level)).astype(int)
     said = sigmoid(number)
-    found = tc.Trials.of(
+    found = tc.Trials.from_arrays(
         np.stack([1 - said, said], axis=1), label, kind="posterior", target="1", unit=unit
     )
     shares = (float(1 - label.mean()), float(label.mean()))

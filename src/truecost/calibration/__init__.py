@@ -41,7 +41,7 @@ OF_METHODS = ("laplace", "ridge")  # options of methods: each is named in the `M
 
 
 class CalibrationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[calibration]`: what is fitted, and to which trials."""
+    """`[calibration]`: method of calibration, and the trials that it is fitted on."""
 
     __table__: ClassVar[str] = "calibration"
     __group__: ClassVar[str] = "Calibration"

@@ -26,7 +26,7 @@ EXIT_INPUT = 3  # not all is answered
 
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class AnswersAction:
     """The action on the answers."""
 
     output: Annotated[str | None, Parameter(name=["--output", "-o"])] = None
@@ -49,11 +49,11 @@ class Kept:
     """Show tracebacks."""
 
 
-KEPT = Kept()
+KEPT = AnswersAction()
 
 
 @parsed(*options())
-def annotate(items: str, /, *, given: Given, kept: Kept = KEPT) -> int:
+def annotate(items: str, /, *, given: Given, kept: AnswersAction = KEPT) -> int:
     """Let people answer questions about the items of a list, on a page of this machine.
 
     Prints a link for each person and waits until all questions are answered or people stop. The
@@ -76,7 +76,7 @@ def annotate(items: str, /, *, given: Given, kept: Kept = KEPT) -> int:
     return _of_list(items, given, kept)
 
 
-def _of_list(items: str, given: Given, kept: Kept) -> int:
+def _of_list(items: str, given: Given, kept: AnswersAction) -> int:
     """Ask about a list; the exit code."""
     from truecost.person.options import folder_of, settled
     from truecost.person.web import check_packages
@@ -107,13 +107,13 @@ def _of_list(items: str, given: Given, kept: Kept) -> int:
     return 0 if done else EXIT_INPUT
 
 
-def _screen(kept: Kept) -> "Screen":
+def _screen(kept: AnswersAction) -> "Screen":
     from truecost.cli.terminal import Screen
 
     return Screen(replace(PLAIN, quiet=kept.quiet))
 
 
-def _serve(place: Path, items: str, how: dict[str, Any], kept: Kept) -> bool:
+def _serve(place: Path, items: str, how: dict[str, Any], kept: AnswersAction) -> bool:
     """The page, then its questions, until all is answered or everybody stopped; whether Ctrl-C was
     pressed.
     """
@@ -170,7 +170,7 @@ def _wait(place: Path) -> str:
     return state
 
 
-def _of_folder(folder: Path, given: Given, kept: Kept) -> None:
+def _of_folder(folder: Path, given: Given, kept: AnswersAction) -> None:
     """What is asked of answers that there are."""
     from truecost.person.records import STORE
     from truecost.person.store import Store
@@ -203,7 +203,7 @@ def _timing(store: "Store", given: dict[str, Any]) -> "Timing":
     return Timing(**{k: v for k, v in noted.items() if v is not None} | given)
 
 
-def _check_of_folder(folder: Path, given: Given, kept: Kept) -> None:
+def _check_of_folder(folder: Path, given: Given, kept: AnswersAction) -> None:
     """Refuse options that do not go with a folder of answers (UsageError)."""
     own = [option for option in given if option.owner is TimingTable or option.key in OF_FOLDER]
     other = [option.flag for option in given if option not in own]
@@ -225,7 +225,7 @@ def _check_of_folder(folder: Path, given: Given, kept: Kept) -> None:
         _check_export(path, str(folder), again=True)
 
 
-def _check_store(store: "Store", folder: Path, kept: Kept) -> None:
+def _check_store(store: "Store", folder: Path, kept: AnswersAction) -> None:
     """Refuse what a store cannot give (UsageError)."""
     from truecost.person.web import is_served
 
@@ -260,7 +260,7 @@ def _check_export(path: str, items: str, *, again: bool) -> None:
         raise UsageError(f"{path}: there already: choose another --export")
 
 
-def _show(store: "Store", timing: "Timing", kept: Kept, folder: Path) -> None:
+def _show(store: "Store", timing: "Timing", kept: AnswersAction, folder: Path) -> None:
     """What was answered: on the terminal, as a table in a file, as a page."""
     from truecost.cli.tables import Columns
     from truecost.person.lists import answers_given, labels

@@ -9,12 +9,12 @@ from cyclopts import Parameter
 from truecost.cli.options import Given, Quiet, Switch, keys_of, parsed
 from truecost.errors import message
 from truecost.options import declared
-from truecost.study.challenge import ChallengeTable
+from truecost.study.options import ChallengeTable
 
 
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
-class Bundled:
+class BundleOutput:
     """Where the bundle goes."""
 
     output: Annotated[str, Parameter(name=["--output", "-o"])]
@@ -26,7 +26,7 @@ class Bundled:
 
 
 @parsed(*declared(ChallengeTable))
-def bundle(study: str, /, *, given: Given, output: Bundled) -> None:
+def bundle(study: str, /, *, given: Given, output: BundleOutput) -> None:
     """Make the bundle of a challenge on Codabench from a study.
 
     The archive has the rules as pages, the key, and a scoring program that runs truecost score

@@ -186,7 +186,7 @@ class Output:
 
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
-class Kept(Output):
+class LedgerOutput(Output):
     """The same where systems are scored, which a ledger counts."""
 
     ledger: str | None = None
@@ -227,7 +227,7 @@ class Unscored(Output):
 
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
-class Told(Unscored):
+class CheckOutput(Unscored):
     """Output of a check of a split."""
 
     json: Switch = False
@@ -238,7 +238,7 @@ class Told(Unscored):
     """Print warnings and notes as well as leaks."""
 
 
-PLAIN, KEPT, TOLD = Output(), Kept(), Told()
+PLAIN, WITH_LEDGER, TOLD = Output(), LedgerOutput(), CheckOutput()
 
 
 def of_trials(*groups: str) -> tuple[Declared, ...]:
@@ -272,7 +272,7 @@ def ledger_of(study: "Study", output: Output, beside: str | None = None) -> "Pla
     """
     import msgspec
 
-    if isinstance(output, Kept):
+    if isinstance(output, LedgerOutput):
         if output.ledger is not None and output.no_ledger:
             raise UsageError("--ledger and --no-ledger contradict each other: leave one out")
         if output.no_ledger:

@@ -12,12 +12,12 @@ from cyclopts import Parameter
 from truecost.cli.options import (
     PLAIN,
     TOLD,
+    CheckOutput,
     Given,
     Quiet,
     Switch,
     Tabled,
     Target,
-    Told,
     Unscored,
     keys_of,
     parsed,
@@ -242,7 +242,9 @@ def _levels(balance: "Balance", units: "Units") -> "Columns":
     *picked(DataTable, "target", shown="1, target, true or yes", group="Use"),
     *picked(IntervalTable, "replicates", "seed", "jobs", group="Use"),
 )
-def check(*files: Annotated[str, Parameter(negative=())], given: Given, output: Told = TOLD) -> int:
+def check(
+    *files: Annotated[str, Parameter(negative=())], given: Given, output: CheckOutput = TOLD
+) -> int:
     """Check a split: data that sets share or lack, and differences from use.
 
     The exit code is 3 if data leak from one set into another.

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from truecost.cli.options import (
-    KEPT,
     PLAIN,
+    WITH_LEDGER,
     Given,
-    Kept,
+    LedgerOutput,
     Measures,
     Names,
     Output,
@@ -266,7 +266,7 @@ def score(
     given: Given,
     measure: Measures = (),
     subset: Subsets = (),
-    output: Kept = KEPT,
+    output: LedgerOutput = WITH_LEDGER,
 ) -> int:
     """Score methods: the mean over runs, and single runs.
 
@@ -286,7 +286,7 @@ def compare(
     given: Given,
     measure: Measures = (),
     subset: Subsets = (),
-    output: Kept = KEPT,
+    output: LedgerOutput = WITH_LEDGER,
 ) -> int:
     """Compare methods with the first, on the same test units with independent runs.
 

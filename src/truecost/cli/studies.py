@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from cyclopts import Parameter
 
 from truecost.cli.options import (
-    KEPT,
+    WITH_LEDGER,
     Given,
-    Kept,
+    LedgerOutput,
     Names,
     Output,
     Quiet,
@@ -76,7 +76,7 @@ def run_of(task: str | None) -> "Callable[..., int]":
         resume: Switch = False,
         workers: Whole = None,
         given: Given,
-        output: Kept = KEPT,
+        output: LedgerOutput = WITH_LEDGER,
     ) -> int:
         return _run_file(study, task, given, output, resume=resume, workers=workers)
 
@@ -100,7 +100,7 @@ def _run_file(
     file: str,
     task: str | None,
     given: Given,
-    output: Kept,
+    output: LedgerOutput,
     *,
     resume: bool,
     workers: int | None,
@@ -217,7 +217,7 @@ def report(
 
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class VerdictOutput:
     """Where the verdicts go."""
 
     output: Target = None
@@ -249,11 +249,11 @@ class Written:
         return texts | (dict.fromkeys(tests, junit(verdicts)) if tests else {})
 
 
-WRITTEN = Written()
+WRITTEN = VerdictOutput()
 
 
 def gate(
-    result: str, /, *, gate: Names = (), gates: str | None = None, written: Written = WRITTEN
+    result: str, /, *, gate: Names = (), gates: str | None = None, written: VerdictOutput = WRITTEN
 ) -> int:
     """Check a result against limits on its intervals.
 
@@ -288,7 +288,7 @@ def gate(
     return exit_code(verdicts)
 
 
-def _refuse_inputs(written: Written, inputs: Sequence[str | None]) -> None:
+def _refuse_inputs(written: VerdictOutput, inputs: Sequence[str | None]) -> None:
     """Refuse outputs that are what is read."""
     read = [Path(path) for path in inputs if path is not None]
     read += [path / "result.json" for path in read]
@@ -298,7 +298,7 @@ def _refuse_inputs(written: Written, inputs: Sequence[str | None]) -> None:
             raise UsageError(f"{place}: this is a file that is read: write to another one")
 
 
-def _show(verdicts: Sequence["Verdict"], written: Written) -> None:
+def _show(verdicts: Sequence["Verdict"], written: VerdictOutput) -> None:
     import msgspec
 
     from truecost.cli.terminal import Screen

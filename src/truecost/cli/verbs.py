@@ -11,7 +11,7 @@ from truecost.cli.options import (
     MEASURE,
     Checked,
     Given,
-    Kept,
+    LedgerOutput,
     Names,
     Output,
     Switch,
@@ -192,7 +192,7 @@ def others_of(face: Face, name: str) -> dict[str, tuple[Any, Any]]:
         if face.outputs:
             kind = headings(declared(at(face.outputs)))["Output"]
             found["beside"] = (kind, kind())
-        return {**found, "output": (Kept, Kept())}
+        return {**found, "output": (LedgerOutput, LedgerOutput())}
     if name == "leaderboard":
         found["keep_going"] = switch
     return {**found, "output": (Output, Output())}

@@ -108,7 +108,7 @@ def _printed(table: "Table", kind: str) -> tuple[str, ...]:
 
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
-class Written:
+class TableOutput:
     """Where the table goes, and what is said about it."""
 
     output: Annotated[str, Parameter(name=["--output", "-o"])]
@@ -160,7 +160,7 @@ _TYPE = "Type of the scores, for formats that store it (nist-sre)."
     *picked(DataTable, "type", help=_TYPE),
     *picked(DataTable, "target", help=_TARGET),
 )
-def convert(file: str, /, *, written: Written, given: Given) -> None:
+def convert(file: str, /, *, written: TableOutput, given: Given) -> None:
     """Convert a file to another format, without loss as far as the format goes.
 
     Example: truecost convert scores.txt -o scores.parquet

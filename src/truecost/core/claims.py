@@ -56,7 +56,7 @@ def scope(found: MethodEstimate, estimator: Estimator = "mean") -> str:
 
 
 class SingleRuns(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="single runs"):
-    """How pairs of single runs would have decided, for one measure.
+    """Verdicts of pairs of single runs, for one measure.
 
     Of `pairs` of a run of one method with a run of the other (both of one level of the column
     `within`, a training set, where there is one), `better`, `worse` and `inconclusive` say how many

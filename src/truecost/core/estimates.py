@@ -17,7 +17,7 @@ from truecost.core.application import Application
 from truecost.core.evidence import Evidence, totals
 from truecost.core.factors import Factor
 from truecost.core.flags import raised
-from truecost.core.intervals.auto import Auto, Found, flags_of
+from truecost.core.intervals.auto import Auto, FoundInterval, flags_of
 from truecost.core.intervals.smooth import ONE_UNIT, ends, finite
 from truecost.core.measure import Measure, Values
 from truecost.core.replication import Leaving, Progress, replicate
@@ -244,12 +244,12 @@ class Setting:
 
     def _ends(
         self, measure: Measure, value: float, naive: float, drawn: Floats, left: tuple[LeftOut, ...]
-    ) -> Found:
+    ) -> FoundInterval:
         """Ends of the interval by the method asked for, and what they rest on."""
         if self.method == "auto" and np.isfinite(value) and left:
             return self.auto.ends(measure, value, left, drawn, naive)
         alone = left[0].values if self.method == "bca" and left else None
-        return Found(*ends(drawn, self.level, self.method, value, alone, measure.undefined))
+        return FoundInterval(*ends(drawn, self.level, self.method, value, alone, measure.undefined))
 
     def _no_interval(self, units: Mapping[str, int], replicates: int) -> str:
         """Why there can be no interval; empty when there can."""

@@ -198,7 +198,7 @@ def _hold_together(rows: Sequence[Estimate]) -> Bools:
 
 
 def standings(estimates: Sequence[Estimate]) -> tuple[Standing, ...]:
-    """Systems in order of a measure, with ranks and places that hold together: best first,
+    """Systems in order of a measure, with ranks and places that are valid jointly: best first,
     undefined ones last; equal values in order of their names.
 
     Parameters

@@ -27,7 +27,7 @@ from truecost.core.intervals.auto import FEW_UNITS
 from truecost.core.intervals.smooth import ONE_UNIT, ends, finite
 from truecost.core.measure import difference as apart
 from truecost.core.results import Comparison, Estimate
-from truecost.core.runs import Runs, Told, limits_of_mean, limits_of_one
+from truecost.core.runs import RunInterval, Runs, limits_of_mean, limits_of_one
 from truecost.core.subsets import Floats, Ints
 from truecost.core.weights import Plan
 from truecost.errors import InputError, UsageError, counted
@@ -214,7 +214,7 @@ def _summary(
 
 def _ends(
     members: Sequence[Estimate], runs: Runs, estimator: Estimator, point: float, replicates: Floats
-) -> Told:
+) -> RunInterval:
     """The interval by the method of the members; none when the test has one unit, whatever the runs
     do.
     """
@@ -223,9 +223,9 @@ def _ends(
     if member.method == "auto" and np.isfinite(point):
         told = (limits_of_mean if estimator == "mean" else limits_of_one)(members, runs)
     else:
-        told = Told(*ends(replicates, member.level, "percentile", point), ())
+        told = RunInterval(*ends(replicates, member.level, "percentile", point), ())
     if member.factors and max(sizes) < 2 and told.reason is None:
-        return Told(None, None, ONE_UNIT, ())
+        return RunInterval(None, None, ONE_UNIT, ())
     return told
 
 

@@ -17,7 +17,7 @@ from truecost.core.factors import Factor
 from truecost.core.intervals.rates import Errors
 from truecost.core.measure import Measure, Rate, Values
 from truecost.core.ranking import Ranking
-from truecost.core.subsets import Floats, Groups, Later, LeftOut, kish
+from truecost.core.subsets import Deferred, Floats, Groups, LeftOut, kish
 from truecost.core.tally import Tally
 from truecost.core.weights import Plan, Weights
 from truecost.errors import UsageError
@@ -279,9 +279,9 @@ class Leaving:
             for later in (False, True):
                 chosen = [k for k, m in enumerate(measures) if later == self._later(m)]
                 run = partial(self._without, factor, groups, [measures[k] for k in chosen])
-                whole = Later(run)
+                whole = Deferred(run)
                 for at, k in enumerate(chosen):
-                    made = Later(partial(_nth, whole, at)) if later else whole()[at]
+                    made = Deferred(partial(_nth, whole, at)) if later else whole()[at]
                     held = kish_of(self.evidence, measures[k], factor)
                     found[k].append(LeftOut.from_groups(name, groups, made, held))
         return [tuple(own) for own in found]
@@ -320,5 +320,5 @@ class Leaving:
                 raise UsageError(f"bca intervals are not defined for {what}; {instead}")
 
 
-def _nth(whole: Later[list[Floats]], at: int) -> Floats:
+def _nth(whole: Deferred[list[Floats]], at: int) -> Floats:
     return whole()[at]

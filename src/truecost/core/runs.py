@@ -147,7 +147,7 @@ class Runs:
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class RunInterval:
     """Ends of an interval, why one is missing, and the figure without single units and runs."""
 
     lower: float | None
@@ -156,7 +156,7 @@ class Told:
     left_out: tuple[LeftOut, ...]
 
 
-def limits_of_mean(members: Sequence[Estimate], runs: Runs) -> Told:
+def limits_of_mean(members: Sequence[Estimate], runs: Runs) -> RunInterval:
     """Limits of the mean over runs, whose levels are resampled as `runs` says, from one estimate by
     `auto` for each run, with finite values.
     """
@@ -166,7 +166,7 @@ def limits_of_mean(members: Sequence[Estimate], runs: Runs) -> Told:
         return _single_run(members[0])
     scale, ends, reason = _scaled(members)
     if reason:
-        return Told(None, None, reason, (*tests, *outer))
+        return RunInterval(None, None, reason, (*tests, *outer))
     middle = float(points.mean())
     each = [_error(one.left_out, one.point) for one in members]
     share = _error(tests, middle) / max(float(np.mean(each)), 1e-300) if np.mean(each) else 1.0
@@ -175,10 +175,10 @@ def limits_of_mean(members: Sequence[Estimate], runs: Runs) -> Told:
     limits = _joined_limits(
         scale, middle, min(1.0, share) * ends, _freedom(tests, middle), told, members
     )
-    return Told(*limits, None, (*tests, *outer))
+    return RunInterval(*limits, None, (*tests, *outer))
 
 
-def limits_of_one(members: Sequence[Estimate], runs: Runs) -> Told:
+def limits_of_one(members: Sequence[Estimate], runs: Runs) -> RunInterval:
     """Limits of what one more run gives, from members as above; with one run those of that run.
 
     The values without each unit are those of the mean; a factor `run of METHOD` stands for what a
@@ -193,15 +193,15 @@ def limits_of_one(members: Sequence[Estimate], runs: Runs) -> Told:
     own = _run_factor(runs, points, more + max(0.0, float(each) - _error(tests, middle) ** 2))
     scale, ends, reason = _scaled(members)
     if reason:
-        return Told(None, None, reason, (*tests, own))
+        return RunInterval(None, None, reason, (*tests, own))
     error = float(np.sqrt(_variance(_Rising(scale)(points), runs)))
     told = Spread(error, _effective(runs) - 1.0, 0.0, 0.0, 0.0, 1.0)
     limits = _joined_limits(scale, middle, ends, _freedom(tests, middle), told, members)
-    return Told(*limits, None, (*tests, own))
+    return RunInterval(*limits, None, (*tests, own))
 
 
-def _single_run(member: Estimate) -> Told:
-    return Told(member.lower, member.upper, member.reason, member.left_out)
+def _single_run(member: Estimate) -> RunInterval:
+    return RunInterval(member.lower, member.upper, member.reason, member.left_out)
 
 
 def _points(members: Sequence[Estimate]) -> Floats:

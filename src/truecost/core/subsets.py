@@ -314,7 +314,7 @@ def _dealt(strata: Ints, ordered: bool) -> tuple[Ints, Ints]:
     return offsets[strata] + inside, np.repeat(np.arange(len(sizes)), groups)
 
 
-class Later(Generic[T]):
+class Deferred(Generic[T]):
     """A value that is computed when it is first asked for: many intervals need no value without
     units. `make` is forgotten with all that it holds once it was called.
     """
@@ -341,7 +341,7 @@ class LeftOut:
     """
 
     factor: str
-    made: Floats | Later[Floats]
+    made: Floats | Deferred[Floats]
     units: int
     kish: float
     copies: Floats | None = None
@@ -351,11 +351,11 @@ class LeftOut:
     @property
     def values(self) -> Floats:
         """The figure without each group, shape (groups,)."""
-        return self.made() if isinstance(self.made, Later) else self.made
+        return self.made() if isinstance(self.made, Deferred) else self.made
 
     @staticmethod
     def from_groups(
-        name: str, groups: Groups, made: Floats | Later[Floats], kish: float
+        name: str, groups: Groups, made: Floats | Deferred[Floats], kish: float
     ) -> "LeftOut":
         """The values found without each of these groups."""
         return LeftOut(name, made, groups.units, kish, groups.copies, groups.strata, groups.ordered)

@@ -40,7 +40,7 @@ PACKED_UNITS = 1 << 24  # a key of 64 bits holds so many units beside a 32-bit s
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class MemoryRows:
     """Rows in memory, as the reader of a partition gives them.
 
     Attributes
@@ -70,7 +70,7 @@ class Reader(Protocol):
     def sample(self, partition: Partition) -> Array:
         """Scores of a partition, none of them NaN: they decide how ranges are cut."""
 
-    def __call__(self, partition: Partition) -> Held:
+    def __call__(self, partition: Partition) -> MemoryRows:
         """The rows of a partition."""
 
 

@@ -166,7 +166,7 @@ def _behind(stretches: pl.DataFrame, kind: int, others: pl.DataFrame) -> pl.Data
 
 
 def check_events(log: EventLog) -> tuple[Finding, ...]:
-    """Everything that is wrong or odd about how the events of a log fit together.
+    """Faults and oddities in the order of the events of a log.
 
     Errors: a batch number goes down; within a batch, a prediction before adaptation comes after an
     answer to a question of that batch, `adapt` or a prediction after adaptation, or any answer

@@ -29,7 +29,7 @@ def _view(what: str) -> Option:
 
 
 class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[source]`: where the items of a live run come from, and in which order they arrive.
+    """`[source]`: source and order of the items of a live run.
 
     The keys are those of `truecost.learning.source.Source`.
     """
@@ -130,7 +130,7 @@ class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LoopTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[loop]`: how a stream is worked through."""
+    """`[loop]`: batches, budget and seeds of a live run."""
 
     __table__: ClassVar[str] = "loop"
 
@@ -183,7 +183,7 @@ class LoopTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LearnerTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[learner]`: who predicts and adapts."""
+    """`[learner]`: the learner, which predicts and adapts."""
 
     __table__: ClassVar[str] = "learner"
 
@@ -212,7 +212,7 @@ class LearnerTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class StrategyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[strategy]`: who decides what to ask."""
+    """`[strategy]`: the strategy that chooses questions."""
 
     __table__: ClassVar[str] = "strategy"
 
@@ -236,7 +236,7 @@ class StrategyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class ExpertTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[expert]`: who answers: the labels, a recorded log, or a person on a page."""
+    """`[expert]`: the source of answers: the labels, a recorded log, or a person on a page."""
 
     __table__: ClassVar[str] = "expert"
     __group__: ClassVar[str] = "People"
@@ -331,7 +331,7 @@ class SweepTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class HelpTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[help]`: how much a person helps over a life cycle (lifelong)."""
+    """`[help]`: amount of a person's help over a life cycle (lifelong)."""
 
     __table__: ClassVar[str] = "help"
 

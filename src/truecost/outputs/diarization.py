@@ -62,7 +62,7 @@ COUNTING = Counting(
 
 @dataclass(frozen=True)
 class DiarizationOptions(FileOptions):
-    """Which times are scored, and how speakers are mapped.
+    """Options of scored times and of the mapping of speakers.
 
     Parameters
     ----------

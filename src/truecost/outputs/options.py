@@ -22,7 +22,7 @@ def keeps_place(step: str) -> bool:
 
 
 class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[transcripts]`: how texts are made comparable."""
+    """`[transcripts]`: normalisation and alignment of texts."""
 
     __table__: ClassVar[str] = "transcripts"
 
@@ -49,7 +49,7 @@ class TranscriptsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class TranslationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[translation]`: how sentences become tokens."""
+    """`[translation]`: tokenisation of sentences."""
 
     __table__: ClassVar[str] = "translation"
 
@@ -63,7 +63,7 @@ class TranslationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class DiarizationTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[diarization]`: which times are scored, and how speakers are mapped."""
+    """`[diarization]`: scored times, and the mapping of speakers."""
 
     __table__: ClassVar[str] = "diarization"
 

@@ -120,7 +120,7 @@ COUNTING = Counting(
 
 @dataclass(frozen=True)
 class TranslationOptions(FileOptions):
-    """How to read and count translations; UsageError when a choice or a key is not known.
+    """Options of reading and counting translations; UsageError if a choice or a key is not known.
 
     Parameters
     ----------

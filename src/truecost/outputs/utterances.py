@@ -27,7 +27,7 @@ SEPARATOR = "+"  # between the columns that name an utterance, and between their
 
 @dataclass(frozen=True)
 class TextOptions(FileOptions):
-    """How to read transcripts; UsageError when a choice or a key is not known.
+    """Options of reading transcripts; UsageError if a choice or a key is not known.
 
     Parameters
     ----------

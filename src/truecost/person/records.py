@@ -34,7 +34,7 @@ Kind = Literal["classes", "text", "number", "region", "verdict"]
 Order = Literal["given", "shuffled"]
 
 
-class Seen(
+class VisibleQuestion(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
     """The part of a question that may reach the page; everything else belongs to `Asked.hidden`.
@@ -70,7 +70,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     key : str
         What makes it this question: stream, item, part, and the output if that is in view.
     payload : dict
-        What the page may see: the fields of `Seen`.
+        What the page may see: the fields of `VisibleQuestion`.
     hidden : dict
         What never reaches the page.
     media, image : str, optional
@@ -98,16 +98,15 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     batch: int = 0
 
     @property
-    def seen(self) -> Seen:
+    def seen(self) -> VisibleQuestion:
         """The payload with its types; UsageError where the page could not show it."""
         try:
-            seen = msgspec.convert(self.payload, Seen)
+            seen = msgspec.convert(self.payload, VisibleQuestion)
         except msgspec.ValidationError as error:
             raise UsageError(
                 f"question {self.key[:80]!r}: the payload cannot be shown ({error}); the fields "
-                f"are "
-                f"{', '.join(Seen.__struct_fields__)}; put data that the page must not see into "
-                f"hidden"
+                f"are {', '.join(VisibleQuestion.__struct_fields__)}; put data that the page must "
+                f"not see into hidden"
             ) from error
         of = seen.correct if self.kind == "verdict" else self.kind
         lacking = {
@@ -135,7 +134,7 @@ class Presented(msgspec.Struct, frozen=True, kw_only=True):
     qid: int
     key: str
     kind: Kind
-    seen: Seen
+    seen: VisibleQuestion
     sound: str | None = None
     image: str | None = None
     start: float = 0.0

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import msgspec
 
 from truecost.errors import InputError
-from truecost.person.records import Finite, Given, Name, PageEvent, Seen
+from truecost.person.records import Finite, Given, Name, PageEvent, VisibleQuestion
 from truecost.person.views import one_line
 
 if TYPE_CHECKING:
@@ -121,19 +121,19 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 Session = Annotated[str, msgspec.Meta(min_length=8, max_length=64)]
 
 
-class _Sent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class _Body(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A body; unknown fields are refused."""
 
     session: Session
 
 
-class NextSent(_Sent, frozen=True, kw_only=True):
+class NextSent(_Body, frozen=True, kw_only=True):
     """The next question is wanted; `wait`: seconds until it may come."""
 
     wait: Annotated[float, msgspec.Meta(ge=0, le=WAIT)] = 0.0
 
 
-class EventsSent(_Sent, frozen=True, kw_only=True):
+class EventsSent(_Body, frozen=True, kw_only=True):
     """Raw events."""
 
     events: Annotated[list[PageEvent], msgspec.Meta(max_length=2000)] = []
@@ -152,7 +152,7 @@ class AnswerSent(EventsSent, frozen=True, kw_only=True):
     next: bool = False
 
 
-class PersonSent(_Sent, frozen=True, kw_only=True):
+class PersonSent(_Body, frozen=True, kw_only=True):
     """Nothing but the session: undo, stop."""
 
 
@@ -164,7 +164,11 @@ def check_times(events: list[PageEvent]) -> None:
 
 
 def given_of(
-    sent: AnswerSent, kind: str, seen: Seen, classes: tuple[str, ...], refusals: tuple[str, ...]
+    sent: AnswerSent,
+    kind: str,
+    seen: VisibleQuestion,
+    classes: tuple[str, ...],
+    refusals: tuple[str, ...],
 ) -> Given:
     """The answer that is kept; InputError when it is none to this question."""
     check_times(sent.events)
@@ -199,14 +203,16 @@ def given_of(
     )
 
 
-def _check_length(label: str, seen: Seen) -> None:
+def _check_length(label: str, seen: VisibleQuestion) -> None:
     """InputError when a label is longer than anybody writes."""
     most = LONGEST + len(seen.output or "")
     if len(label) > most:
         raise InputError(f"the answer has {len(label)} characters: shorten it to {most}")
 
 
-def _counted(kind: str, label: str, seen: Seen, classes: tuple[str, ...]) -> tuple[str, int, int]:
+def _counted(
+    kind: str, label: str, seen: VisibleQuestion, classes: tuple[str, ...]
+) -> tuple[str, int, int]:
     """A label as it is kept, words put in, and simple actions."""
     if kind == "classes":
         if label not in classes:
@@ -231,7 +237,7 @@ def number_as_kept(label: str) -> str:
     return repr(number).removesuffix(".0")
 
 
-def _counted_turns(label: str, seen: Seen) -> tuple[str, int, int]:
+def _counted_turns(label: str, seen: VisibleQuestion) -> tuple[str, int, int]:
     """Turns within the part that can be answered, under the names that the person gave them.
 
     Turns that are put in, and the larger one of turns added and taken away: as corrections of

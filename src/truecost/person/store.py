@@ -30,7 +30,7 @@ from truecost.person.records import (
     Presented,
     Progress,
     Row,
-    Seen,
+    VisibleQuestion,
     settle_all,
 )
 from truecost.person.tables import (
@@ -60,8 +60,8 @@ __all__ = [
     "Presented",
     "Progress",
     "Row",
-    "Seen",
     "Store",
+    "VisibleQuestion",
 ]
 
 PORTION = 5000  # questions that are written at a time
@@ -290,11 +290,11 @@ class Store:
             return sound, image, msgspec.json.decode(span, type=tuple[float, float] | None)
         return None, None, None
 
-    def asked(self, pid: str) -> tuple[str, Seen] | None:
+    def asked(self, pid: str) -> tuple[str, VisibleQuestion] | None:
         """Kind of the question of a presentation, and what the page saw."""
         sql = "SELECT kind, payload FROM shown JOIN question USING (qid) WHERE pid = ?"
         for kind, payload in self._rows(sql, pid):
-            return kind, msgspec.json.decode(payload, type=Seen)
+            return kind, msgspec.json.decode(payload, type=VisibleQuestion)
         return None
 
     # Who answers

@@ -22,7 +22,16 @@ from typing import Any, get_args
 import msgspec
 
 from truecost.errors import InputError
-from truecost.person.records import LARGEST, MOST, Asked, Kind, PageEvent, Presented, Seen, settle
+from truecost.person.records import (
+    LARGEST,
+    MOST,
+    Asked,
+    Kind,
+    PageEvent,
+    Presented,
+    VisibleQuestion,
+    settle,
+)
 
 APPLICATION, VERSION = 0x74727563, 3  # "truc", and the format of the tables
 BUSY = 10.0  # seconds that a writer waits for another
@@ -301,7 +310,7 @@ def presented(db: sqlite3.Connection, pid: str, qid: int, ahead: int | None) -> 
         qid=qid,
         key=key,
         kind=kind,
-        seen=msgspec.json.decode(payload, type=Seen),
+        seen=msgspec.json.decode(payload, type=VisibleQuestion),
         sound=address if media else None,
         image=address if image else None,
         start=start[0] if start else 0.0,

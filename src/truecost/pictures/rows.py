@@ -172,7 +172,7 @@ def forest(
     size: Callable[[Row], str] | None = None,
     label: str = "",
 ) -> Picture:
-    """One measure by subset: value and interval of each system, with what they rest on.
+    """One measure by subset: value and interval of each system, with the data that they rest on.
 
     An interval that leaves the axis ends in an arrow; an arrow points to a value that is many times
     as bad as others.

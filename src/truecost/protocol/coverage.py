@@ -109,8 +109,8 @@ def few_units(samples: Samples, division: Division) -> list[Finding]:
         if examples := _few_of_class(samples, rows, found):
             message = (
                 f"{about}: {counted(len(examples), 'class', 'have')} fewer than {FEWEST_OF_CLASS} "
-                f"samples or groups: {first_five(examples)}; their figures rest on few data: "
-                f"collect more"
+                f"samples or groups: {first_five(examples)}; figures of such a class rest on "
+                f"few data: collect more"
             )
             findings.append(warning("too-few-units", message, sets, examples))
     return findings

@@ -125,7 +125,7 @@ WEIGHED = ("logistic",)  # these take several alike samples as one; leaves of tr
 
 @dataclass(frozen=True)
 class Predicting:
-    """How predictions are made; UsageError when one of the choices cannot be.
+    """Options of predictions; UsageError if a choice is impossible.
 
     Attributes
     ----------

@@ -202,7 +202,7 @@ LAST_LINES = 5  # of standard error, in a message
 LONGEST = 500  # letters of each
 
 
-class Made(msgspec.Struct, frozen=True, kw_only=True):
+class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     """`run.json`: how a run was made, and what it took.
 
     `command` has its placeholders; `training` is the number of the training set, 0 for the list
@@ -270,11 +270,11 @@ class Training(msgspec.Struct, frozen=True, kw_only=True):
             )
         return True
 
-    def _recorded(self) -> Made | None:
+    def _recorded(self) -> RunRecord | None:
         """What run.json says; None where there is none."""
         place = self.folder / RUN
         try:
-            return msgspec.json.decode(place.read_bytes(), type=Made)
+            return msgspec.json.decode(place.read_bytes(), type=RunRecord)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.DecodeError, RecursionError) as error:
@@ -283,7 +283,7 @@ class Training(msgspec.Struct, frozen=True, kw_only=True):
                 f"it again"
             ) from error
 
-    def _changed(self, made: Made) -> str:
+    def _changed(self, made: RunRecord) -> str:
         """What of a finished run was otherwise; empty when nothing was."""
         if made.command != self.command.words:
             return f"another command ({' '.join(made.command)})"
@@ -342,7 +342,7 @@ class Training(msgspec.Struct, frozen=True, kw_only=True):
 
     def _keep(self, ended: Ended, out: Path) -> None:
         """Move the scores to their place and write run.json, in this order."""
-        made = Made(
+        made = RunRecord(
             method=self.command.method,
             command=self.command.words,
             seed=self.seed,

@@ -33,7 +33,7 @@ def authors(source: str) -> str:
 
 
 def bibtex(measures: Sequence[str] = (), signatures: Sequence[str] = ()) -> str:
-    """The entries of what is cited for some measures, and truecost itself.
+    """The BibTeX entries of the sources of some measures, and of truecost.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ class Units:
 
 
 def units_of(items: Any, row: Row) -> Units:
-    """The units that a row rests on, each measured alone.
+    """The units of a row, each measured alone.
 
     Parameters
     ----------

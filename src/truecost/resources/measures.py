@@ -90,7 +90,7 @@ def processing_load(
     pmu_searching: npt.ArrayLike,
     weight: float = WEIGHT,
 ) -> Any:
-    """PL: what a system takes in a single figure.
+    """PL: the resources of a system in a single figure.
 
     weight ISF PMU_indexing + (1 - weight) SSF PMU_searching. Range [0, inf), lower is better. It
     adds GB and GB/hour, so it orders systems of one evaluation and means nothing else.

@@ -120,7 +120,7 @@ def _text(path: Path) -> str:
 
 
 def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> Resources:
-    """Run a program and measure what it takes, with all processes that it starts.
+    """Run a program and measure its resources, with all processes that it starts.
 
     CPU seconds are those of all threads and of all descendants: of children that the program waited
     for and, on Linux, of orphans too. The peak is that of the largest single process. Standard

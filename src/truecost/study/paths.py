@@ -238,7 +238,7 @@ PASSES = (ASSISTED, "unsupervised", "frozen")
 
 
 @dataclass(frozen=True)
-class Beside:
+class RunCourse:
     """The course that a run wrote for its logs.
 
     Attributes
@@ -254,7 +254,7 @@ class Beside:
     classes: tuple[str, ...]
 
 
-def course_beside(path: str) -> Beside | None:
+def course_beside(path: str) -> RunCourse | None:
     """The course of a log, or of a folder of logs, that lies in a run directory.
 
     Returns
@@ -272,7 +272,7 @@ def course_beside(path: str) -> Beside | None:
     try:
         said = json.loads(found.read_bytes())
         kind, classes = str(said["kind"]), tuple(map(str, said["classes"]))
-        return Beside(f"{COURSES}/{found.name}", kind, classes)
+        return RunCourse(f"{COURSES}/{found.name}", kind, classes)
     except (OSError, ValueError, RecursionError, KeyError, TypeError) as error:
         raise InputError(
             f"{found}: does not say what the outputs of {path} are, as a run writes it down "

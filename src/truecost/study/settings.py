@@ -21,11 +21,10 @@ from truecost.core.scoring import Scoring
 from truecost.core.weights import Plan
 from truecost.errors import TruecostError, UsageError
 from truecost.formats import Table, read, sha256
-from truecost.formats.publishing import aside
 from truecost.names import STANDARD_INPUT, in_store
 from truecost.options import PartialTable
 from truecost.study.config import Study
-from truecost.study.judging import directions_of
+from truecost.study.options import directions_of
 from truecost.study.outcome import Input
 from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
 from truecost.task import Record
@@ -140,6 +139,8 @@ class Reader:
         one where the process was killed.
         """
         held = ExitStack()
+        from truecost.formats.publishing import aside
+
         folder = held.enter_context(aside(Path(gettempdir())))
         finalize(self, held.close)
         return str(folder)
@@ -309,7 +310,7 @@ SMALL = 1 << 25  # bytes of all systems, below which starting workers takes long
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class WorkerFindings:
     """The findings of a worker in the files of a system: its record, or its fault."""
 
     record: Record | TruecostError
@@ -318,7 +319,7 @@ class Found:
     facts: list[tuple[PartialTable, dict[str, set[str]]]]
 
 
-def found_in(source: Source, study: Study) -> Found:
+def found_in(source: Source, study: Study) -> WorkerFindings:
     """The record of a system, read by itself: the job of a worker."""
     reader = Reader(study.task or DEFAULT)
     record: Record | TruecostError
@@ -326,7 +327,7 @@ def found_in(source: Source, study: Study) -> Found:
         record = find(study.task).load().read(source, reader, study)
     except TruecostError as error:  # which of several is told does not depend on who is first
         record = error
-    return Found(record, reader.inputs, reader.readings, reader.facts)
+    return WorkerFindings(record, reader.inputs, reader.readings, reader.facts)
 
 
 @contextmanager
@@ -365,7 +366,7 @@ def _bytes_of(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def _taken_over(found: Found, reader: Reader) -> Record:
+def _taken_over(found: WorkerFindings, reader: Reader) -> Record:
     """The record that a worker found, and what the result says of its inputs."""
     reader.inputs += [entry for entry in found.inputs if entry not in reader.inputs]
     reader.readings += found.readings

@@ -73,7 +73,7 @@ class Support:
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class FoundInterval:
     """Ends of an interval, why one is missing, and what they rest on."""
 
     lower: float | None
@@ -101,20 +101,20 @@ class Auto:
         left: Sequence[LeftOut],
         replicates: Floats,
         naive: float = float("nan"),
-    ) -> Found:
+    ) -> FoundInterval:
         """The ends of the interval of a measure by its rule, from its finite value, one `LeftOut`
         for each resampled factor, and the replicates.
         """
         rule = measure.interval
         if rule.scale == "none":
-            return Found(None, None, NO_SAMPLE)
+            return FoundInterval(None, None, NO_SAMPLE)
         lone = next((one.lone for one in left if one.lone), "")
         if lone:
-            return Found(None, None, f"no interval: {lone}")
+            return FoundInterval(None, None, f"no interval: {lone}")
         if rule.counts:
             rates = self._rates(measure)
             if not rates:
-                return Found(None, None, "no interval: all decisions cost the same here")
+                return FoundInterval(None, None, "no interval: all decisions cost the same here")
             return self._from_rates(measure, point, rates, replicates, naive)
         if rule.excess:
             chance = rule.chance(self.seen, self.application) if rule.chance else 0.0
@@ -136,7 +136,7 @@ class Auto:
         if ends is not None:
             least, most = rule.bounds
             lower, upper = np.clip(ends, min(least, point), max(most, point)).tolist()
-            return Found(lower, upper, None, support)
+            return FoundInterval(lower, upper, None, support)
         return self._at_an_edge(measure, point, left, support)
 
     def _rates(self, measure: Measure) -> Sequence[Rate]:
@@ -157,15 +157,15 @@ class Auto:
 
     def _at_an_edge(
         self, measure: Measure, point: float, left: Sequence[LeftOut], support: Support
-    ) -> Found:
+    ) -> FoundInterval:
         """Where the scale has no place for the value, or for it without a unit."""
         rates = self._rates(measure)
         if rates:
             return self._from_rates(measure, point, rates, np.zeros(0))
         if measure.total and point == 0:
             n_w = min(one.kish for one in left)
-            return Found(0.0, NEVER_SEEN * n_w / max(n_w - 1, 1e-9), None, support)
-        return Found(None, None, AT_AN_END, support)
+            return FoundInterval(0.0, NEVER_SEEN * n_w / max(n_w - 1, 1e-9), None, support)
+        return FoundInterval(None, None, AT_AN_END, support)
 
     def _from_rates(
         self,
@@ -174,12 +174,12 @@ class Auto:
         rates: Sequence[Rate],
         replicates: Floats,
         naive: float = float("nan"),
-    ) -> Found:
+    ) -> FoundInterval:
         kinds = tuple(errors_of(self.seen, rate, self.plan) for rate in rates)
         found = [binomial.rate_limits(kind, self.level, self.icc) for kind in kinds]
         limits = tuple(one for one in found if one is not None)
         if len(limits) < len(kinds):
-            return Found(None, None, "no interval: a class has no trials or no units")
+            return FoundInterval(None, None, "no interval: a class has no trials or no units")
         support = Support(
             kinds,
             limits,
@@ -194,8 +194,8 @@ class Auto:
             upper -= min(0.0, smooth.bias_of(replicates, point))
             upper = min(upper, naive) if naive >= point else upper
         if np.isinf(upper):
-            return Found(lower, None, "the upper end is infinite", support)
-        return Found(lower, upper, None, support)
+            return FoundInterval(lower, None, "the upper end is infinite", support)
+        return FoundInterval(lower, upper, None, support)
 
     def _joined(
         self,

@@ -122,14 +122,14 @@ class Predicted(Reply, frozen=True):
     members: list[Matrix] | None = None
 
 
-class Asked(Reply, frozen=True):
+class AskReply(Reply, frozen=True):
     """To `ask` and `ask_offline`."""
 
     ids: list[str]
     parts: list[str] | None = None
 
 
-class Stored(Reply, frozen=True):
+class SnapshotReply(Reply, frozen=True):
     """To `snapshot`."""
 
     state: str
@@ -171,7 +171,7 @@ def answers_of(answered: Answered) -> list[dict[str, Any]]:
     ]
 
 
-def questions_of(said: Asked, budget: int, known: Sequence[str]) -> tuple[Question, ...]:
+def questions_of(said: AskReply, budget: int, known: Sequence[str]) -> tuple[Question, ...]:
     """The questions of a program, checked."""
     parts = said.parts or [""] * len(said.ids)
     if len(parts) != len(said.ids):
@@ -280,7 +280,7 @@ class Program:
 
     def ask_offline(self, budget: int) -> tuple[Question, ...]:
         """The program's questions about items that it holds."""
-        said = self._channel.send("ask_offline", None, {"budget": budget}, Asked)
+        said = self._channel.send("ask_offline", None, {"budget": budget}, AskReply)
         return self._questions("ask_offline", None, said, budget)
 
     def adapt_offline(self, answered: Answered) -> None:
@@ -290,7 +290,7 @@ class Program:
 
     def snapshot(self) -> bytes:
         """The text that the program gives."""
-        return self._channel.send("snapshot", None, {}, Stored).state.encode()
+        return self._channel.send("snapshot", None, {}, SnapshotReply).state.encode()
 
     def restore(self, state: bytes) -> None:
         """Tell the program such a text."""
@@ -301,7 +301,7 @@ class Program:
         self._channel.close()
 
     def _questions(
-        self, message: str, batch: Batch | None, said: Asked, budget: int
+        self, message: str, batch: Batch | None, said: AskReply, budget: int
     ) -> tuple[Question, ...]:
         try:
             return questions_of(said, budget, said.ids if batch is None else batch.ids)
@@ -320,5 +320,5 @@ class Asks(Program):
 
     def ask(self, batch: Batch, budget: int) -> tuple[Question, ...]:
         """The items that the program asks about."""
-        said = self._channel.send("ask", batch, {**head(batch), "budget": budget}, Asked)
+        said = self._channel.send("ask", batch, {**head(batch), "budget": budget}, AskReply)
         return self._questions("ask", batch, said, budget)

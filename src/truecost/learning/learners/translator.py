@@ -38,7 +38,7 @@ SAME = 0.9  # how sure a word of it is that stays
 
 
 @dataclass(frozen=True)
-class Said:
+class Translation:
     """A translation, and how sure of it one may be: the geometric mean over source words."""
 
     words: Words
@@ -54,7 +54,7 @@ class _Partial:
     words: Words
 
 
-def translate(source: Words, knowledge: Knowledge, longest: int) -> Said:
+def translate(source: Words, knowledge: Knowledge, longest: int) -> Translation:
     """The translation of a sentence.
 
     `longest`: words of the longest phrase.
@@ -66,21 +66,21 @@ def translate(source: Words, knowledge: Knowledge, longest: int) -> Said:
     )
 
 
-def _remembered(source: Words, knowledge: Knowledge) -> Said | None:
+def _remembered(source: Words, knowledge: Knowledge) -> Translation | None:
     """The last translation of the very sentence."""
     for known, target in reversed(knowledge.pairs):
         if known == source:
-            return Said(target, 1.0)
+            return Translation(target, 1.0)
     return None
 
 
-def _patched(source: Words, knowledge: Knowledge, longest: int) -> Said | None:
+def _patched(source: Words, knowledge: Knowledge, longest: int) -> Translation | None:
     """A known sentence that differs in one place, with the translation of that place exchanged.
 
     All new words must be known, and what stands there now be known as a translation of the old. The
     surest is taken, the last of several.
     """
-    best: Said | None = None
+    best: Translation | None = None
     for known, target in knowledge.pairs:
         change = _one_change(known, source)
         if change is None:
@@ -93,7 +93,7 @@ def _patched(source: Words, knowledge: Knowledge, longest: int) -> Said | None:
         same, other = len(source) - (d - c), d - c
         sure = exp((same * log(SAME) + other * log(new.sure)) / len(source))
         if best is None or sure >= best.sure:
-            best = Said((*target[: place.start], *new.words, *target[place.stop :]), sure)
+            best = Translation((*target[: place.start], *new.words, *target[place.stop :]), sure)
     return best
 
 
@@ -119,7 +119,7 @@ def _place_of(phrase: Words, target: Words, knowledge: Knowledge) -> slice | Non
     return None
 
 
-def _by_phrases(source: Words, knowledge: Knowledge, longest: int) -> Said:
+def _by_phrases(source: Words, knowledge: Knowledge, longest: int) -> Translation:
     """The best translation phrase by phrase, in the order of the source; beam search."""
     beams: list[list[_Partial]] = [[] for _ in range(len(source) + 1)]
     beams[0] = [_Partial(0.0, 0.0, ())]
@@ -129,7 +129,7 @@ def _by_phrases(source: Words, knowledge: Knowledge, longest: int) -> Said:
                 for words, chance in _options(source[start:end], knowledge):
                     beams[end].append(_longer(partial, words, chance, knowledge))
     best = _best_partials(beams[-1], knowledge)[0]
-    return Said(best.words, exp(best.chance / max(len(source), 1)))
+    return Translation(best.words, exp(best.chance / max(len(source), 1)))
 
 
 def _options(phrase: Words, knowledge: Knowledge) -> list[tuple[Words, float]]:
@@ -250,7 +250,7 @@ def _knowledge(pairs: tuple[tuple[str, str], ...], rounds: int, longest: int) ->
 
 
 @lru_cache(maxsize=4096)
-def _translated(text: str, knowledge: Knowledge, longest: int) -> Said:
+def _translated(text: str, knowledge: Knowledge, longest: int) -> Translation:
     """What is said of a sentence; knowledge is told apart by its identity."""
     return translate(source_words(text), knowledge, longest)
 

@@ -142,7 +142,7 @@ def adapt_offline(course: Course, acting: Acting, budget: int) -> None:
 
 @dataclass(frozen=True)
 class Help:
-    """How much a person helps with a batch.
+    """Amount of a person's help with a batch.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ Pass = Literal["assisted", "unsupervised", "frozen"]
 
 @dataclass(frozen=True)
 class Life:
-    """How a system lives.
+    """Settings of a life cycle.
 
     Parameters
     ----------

@@ -283,7 +283,7 @@ def run_live(
     resume: bool = False,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Make what a study scores, the logs of a live run or the runs of methods, and score it.
+    """Make the data of a study, the logs of a live run or the runs of methods, and score them.
 
     Parameters
     ----------

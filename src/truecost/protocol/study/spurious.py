@@ -45,8 +45,8 @@ FOUND, BASELINE = "spurious-correlation", "baseline-of-characteristics"
 
 
 def run_spurious(study: Study, progress: Progress | None = None) -> Outcome:
-    """Score predictors that know only what should not tell the class, and systems beside them,
-    compared sample by sample.
+    """Score predictors from characteristics that should not predict the class, and systems beside
+    them, compared sample by sample.
 
     A problem with the rule `spurious-correlation` is raised for each predictor with a whole
     interval below the naive baseline (normalised cross entropy or normalised expected cost), and

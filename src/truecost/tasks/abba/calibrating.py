@@ -24,7 +24,7 @@ from truecost.names import CalibrationMethod, MachineMethod
 from truecost.options import check
 from truecost.tasks.abba.checks import (
     FEW_LABELS,
-    Known,
+    LabelledItems,
     hold_cells,
     labelled_items,
     machine_scores,
@@ -258,7 +258,7 @@ class Map:
 
 
 def _fit_maps(
-    known: Known, parts: Sequence[tuple[Mask, str]], method: CalibrationMethod | None
+    known: LabelledItems, parts: Sequence[tuple[Mask, str]], method: CalibrationMethod | None
 ) -> tuple[CalibrationMethod, tuple[Map, ...], list[str]]:
     """A map for each part of the labelled items: the items to fit to, and their name in messages.
 
@@ -282,7 +282,7 @@ def _fit_maps(
     return "affine", maps("affine"), [note]
 
 
-def _fit_map(known: Known, rows: Mask, method: CalibrationMethod, where: str = "") -> Map:
+def _fit_map(known: LabelledItems, rows: Mask, method: CalibrationMethod, where: str = "") -> Map:
     """The map that is fitted to these rows; `where` says in messages which of the labelled items
     they are.
     """
@@ -323,7 +323,9 @@ def _mean_of(maps: Sequence[Map], scores: Floats) -> Floats:
     return np.asarray(np.mean([one(scores) for one in maps], axis=0))
 
 
-def _held_against_isotonic(maps: Sequence[Map], known: Known) -> tuple[pl.DataFrame, float, float]:
+def _held_against_isotonic(
+    maps: Sequence[Map], known: LabelledItems
+) -> tuple[pl.DataFrame, float, float]:
     """The curve beside the isotonic one, with their largest and mean difference."""
     isotonic = _fit_map(known, np.ones(len(known.scores), bool), "pav")
     at = np.linspace(known.scores.min(), known.scores.max(), POINTS)
@@ -343,7 +345,7 @@ def _shared_with(log: Deployment, train: Deployment) -> list[str]:
 
 
 def _warnings(
-    scores: Floats, known: Known, mean: float, by_cell: pl.DataFrame, *, other: bool
+    scores: Floats, known: LabelledItems, mean: float, by_cell: pl.DataFrame, *, other: bool
 ) -> Iterator[str]:
     """Where the curve is far from the isotonic one, and probabilities from labels in a cell, by
     more than chance explains; whether many items have scores for which nothing was seen. `other`

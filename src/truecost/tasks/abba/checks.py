@@ -21,7 +21,7 @@ GAP = 0.02  # a smaller difference matters to no ratio
 
 
 @dataclass(frozen=True)
-class Held:
+class LabelledCell:
     """The labels of humans and of a machine for the labelled items of a cell.
 
     Means are weighted, and NaN without labels. The difference is the share of label 1 less the mean
@@ -43,21 +43,21 @@ class Held:
 
 def hold_against(
     labels: Floats, probabilities: Floats, weights: Floats, units: Array, level: float
-) -> Held:
+) -> LabelledCell:
     """Hold a machine against the N labelled items of a cell; units are codes, the level is that of
     the interval.
     """
     from scipy.special import stdtrit
 
     if not len(labels):
-        return Held()
+        return LabelledCell()
     total = weights.sum()
     machine = float((weights * probabilities).sum() / total)
     share = float((weights * labels).sum() / total)
     difference = share - machine
     names, codes = np.unique(units, return_inverse=True)
     groups = len(names)
-    held = Held(len(labels), groups, machine, share, difference)
+    held = LabelledCell(len(labels), groups, machine, share, difference)
     if groups < 2:
         return held
     apart = weights * (labels - probabilities - difference)
@@ -71,7 +71,7 @@ def hold_against(
     return replace(held, standard_error=error, lower=lower, upper=upper, off=off)
 
 
-def hold_cells(log: Deployment, probabilities: Floats, level: float) -> list[Held]:
+def hold_cells(log: Deployment, probabilities: Floats, level: float) -> list[LabelledCell]:
     """A machine that gives each item a probability, held against the labels of each cell."""
     found = []
     for code in range(len(CELLS)):
@@ -96,7 +96,7 @@ FIXED_SIZE = (
 )
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+class CheckFinding(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The finding of a check, with its figures and advice; `p` is that of a test.
 
     The name is `label mix`, `traffic split`, `labels CELL`, `machine CELL`, `intervals`, `narrower
@@ -199,7 +199,7 @@ def units_of(traffic: Traffic) -> tuple[int, int] | None:
     return a, b
 
 
-def mix_found(mix: Mix | None) -> list[Found]:
+def mix_found(mix: Mix | None) -> list[CheckFinding]:
     """The check of the label mix; None where it cannot be tested."""
     if mix is None:
         return []
@@ -207,10 +207,10 @@ def mix_found(mix: Mix | None) -> list[Found]:
     text = f"of the items that both models accept {shares} are true accepts (p = {mix.p:.2g}): "
     told = "the pooled estimate assumes that these are equal; trust the direct one"
     text += told if mix.differs else "no evidence against the pooled estimate"
-    return [Found(name="label mix", state=state(mix.differs), text=text, p=mix.p)]
+    return [CheckFinding(name="label mix", state=state(mix.differs), text=text, p=mix.p)]
 
 
-def split_found(traffic: Traffic) -> list[Found]:
+def split_found(traffic: Traffic) -> list[CheckFinding]:
     """The check of the numbers of units; None where they or the plan are unknown."""
     p, units = split_check(traffic), units_of(traffic)
     if p is None or units is None or traffic.split is None:
@@ -222,14 +222,14 @@ def split_found(traffic: Traffic) -> list[Found]:
             ", a sample-ratio mismatch: the randomisation or the logging is faulty; do not trust "
             "the ratios"
         )
-    return [Found(name="traffic split", state=state(p < SPLIT), text=text, p=p)]
+    return [CheckFinding(name="traffic split", state=state(p < SPLIT), text=text, p=p)]
 
 
-def labels_found(deployment: Deployment) -> list[Found]:
+def labels_found(deployment: Deployment) -> list[CheckFinding]:
     """Which cells have no label, or fewer than `FEW` of one; or that there is none at all."""
     if not deployment.labelled.any():
         text = "no item has a human label: machine labels alone, without correction"
-        return [Found(name="labels", state="warning", text=text)]
+        return [CheckFinding(name="labels", state="warning", text=text)]
     found = []
     for k, cell in enumerate(CELLS):
         labels = deployment.label[deployment.cell == k]
@@ -240,11 +240,11 @@ def labels_found(deployment: Deployment) -> list[Found]:
         if not ones + zeros:
             text = "none of which has a human label: human labels alone give no ratio"
         text = f"{cell} has {counted(len(labels), 'item')}, {text}"
-        found.append(Found(name=f"labels {cell}", state="warning", text=text))
+        found.append(CheckFinding(name=f"labels {cell}", state="warning", text=text))
     return found
 
 
-def intervals_found(rows: Sequence[Estimate]) -> list[Found]:
+def intervals_found(rows: Sequence[Estimate]) -> list[CheckFinding]:
     """Whether the intervals of the bootstrap and of the delta method are alike.
 
     A warning for each row whose widths, on the scale of the logarithm, differ by more than a factor
@@ -263,9 +263,9 @@ def intervals_found(rows: Sequence[Estimate]) -> list[Found]:
                 f"{between(row.lower, row.upper)}, the delta method {between(*ends)}: few units, "
                 f"or one with most of the data; trust neither end"
             )
-            apart.append(Found(name="intervals", state="warning", text=text))
+            apart.append(CheckFinding(name="intervals", state="warning", text=text))
     text = "bootstrap and delta method agree"
-    return apart or [Found(name="intervals", state="ok", text=text)] * bool(both)
+    return apart or [CheckFinding(name="intervals", state="ok", text=text)] * bool(both)
 
 
 def log_width(lower: float | None, upper: float | None) -> float:
@@ -275,7 +275,7 @@ def log_width(lower: float | None, upper: float | None) -> float:
     return float(np.log(upper / lower)) if lower > 0 else float("inf")
 
 
-def narrower_found(rows: Sequence[Estimate]) -> list[Found]:
+def narrower_found(rows: Sequence[Estimate]) -> list[CheckFinding]:
     """Which of the direct and the pooled estimate has the narrower interval, for each ratio.
 
     The pooled one has by the theory of single items; with users as units it may be the other.
@@ -290,7 +290,7 @@ def narrower_found(rows: Sequence[Estimate]) -> list[Found]:
             less, more = sorted(width, key=lambda e: (width[e], e))
             text = f"{measure}: the {less} interval is the narrower one (width of the logarithm "
             text += f"{figure(width[less])}, {more} {figure(width[more])})"
-            found.append(Found(name=f"narrower {measure}", state="ok", text=text))
+            found.append(CheckFinding(name=f"narrower {measure}", state="ok", text=text))
     return found
 
 
@@ -300,7 +300,7 @@ def state(bad: bool) -> State:
 
 
 @dataclass(frozen=True, eq=False)
-class Known:
+class LabelledItems:
     """The labelled items of a log, arrays of shape (n,)."""
 
     name: str  # of the log
@@ -326,7 +326,7 @@ def machine_scores(log: Deployment) -> Floats:
     return log.machine
 
 
-def labelled_items(log: Deployment) -> Known:
+def labelled_items(log: Deployment) -> LabelledItems:
     """The data that a map can be fitted on: InputError for fewer than 10 labels, labels of one
     class, or equal scores.
     """
@@ -354,7 +354,7 @@ def labelled_items(log: Deployment) -> Known:
             f"distinguish nothing"
         )
     weights = log.label_weights[rows]
-    return Known(log.name, scores, labels, weights, units_of_items(log)[rows])
+    return LabelledItems(log.name, scores, labels, weights, units_of_items(log)[rows])
 
 
 def units_of_items(log: Deployment) -> Array:

@@ -18,7 +18,7 @@ from truecost.core.results import Estimate, Row
 from truecost.errors import UsageError
 from truecost.names import ChosenBy
 from truecost.tasks.abba import checks as made
-from truecost.tasks.abba.checks import BIASED, Found, Held, hold_cells
+from truecost.tasks.abba.checks import BIASED, CheckFinding, LabelledCell, hold_cells
 from truecost.tasks.abba.records import CELL_WORDS, CELLS, Array, Deployment, Ints, Mask
 
 MOST = 20.0  # of a limit: no two models that are held against each other lie further apart
@@ -163,7 +163,7 @@ LEVEL = 0.95  # where no row has one
 
 
 class CellCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The content of a cell; the difference of humans and machine is that of `mapping.Held`."""
+    """The content of a cell; the difference of humans and machine is that of `LabelledCell`."""
 
     cell: str
     words: str
@@ -218,7 +218,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     thresholds: tuple[float, ...] = ()
     level: float
     cells: tuple[CellCounts, ...]
-    checks: tuple[Found, ...]
+    checks: tuple[CheckFinding, ...]
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -284,7 +284,7 @@ def describe(
             *(f for cell in cells for f in _machine(cell, level)),
             *made.intervals_found(rows),
             *made.narrower_found(rows),
-            Found(name="fixed size", state="note", text=made.FIXED_SIZE),
+            CheckFinding(name="fixed size", state="note", text=made.FIXED_SIZE),
         ),
     )
 
@@ -297,7 +297,7 @@ def _units(deployment: Deployment) -> tuple[int, ...]:
     return tuple(len(np.unique(codes[deployment.arm == arm])) for arm in (0, 1))
 
 
-def _cell(deployment: Deployment, k: int, held: Held | None) -> CellCounts:
+def _cell(deployment: Deployment, k: int, held: LabelledCell | None) -> CellCounts:
     """One cell, with what humans and the machine, where there is one, say of it."""
     own = deployment.cell == k
     items, known = np.flatnonzero(own), np.flatnonzero(own & deployment.labelled)
@@ -322,7 +322,7 @@ def _cell(deployment: Deployment, k: int, held: Held | None) -> CellCounts:
     )
 
 
-def _machine(cell: CellCounts, level: float) -> list[Found]:
+def _machine(cell: CellCounts, level: float) -> list[CheckFinding]:
     """How far the machine is from humans in a cell; nothing without its scores or labels."""
     name, human, machine = cell.cell, cell.share, cell.machine_known
     if human is None or machine is None:
@@ -331,4 +331,4 @@ def _machine(cell: CellCounts, level: float) -> list[Found]:
     text += f"{figure(machine, '%')}, a difference of {signed(human - machine, 'pp')} "
     text += f"({percent(level)} interval {between(cell.lower, cell.upper, scale='pp')})"
     text += BIASED if cell.off else ""
-    return [Found(name=f"machine {name}", state=made.state(cell.off), text=text)]
+    return [CheckFinding(name=f"machine {name}", state=made.state(cell.off), text=text)]

@@ -20,7 +20,7 @@ DEALT = {"log": ("cross-fitting, without --train",)}
 
 
 class AbbaTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[abba]`: how two models are compared."""
+    """`[abba]`: settings of the comparison of two models."""
 
     __table__: ClassVar[str] = "abba"
     __group__: ClassVar[str] = "Thresholds"

@@ -18,7 +18,7 @@ from truecost.report.story import Naive, Page, Story, mean_rows, part_of, withou
 from truecost.study.outcome import Problem
 from truecost.tasks.abba import pictures
 from truecost.tasks.abba import verdict as of_verdict
-from truecost.tasks.abba.checks import Found
+from truecost.tasks.abba.checks import CheckFinding
 from truecost.tasks.abba.describing import Description, Plane
 from truecost.tasks.abba.measures import ESTIMATORS
 from truecost.tasks.abba.options import RATIOS
@@ -219,13 +219,13 @@ def checks(story: Story) -> Section | None:
     return Section("Checks", text + ("warns." if warned == 1 else "warn."), lines=tuple(lines))
 
 
-def _name(check: Found) -> str:
+def _name(check: CheckFinding) -> str:
     """The name that readers know a check by."""
     kind, space, of = check.name.partition(" ")
     return CHECKS.get(check.name) or CHECKS.get(kind + space, kind + space) + of
 
 
-def _line(about: str, d: Description, check: Found) -> Line:
+def _line(about: str, d: Description, check: CheckFinding) -> Line:
     """What a check found."""
     text = check.text.removeprefix(f"{check.name.partition(' ')[2]}: ")  # the name says it
     cell = next((c for c in d.cells if check.name == f"labels {c.cell}" and c.labels), None)

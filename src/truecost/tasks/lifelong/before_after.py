@@ -119,9 +119,9 @@ def without_verdicts(table: Table) -> Table:
         bare &= table.texts("label", "label").is_null()
     if bare.any():
         raise InputError(
-            f"{table.source}: {counted(int(bare.sum()), 'answer')} are only a verdict that the "
-            f"output is wrong, the first at {table.where(int(bare.arg_true()[0]))}: without the "
-            f"right output (a column `label`) there is no corrected score and nothing can be "
+            f"{table.source}: {counted(int(bare.sum()), 'answer', 'give')} only the verdict that "
+            f"the output is wrong, the first at {table.where(int(bare.arg_true()[0]))}: without "
+            f"the right output (a column `label`) there is no corrected score and nothing can be "
             f"penalised"
         )
     kept = (verdicts != "right").fill_null(value=True)

@@ -87,14 +87,14 @@ class Corrected:
 
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
-class Told(Output):
+class CurveOutput(Output):
     """The same as of other commands; there is no study behind it that could be a file."""
 
     config: Annotated[str | None, Parameter(show=False)] = None
     print_config: Annotated[bool, Parameter(show=False, negative=())] = False
 
 
-CORRECTED, TOLD = Corrected(), Told()
+CORRECTED, TOLD = Corrected(), CurveOutput()
 
 
 @parsed(*OF_DATA, *OF_SCORE, *(option for of in OF_KIND.values() for option in of), *OF_INTERVAL)
@@ -105,7 +105,7 @@ def penalise(
     score: Names = (),
     measure: Names = (),
     subset: Names = (),
-    output: Told = TOLD,
+    output: CurveOutput = TOLD,
 ) -> int:
     """Score outputs with the penalty of a person's corrections, in the unit of the score.
 

@@ -30,7 +30,7 @@ from truecost.tasks.lifelong.log_events import (
 from truecost.tasks.lifelong.log_runs import (
     Distinct,
     Items,
-    Told,
+    LogRuns,
     came_of,
     items_of,
     joined_runs,
@@ -62,7 +62,7 @@ class Help:
 OfSet = tuple[Items, pl.DataFrame, Help | None]  # items, outputs and help of one of the two sets
 
 
-def help_of(told: Told, where: str, items: Items, kind: str) -> Help | None:
+def help_of(told: LogRuns, where: str, items: Items, kind: str) -> Help | None:
     """The help on the lifelong set (`stream`) or the test set (`test`); None for no help."""
     given = _answers(told, where)
     if not given.height:
@@ -85,14 +85,14 @@ def help_of(told: Told, where: str, items: Items, kind: str) -> Help | None:
     )
 
 
-def _answers(told: Told, where: str) -> pl.DataFrame:
+def _answers(told: LogRuns, where: str) -> pl.DataFrame:
     """Answers that say something; those that were refused do not help."""
     says = pl.col("label").is_not_null() | pl.col("verdict").is_not_null()
     given = told.events.filter(ANSWER & (pl.col("where") == where) & says)
     return given.with_columns(pl.col("part").fill_null(""))
 
 
-def _refuse_unknown(told: Told, given: pl.DataFrame, where: str) -> None:
+def _refuse_unknown(told: LogRuns, given: pl.DataFrame, where: str) -> None:
     lost = given.filter(pl.col("item").is_null())
     if lost.height:
         raise InputError(
@@ -102,7 +102,7 @@ def _refuse_unknown(told: Told, given: pl.DataFrame, where: str) -> None:
         )
 
 
-def _refuse_parts(told: Told, given: pl.DataFrame, kind: str) -> None:
+def _refuse_parts(told: LogRuns, given: pl.DataFrame, kind: str) -> None:
     """Parts that there cannot be, or that lie over each other."""
     named = given.filter(pl.col("part") != "")
     if kind != REGIONS:
@@ -120,7 +120,7 @@ def _refuse_parts(told: Told, given: pl.DataFrame, kind: str) -> None:
             raise InputError(f"{told.where(named, k)}, item {named['id'][k]!r}: {error}") from error
 
 
-def _placed(told: Told, given: pl.DataFrame, where: str, items: Items) -> pl.DataFrame:
+def _placed(told: LogRuns, given: pl.DataFrame, where: str, items: Items) -> pl.DataFrame:
     """Answers with the place of the version that they count for."""
     if where == "stream":
         return given.with_columns(version=came_of(items, told, given["item"]))
@@ -333,7 +333,7 @@ def read_lifelong(
 
 
 def _read_set(
-    told: Told, where: str, kind: Kind, labels: Labels | None, references: Sequence[Labels]
+    told: LogRuns, where: str, kind: Kind, labels: Labels | None, references: Sequence[Labels]
 ) -> OfSet | None:
     """Items, outputs and help of one of the two sets; None where there are none."""
     items = items_of(told, where, labels, references)
@@ -358,7 +358,7 @@ def _scored(of: OfSet, counter: Counter) -> Scored:
     return Scored(items.times, items.at, items.frame, rows, statistics, effort, items.right)
 
 
-def _problems(told: Told, sets: Sequence[OfSet]) -> list[str]:
+def _problems(told: LogRuns, sets: Sequence[OfSet]) -> list[str]:
     """What a reader should know of the data."""
     said = [text for items, _, _ in sets for text in items.problems]
     other = sum(helped.other for _, _, helped in sets if helped is not None)
@@ -377,6 +377,6 @@ def _no_penalty(helped: Help | None) -> str:
     if helped is None or not helped.only_wrong:
         return ""
     return (
-        f"{counted(helped.only_wrong, 'answer')} are only verdicts without the right output: the "
-        f"value of a correction is not known (Prokopalo et al. 2020, section 2.2)"
+        f"{counted(helped.only_wrong, 'answer', 'give')} only a verdict without the right output: "
+        f"the value of a correction is not known (Prokopalo et al. 2020, section 2.2)"
     )

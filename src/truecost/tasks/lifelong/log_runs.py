@@ -24,7 +24,7 @@ from truecost.tasks.lifelong.records import INITIAL, OWN
 
 
 @dataclass(frozen=True, eq=False)
-class Told:
+class LogRuns:
     """The runs of a system: names of runs, sorted; numbers of versions and their times of learning.
 
     `events` are those of `events_of`, with `seed` (place of the run) and `log`; `speaks` has
@@ -62,7 +62,7 @@ class Run:
     problems: tuple[str, ...] = ()
 
 
-def joined_runs(logs: Sequence[EventLog]) -> Told:
+def joined_runs(logs: Sequence[EventLog]) -> LogRuns:
     """The events of all runs (of logs that were checked), with versions that are the same in each.
 
     Without a last version that was not tested to the end: `problems` names it.
@@ -92,7 +92,7 @@ def joined_runs(logs: Sequence[EventLog]) -> Told:
         for place, version in enumerate(versions)
     ]
     schema = dict.fromkeys(("seed", "version", "said"), pl.Int64)
-    return Told(
+    return LogRuns(
         tuple(logs),
         seeds,
         versions,
@@ -283,7 +283,7 @@ class Items:
 
 
 def items_of(
-    told: Told, where: str, labels: Labels | None = None, references: Sequence[Labels] = ()
+    told: LogRuns, where: str, labels: Labels | None = None, references: Sequence[Labels] = ()
 ) -> Items | None:
     """The items of the lifelong set (`stream`) or of the test set (`test`); None where there are
     none.
@@ -310,7 +310,7 @@ def items_of(
     return Items(tuple(map(time_name, at)), at, items, right, tuple(problems))
 
 
-def _refuse_other(told: Told, predicted: pl.DataFrame, what: str) -> None:
+def _refuse_other(told: LogRuns, predicted: pl.DataFrame, what: str) -> None:
     """Refuse an item of which two predictions say something else that has to be the same."""
     first = pl.col(what, "log", "row").first().over("id").name.prefix("first_")
     # Looked at item by item only where some item has several.
@@ -326,7 +326,7 @@ def _refuse_other(told: Told, predicted: pl.DataFrame, what: str) -> None:
     )
 
 
-def outputs_of(told: Told, where: str, items: Items) -> pl.DataFrame:
+def outputs_of(told: LogRuns, where: str, items: Items) -> pl.DataFrame:
     """The output of each version for each item, before and after help: `base` and `adapted` (null
     for nothing).
 
@@ -353,7 +353,7 @@ def outputs_of(told: Told, where: str, items: Items) -> pl.DataFrame:
     return both.select("seed", "version", "item", "base", "adapted").sort("version", "seed", "item")
 
 
-def came_of(items: Items, told: Told, item: pl.Series) -> pl.Series:
+def came_of(items: Items, told: LogRuns, item: pl.Series) -> pl.Series:
     """The place of the version that came of the data of each item of the lifelong set."""
     when = items.at[items.frame["time"].gather(item).to_numpy()]
     return pl.Series(np.searchsorted(told.learnt, when).astype(np.int64))

@@ -375,8 +375,8 @@ def _missing_cells(cells: Cells, versions: Axis, times: Axis) -> list[str]:
     said = []
     if seen:
         said.append(
-            f"{counted(len(seen), 'cell')} of seen data have no score ({first_five(seen)}): "
-            f"measures that need them are undefined"
+            f"{counted(len(seen), 'cell')} of seen data without a score ({first_five(seen)}): "
+            f"measures that need these are undefined"
         )
     if future := len(lacking) - len(seen):
         said.append(

@@ -57,7 +57,7 @@ def _policies(text: str, flag: str) -> tuple[str, ...]:
 
 
 class PolicyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[policies.NAME]`: how much a user cares about each time."""
+    """`[policies.NAME]`: weights of the times for a user."""
 
     __table__: ClassVar[str] = "policies"
 
@@ -74,7 +74,7 @@ class PolicyTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class LifelongTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[lifelong]`: what the outputs are, their score, and how it is weighed over time."""
+    """`[lifelong]`: kind of the outputs, their score, and its weights over time."""
 
     __table__: ClassVar[str] = "lifelong"
     __group__: ClassVar[str] = "Score"

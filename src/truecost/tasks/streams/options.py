@@ -65,7 +65,7 @@ def _before(text: str, flag: str) -> dict[str, int]:
 
 
 class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[streams]`: what counts in the event log of a stream, and what it costs."""
+    """`[streams]`: counting and costs in the event log of a stream."""
 
     __table__: ClassVar[str] = "streams"
     __group__: ClassVar[str] = "Counting"

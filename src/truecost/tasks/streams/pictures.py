@@ -157,7 +157,7 @@ def phases(
     beside: Systems = (),
     title: str = "",
 ) -> Picture:
-    """A measure over the stream before and after adaptation, with what adapting saves.
+    """A measure over the stream before and after adaptation, with the saving by adaptation.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ def _curve(curve: Curve, places: Any, names: Sequence[str], shown: Sequence[int]
 
 
 def streams_forest(found: Systems, measure: str = "imlm", *, title: str = "") -> Picture:
-    """Streams one by one, those that cost the first system most first, at most 200.
+    """Streams one by one, the costliest for the first system first, at most 200.
 
     Of one system both phases are drawn, before adaptation hollow; of several only the later one.
 

@@ -332,7 +332,7 @@ def alike(one: Reference, other: Reference) -> bool:
 
 
 @dataclass(frozen=True)
-class Beside:
+class ScorerDifference:
     """A search as the reference scorer would align it; None where nothing differs."""
 
     search: Search | None
@@ -344,7 +344,7 @@ def on_quirks(part: "Part") -> "list[Problem]":
 
     found = []
     for search in part.systems:
-        if not isinstance(search, Search) or not isinstance(search.beside, Beside):
+        if not isinstance(search, Search) or not isinstance(search.beside, ScorerDifference):
             continue
         scoring = part.scoring[search.name]
         application, how = scoring.application, scoring.chosen(TermsScoring)

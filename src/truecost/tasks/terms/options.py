@@ -24,7 +24,7 @@ OF_WORDS = {"words": ("--rttm",)}  # a list of occurrences says where queries oc
 
 
 class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[terms]`: what a trial of a search is, and how detections are aligned and counted."""
+    """`[terms]`: trials of a search, and alignment and counting of detections."""
 
     __table__: ClassVar[str] = "terms"
 

@@ -45,7 +45,7 @@ QUANTITIES: Mapping[Quantity, str] = {
 
 def term_weighted(found: Mapping[str, Mapping[str, Row]], *, title: str = "") -> Picture:
     """A row a search: its value with the interval, a ring at the best threshold, and a stroke at
-    what detections with any score find.
+    the value with any score accepted.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def queries_in_order(found: Found, *, title: str = "") -> Picture:
 
 
 def query_forest(found: SearchDescription, *, title: str = "") -> Picture:
-    """A row a query, those that cost most first: TWV with its interval over documents.
+    """A row a query, the costliest first: TWV with its interval over documents.
 
     A ring is the value at the query's own best threshold, an upright stroke the share of its
     targets that any detection is aligned with.
@@ -157,7 +157,7 @@ def query_forest(found: SearchDescription, *, title: str = "") -> Picture:
 
 
 def score_map(found: SearchDescription, *, title: str = "") -> Picture:
-    """The log-likelihood ratio that the data show against the score, with the best affine map.
+    """The empirical log-likelihood ratio against the score, with the best affine map.
 
     A dot is a bin of about equally many targets: ln of the share of all targets in it over that of
     all nontargets, with two standard errors; the pale bar is how far the scores of its targets

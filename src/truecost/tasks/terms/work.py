@@ -27,7 +27,7 @@ from truecost.task import Work
 from truecost.tasks.terms import files as lists
 from truecost.tasks.terms.aligning import load_search
 from truecost.tasks.terms.describing import describe
-from truecost.tasks.terms.files import Beside, alike, decided, from_nist, on_quirks
+from truecost.tasks.terms.files import ScorerDifference, alike, decided, from_nist, on_quirks
 from truecost.tasks.terms.options import (
     F4DE,
     ReferenceOptions,
@@ -129,7 +129,7 @@ def read_search(source: Source, reader: Reader, study: Study) -> Search:
 
 def _beside(
     detections: DetectionList, data: DataTable, reader: Reader, study: Study
-) -> Beside | None:
+) -> ScorerDifference | None:
     """The same search as the reference scorer aligns it, where its presets are asked for and its
     quirks are not.
     """
@@ -140,8 +140,8 @@ def _beside(
     key = (F4DE, data.ecf, data.kwlist, data.rttm, data.occurrences)
     reference = reader.once(key, lambda: _reference_as(data, reader, quirky))
     if alike(reference, reference_of(data, reader, study)):
-        return Beside(None)
-    return Beside(load_search(detections, reference, search_options(quirky)))
+        return ScorerDifference(None)
+    return ScorerDifference(load_search(detections, reference, search_options(quirky)))
 
 
 def _phases(table: SystemTable) -> dict[str, Resources]:

@@ -11,7 +11,7 @@ from truecost.cli.running import printed_instead, report
 from truecost.cli.writing import ToFile, aside, check_file, to_standard_output, write_table
 from truecost.errors import UsageError
 from truecost.options import check, declared, picked
-from truecost.study.judging import JUDGING
+from truecost.study.options import JUDGING
 from truecost.study.tables import IntervalTable
 
 if TYPE_CHECKING:
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
-class Written(ToFile):
+class ScoresOutput(ToFile):
     """Where the calibrated scores go."""
 
     output: Target = None
     """File for all input columns and the calibrated score; - for standard output."""
 
 
-WRITTEN = Written()
+WRITTEN = ScoresOutput()
 
 
 @parsed(
@@ -44,7 +44,7 @@ def calibrate(
     *files: Annotated[str, Parameter(negative=())],
     given: Given,
     measure: Measures = (),
-    output: Written = WRITTEN,
+    output: ScoresOutput = WRITTEN,
 ) -> int:
     """Turn scores into log-likelihood ratios, or log-posteriors of classes.
 
@@ -103,7 +103,7 @@ def _placed(study: "Study", table: CalibrationTable) -> "Study":
     return msgspec.structs.replace(study, systems={first[0]: train, **dict(rest)})
 
 
-def _reported(outcome: "Outcome", output: Written, screen: "Screen") -> int:
+def _reported(outcome: "Outcome", output: ScoresOutput, screen: "Screen") -> int:
     """Report what was scored; of trials without labels what was fitted."""
     from truecost.tasks.trials.work import Fitted
 

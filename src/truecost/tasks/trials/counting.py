@@ -349,7 +349,7 @@ def point_of(evidence: Evidence) -> Totals:
 
 
 def ranking_key(trials: Trials, scoring: Scoring) -> tuple[object, ...]:
-    """What decides the ranking of trials: how units are resampled, and the scale of `llrs`."""
+    """The settings of the ranking of trials: resampling of units, and the scale of `llrs`."""
     if trials.kind not in POSTERIORS:
         return "ranking", scoring.plan.scheme
     prior = training_priors(trials, scoring)[1]

@@ -17,7 +17,7 @@ import polars as pl
 from truecost.core.factors import Coded, coded_texts
 from truecost.engines.mapping import engine_of
 from truecost.engines.partitions import LARGE, Partition, Sets, partitions_of, size_of
-from truecost.engines.segments import ROW, Held, Sorted, open_sorted, sort_partitions
+from truecost.engines.segments import ROW, MemoryRows, Sorted, open_sorted, sort_partitions
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.compound import JOINED, identified
@@ -37,7 +37,7 @@ TRIAL = "trial"  # the factor of trials that are their own units
 
 
 @dataclass(frozen=True)
-class Wanted:
+class NeededColumns:
     """The columns that are made of a table.
 
     Attributes
@@ -91,7 +91,7 @@ class PartReader:
     """Reads a partition: from its table to classes, scores and labels of units, all checked."""
 
     options: Options
-    wanted: Wanted
+    wanted: NeededColumns
     score: str
     read: tuple[str, ...]
 
@@ -103,14 +103,14 @@ class PartReader:
             scores = truth.log_odds(scores, columns, self.options)
         return scores[np.isfinite(scores)]
 
-    def __call__(self, partition: Partition) -> Held:
+    def __call__(self, partition: Partition) -> MemoryRows:
         """The rows of a partition; InputError where one of them cannot be used."""
         table = identified(partition.table(self.read), self.options.columns)
         scores, columns = read.scores_of(table, self.options)
         codes, labels = self._classes(table, truth.truth_of(table, self.options)[1])
         if self.options.kind in POSTERIORS:
             scores = truth.log_odds(scores, columns, self.options)
-        held = Held(scores, codes, self._texts(table), self._numbers(table))
+        held = MemoryRows(scores, codes, self._texts(table), self._numbers(table))
         return self._with_scores(table, held, labels)
 
     def _classes(self, table: Table, column: str) -> tuple[np.ndarray[Any, Any], dict[str, int]]:
@@ -151,7 +151,7 @@ class PartReader:
                 found[f"column {column}"] = table.frame[column].to_numpy()
         return found
 
-    def _with_scores(self, table: Table, held: Held, labels: dict[str, int]) -> Held:
+    def _with_scores(self, table: Table, held: MemoryRows, labels: dict[str, int]) -> MemoryRows:
         """Rows that have a score; what to do with others is said by the options."""
         absent = np.isnan(held.scores)
         lost = int(absent.sum())
@@ -163,7 +163,7 @@ class PartReader:
             )
         there = ~absent if lost else slice(None)
         numbers = {name: column[there] for name, column in held.numbers.items()}
-        kept = Held(
+        kept = MemoryRows(
             held.scores[there],
             held.codes[there],
             {name: column[there] for name, column in held.texts.items()},
@@ -171,7 +171,7 @@ class PartReader:
         )
         return replace(kept, facts=(labels, lost, len(absent), self._hashes(table, kept, there)))
 
-    def _hashes(self, table: Table, held: Held, there: Any) -> tuple[int, int] | None:
+    def _hashes(self, table: Table, held: MemoryRows, there: Any) -> tuple[int, int] | None:
         """Sums of hashes of what each trial is, beside its score: the same in any order."""
         if self.wanted.id is None:
             return None
@@ -307,7 +307,7 @@ def refuse_parts(source: Source, why: Mapping[str, Any]) -> None:
         )
 
 
-def _wanted(options: Options, study: Study, table: Table) -> Wanted:
+def _wanted(options: Options, study: Study, table: Table) -> NeededColumns:
     """The columns that units, strata, weights and subsets need."""
     units = tuple(
         (mapped, tuple(mapped.split("+")))
@@ -320,10 +320,14 @@ def _wanted(options: Options, study: Study, table: Table) -> Wanted:
     said = " ".join(study.subsets.values())
     further = tuple(column for column in table.frame.columns if column in said)
     stratum, weight = (options.columns.get(key) for key in ("stratum", "weight"))
-    return Wanted(units, own, stratum, weight, name if len(study.systems) > 1 else None, further)
+    return NeededColumns(
+        units, own, stratum, weight, name if len(study.systems) > 1 else None, further
+    )
 
 
-def _trials(found: Sorted, name: str, place: str, options: Options, wanted: Wanted) -> Trials:
+def _trials(
+    found: Sorted, name: str, place: str, options: Options, wanted: NeededColumns
+) -> Trials:
     """Trials of sorted columns."""
     labels: dict[str, int] = {}
     for of_part, *_ in found.facts:
@@ -379,7 +383,7 @@ def _problems(found: Sorted, options: Options, labels: dict[str, int]) -> list[s
     return said
 
 
-def _frame(found: Sorted, wanted: Wanted) -> pl.DataFrame:
+def _frame(found: Sorted, wanted: NeededColumns) -> pl.DataFrame:
     """The columns that subsets are told by."""
     columns = {}
     for name in wanted.further:

@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from truecost.core.factors import encode
 from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.study.outcome import Problem
 from truecost.tasks.trials.loading import SAME
 from truecost.tasks.trials.records import Array, Ints, Trials
+
+SEEN = 1000  # trials of a system that are looked for among those of another
 
 
 def pair(trials: Sequence[Trials]) -> list[Trials]:
@@ -32,6 +36,27 @@ def pair(trials: Sequence[Trials]) -> list[Trials]:
         _same_trials(first, aligned)
         paired.append(replace(aligned, origin=first.origin))
     return paired
+
+
+def parts_of_one(systems: Sequence[Trials]) -> list[Problem]:
+    """A warning of systems that may be parts of one: files of one folder and kind, with the same
+    columns and no trial in common (of each the first `SEEN` are looked for).
+    """
+    files = {(Path(one.source).parent, Path(one.source).suffix) for one in systems}
+    alike = {(*one.frame.columns,) for one in systems}
+    if len(files) > 1 or len(alike) > 1 or any(one.ids is None for one in systems):
+        return []
+    ids, *rest = (pl.Series(np.asarray(one.ids)) for one in systems)
+    if any(of.dtype != ids.dtype or ids.is_in(of.head(SEEN).implode()).any() for of in rest):
+        return []
+    ((folder, suffix),) = files
+    if not suffix:  # arrays, say
+        return []
+    message = (
+        f"{first_five(one.name for one in systems)} have no trial in common: if they are parts of "
+        f"one system, give them as one pattern in quotes ('{folder / f'*{suffix}'}')"
+    )
+    return [Problem(kind="data", message=message)]
 
 
 def _pair_large(trials: Sequence[Trials]) -> list[Trials]:

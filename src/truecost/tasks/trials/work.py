@@ -126,11 +126,17 @@ def on_shared(part: Part) -> list[Problem]:
     return [
         Problem(
             kind="data",
-            message=f"{one.system}: {one.shared} of the test set were used to choose the "
-            f"threshold: figures there are optimistic",
+            message=f"{one.system}: {one.shared} of the test set: also among the data that "
+            f"chose the threshold, so figures there are optimistic",
         )
         for one in found
     ]
+
+
+def on_parts(part: Part) -> list[Problem]:
+    """Systems that may be parts of one: the files of a pattern without quotes."""
+    several = len(part.systems) > 1 and not part.comparisons
+    return at("truecost.tasks.trials.pairing:parts_of_one")(part.systems) if several else []
 
 
 def read(source: "Source", reader: Reader, study: "Study") -> Trials:
@@ -386,7 +392,7 @@ WORK = Work(
         "truecost.tasks.trials.classes:ByClass",
     ),
     flagged=flagged,
-    advice=lambda part: [*on_imbalance(part), *on_shared(part)],
+    advice=lambda part: [*on_imbalance(part), *on_shared(part), *on_parts(part)],
     shares=False,
     page="truecost.tasks.trials.page:PAGE",
     layout="truecost.tasks.trials.terminal:LAYOUT",

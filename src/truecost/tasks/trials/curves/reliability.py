@@ -187,7 +187,7 @@ def _detection(trials: Trials, scoring: Scoring, posteriors: bool) -> Reliabilit
             return np.full((s.block.count, 2), 0.5)
         return application.class_priors(np.stack([s.nontargets, s.targets], axis=-1))
 
-    said = Said(sweep, scale, float(np.log(prior) - np.log1p(-prior)), (1 - prior, prior))
+    said = Predictions(sweep, scale, float(np.log(prior) - np.log1p(-prior)), (1 - prior, prior))
     counts = ("cllr", float(actual), float(minimum))
     return _reliability(trials.name, weighed, said, prior, priors, counts)
 
@@ -220,12 +220,12 @@ def _top(trials: Trials, scoring: Scoring) -> Reliability | None:
         return np.stack([s.nontargets, s.targets], axis=-1)
 
     ones = float(sweep.targets[0] / (sweep.targets[0] + sweep.nontargets[0]))
-    said = Said(sweep, "top", 0.0, (1 - ones, ones))
+    said = Predictions(sweep, "top", 0.0, (1 - ones, ones))
     return _reliability(trials.name, weighed, said, None, priors, ("nce", value, float("nan")))
 
 
 @dataclass(frozen=True, eq=False)
-class Said:
+class Predictions:
     """The predictions of trials that are ranked by it.
 
     Log odds are the scores and a shift, so that no column of all trials is ever made.
@@ -319,7 +319,7 @@ class Said:
 def _reliability(
     name: str,
     weighed: Weighed,
-    said: Said,
+    said: Predictions,
     prior: float | None,
     priors: Callable[[Sweep], Floats],
     score: tuple[str, float, float],
