@@ -20,7 +20,7 @@ from truecost.errors import InputError, UsageError
 from truecost.kernels import order
 from truecost.study.config import Study
 from truecost.study.settings import Reader, sources_of
-from truecost.tasks.trials import large, work
+from truecost.tasks.trials import large, loading, work
 from truecost.tasks.trials.curves import reliability
 
 ROWS = 3000
@@ -480,6 +480,35 @@ def test_one_sort_of_calibrated_scores(parts, kind, sorts, capsys):
     assert (sorts["sort_trials"], sorts["order_of"]) == (0, 1)
     assert cli.run(["calibrate", "whole.parquet", "--type", kind, *MAPPED[2:], "--quiet"]) == 0
     assert (sorts["sort_trials"], sorts["order_of"]) == (2, 1)  # as they were, and calibrated
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("score", "whole.parquet", *MAPPED, "--subset", "noise"),
+        ("compare", "whole.parquet", "other.parquet", *TYPED, "--map", f"{UNIT},id=trial"),
+        ("score", "whole.parquet", *TYPED, "--map", f"{UNIT},unit2=other"),
+        ("calibrate", "whole.parquet", *MAPPED),
+        ("calibrate", "whole.parquet", "other.parquet", *MAPPED),
+    ],
+)
+def test_units_of_many_trials_are_codes_and_change_nothing(parts, words, monkeypatch, capsys):
+    pl.read_parquet("whole.parquet").with_columns(pl.col("score") / 2).write_parquet(
+        "other.parquet"
+    )
+
+    def printed():
+        assert cli.run([*words, "--replicates", "20"]) == 0
+        return capsys.readouterr().out
+
+    wanted = printed()
+    monkeypatch.setattr(loading, "CODED", 0)
+    assert printed() == wanted
+    others = pl.read_parquet("whole.parquet").with_columns(speaker=pl.lit("s1"))
+    others.write_parquet("others.parquet")
+    if words[0] == "compare":
+        assert cli.run([*words[:2], "others.parquet", *words[3:]]) == 3
+        assert "another unit speaker" in capsys.readouterr().err
 
 
 def test_measures_take_few_bytes_a_trial(parts, monkeypatch):

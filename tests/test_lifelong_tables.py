@@ -351,8 +351,8 @@ BAD = {
     "infinite": (LONG.replace("0.4", "inf"), r"m.csv, line 4: the score is inf"),
     "wide infinite": ("version,1,2\n1,1,2\n2,-inf,3\n", r"line 3, column '1': the score is -inf"),
     "wide text": ("version,1,2\n1,1,2\n2,x,3\n", r"'x' at line 3"),
-    "repeated": (LONG + "2,2,0.7\n", r"version 2 at time 2 stands at line 5 and at line 6"),
-    "wide repeated": ("version,1,2\n1,1,2\n1,3,4\n", r"stands at line 2, column '1' and at line 3"),
+    "repeated": (LONG + "2,2,0.7\n", r"version 2 at time 2 is at line 5 and at line 6"),
+    "wide repeated": ("version,1,2\n1,1,2\n1,3,4\n", r"is at line 2, column '1' and at line 3"),
     "unreadable time": (LONG.replace("1,2,0.2", "1,May,0.2"), r"line 3: the time is 'May'"),
     "unreadable version": (LONG.replace("\n1,", "\nv1,"), r"'v1': .*column `learnt`"),
     "wide column": ("version,lernt,1\n1,1,2\n", r"line 1: column 'lernt' .*did you mean 'learnt'"),
@@ -392,7 +392,7 @@ BAD = {
     "no test": ("version,time,set,score\n1,1,lifelong,1\n", r"no score of the test set"),
     "curve cost": ("cost,score\n0,1\n-1,2\n", r"1 value of cost .*: -1.0 at line 3"),
     "curve score": ("cost,score\n0,1\n1,\n", r"1 value of score .*: nan at line 3"),
-    "curve repeated": ("cost,score\n0,1\n0,2\n", r"cost 0 stands at line 2 and at line 3"),
+    "curve repeated": ("cost,score\n0,1\n0,2\n", r"cost 0 is at line 2 and at line 3"),
     "curve alone": ("cost,score\n4,1\n", r"every cost is 4: a curve needs two costs"),
     "curve seeds": ("cost,seed,score\n0,a,1\n5,a,1\n5,b,2\n", r"seed b begins at cost 5"),
     "curve items": ("cost,id,score\n0,a,1\n0,b,1\n5,b,2\n", r"at cost 5 seed 0 has 1 item of 2"),
@@ -433,9 +433,9 @@ def test_options_that_make_no_sense(tmp_path: Path) -> None:
         lifelong(LONG, tmp_path, TableOptions(higher=False, map={"score": "wer"}))
     with pytest.raises(UsageError, match="rename one of the two"):
         lifelong(LONG, tmp_path, TableOptions(higher=False, map={"score": "time"}))
-    with pytest.raises(UsageError, match="came ready-made"):
+    with pytest.raises(UsageError, match="tables of scores have no outputs"):
         SCORES.count(["a"], [("a",)], None, "scored")
-    with pytest.raises(UsageError, match="came ready-made"):
+    with pytest.raises(UsageError, match="tables of scores have no outputs"):
         SCORES.exchange(["a"], [("a",)], [()], None, "scored")
     with pytest.raises(UsageError, match=r"shape \(3,\)"):
         from_matrix([1, 2, 3])

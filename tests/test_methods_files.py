@@ -105,7 +105,7 @@ def test_each_file_a_run(place, capsys):
     out = told(capsys, "methods", "score", "runs/*.csv", *MAPPED, "--runs", "file", "--json")
     assert rows_of(out, estimator="mean")[0]["units_by_factor"]["file of method"] == 3
     said = told(capsys, "methods", "score", "runs/*.csv", *SEED, code=2)
-    assert "runs/1.csv: there is no column 'seed' that tells runs" in said
+    assert "runs/1.csv: there is no column 'seed' to distinguish runs" in said
     assert "--runs file when each file is a run" in said
 
 

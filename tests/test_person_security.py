@@ -493,7 +493,7 @@ def test_a_question_that_comes_later_reaches_who_waits(tmp_path):
 
 def test_without_a_certificate_nobody_listens_beyond_this_machine(path):
     for host, said in (
-        ("192.0.2.7", "in the open.*tls_cert"),
+        ("192.0.2.7", "unencrypted.*tls_cert"),
         ("0.0.0.0", "browsers cannot reach it"),
     ):
         with pytest.raises(UsageError, match=re.compile(said)) as raised:
@@ -564,7 +564,7 @@ def test_a_proxy_is_an_origin(path, proxy):
 
 @pytest.mark.parametrize("host", ["127.evil.example", "127.0.0.1.evil.example", "localhost.evil"])
 def test_a_name_that_looks_like_this_machine_is_another(path, host):
-    with pytest.raises(UsageError, match="in the open"):
+    with pytest.raises(UsageError, match="unencrypted"):
         serve(path, SETTINGS, host=host)
 
 

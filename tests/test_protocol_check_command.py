@@ -174,7 +174,7 @@ def test_a_nested_plan_of_split_is_clean(capsys):
         (["split.csv", "--map", MAP, "--conditions", "device"], 2, "no column 'device'"),
         (["split.csv", "--map", MAP, "--audio", "spk"], 3, "cannot be found"),
         (["split.csv", "--map", MAP, "-o", "full"], 2, "is no result directory"),
-        (["split.csv", "--map", MAP, "--cite"], 2, "nothing is scored here"),
+        (["split.csv", "--map", MAP, "--cite"], 2, "this command scores nothing"),
         (["missing.csv", "--map", MAP], 3, "missing.csv"),
     ],
 )

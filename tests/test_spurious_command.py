@@ -92,7 +92,7 @@ def test_what_is_not_planted_is_not_found(run):
     assert code == 0
     assert rules(out) == []
     assert "the class was not predicted from device, duration: nce 1" in err
-    assert "no proof" in err
+    assert "does not prove" in err
 
 
 def test_the_rows_in_another_order_give_the_same_figures(run, tmp_path):

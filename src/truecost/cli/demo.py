@@ -128,7 +128,7 @@ def _shown(name: str, place: Path, output: Output) -> int:
         study = structs.replace(study, loop=structs.replace(study.loop, folder=None))
     if of.shown:
         study = _with_clips(study, placed, of.shown)
-        screen.say(f"clips, answers and report stay in {placed.output}")
+        screen.say(f"clips, answers and report are in {placed.output}")
     return live(study, placed, resume=True)
 
 

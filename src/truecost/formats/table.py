@@ -1,6 +1,7 @@
 """`Table`: columns as they were read, which a task asks for as texts, numbers or times."""
 
 import math
+import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -211,8 +212,11 @@ class Table:
                 column = column.cast(pl.Int64)
         if column.dtype == pl.Boolean:
             column = column.cast(pl.Int8)
-        text = column.cast(pl.String).str.strip_chars()
-        return text.set(text == "", None)
+        text = column.cast(pl.String)
+        stripped = text.str.strip_chars()
+        if stripped.str.len_bytes().sum() == text.str.len_bytes().sum() and not (text == "").any():
+            return text  # the column itself, not a copy of all of its texts
+        return stripped.set(stripped == "", None)
 
 
 class Placed(Protocol):
@@ -328,10 +332,12 @@ def refuse_rows(
 
 
 def unit_columns(
-    table: Table, columns: Mapping[str, str]
-) -> dict[str, tuple[npt.NDArray[Any], ...]]:
-    """Unit labels of each side, shape (N,), by factor name; InputError when one is empty."""
-    units: dict[str, tuple[npt.NDArray[Any], ...]] = {}
+    table: Table, columns: Mapping[str, str], coded: int = sys.maxsize
+) -> dict[str, tuple[Any, ...]]:
+    """Unit labels of each side, shape (N,), by factor name; InputError when one is empty. Texts of
+    one side of more rows than `coded` are labels and codes, in a tenth of the memory.
+    """
+    units: dict[str, tuple[Any, ...]] = {}
     for meaning in ("unit", "unit2"):
         mapped = mapped_column(columns, meaning, table)
         if mapped is None:
@@ -339,6 +345,11 @@ def unit_columns(
         texts = [filled(table, column, meaning) for column in mapped.split("+")]
         # Numbers only when all sides are: one factor has one kind of label.
         whole = all(is_whole(side) for side in texts)
+        if len(texts) == 1 and not whole and len(table) > coded:
+            from truecost.core.factors import coded_texts
+
+            units[mapped] = (coded_texts(texts[0]),)
+            continue
         units[mapped] = tuple((s.cast(pl.Int64) if whole else s).to_numpy() for s in texts)
     return units
 

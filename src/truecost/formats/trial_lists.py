@@ -133,7 +133,7 @@ def read_lines(data: bytes, source: str, kind: str | None = None) -> Table:
         layouts = " and ".join(f"{n} ({known[n].line})" for n in fitting)
         raise UsageError(
             f"{source}: two layouts fit every line, {layouts}, as in {text.line_at(data, 1)!r}: "
-            f"say which one it is with --input-format {'|'.join(fitting)}"
+            f"choose one with --input-format {'|'.join(fitting)}"
         )
     return _table(fields, fitting[0], source)
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from truecost.tasks.trials.further import Spoofing
     from truecost.tasks.trials.machine import Completed
 
+CODED = 1 << 16  # trials from which on texts of units are held as labels and codes
 SAME = "same"  # under which trials that were read in parts have the hashes of what they are
 
 
@@ -138,7 +139,7 @@ def load(
         labels=labels,
         classes=classes,
         detection=detection,
-        units=unit_columns(table, options.columns),
+        units=unit_columns(table, options.columns, CODED),
         ids=ids,
         strata=optional_texts(table, options.columns, "stratum"),
         weights=read.weights_of(table, options.columns, ids),
