@@ -14,8 +14,9 @@ from truecost.cli.options import Given, Measures, Target, keys_of, of_trials, pa
 from truecost.cli.running import printed_instead, report
 from truecost.cli.tables import Columns, Layout, dim_cells, dims_shown, marks_of
 from truecost.cli.writing import ToFile, aside, check_file, to_standard_output, write_table
-from truecost.core.digits import amount, between, counted, figure, percent
-from truecost.core.results import Row, figures
+from truecost.core.digits import amount, counted, figure, percent, uncertain
+from truecost.core.figures import figures
+from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.options import check, declared, picked
 from truecost.study.judging import JUDGING
@@ -59,8 +60,7 @@ def _cells(share: "Share") -> tuple[str, str, str]:
     """The source, its share and the interval of it."""
     if share.share is None:
         return share.source, "undefined", ""
-    lower, upper = (None if end is None else round(end, 3) for end in (share.lower, share.upper))
-    return share.source, figure(round(share.share, 3), "%"), between(lower, upper, "%")
+    return share.source, *uncertain(share.share, share.lower, share.upper, "%")
 
 
 def classes_table(found: "Sequence[ByClass]") -> Columns:

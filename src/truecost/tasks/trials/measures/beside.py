@@ -223,6 +223,7 @@ MEASURES: tuple[Measure, ...] = (
         "paper 003, 3.1",
         Rule(rates=_balanced),
         uses=(),
+        shown_in="percent",
         advice="weighs classes as if each were as frequent and its errors cost as much: state "
         "priors and costs and decide by nec (Ferrer et al. 2024, 3.1)",
         rule="accuracy-without-reference",
@@ -238,6 +239,7 @@ MEASURES: tuple[Measure, ...] = (
         parameter="5",
         parse=_places,
         uses=("prior",),
+        shown_in="percent",
         advice="counts answers as right that nobody is shown unless k are used: if they are, state "
         "what a wrong and a long list cost; else decide by nec (Ferrer et al. 2024, 3.1)",
         rule="accuracy-without-reference",

@@ -240,7 +240,7 @@ _CHOSEN = "it chooses its threshold on the evaluation data: it says nothing abou
 _SWEPT = "it sweeps all thresholds: it says nothing about decisions in use; prefer act_dcf or cllr"
 _of = partial(measure, ("ranking",), detection=True)
 _chosen = partial(_of, advice=_CHOSEN, rule="threshold-on-evaluation-data")
-_at_rate = partial(_of, advice=_CHOSEN, rule="fpr-at-fnr", parse=_rate, uses=())
+_at_rate = partial(_of, advice=_CHOSEN, rule="fpr-at-fnr", parse=_rate, uses=(), shown_in="percent")
 
 
 def fa_per_hour(totals: Totals, _: Application) -> Result:
@@ -292,6 +292,7 @@ MEASURES = (
         parameter="rocch",
         parse=partial(one_of, EER_KINDS),
         uses=(),
+        shown_in="percent",
     ),
     _of(
         auc,
@@ -329,6 +330,7 @@ MEASURES = (
         parameter="1",
         parse=_per_hour,
         uses=(),
+        shown_in="percent",
     ),
     measure(
         ("decisions", "audio"),
