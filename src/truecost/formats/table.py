@@ -1,7 +1,6 @@
 """`Table`: columns as they were read, which a task asks for as texts, numbers or times."""
 
 import math
-import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -329,29 +328,6 @@ def refuse_rows(
     ]
     fault = f"{counted(len(rows), *said[:2])} {said[2]}"
     raise InputError(f"{table.source}: {fault}: {first_five(shown)}")
-
-
-def unit_columns(
-    table: Table, columns: Mapping[str, str], coded: int = sys.maxsize
-) -> dict[str, tuple[Any, ...]]:
-    """Unit labels of each side, shape (N,), by factor name; InputError when one is empty. Texts of
-    one side of more rows than `coded` are labels and codes, in a tenth of the memory.
-    """
-    units: dict[str, tuple[Any, ...]] = {}
-    for meaning in ("unit", "unit2"):
-        mapped = mapped_column(columns, meaning, table)
-        if mapped is None:
-            continue
-        texts = [filled(table, column, meaning) for column in mapped.split("+")]
-        # Numbers only when all sides are: one factor has one kind of label.
-        whole = all(is_whole(side) for side in texts)
-        if len(texts) == 1 and not whole and len(table) > coded:
-            from truecost.core.factors import coded_texts
-
-            units[mapped] = (coded_texts(texts[0]),)
-            continue
-        units[mapped] = tuple((s.cast(pl.Int64) if whole else s).to_numpy() for s in texts)
-    return units
 
 
 def is_whole(texts: pl.Series) -> bool:

@@ -16,8 +16,8 @@ import polars as pl
 from truecost.core.factors import sizes_of
 from truecost.errors import InputError, UsageError, checked, counted, first_five
 from truecost.formats import Table
-from truecost.formats.compound import identified, resolved
-from truecost.formats.table import optional_texts, refuse_rows, unit_columns
+from truecost.formats.compound import identified, resolved, unit_columns
+from truecost.formats.table import optional_texts, refuse_rows
 from truecost.names import POSTERIORS
 from truecost.study import columns as read
 from truecost.study.columns import Options, join, join_metadata
