@@ -2,7 +2,6 @@
 that several columns make.
 """
 
-import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, counted
-from truecost.formats.table import Table, filled, is_whole, mapped_column, refuse_values
+from truecost.formats.table import Table, filled, refuse_values
 from truecost.names import full_name
 
 JOINED = "+"  # between columns, and between their values
@@ -111,26 +110,3 @@ def identified(table: Table, columns: Mapping[str, str], key: str = "id") -> Tab
             f"{JOINED}, which occurs in their values: write the ids into a column of their own"
         )
     return replace(table, frame=table.frame.with_columns(ids))
-
-
-def unit_columns(
-    table: Table, columns: Mapping[str, str], coded: int = sys.maxsize
-) -> dict[str, tuple[Any, ...]]:
-    """Unit labels of each side, shape (N,), by factor name; InputError when one is empty. Texts of
-    one side of more rows than `coded` are labels and codes, in a tenth of the memory.
-    """
-    units: dict[str, tuple[Any, ...]] = {}
-    for meaning in ("unit", "unit2"):
-        mapped = mapped_column(columns, meaning, table)
-        if mapped is None:
-            continue
-        texts = [filled(table, column, meaning) for column in mapped.split("+")]
-        # Numbers only when all sides are: one factor has one kind of label.
-        whole = all(is_whole(side) for side in texts)
-        if len(texts) == 1 and not whole and len(table) > coded:
-            from truecost.core.factors import coded_texts
-
-            units[mapped] = (coded_texts(texts[0]),)
-            continue
-        units[mapped] = tuple((s.cast(pl.Int64) if whole else s).to_numpy() for s in texts)
-    return units

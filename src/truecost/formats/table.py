@@ -209,13 +209,9 @@ class Table:
             whole = (column == column.round()) & (column.abs() < 2.0**53)
             if bool((column.is_null() | whole).all()):
                 column = column.cast(pl.Int64)
-        if column.dtype == pl.Boolean:
-            column = column.cast(pl.Int8)
-        text = column.cast(pl.String)
-        stripped = text.str.strip_chars()
-        if stripped.str.len_bytes().sum() == text.str.len_bytes().sum() and not (text == "").any():
-            return text  # the column itself, not a copy of all of its texts
-        return stripped.set(stripped == "", None)
+        text = (column.cast(pl.Int8) if column.dtype == pl.Boolean else column).cast(pl.String)
+        bare = (stripped := text.str.strip_chars()).set(stripped == "", None)
+        return text if text.equals(bare) else bare  # no copy of a column that stays as it is
 
 
 class Placed(Protocol):
@@ -328,6 +324,22 @@ def refuse_rows(
     ]
     fault = f"{counted(len(rows), *said[:2])} {said[2]}"
     raise InputError(f"{table.source}: {fault}: {first_five(shown)}")
+
+
+def unit_columns(
+    table: Table, columns: Mapping[str, str]
+) -> dict[str, tuple[npt.NDArray[Any], ...]]:
+    """Unit labels of each side, shape (N,), by factor name; InputError when one is empty."""
+    units: dict[str, tuple[npt.NDArray[Any], ...]] = {}
+    for meaning in ("unit", "unit2"):
+        mapped = mapped_column(columns, meaning, table)
+        if mapped is None:
+            continue
+        texts = [filled(table, column, meaning) for column in mapped.split("+")]
+        # Numbers only when all sides are: one factor has one kind of label.
+        whole = all(is_whole(side) for side in texts)
+        units[mapped] = tuple((s.cast(pl.Int64) if whole else s).to_numpy() for s in texts)
+    return units
 
 
 def is_whole(texts: pl.Series) -> bool:

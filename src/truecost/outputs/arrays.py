@@ -12,7 +12,7 @@ import polars as pl
 
 from truecost.errors import InputError, checked, counted, plural
 from truecost.formats import Table
-from truecost.formats.compound import unit_columns
+from truecost.formats.table import unit_columns
 from truecost.names import SpeakerMapping
 from truecost.outputs.items import Counting, Items, measures_of
 from truecost.study import arguments

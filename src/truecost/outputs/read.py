@@ -12,10 +12,10 @@ from truecost.core.columns import part_of, sums_of
 from truecost.core.intervals.smooth import finite
 from truecost.errors import InputError, TruecostError, UsageError, counted, first_five, near
 from truecost.formats import Table, read_bytes
-from truecost.formats.compound import identified, resolved, unit_columns
+from truecost.formats.compound import identified, resolved
 from truecost.formats.manifests import MANIFEST, as_output
 from truecost.formats.segments import KEYS
-from truecost.formats.table import optional_texts
+from truecost.formats.table import optional_texts, unit_columns
 from truecost.formats.transcripts import one_a_line
 from truecost.names import ITEM_MAP_KEYS, MEAN
 from truecost.options import check_keys, defaults_of

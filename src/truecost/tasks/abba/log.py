@@ -12,8 +12,7 @@ import polars as pl
 from truecost.core.digits import figure
 from truecost.errors import InputError, TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
-from truecost.formats.compound import unit_columns
-from truecost.formats.table import filled, refuse_repeated
+from truecost.formats.table import filled, refuse_repeated, unit_columns
 from truecost.tasks.abba.records import (
     ARMS,
     LABEL_WORDS,
