@@ -4,6 +4,8 @@ import fcntl
 import hashlib
 import json
 import os
+import subprocess
+import sys
 import tempfile
 import tracemalloc
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 
 import truecost as tc
 from partitioned import Killing, Narrow, Read
+from processes import gone
 from truecost import cli
 from truecost.engines import mapping, partitions, segments
 from truecost.errors import InputError, UsageError
@@ -318,8 +321,8 @@ def test_so_many_trials_are_no_units_by_their_ids(parts, monkeypatch, capsys):
 def test_systems_without_the_same_scores_are_not_compared(parts, capsys):
     """As many trials are left, and not the same ones."""
     whole = pl.read_parquet("whole.parquet")
-    for name, gone in (("a", 5), ("b", 6)):
-        score = pl.when(pl.int_range(pl.len()) == gone).then(None).otherwise("score")
+    for name, lost in (("a", 5), ("b", 6)):
+        score = pl.when(pl.int_range(pl.len()) == lost).then(None).otherwise("score")
         whole.with_columns(score=score).write_parquet(f"{name}.parquet")
     command = ["compare", "a.parquet", "b.parquet", *TYPED, "--map", f"{UNIT},id=trial",
                "--missing", "drop", "--engine", "serial"]  # fmt: skip
@@ -574,6 +577,17 @@ def test_the_next_command_removes_what_a_killed_one_left(parts, monkeypatch, kep
         assert rows("score", "parts", *MAPPED, *(["--cache", "here"] if kept else []))
     assert [p.name for p in place.glob(".*")] == [".truecost-busy"]
     assert len([p for p in place.iterdir() if p.name[0] != "."]) == kept
+
+
+def test_workers_end_when_the_command_is_killed():
+    text = (
+        "import os; from truecost.engines.mapping import Processes; found = Processes(2); "
+        "print(*found.map(os.getpid, [()] * 4), flush=True); os.kill(os.getpid(), 9)"
+    )
+    words = [sys.executable, "-c", text]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == -9
+    assert gone({*map(int, done.stdout.split())})
 
 
 def test_unknown_engines_are_refused():

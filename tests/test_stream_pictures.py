@@ -159,7 +159,7 @@ def test_the_passive_baseline_is_a_line_where_it_is_near():
     picture = pictures.budgets([*rows_like(EIGHT), row_like(None, 0.6, "passive")])
     [rule] = marks_of(picture, "rule")
     assert (rule.y, rule.text) == (0.6, "passive")
-    assert rule.label == "passive: 0.600 [0.580, 0.620], asks nothing"
+    assert rule.label == "passive: 0.600 [0.580, 0.620], no questions"
     band = marks_of(picture, "band")[0]
     assert (tuple(band.x), band.series) == (picture.x.domain, "")
     assert ([*band.lo], [*band.hi]) == ([0.58] * 2, [0.62] * 2)

@@ -267,7 +267,7 @@ def test_what_is_no_table_is_named(text, said):
 
 
 def test_tables_of_tasks_are_no_key_of_their_own():
-    for key, hint in (("own", ": known are"), ("abbba", " (did you mean 'abba'?)")):
+    for key, hint in (("own", ": the keys are"), ("abbba", " (did you mean 'abba'?)")):
         with pytest.raises(tc.UsageError, match=re.escape(f"{key} is not known{hint}")):
             Study.from_tables({key: {}})
 

@@ -430,9 +430,9 @@ def test_case_counts_as_the_list_or_the_option_says():
 
 def test_what_cannot_be_asked_is_refused():
     excerpts, said = audio(("f", "1", 0, 10, "")), speech([("f", "1", 0, 1, "A", "lex", "x")])
-    with pytest.raises(UsageError, match="give one of the two"):
+    with pytest.raises(UsageError, match="give either an RTTM"):
         load_reference(excerpts, terms("a"))
-    with pytest.raises(UsageError, match="give one of the two"):
+    with pytest.raises(UsageError, match="give either an RTTM"):
         load_reference(excerpts, terms("a"), speech=said, occurrences=listed())
     with pytest.raises(UsageError, match="kwlist=FILE"):
         load_reference(excerpts, speech=said)

@@ -1,7 +1,6 @@
 """`Table`: columns as they were read, which a task asks for as texts, numbers or times."""
 
 import math
-import sys
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -210,13 +209,9 @@ class Table:
             whole = (column == column.round()) & (column.abs() < 2.0**53)
             if bool((column.is_null() | whole).all()):
                 column = column.cast(pl.Int64)
-        if column.dtype == pl.Boolean:
-            column = column.cast(pl.Int8)
-        text = column.cast(pl.String)
-        stripped = text.str.strip_chars()
-        if stripped.str.len_bytes().sum() == text.str.len_bytes().sum() and not (text == "").any():
-            return text  # the column itself, not a copy of all of its texts
-        return stripped.set(stripped == "", None)
+        text = (column.cast(pl.Int8) if column.dtype == pl.Boolean else column).cast(pl.String)
+        bare = (stripped := text.str.strip_chars()).set(stripped == "", None)
+        return text if text.equals(bare) else bare  # no copy of a column that stays as it is
 
 
 class Placed(Protocol):
@@ -332,12 +327,10 @@ def refuse_rows(
 
 
 def unit_columns(
-    table: Table, columns: Mapping[str, str], coded: int = sys.maxsize
-) -> dict[str, tuple[Any, ...]]:
-    """Unit labels of each side, shape (N,), by factor name; InputError when one is empty. Texts of
-    one side of more rows than `coded` are labels and codes, in a tenth of the memory.
-    """
-    units: dict[str, tuple[Any, ...]] = {}
+    table: Table, columns: Mapping[str, str]
+) -> dict[str, tuple[npt.NDArray[Any], ...]]:
+    """Unit labels of each side, shape (N,), by factor name; InputError when one is empty."""
+    units: dict[str, tuple[npt.NDArray[Any], ...]] = {}
     for meaning in ("unit", "unit2"):
         mapped = mapped_column(columns, meaning, table)
         if mapped is None:
@@ -345,11 +338,6 @@ def unit_columns(
         texts = [filled(table, column, meaning) for column in mapped.split("+")]
         # Numbers only when all sides are: one factor has one kind of label.
         whole = all(is_whole(side) for side in texts)
-        if len(texts) == 1 and not whole and len(table) > coded:
-            from truecost.core.factors import coded_texts
-
-            units[mapped] = (coded_texts(texts[0]),)
-            continue
         units[mapped] = tuple((s.cast(pl.Int64) if whole else s).to_numpy() for s in texts)
     return units
 
