@@ -19,8 +19,8 @@ import yaml
 
 from truecost import cli
 from truecost.study.bundle import bundle
-from truecost.study.challenge import ChallengeTable
 from truecost.study.config import Study
+from truecost.study.options import ChallengeTable
 
 DEMO = files("truecost") / "data" / "demo"
 RULES = """

@@ -35,8 +35,8 @@ from truecost.person.timing import TimingTable
 from truecost.prices import Prices
 from truecost.protocol.options import MethodsTable, TrainingTable
 from truecost.study import Study
-from truecost.study.challenge import ChallengeTable
 from truecost.study.config import table_types
+from truecost.study.options import ChallengeTable
 from truecost.study.tables import (
     ApplicationTable,
     DataTable,

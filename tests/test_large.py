@@ -4,6 +4,8 @@ import fcntl
 import hashlib
 import json
 import os
+import subprocess
+import sys
 import tempfile
 import tracemalloc
 from pathlib import Path
@@ -14,13 +16,14 @@ import pytest
 
 import truecost as tc
 from partitioned import Killing, Narrow, Read
+from processes import gone
 from truecost import cli
 from truecost.engines import mapping, partitions, segments
 from truecost.errors import InputError, UsageError
 from truecost.kernels import order
 from truecost.study.config import Study
 from truecost.study.settings import Reader, sources_of
-from truecost.tasks.trials import large, work
+from truecost.tasks.trials import large, loading, work
 from truecost.tasks.trials.curves import reliability
 
 ROWS = 3000
@@ -318,8 +321,8 @@ def test_so_many_trials_are_no_units_by_their_ids(parts, monkeypatch, capsys):
 def test_systems_without_the_same_scores_are_not_compared(parts, capsys):
     """As many trials are left, and not the same ones."""
     whole = pl.read_parquet("whole.parquet")
-    for name, gone in (("a", 5), ("b", 6)):
-        score = pl.when(pl.int_range(pl.len()) == gone).then(None).otherwise("score")
+    for name, lost in (("a", 5), ("b", 6)):
+        score = pl.when(pl.int_range(pl.len()) == lost).then(None).otherwise("score")
         whole.with_columns(score=score).write_parquet(f"{name}.parquet")
     command = ["compare", "a.parquet", "b.parquet", *TYPED, "--map", f"{UNIT},id=trial",
                "--missing", "drop", "--engine", "serial"]  # fmt: skip
@@ -482,6 +485,35 @@ def test_one_sort_of_calibrated_scores(parts, kind, sorts, capsys):
     assert (sorts["sort_trials"], sorts["order_of"]) == (2, 1)  # as they were, and calibrated
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("score", "whole.parquet", *MAPPED, "--subset", "noise"),
+        ("compare", "whole.parquet", "other.parquet", *TYPED, "--map", f"{UNIT},id=trial"),
+        ("score", "whole.parquet", *TYPED, "--map", f"{UNIT},unit2=other"),
+        ("calibrate", "whole.parquet", *MAPPED),
+        ("calibrate", "whole.parquet", "other.parquet", *MAPPED),
+    ],
+)
+def test_units_of_many_trials_are_codes_and_change_nothing(parts, words, monkeypatch, capsys):
+    pl.read_parquet("whole.parquet").with_columns(pl.col("score") / 2).write_parquet(
+        "other.parquet"
+    )
+
+    def printed():
+        assert cli.run([*words, "--replicates", "20"]) == 0
+        return capsys.readouterr().out
+
+    wanted = printed()
+    monkeypatch.setattr(loading, "CODED", 0)
+    assert printed() == wanted
+    others = pl.read_parquet("whole.parquet").with_columns(speaker=pl.lit("s1"))
+    others.write_parquet("others.parquet")
+    if words[0] == "compare":
+        assert cli.run([*words[:2], "others.parquet", *words[3:]]) == 3
+        assert "another unit speaker" in capsys.readouterr().err
+
+
 def test_measures_take_few_bytes_a_trial(parts, monkeypatch):
     """Beside the sorted columns; scores of 32 bits and counts are never copied to 64."""
     monkeypatch.setattr(partitions, "ROWS", 1 << 20)
@@ -545,6 +577,17 @@ def test_the_next_command_removes_what_a_killed_one_left(parts, monkeypatch, kep
         assert rows("score", "parts", *MAPPED, *(["--cache", "here"] if kept else []))
     assert [p.name for p in place.glob(".*")] == [".truecost-busy"]
     assert len([p for p in place.iterdir() if p.name[0] != "."]) == kept
+
+
+def test_workers_end_when_the_command_is_killed():
+    text = (
+        "import os; from truecost.engines.mapping import Processes; found = Processes(2); "
+        "print(*found.map(os.getpid, [()] * 4), flush=True); os.kill(os.getpid(), 9)"
+    )
+    words = [sys.executable, "-c", text]
+    done = subprocess.run(words, stdout=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == -9
+    assert gone({*map(int, done.stdout.split())})
 
 
 def test_unknown_engines_are_refused():

@@ -85,7 +85,9 @@ def test_any_key_of_a_manifest_may_be_mapped(tmp_path, paths, capsys):
     path = written(tmp_path / "other.jsonl", other)
     found = tc.score(path, reference=path, text="lm", unit="utt", **how)
     assert found.estimates[0].value == pytest.approx(1 / 9)
-    with pytest.raises(tc.InputError, match=r"holds no output; if another key holds it, say"):
+    with pytest.raises(
+        tc.InputError, match=r"holds no output; if another key holds it, use text=KEY"
+    ):
         tc.score(path, reference=path, **how)
 
 

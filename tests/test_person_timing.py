@@ -139,7 +139,9 @@ def test_what_was_deleted_cannot_be_measured(run, tmp_path):
 def test_logs_that_no_page_timed_are_refused(run):
     run.write_text(run.read_text().replace(f', "asked": "1", "timing": "{OWN}"', "")
                    .replace(f', "asked": "2", "timing": "{OWN}"', ""))  # fmt: skip
-    with pytest.raises(UsageError, match=r"answers have no events of a page.* leave out idle, tail"):
+    with pytest.raises(
+        UsageError, match=r"answers have no events of a page.* leave out idle, tail"
+    ):
         seconds(run, idle=4, tail=1)
 
 

@@ -214,7 +214,7 @@ def test_systems_are_compared_and_subsets_without_a_kind_say_why(here, capsys):
         ("--measure eer --asv asv.txt", 2, "--asv goes with measure t_dcf"),
         ("--measure t_dcf --asv-threshold 1", 2, "--asv-threshold goes with"),
         ("--measure t_dcf --asv key.txt", 2, "no column"),
-        ("--measure a_dcf:0.5", 2, "choose shim-2024 or asvspoof-2021, or say"),
+        ("--measure a_dcf:0.5", 2, "choose shim-2024 or asvspoof-2021, or give"),
         ("--measure a_dcf:target=0.5+nontarget=0.1+spoof=0.1", 2, "sum to 1"),
         ("--measure a_dcf:target=0.9+nontarget=0.05+spoof=0.05+fa=0", 2, "costs lie above 0"),
     ],

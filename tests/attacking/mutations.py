@@ -8,6 +8,7 @@ import random
 import re
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,7 +69,7 @@ def mutated(rng: random.Random, name: str, data: bytes) -> Mutation:
         ways |= OTHER_OF_TABLES if data.count(b"\n") > 2 else {}
     if ending in SPACED:
         ways |= OF_SPACED
-    if ending == ".json":
+    if ending == ".json" and _is_json(data):
         ways |= OF_JSON
     if data.startswith(STORED):
         ways |= OF_STORES
@@ -251,6 +252,12 @@ OF_JSON = {
     "white space": ("same", lambda _, __, d: json.dumps(json.loads(d), indent=3).encode()),
     "keys turned": ("same", lambda _, __, d: json.dumps(_turned(json.loads(d))).encode()),
 }
+
+
+def _is_json(data: bytes) -> bool:
+    with suppress(ValueError):
+        return json.loads(data) is not None
+    return False
 
 
 def _turned(value: Any) -> Any:

@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from truecost.cli.options import Given, Quiet, Switch, keys_of, parsed
 from truecost.errors import message
 from truecost.options import declared
-from truecost.study.challenge import ChallengeTable
+from truecost.study.options import ChallengeTable
 
 
 @Parameter(name="*", group="Output")

@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import shutil
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -98,7 +99,8 @@ class Processes(Engine):
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(self.jobs, multiprocessing.get_context("spawn"))
+            how = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.jobs, how, initializer=_end_with_parent)
         return self._pool
 
     def close(self) -> None:
@@ -106,6 +108,18 @@ class Processes(Engine):
         if self._pool is not None:
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
+
+
+def _end_with_parent() -> None:
+    """End this worker when its parent is killed; otherwise it would wait for jobs forever."""
+    parent = multiprocessing.parent_process()
+
+    def wait() -> None:
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 @dataclass

@@ -209,10 +209,9 @@ class Table:
             whole = (column == column.round()) & (column.abs() < 2.0**53)
             if bool((column.is_null() | whole).all()):
                 column = column.cast(pl.Int64)
-        if column.dtype == pl.Boolean:
-            column = column.cast(pl.Int8)
-        text = column.cast(pl.String).str.strip_chars()
-        return text.set(text == "", None)
+        text = (column.cast(pl.Int8) if column.dtype == pl.Boolean else column).cast(pl.String)
+        bare = (stripped := text.str.strip_chars()).set(stripped == "", None)
+        return text if text.equals(bare) else bare  # no copy of a column that stays as it is
 
 
 class Placed(Protocol):

@@ -19,9 +19,9 @@ import numpy as np
 from truecost.errors import InputError, UsageError
 from truecost.formats.publishing import publish
 from truecost.options import check, declared
-from truecost.study.challenge import ChallengeTable
 from truecost.study.codabench import SETTINGS, flat, key_named, name_of, packed, yaml
 from truecost.study.config import Study
+from truecost.study.options import ChallengeTable
 from truecost.study.paths import files_of_study
 from truecost.study.running import check_study, run
 from truecost.study.tables import DataTable, SystemTable

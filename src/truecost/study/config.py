@@ -45,7 +45,7 @@ from truecost.options import Option, PartialTable
 from truecost.prices import Prices
 from truecost.protocol.options import LedgerTable, TrainingTable
 from truecost.study import checking
-from truecost.study.challenge import ChallengeTable
+from truecost.study.options import ChallengeTable
 from truecost.study.paths import path_beside, plain
 from truecost.study.tables import (
     ApplicationTable,

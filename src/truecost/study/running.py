@@ -21,9 +21,9 @@ from truecost.errors import InputError, UsageError, checked, counted
 from truecost.formats import Table
 from truecost.options import PartialTable
 from truecost.running import compare_systems, pair, score, with_every, work_of
-from truecost.study.challenge import ChallengeTable
 from truecost.study.checking import check_task, refuse_idle
 from truecost.study.config import Study
+from truecost.study.options import ChallengeTable
 from truecost.study.outcome import Outcome, Part, Problem
 from truecost.study.settings import Progress, Reader, Source, reading, scoring_of, sources_of
 from truecost.study.tables import EngineTable

@@ -21,11 +21,10 @@ from truecost.core.scoring import Scoring
 from truecost.core.weights import Plan
 from truecost.errors import TruecostError, UsageError
 from truecost.formats import Table, read, sha256
-from truecost.formats.publishing import aside
 from truecost.names import STANDARD_INPUT, in_store
 from truecost.options import PartialTable
 from truecost.study.config import Study
-from truecost.study.judging import directions_of
+from truecost.study.options import directions_of
 from truecost.study.outcome import Input
 from truecost.study.tables import ApplicationTable, DataTable, IntervalTable, SystemTable
 from truecost.task import Record
@@ -140,6 +139,8 @@ class Reader:
         one where the process was killed.
         """
         held = ExitStack()
+        from truecost.formats.publishing import aside
+
         folder = held.enter_context(aside(Path(gettempdir())))
         finalize(self, held.close)
         return str(folder)

@@ -12,7 +12,7 @@ import msgspec
 
 from truecost import names
 from truecost.options import PRIOR, SEED, Option, PartialTable
-from truecost.study import judging
+from truecost.study import options
 
 THRESHOLDED = ("llr", "posterior", "log-posterior", "score")  # types that a threshold decides
 _OF_DETECTION = {"trials": ("targets and nontargets",)}
@@ -97,7 +97,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
             "right)."
         ),
     ] = None
-    accept: Annotated[float | None, judging.ACCEPT] = None
+    accept: Annotated[float | None, options.ACCEPT] = None
     missing: Annotated[
         names.Missing | None,
         Option(
@@ -174,12 +174,12 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     allow_reversed: Annotated[
         bool | None, Option("Accept scores that rank nontargets above targets.", needs=DETECTION)
     ] = None
-    higher: Annotated[bool | None, judging.HIGHER] = None
-    direction: Annotated[str | dict[str, str] | None, judging.DIRECTION] = None
-    asv: Annotated[str | None, judging.ASV] = None
-    asv_key: Annotated[str | None, judging.ASV_KEY] = None
-    asv_threshold: Annotated[float | None, judging.ASV_THRESHOLD] = None
-    machine: Annotated[str | None, judging.MACHINE] = None
+    higher: Annotated[bool | None, options.HIGHER] = None
+    direction: Annotated[str | dict[str, str] | None, options.DIRECTION] = None
+    asv: Annotated[str | None, options.ASV] = None
+    asv_key: Annotated[str | None, options.ASV_KEY] = None
+    asv_threshold: Annotated[float | None, options.ASV_THRESHOLD] = None
+    machine: Annotated[str | None, options.MACHINE] = None
     input_format: Annotated[
         str | None, _of_format("Format of the files: truecost list formats.")
     ] = None

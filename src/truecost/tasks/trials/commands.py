@@ -11,7 +11,7 @@ from truecost.cli.running import printed_instead, report
 from truecost.cli.writing import ToFile, aside, check_file, to_standard_output, write_table
 from truecost.errors import UsageError
 from truecost.options import check, declared, picked
-from truecost.study.judging import JUDGING
+from truecost.study.options import JUDGING
 from truecost.study.tables import IntervalTable
 
 if TYPE_CHECKING:
