@@ -146,7 +146,9 @@ def cells_of(table):
 def test_the_verdict_has_both_phases_and_the_cost_of_errors(run):
     outcome = run()
     said = verdict.verdict(story_of(outcome))
-    assert said.lead.startswith("imlm (person's time over that of labelling everything by hand): lower is ")
+    assert said.lead.startswith(
+        "imlm (person's time over that of labelling everything by hand): lower is "
+    )
     assert "1 is the naive baseline: labelling everything by hand. " in said.lead
     whole = row_of(outcome, "imlm")
     times = round(whole.n_trials / whole.counts["targets"], 1)

@@ -150,7 +150,9 @@ def test_dates_of_a_parquet_are_told_too(tmp_path):
     pl.DataFrame({"day": days, "a": [1, 2], "y": ["0", "1"]}).write_parquet(
         tmp_path / "own.parquet"
     )
-    with pytest.raises(InputError, match=r"of type Date; .*the items: time = \"day\"; else name the"):
+    with pytest.raises(
+        InputError, match=r"of type Date; .*the items: time = \"day\"; else name the"
+    ):
         read_table(Source(name="table", file=str(tmp_path / "own.parquet")))
 
 
