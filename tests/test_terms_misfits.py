@@ -177,7 +177,8 @@ def test_words_in_milliseconds():
 def test_words_of_another_channel():
     refused(
         "r.rttm: no query occurs in the audio: 1 occurrence lies outside the audio that is "
-        "scored: they are in F (channel 2), the audio has F (channel 1): use the names of",
+        "scored: they are in F (channel 2), the audio has F (channel 1): use the names of "
+        "documents",
         spoken=[word(channel="2")],
     )
 
