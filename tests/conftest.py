@@ -19,6 +19,7 @@ from truecost.core.sweep import Sweep
 from truecost.core.weights import Plan
 from truecost.learning import parallel
 from truecost.study.paths import name_systems
+from truecost.tasks import measures
 
 for lane, examples in (("short", 25), ("long", 100)):
     settings.register_profile(lane, deadline=None, derandomize=True, max_examples=examples)
@@ -177,6 +178,26 @@ def _pictures_are_drawn_where_they_are_looked_at(request):
 def workers(run_in_workers, monkeypatch):
     """Every job has a process of its own, as users have it."""
     monkeypatch.setattr(parallel, "run_parallel", run_in_workers)
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """Puts a measure behind those of the modules of a task."""
+    found, known = measures._in_turn, {}
+
+    def register(measure, task="trials"):
+        known[task, measure.name] = measure
+        measures.forget()
+        return measure
+
+    def in_turn(task):
+        yield from found(task)
+        yield from (measure for (of, _), measure in known.items() if of == task)
+
+    monkeypatch.setattr(measures, "_in_turn", in_turn)
+    yield register
+    monkeypatch.undo()
+    measures.forget()
 
 
 @pytest.fixture

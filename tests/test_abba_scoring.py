@@ -22,7 +22,6 @@ from truecost.tasks.abba.options import AbbaScoring
 from truecost.tasks.abba.records import CELLS, FEW, Traffic
 from truecost.tasks.abba.simulating import collected
 from truecost.tasks.abba.thresholds import Choice, choose
-from truecost.tasks.measures import registry
 
 PLAN = tc.Plan(400, seed=1)
 
@@ -590,10 +589,10 @@ def rmachine(totals, application):
     return b / a, 1.0
 
 
-def test_a_measure_that_reads_machine_scores_is_refused_where_there_are_none(monkeypatch):
+def test_a_measure_that_reads_machine_scores_is_refused_where_there_are_none(registered):
     parts = ("collected", "machine")
     measure = Measure("rmachine", rmachine, parts, "Machine scores", "higher", "a test", uses=())
-    monkeypatch.setitem(registry("abba"), "rmachine", measure)
+    registered(measure, "abba")
     d = made()
     row = scored(d, measures=("rmachine",))["rmachine", "ab"]
     wanted = d.machine[d.arm == 1].mean() / d.machine[d.arm == 0].mean()

@@ -14,8 +14,8 @@ import pytest
 import truecost as tc
 import truecost.tasks.trials.measures as of_trials
 from truecost.cli import run
-from truecost.core.measure import Measure
 from truecost.report.citations import PAPERS, bibtex
+from truecost.tasks import measures
 from truecost.tasks.measures import find, registry
 from truecost.tasks.trials import pictures
 
@@ -41,10 +41,10 @@ def added(tmp_path, monkeypatch) -> Iterator[str]:
     (tmp_path / f"{module}.py").write_text(text, encoding="utf-8")
     known = set(registry())
     monkeypatch.setattr(of_trials, "__path__", [*of_trials.__path__, str(tmp_path)])
-    registry.cache_clear()
+    measures.forget()
     [name] = set(registry()) - known
     yield name
-    registry.cache_clear()
+    measures.forget()
     del sys.modules[f"{of_trials.__name__}.{module}"]
     delattr(of_trials, module)
 
@@ -76,18 +76,6 @@ def test_the_measure_is_in_the_tables_the_plan_and_the_report(added, capsys, tmp
     assert added in (target / "report.html").read_text(encoding="utf-8")
     assert run(["plan", SYSTEMS[0], *CHOICES, "--measure", added]) == 0
     assert added in capsys.readouterr().out
-
-
-@pytest.fixture
-def registered(monkeypatch):
-    """Puts a measure among those that are known."""
-
-    def register(measure: Measure) -> Measure:
-        for known in (registry("trials"), registry()):
-            monkeypatch.setitem(known, measure.name, measure)
-        return measure
-
-    return register
 
 
 def rows_of(name: str, capsys, *more: str) -> list[dict]:

@@ -42,7 +42,7 @@ import pytest
 import truecost
 from truecost.cli import run
 from truecost.tasks import find, names
-from truecost.tasks.measures import registry
+from truecost.tasks.measures import forget
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -80,9 +80,9 @@ def folder(tmp_path, monkeypatch) -> Iterator[Path]:
             written = tmp_path / "src" / package.replace(".", "/")
             monkeypatch.setattr(module, "__path__", [*module.__path__, str(written)])
     before = set(sys.modules)
-    registry.cache_clear()
+    forget()
     yield tmp_path
-    registry.cache_clear()
+    forget()
     for name in set(sys.modules) - before:
         if str(tmp_path) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]
@@ -175,7 +175,7 @@ def write_file(block: str, folder: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block, encoding="utf-8")
         importlib.invalidate_caches()
-        registry.cache_clear()
+        forget()
 
 
 def printed_again(block: str, names: dict[str, Any]) -> Iterator[str]:

@@ -22,7 +22,7 @@ FRAME = sorted(
     if name in ALONE or name.startswith(tuple(f"{folder}/" for folder in FOLDERS))
 )
 KNOWN = {  # places that know a task; a number may only fall
-    "study/challenge": 4,  # the terms that participants agree to
+    "study/bundle": 4,  # the terms that participants agree to
     "names": 3,  # kinds of outputs
     "report/words": 1,  # the noun: a count of streams
     "study/columns": 1,  # the keys of a map that trials have

@@ -20,7 +20,7 @@ from truecost.errors import UsageError
 from truecost.face import Face
 from truecost.formats import read
 from truecost.formats.declared import TABLES, Formats
-from truecost.tasks.measures import find, registry
+from truecost.tasks.measures import find, forget, registry
 
 SOURCE = Path(tc.__file__).parent
 READERS = {
@@ -178,12 +178,12 @@ def plugged(tmp_path, monkeypatch) -> Iterator[str]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(tasks, "added", lambda: {"mine": (Point("mine", FACE),)})
-    registry.cache_clear()
+    forget()
     tasks.find.cache_clear()
     tasks.face_or_fault.cache_clear()
     importlib.invalidate_caches()
     yield "mine"
-    registry.cache_clear()
+    forget()
     tasks.find.cache_clear()
     tasks.face_or_fault.cache_clear()
     for name in ("mine_measures", "mine_measures.halves", "mine_reader"):

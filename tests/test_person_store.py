@@ -567,8 +567,8 @@ def test_a_store_with_a_value_that_is_none_of_its_column_is_refused(tmp_path, ch
     ("content", "said"),
     [
         (b"id,label\n" * 200, "is damaged, or is no store"),
-        (lambda db: db.execute("CREATE TABLE t(x)"), "something else"),
-        (lambda db: db.execute("PRAGMA user_version = 3"), "something else"),
+        (lambda db: db.execute("CREATE TABLE t(x)"), "another kind of database"),
+        (lambda db: db.execute("PRAGMA user_version = 3"), "another kind of database"),
     ],
 )
 def test_a_file_of_something_else_is_refused_and_left_alone(tmp_path, content, said):

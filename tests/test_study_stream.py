@@ -141,6 +141,7 @@ def test_every_key_of_the_table_is_an_option_of_scoring():
         "factors": "stream",
         "window": 4,
         "item_seconds": 5.0,
+        "item_duration": 2.0,
     }
     table = StreamTable(**given, before={"training": 9})
     assert set(table.given()) == set(StreamTable.__struct_fields__)

@@ -500,7 +500,8 @@ def test_pictures_of_an_outcome(tmp_path):
     with pytest.raises(tc.UsageError, match=r"name a file that ends in one of these"):
         first.save(tmp_path / "a.bmp")
     with pytest.raises(tc.InputError, match="cannot be written"):
-        first.save(tmp_path / "none" / "a.svg")
+        first.save(saved / "a.svg")  # a file, no folder
+    assert first.save(tmp_path / "new" / "a.svg").is_file()
 
 
 def test_columns_of_both_sides_in_every_way_in(tmp_path, rows):

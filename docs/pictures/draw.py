@@ -273,21 +273,17 @@ def hero() -> Picture:
 
 
 class Narrow(Picture):
-    """A picture that is drawn for a narrow screen."""
+    """A picture for a narrow screen."""
 
     def svg(self, width: float = 420.0, order: Sequence[str] | None = None) -> str:
         """The picture as SVG, `width` wide."""
         return super().svg(width, order)
 
 
-def narrow(make: Callable[[], Picture]) -> Callable[[], Picture]:
-    """How the picture for a narrow screen is made."""
-
-    def drawn() -> Picture:
-        wide = make()
-        return Narrow(**{field.name: getattr(wide, field.name) for field in fields(wide)})
-
-    return drawn
+def narrow_hero() -> Picture:
+    """The same for a narrow screen."""
+    wide = hero()
+    return Narrow(**{field.name: getattr(wide, field.name) for field in fields(wide)})
 
 
 def cost_of_verification() -> Picture:
@@ -397,7 +393,7 @@ TABLE: dict[str, Callable[[], Picture]] = {
 }
 REAL: dict[str, Callable[[], Picture]] = {  # where `shared` lies beside the repository
     "hero": hero,
-    "hero-narrow": narrow(hero),
+    "hero-narrow": narrow_hero,
     "study-verification": cost_of_verification,
 }
 LONG = tuple(n for n in TABLE if n.startswith(("stream", "lifelong")) and n != "lifelong-curve")

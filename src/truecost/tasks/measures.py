@@ -93,6 +93,12 @@ def _first(task: str, keys: tuple[str, ...]) -> Measure | None:
     return next((measure for measure in _in_turn(task) if measure.key in keys), None)
 
 
+def forget() -> None:
+    """Look for measures anew when they are asked for next: modules were added."""
+    registry.cache_clear()
+    _first.cache_clear()
+
+
 def _joined(measures: Iterator[Measure]) -> dict[str, Measure]:
     """Measures by their keys; those of a module that several tasks name are there once."""
     found: dict[str, Measure] = {}

@@ -163,7 +163,7 @@ LEVEL = 0.95  # where no row has one
 
 
 class CellCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The content of a cell; the difference of humans and machine is that of `LabelledCell`."""
+    """The content of a cell; the difference of humans and machine is on its labelled items."""
 
     cell: str
     words: str
