@@ -23,7 +23,7 @@ from truecost.cli.terminal import plan_table, result_table, standings_table
 from truecost.core import digits as many
 from truecost.core.comparison import compare
 from truecost.core.digits import between, figure, scale_of, signed, uncertain
-from truecost.core.results import shown_value
+from truecost.core.figures import shown_value
 from truecost.errors import UsageError
 from truecost.gates import check, junit, markdown
 from truecost.outputs import page as item_sections

@@ -319,25 +319,23 @@ def _show(verdicts: Sequence["Verdict"], written: VerdictOutput) -> None:
 def _table(verdicts: Sequence["Verdict"]) -> "Columns":
     """A row for each verdict; columns that hold nothing are left out."""
     from truecost.cli.tables import Columns
-    from truecost.core.digits import between, percent
-    from truecost.core.results import shown_value
+    from truecost.core.digits import percent
+    from truecost.pictures.tables import Shown, figure_cells
 
     dims = list(dict.fromkeys(dim for verdict in verdicts for dim in verdict.dims))
     levels = {verdict.level for verdict in verdicts}
     interval = f"{percent(levels.pop())} interval" if len(levels) == 1 else "interval"
     names = ("gate", *dims, "against", "measure", "value", interval, "limit", "state")
-    rows = tuple(
-        (
-            verdict.gate.name or "",
-            *(verdict.dims.get(dim, "all" if dim == "subset" else "") for dim in dims),
-            *(verdict.gate.baseline or "-", verdict.measure, shown_value(verdict, verdict.value)),
-            between(verdict.lower, verdict.upper, verdict.scale) or "[undefined, undefined]",
-            *(verdict.bound, verdict.state),
-        )
-        for verdict in verdicts
-    )
+    rows = []
+    for verdict in verdicts:
+        value, ends = figure_cells(verdict)
+        about = (verdict.dims.get(dim, "all" if dim == "subset" else "") for dim in dims)
+        found = (verdict.measure, value, ends or Shown("[undefined, undefined]"))
+        against = verdict.gate.baseline or "-"
+        limit = Shown(verdict.bound, verdict.limit)
+        rows.append((verdict.gate.name or "", *about, against, *found, limit, verdict.state))
     left = frozenset({"gate", *dims, "against", "measure", "limit", "state"})
-    table = Columns(names, rows, left, ("against", "gate"), (*dims, "against"))
+    table = Columns(names, tuple(rows), left, ("against", "gate"), (*dims, "against"))
     for name, nothing in (("gate", ""), ("against", "-")):
         if all(row[names.index(name)] == nothing for row in rows):
             table = table.without(name)

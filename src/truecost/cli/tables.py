@@ -15,8 +15,9 @@ from rich.text import Text
 
 from truecost.core.costs import NOT_BY_HAND
 from truecost.core.digits import dims_of, items_of, percent, units_shown
+from truecost.core.figures import figures, shown_naive
 from truecost.core.flags import marks
-from truecost.core.results import HELD, Row, figures, shown_value
+from truecost.core.results import HELD, Row
 from truecost.errors import amount, visible
 from truecost.face import at
 from truecost.tasks import find
@@ -301,7 +302,7 @@ def values(rows: Sequence[Row], *, by_run: bool = False) -> Columns:
     cells = tuple(
         (
             *(*dim_cells(row, dims), row.label, *figures(row)),
-            "" if row.naive is None else shown_value(row, row.naive),
+            shown_naive(row),
             *(size, units_shown(row), note_of(row)),
         )
         for row, size in zip(rows, sizes, strict=True)

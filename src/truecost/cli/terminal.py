@@ -7,16 +7,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from io import StringIO
 from textwrap import fill
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.markup import escape
 
 from truecost.cli.options import Output
 from truecost.cli.tables import ABOVE, Columns, dim_cells, dims_shown, layout_of, parts_of, values
-from truecost.core.digits import between, figure, scale_of, signed
+from truecost.core.digits import figure, scale_of, uncertain
+from truecost.core.figures import figures
 from truecost.core.flags import marks
-from truecost.core.results import Comparison, Row, Standing, figures
+from truecost.core.results import Comparison, Row, Standing
 from truecost.errors import UsageError, counted, message, visible
 from truecost.names import STANDARD_INPUT
 from truecost.study import Outcome, Problem
@@ -164,10 +165,11 @@ def _check_table(output: Output) -> None:
 
 
 def _frame(tables: Sequence["Columns"]) -> "pl.DataFrame":
-    """Tables as they are shown, one below the other."""
+    """Tables below each other, with all digits where cells know them."""
     import polars as pl
 
-    frames = [pl.DataFrame([*t.rows], [*t.names], orient="row") for t in tables]
+    every = (table.document().in_full() for table in tables)
+    frames = [pl.DataFrame(rows, [*names], orient="row") for names, *rows in every]
     return pl.concat(frames, how="diagonal")
 
 
@@ -257,9 +259,11 @@ def _verdict(found: Comparison) -> str:
     return ", ".join((found.verdict, *alone))
 
 
-def _from_first(standing: Standing) -> str:
-    found, scale = standing.difference, scale_of(standing.shown_in, True)
-    return "" if found is None else signed(found, scale) if scale else figure(found)
+def _from_first(s: Standing) -> tuple[str, str]:
+    numbers = s.difference, s.difference_lower, s.difference_upper
+    if s.difference is None:
+        return "", ""
+    return uncertain(*numbers, scale_of(s.shown_in, True), sign=True, apart=0.0)
 
 
 def standings_table(outcome: Outcome, width: int) -> Columns:
@@ -276,12 +280,9 @@ def standings_table(outcome: Outcome, width: int) -> Columns:
         (
             str(s.rank),
             "" if s.place_lower is None else f"{s.place_lower}-{s.place_upper}",
-            s.system,
-            figure(s.value, scale_of(s.shown_in)),
-            between(s.lower, s.upper, scale_of(s.shown_in)),
+            *(s.system, *figures(s)),
             chance_of_best(s),
-            _from_first(s),
-            between(s.difference_lower, s.difference_upper, scale_of(s.shown_in, True)),
+            *_from_first(s),
         )
         for s in board
     )
@@ -330,15 +331,18 @@ def beside_board(outcome: Outcome, table: Columns, output: str | None) -> str:
     return ""
 
 
-def plan_table(rows: Sequence[Mapping[str, object]]) -> list[Columns]:
+def plan_table(rows: Sequence[Mapping[str, Any]]) -> list[Columns]:
     """Units needed for a narrower interval."""
 
-    def text(row: Mapping[str, object], key: str) -> str:
-        value = row[key]
+    def text(row: Mapping[str, Any], key: str) -> str:
+        value, half = row[key], row["half_width"]
         if value is None:
             return ""
         scale = scale_of(str(row.get("shown_in", "")), key.endswith("half_width"))
-        return figure(value, scale) if isinstance(value, float) else str(value)
+        if key == "value" and half is not None:
+            return uncertain(value, value - half, value + half, scale)[0]
+        short = float(f"{value:.2g}") if key == "half_width" else value
+        return figure(short, scale) if isinstance(value, float) else str(value)
 
     keys = ("value", "half_width", "n_units", "wanted_half_width", "units_needed", "more_units")
     names = ("value", "half-width", "units now", "wanted", "units needed", "more")

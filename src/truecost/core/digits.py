@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 ShownIn = Literal["", "percent", "currency"]  # of a measure; of a row `currency EUR`
 Scale = str  # % of a share, pp (percentage points), or what stands behind a figure: " EUR"
 FEW_ERRORS = 10  # fewer say little of a rate
+HUGE = 1e7  # from here on figures have an exponent
 SIGN = {"%": "%", "pp": " pp"}  # of shares
 
 
@@ -60,7 +61,7 @@ def _digits(value: float, one: int, share: float) -> str:
     short = f"{value:.4g}"
     if short == f"{one}" and share != 1:
         return f"{value:.{min(12, 1 - math.floor(math.log10(abs(1 - share))))}g}"
-    if 1e4 <= abs(value) < 1e7:  # counts, and percent of what has far more errors than it should
+    if 1e4 <= abs(value) < HUGE:  # counts, and percent of what has far more errors than it should
         return f"{value:.0f}"
     return short if value == 0 or 1e-4 <= abs(value) < 1e4 else f"{value:.3e}"
 
@@ -86,6 +87,67 @@ def bracketed(lower: str, upper: str, scale: Scale) -> str:
     return f"[{lower.removesuffix(sign)}, {upper.removesuffix(sign)}]{sign}"
 
 
+LEAST, MOST_PLACES = 1e-9, 12  # relative: less is rounding; digits behind the point
+
+
+def precision(
+    value: float | None,
+    lower: float | None,
+    upper: float | None,
+    scale: Scale = "",
+    *,
+    apart: float | None = None,
+) -> int | None:
+    """Decimal places that show two significant digits of half the width of an interval.
+
+    Of one that is open at one side the distance of the other end from the value counts. More places
+    where an end would else look like `apart`, which it is not: the limit of a gate, no difference.
+    None where nothing is known of the uncertainty, or it is none, and for figures of ten millions.
+    """
+    factor = factor_of(scale)
+    ends = [factor * n for n in (lower, upper) if n is not None and math.isfinite(n)]
+    known = [factor * n for n in (value,) if n is not None and math.isfinite(n)]
+    half = (ends[1] - ends[0]) / 2 if len(ends) == 2 else 0.0
+    if len(ends) == len(known) == 1:
+        half = abs(known[0] - ends[0])
+    most = max(map(abs, (*ends, *known)), default=0.0)
+    if not LEAST * most < half or most >= HUGE:
+        return None
+    places = max(0, 1 - math.floor(math.log10(half)))
+    if places > MOST_PLACES:
+        return None
+    if apart is not None:
+        own = factor * apart
+        for more in range(places, MOST_PLACES + 1):
+            if all(end == own or round(end, more) != round(own, more) for end in ends):
+                return more
+    return places
+
+
+def rounded(
+    value: float | None, places: int | None, scale: Scale = "", *, sign: bool = False
+) -> str:
+    """A number with so many decimal places, zeros at its end too; with four digits where nothing
+    says how many (`precision`). `sign`: whether a number above 0 has a plus.
+    """
+    if value is not None and math.isinf(value):
+        return "infinite" if value > 0 else "-infinite"
+    if value is None or places is None:
+        return (signed if sign else figure)(value, scale)
+    shown = f"{round(factor_of(scale) * value, places) + 0.0:.{places}f}"
+    return f"{'+' * (sign and float(shown) > 0)}{shown}{sign_of(scale)}"
+
+
+def told_apart(
+    value: float | None, other: float, places: int | None, scale: Scale = "", *, sign: bool = False
+) -> str:
+    """`rounded`; with all its digits where a number would else look like another one."""
+    short = rounded(value, places, scale, sign=sign)
+    if value is None or value == other or short != rounded(other, places, scale, sign=sign):
+        return short
+    return f"{factor_of(scale) * value:.12g}{sign_of(scale)}" if scale else f"{value!r}"
+
+
 def uncertain(
     value: float | None,
     lower: float | None,
@@ -93,28 +155,25 @@ def uncertain(
     scale: Scale = "",
     *,
     sign: bool = False,
+    apart: float | None = None,
 ) -> tuple[str, str]:
     """A value and its interval with two significant digits of half the width of the interval.
 
-    Without an interval four digits; an end that is missing is infinite. `sign`: whether a value
-    above 0 has a plus.
+    Without an interval four digits. `sign`, `apart`: as in `rounded` and `precision`.
 
     Examples
     --------
     >>> from truecost.core.digits import uncertain
     >>> uncertain(0.509744, 0.38377, 0.63936), uncertain(-0.0123, -0.0345, 0.0101, "pp")
     (('0.51', '[0.38, 0.64]'), ('-1.2 pp', '[-3.5, 1.0] pp'))
+    >>> uncertain(0.25, 0.203, 0.2996), uncertain(0.25, 0.203, 0.2996, apart=0.3)
+    (('0.250', '[0.203, 0.300]'), ('0.2500', '[0.2030, 0.2996]'))
     """
-    factor = factor_of(scale)
-    ends = [factor * end for end in (lower, upper) if end is not None]
-    half = (ends[1] - ends[0]) / 2 if len(ends) == 2 else 0.0
-    if value is None or half <= 0 or not math.isfinite(half):
-        return (signed if sign else figure)(value, scale), between(lower, upper, scale)
-    places = max(0, 1 - math.floor(math.log10(half)))
-    shown, low, high = (f"{round(n, places) + 0.0:.{places}f}" for n in (factor * value, *ends))
-    plus = "+" if sign and float(shown) > 0 else ""
-    mark = sign_of(scale)
-    return f"{plus}{shown}{mark}", bracketed(f"{low}{mark}", f"{high}{mark}", scale)
+    places = precision(value, lower, upper, scale, apart=apart)
+    shown = rounded(value, places, scale, sign=sign)
+    if lower is None and upper is None:
+        return shown, ""
+    return shown, bracketed(rounded(lower, places, scale), rounded(upper, places, scale), scale)
 
 
 def scale_of(shown_in: str, difference: bool = False) -> Scale:

@@ -2,12 +2,13 @@
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import msgspec
 import numpy as np
 
-from truecost.core.digits import Scale, bracketed, figure, scale_of, signed
+from truecost.core.digits import Scale, figure, scale_of
+from truecost.core.figures import figures
 from truecost.core.subsets import Floats, LeftOut
 from truecost.errors import UsageError
 from truecost.names import Ends
@@ -198,6 +199,16 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """How readers see the figures: shares in percent, differences in points."""
         return "" if self.kind == "ratio" else scale_of(self.shown_in, self.kind == "difference")
 
+    @property
+    def signed(self) -> bool:
+        """Whether readers see a plus before a value above 0."""
+        return self.kind == "difference"
+
+    @property
+    def apart(self) -> float | None:
+        """What readers must be able to tell the ends of the interval from: no difference."""
+        return {"difference": 0.0, "ratio": 1.0}.get(self.kind)
+
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON-ready builtins: without defaults, but with `kind` and undefined figures
         (null).
@@ -288,40 +299,7 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
 
     def __str__(self) -> str:
         """`nec 0.310 [0.290, 0.331]`."""
-        found = (self.value, self.lower, self.upper)
-        value, lower, upper = (figure(number, self.scale) for number in found)
-        return f"{self.label} {value} {bracketed(lower, upper, self.scale)}"
-
-
-class Figures(Protocol):
-    """A value with its interval, and why one of them is missing: a row, or a verdict on one."""
-
-    @property
-    def value(self) -> float | None: ...  # noqa: D102
-    @property
-    def lower(self) -> float | None: ...  # noqa: D102
-    @property
-    def upper(self) -> float | None: ...  # noqa: D102
-    @property
-    def reason(self) -> str | None: ...  # noqa: D102
-    @property
-    def scale(self) -> Scale: ...  # noqa: D102
-
-
-def figures(row: Figures) -> tuple[str, str]:
-    """The value and interval of a row as text, infinite where they are; empty without any end."""
-    endless = row.value is None and (row.reason or "").startswith("infinite")
-    value = "infinite" if endless else shown_value(row, row.value)
-    if row.lower is None and row.upper is None:
-        return value, ""
-    above = endless or (row.reason or "").startswith("the upper end")
-    upper = "infinite" if row.upper is None and above else figure(row.upper, row.scale)
-    return value, bracketed(figure(row.lower, row.scale), upper, row.scale)
-
-
-def shown_value(row: Figures, value: float | None) -> str:
-    """A figure of a row as readers see it: 0.1234, 12.34%, +1.234 pp (a difference in percent)."""
-    return signed(value, row.scale) if row.scale == "pp" else figure(value, row.scale)
+        return " ".join(filter(None, (self.label, *figures(self))))
 
 
 def label_of(measure: str, parameters: dict[str, Any]) -> str:
@@ -396,3 +374,5 @@ class Standing(msgspec.Struct, frozen=True, kw_only=True):
     def scale(self) -> Scale:
         """How readers see its figures."""
         return scale_of(self.shown_in)
+
+    reason = None  # a value is missing for its own reason: its row tells it

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
-from truecost.core.digits import factor_of, figure, sign_of
+from truecost.core.digits import precision, told_apart
 from truecost.core.flags import telling, warning_of
 from truecost.core.results import Comparison, Row
 from truecost.errors import DOOR, UsageError, checked, plural
@@ -216,23 +216,22 @@ def _decided(gate: Gate, row: Row, state: State) -> str:
     return f"the {shown} is within the limit"
 
 
-def _precise(end: float | None, gate: Gate, row: Row) -> str:
-    """An end of the interval with as many digits as tell it from the limit."""
-    short = figure(end, row.scale)
-    if end is None or end == gate.limit or figure(gate.limit, row.scale) != short:
-        return short
-    return f"{factor_of(row.scale) * end:.12g}{sign_of(row.scale)}" if row.scale else f"{end!r}"
+def _precise(found: float | None, gate: Gate, row: Row) -> str:
+    """The value or an end of the interval with as many digits as tell it from the limit."""
+    numbers = row.value, row.lower, row.upper
+    places = precision(*numbers, row.scale, apart=gate.limit)
+    return told_apart(found, gate.limit, places, row.scale)
 
 
 def _too_few(gate: Gate, row: Row, found: Needed) -> str:
     """That the limit lies in the interval, and what more units would do."""
-    limit, value = number(gate.limit, row.scale), figure(row.value, row.scale)
+    limit, value = number(gate.limit, row.scale), _precise(row.value, gate, row)
     if row.value is not None and (row.value - gate.limit) * (1 if gate.is_upper else -1) > 0:
         side = "above" if gate.is_upper else "below"
         count = "" if found.if_value is None else f" (about {found.if_value - row.n_units} more)"
         return (
-            f"the value itself lies {side} the limit {limit}, which lies in the interval: more "
-            f"{_units_name(row)} would more likely make it fail{count}"
+            f"the value itself, {value}, lies {side} the limit {limit}, which lies in the "
+            f"interval: more {_units_name(row)} would more likely make it fail{count}"
         )
     if found.if_value is None:
         return (

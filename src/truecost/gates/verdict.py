@@ -17,7 +17,7 @@ from typing import Any, Literal
 import msgspec
 
 from truecost.core.digits import Scale, figure, scale_of
-from truecost.core.results import figures
+from truecost.core.figures import figures
 from truecost.errors import InputError, UsageError, near, visible
 from truecost.formats.opening import read_toml
 from truecost.gates.gate import DIMS, LIMITS, Gate
@@ -196,6 +196,16 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     def scale(self) -> Scale:
         """The unit in which value, interval and limit are shown."""
         return scale_of(self.shown_in, self.gate.baseline is not None)
+
+    @property
+    def signed(self) -> bool:
+        """Whether readers see a plus before a value above 0: before differences."""
+        return self.gate.baseline is not None
+
+    @property
+    def apart(self) -> float:
+        """What readers must be able to tell the ends of the interval from."""
+        return self.limit
 
     @property
     def bound(self) -> str:

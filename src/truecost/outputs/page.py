@@ -8,7 +8,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from truecost.core.digits import counted, title_of
-from truecost.core.results import Row, figures
+from truecost.core.figures import figures
+from truecost.core.results import Row
 from truecost.errors import plural
 from truecost.names import PARTS
 from truecost.outputs import pictures

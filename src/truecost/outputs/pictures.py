@@ -6,7 +6,8 @@ from statistics import median_low
 
 import numpy as np
 
-from truecost.core.digits import amount, counted, figure, uncertain
+from truecost.core.digits import amount, counted, figure
+from truecost.core.figures import shown_value
 from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span
@@ -199,7 +200,7 @@ def _shown(units: Units, k: int) -> Shown:
     value, row = float(units.values[k]), units.row
     if np.isnan(value):
         return Shown("undefined", None)
-    return Shown(uncertain(value, row.lower, row.upper, row.scale)[0], value)
+    return Shown(shown_value(row, value), value)
 
 
 def _check(found: Sequence[Units]) -> None:

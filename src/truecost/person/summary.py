@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from truecost.core.application import Application
-from truecost.core.digits import uncertain
 from truecost.core.estimates import Context, estimate
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.factors import Factor
+from truecost.core.figures import figures
 from truecost.core.flags import marks
 from truecost.core.measure import NONE, Measure, Rate, Result, Rule, share
 from truecost.core.results import Estimate
@@ -339,6 +339,6 @@ def table_of(
 
 def shown(row: Estimate) -> str:
     """A figure with its interval, and what a reader should know of it."""
-    text = " ".join(uncertain(row.value, row.lower, row.upper, row.row().scale))
+    text = " ".join(figures(row)).strip()
     said = [row.reason] if row.reason and row.value is None else marks(row.flags)
     return f"{text} ({'; '.join(said)})" if said else text

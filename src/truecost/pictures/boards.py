@@ -9,8 +9,9 @@ from typing import Any
 
 from truecost.core.costs import PARTS_OF
 from truecost.core.digits import Scale, amount, counted, figure, scale_of, uncertain
+from truecost.core.figures import shown_value
 from truecost.core.flags import marks
-from truecost.core.results import Row, Standing, shown_value
+from truecost.core.results import Row, Standing
 from truecost.errors import UsageError
 from truecost.gates import Verdict
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, keys_of, span
@@ -51,10 +52,9 @@ def gates(verdicts: Sequence[Verdict], *, title: str = "") -> Picture:
     lines, first = Rows(("value", "limit", "state")), verdicts[0]
     for v in verdicts:
         name = ", ".join(filter(None, (v.gate.name or v.measure, v.about)))
-        limit = v.bound or shown_value(v, v.limit)
-        y = lines.add(name, figures_of(v), limit, v.state)
+        y = lines.add(name, figures_of(v), v.bound, v.state)
         lines.mark("limit", y, x=v.limit)
-        said = f"{name}, limit {limit}, {v.state}"
+        said = f"{name}, limit {v.bound}, {v.state}"
         lines.estimate(y, v, said, hollow=v.state == "undecided", filled=True)
     what = "difference in " if is_difference(first) else ""
     return lines.picture(
@@ -122,7 +122,7 @@ def leaderboard(
     for s in board:
         places = dict.fromkeys(p for p in (s.place_lower, s.place_upper) if p is not None)
         away = s.difference, s.difference_lower, s.difference_upper
-        said = uncertain(*away, scale_of(s.shown_in, True), sign=True)
+        said = uncertain(*away, scale_of(s.shown_in, True), sign=True, apart=0.0)
         y = lines.add(
             *(s.system, figures_of(s), str(s.rank), "-".join(map(str, places))),
             chance_of_best(s),

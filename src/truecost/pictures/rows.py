@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from statistics import median_low
 from typing import Any
 
-from truecost.core.digits import Scale, amount, counted, percent, uncertain
+from truecost.core.digits import Scale, amount, counted, percent
+from truecost.core.figures import Figures, figures
 from truecost.core.flags import FLAGS
-from truecost.core.results import Comparison, Figures, Row, Standing, verdict_of
+from truecost.core.results import Comparison, Row, verdict_of
 from truecost.errors import UsageError
 from truecost.pictures.picture import Axis, Kind, Mark, Picture
 from truecost.pictures.tables import Shown, Table, slot_of, without_empty_columns
@@ -60,7 +61,7 @@ class Rows:
     def estimate(
         self,
         y: int,
-        row: Figures | Standing,
+        row: Figures,
         name: str,
         *,
         series: str = "",
@@ -113,23 +114,22 @@ class Rows:
 
     def _table(self, caption: str) -> Table:
         of, cells = "", []
-        for k, (name, figures) in enumerate(zip(self.names, self.cells, strict=True)):
+        for k, (name, own) in enumerate(zip(self.names, self.cells, strict=True)):
             if k in self.heads:
                 of = name
             else:
-                cells.append((of, name, *figures))
+                cells.append((of, name, *own))
         header = ("of", self.what, *self.columns, *self.further)
         return without_empty_columns(caption, header, cells)
 
 
-def figures_of(row: Figures | Standing) -> Shown:
+def figures_of(row: Figures) -> Shown:
     """A value with its interval, to two digits of its half-width; why there is none."""
     numbers = row.value, row.lower, row.upper
     if row.value is None:
-        reason = getattr(row, "reason", "") or ""
+        reason = row.reason or ""
         return Shown(reason if reason and len(reason) <= MOST_WHY else "undefined", *numbers)
-    sign = getattr(row, "kind", "") == "difference" or row.scale == "pp"
-    shown = " ".join(filter(None, uncertain(*numbers, row.scale, sign=sign)))
+    shown = " ".join(filter(None, figures(row)))
     return Shown(shown.replace("-", "\N{MINUS SIGN}"), *numbers)
 
 
@@ -238,7 +238,7 @@ def rests_on(row: Row) -> str:
     return f"{counted(row.n_trials, row.item)}, {counted(row.n_units, 'unit')}"
 
 
-def reach(rows: Sequence[Figures | Standing], line: float | None) -> tuple[float, float]:
+def reach(rows: Sequence[Figures], line: float | None) -> tuple[float, float]:
     """Ends of an axis: values, and intervals as far as they are no more than half as wide again as
     all that rests on enough.
     """
@@ -258,7 +258,7 @@ def reach(rows: Sequence[Figures | Standing], line: float | None) -> tuple[float
     return low - edge, high + edge
 
 
-def _bad(rows: Sequence[Figures | Standing]) -> Callable[[float], bool]:
+def _bad(rows: Sequence[Figures]) -> Callable[[float], bool]:
     """Whether a figure is so many times as bad as those of most rows that it would hide them."""
     sign = 1.0 if getattr(rows[0], "direction", "lower") == "lower" else -1.0
     ends = [[v for v in (r.value, r.lower, r.upper) if v is not None] for r in rows]

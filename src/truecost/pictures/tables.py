@@ -12,9 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from truecost.core.digits import dims_of, figure, items_of, percent, uncertain, units_shown
+from truecost.core.digits import dims_of, figure, items_of, percent, units_shown
+from truecost.core.figures import Figures, figures, shown_naive
 from truecost.core.flags import notes
-from truecost.core.results import Figures, Row, figures, shown_value, verdict_of
+from truecost.core.results import Row, verdict_of
 from truecost.errors import visible
 from truecost.names import PARTS
 
@@ -209,8 +210,8 @@ def of_values(
     cells = [
         (
             *_dim_cells(row, dims),
-            *(row.label, *_shown(row)),
-            "" if row.naive is None else shown_value(row, row.naive),
+            *(row.label, *figure_cells(row)),
+            shown_naive(row),
             *(str(row.n_trials), units_shown(row), note(row)),
         )
         for row in rows[:most]
@@ -238,7 +239,7 @@ def by_measure(caption: str, rows: Sequence[Row], most: int = MOST_ROWS) -> Tabl
 
 def _in_one(row: Row) -> Shown:
     """The value and the interval of a row in one cell."""
-    return Shown(" ".join(_shown(row)).strip(), row.value, row.lower, row.upper)
+    return Shown(" ".join(figure_cells(row)).strip(), row.value, row.lower, row.upper)
 
 
 def of_pairs(caption: str, pairs: Sequence[tuple[Row, Row | None]], most: int = MOST_ROWS) -> Table:
@@ -260,8 +261,8 @@ def of_pairs(caption: str, pairs: Sequence[tuple[Row, Row | None]], most: int = 
             row.baseline or "" if len(baselines) > 1 else "",
             *(verdict_of(row), "" if told else row.label),
             *_dim_cells(row, others),
-            *_shown(row),
-            *(("", "") if ratio is None else _shown(ratio)),
+            *figure_cells(row),
+            *(("", "") if ratio is None else figure_cells(ratio)),
             note(row),
         )
         for row, ratio in pairs[:most]
@@ -289,17 +290,8 @@ def both(texts: tuple[str, str], *numbers: float | None) -> tuple[Shown, Shown]:
 
 
 def figure_cells(row: Figures) -> tuple[Shown, Shown]:
-    """The cells of the value and the interval of a row, to four digits; infinite where they are."""
+    """The cells of the value and the interval of a row."""
     return both(figures(row), row.value, row.lower, row.upper)
-
-
-def _shown(row: Figures) -> tuple[Shown, Shown]:
-    """The same, to two digits of the half-width."""
-    numbers = row.value, row.lower, row.upper
-    if None in numbers:
-        return figure_cells(row)
-    sign = row.scale == "pp" or getattr(row, "kind", "") == "difference"
-    return both(uncertain(*numbers, row.scale, sign=sign), *numbers)
 
 
 def _interval(rows: Sequence[Row]) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from truecost.core.digits import figure
+from truecost.core.digits import figure, uncertain
 from truecost.core.evidence import Evidence, totals
 from truecost.core.factors import Factor, encode
 from truecost.core.measure import share
@@ -340,7 +340,9 @@ def against_use(
         for k, name in _looked_at(shares.classes, priors):
             ends = intervals[:, k]
             if not ends[0] <= priors[name] <= ends[1]:
-                held = f"{figure(shares.points[0, k])} [{figure(ends[0])}, {figure(ends[1])}]"
+                held = " ".join(
+                    uncertain(float(shares.points[0, k]), float(ends[0]), float(ends[1]))
+                )
                 said.append(f"{name} with {held} against {figure(priors[name])} in use")
         if said:
             message = (

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from truecost.core.digits import counted
-from truecost.core.results import Row, shown_value
+from truecost.core.digits import counted, figure
+from truecost.core.results import Row
 from truecost.errors import HIDDEN, InputError, visible
 from truecost.formats.opening import why_undecoded
 from truecost.pictures.frame import Frame
@@ -248,7 +248,7 @@ def _measures(story: Story) -> list[tuple[str, str]]:
     for label, every in rows.items():
         measure = measure_of(label, story.result.task)
         if measure is not None:
-            of = {shown_value(r, r.naive): r for r in every if "subset" not in r.dims}
+            of = {figure(r.naive, r.scale): r for r in every if "subset" not in r.dims}
             naive = [text for text, r in of.items() if r.naive is not None]
             what = f"{measure.title}; {every[0].direction} is better"
             if len(naive) == 1 and (text := story.page.naive.said):

@@ -4,8 +4,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from truecost.core.digits import assumed, counted, percent, uncertain
-from truecost.core.results import Row, shown_value, verdict_of
+from truecost.core.digits import assumed, counted, percent
+from truecost.core.figures import figures, shown_naive, shown_value
+from truecost.core.results import Row, verdict_of
 from truecost.errors import plural
 from truecost.gates import Gate
 from truecost.gates import Verdict as Gated
@@ -120,8 +121,7 @@ def _names(names: Sequence[str]) -> str:
 
 def _figures(story: Story, row: Row) -> str:
     """`actual detection cost 0.51 [0.38, 0.67]`."""
-    shown = uncertain(row.value, row.lower, row.upper, row.scale)
-    return f"{story.called} {' '.join(shown)}".strip()
+    return f"{story.called} {' '.join(figures(row))}".strip()
 
 
 def _over_parts(story: Story, ranked: Mapping[Part, Sequence[Row]]) -> str:
@@ -187,8 +187,8 @@ def _against(story: Story, row: Row, ratio: Row | None) -> str:
         return f"{system} costs {much}{', and ' if share else ''}{share}."
     if own is None or beside is None:
         return f"{system} is {said} than {other} by {story.called}: {value(row)}."
-    figures = f"{_figures(story, own)} against {shown_value(beside, beside.value)}"
-    return f"{system} is {said} than {other}: {figures}."
+    against = f"{_figures(story, own)} against {shown_value(beside, beside.value)}"
+    return f"{system} is {said} than {other}: {against}."
 
 
 def _units_needed(row: Row) -> str:
@@ -241,9 +241,10 @@ def lead_of(story: Story, row: Row, more: str = "", *, decided: bool = False) ->
     if best and not decided:
         judged = any(not at_best(r.label) for r in story.whole)
         said += f"No decision is judged{'' if judged else f' ({NONE_MADE})'}: {BEST}"
-    references = {r.naive for part in story.parts for r in story.mains(part)} - {None}
+    every = (r for part in story.parts for r in story.mains(part))
+    references = {r.naive: r for r in every if r.naive is not None}
     if len(references) == 1 and not best:
-        naive = shown_value(row, next(iter(references)))
+        naive = shown_naive(next(iter(references.values())))
         what = story.page.naive.output(story.main)
         said += f"{naive} is the naive baseline: {what}{shortest(row)}. "
     return f"{said}{more}In brackets the {percent(row.level)} interval."
@@ -344,7 +345,7 @@ def difference_line(row: Row, ratio: Row | None) -> Line:
         return Line("open", chip, name, f"difference{of} {value(row)}")
     text = f"difference{of} {value(row)}"
     if ratio is not None and ratio.value is not None:
-        text += f", ratio {' '.join(uncertain(ratio.value, ratio.lower, ratio.upper))}"
+        text += f", ratio {' '.join(figures(ratio))}"
     return Line(GOOD.get(said, "open"), chip, name, text, more)
 
 

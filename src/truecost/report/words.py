@@ -7,10 +7,11 @@ from functools import cache
 from typing import Literal
 from unicodedata import bidirectional
 
-from truecost.core.digits import amount, counted, uncertain, units_shown
+from truecost.core.digits import amount, counted, units_shown
+from truecost.core.figures import figures, shown_value
 from truecost.core.flags import FLAGS, telling
 from truecost.core.measure import Measure
-from truecost.core.results import Row, figures, shown_value
+from truecost.core.results import Row
 from truecost.errors import UsageError, visible
 from truecost.report.sums import clock, error_words
 from truecost.tasks.measures import find_of_any_task
@@ -116,12 +117,8 @@ def value(row: Row) -> str:
     """The value with its interval."""
     if row.value is None:
         return row.reason or "undefined"
-    shown, ends = uncertain(
-        row.value, row.lower, row.upper, row.scale, sign=row.kind == "difference"
-    )
-    if row.lower is None or row.upper is None:
-        ends = figures(row)[1] or row.reason or ""
-    return f"{shown} {ends}".strip()
+    shown, ends = figures(row)
+    return f"{shown} {ends or row.reason or ''}".strip()
 
 
 def units_of(row: Row) -> str:

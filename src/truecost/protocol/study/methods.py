@@ -13,7 +13,7 @@ import msgspec
 import polars as pl
 
 from truecost.core.claims import SingleRuns, scope, shared_data, single_runs
-from truecost.core.digits import between, figure, percent, scale_of
+from truecost.core.digits import percent, scale_of, uncertain
 from truecost.core.flags import FLAGS
 from truecost.core.methods import Estimator, MethodEstimate
 from truecost.core.results import Comparison
@@ -68,8 +68,9 @@ def claim_of(
     of = "one run of " if estimator == "run" else ""
     pair = tuple(f"{of}{name}" for name in names)
     scale = scale_of(difference.shown_in, True)
-    ends = between(difference.lower, difference.upper, scale)
-    apart = f"{figure(difference.value, scale)} {ends}".rstrip()
+    numbers = difference.value, difference.lower, difference.upper
+    value, ends = uncertain(*numbers, scale, apart=0.0)
+    apart = f"{value} {ends}".rstrip()
     interval = f"{percent(difference.level)} interval" if ends else "no interval"
     over = f"{interval} over {_over(system, baseline)}"
     alone = len(system.runs) == 1 or len(baseline.runs) == 1

@@ -12,7 +12,8 @@ import numpy as np
 from msgspec import structs
 
 from truecost.core.comparison import compare
-from truecost.core.digits import between, figure, signed
+from truecost.core.digits import signed
+from truecost.core.figures import figures
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, first_five
@@ -270,7 +271,7 @@ def _biased(row: Estimate, what: str) -> str:
 
 
 def _figures(row: Estimate) -> str:
-    return f"{row.label} {figure(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}"
+    return " ".join((row.label, *figures(row)))
 
 
 def _comparison_words(comparison: Comparison, what: str) -> str:
@@ -281,7 +282,7 @@ def _comparison_words(comparison: Comparison, what: str) -> str:
     return (
         f"{found.dims['system']} is {said} what {what} alone tell{'' if ', ' in what else 's'}: "
         f"difference in {found.label} "
-        f"{signed(found.value, found.scale)} {between(found.lower, found.upper, found.scale)}"
+        f"{' '.join(figures(found))}"
     )
 
 

@@ -11,7 +11,8 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from truecost.core.digits import between, figure, percent
+from truecost.core.digits import figure, percent, uncertain
+from truecost.core.figures import figures
 from truecost.core.results import Estimate
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.tasks.abba.records import CELLS, FEW, Array, Deployment, Floats, Ints, Traffic
@@ -260,7 +261,7 @@ def intervals_found(rows: Sequence[Estimate]) -> list[CheckFinding]:
         if max(widths) > APART * min(widths):
             text = (
                 f"{row.measure} ({row.dims['estimator']}): the bootstrap gives "
-                f"{between(row.lower, row.upper)}, the delta method {between(*ends)}: few units, "
+                f"{figures(row)[1]}, the delta method {uncertain(row.value, *ends)[1]}: few units, "
                 f"or one with most of the data; trust neither end"
             )
             apart.append(CheckFinding(name="intervals", state="warning", text=text))

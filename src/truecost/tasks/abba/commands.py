@@ -12,8 +12,9 @@ from cyclopts import Parameter
 from truecost.cli.options import Given, Hidden, Names, Output, Switch, Target, keys_of, parsed
 from truecost.cli.tables import Columns, Layout, dim_cells, dims_shown, marks_of, values
 from truecost.cli.writing import ToFile, aside, check_file, to_standard_output, write_table
-from truecost.core.digits import between, figure, items_of
-from truecost.core.results import Row, figures
+from truecost.core.digits import between, figure, items_of, uncertain
+from truecost.core.figures import figures
+from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.options import declared
 from truecost.study.checking import refuse_idle
@@ -106,7 +107,7 @@ def _with_interval(row: dict[str, Any], key: str) -> str:
     if row.get(key) is None:
         return ""
     ends = row["interval"] if key == "mean" else (row[f"{key}_lower"], row[f"{key}_upper"])
-    return f"{figure(row[key])} {between(*ends)}"
+    return " ".join(uncertain(row[key], *ends)).strip()
 
 
 PICTURES = (".svg", ".png", ".pdf")

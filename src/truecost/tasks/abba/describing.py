@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from truecost.core.digits import between, figure, percent, signed
+from truecost.core.digits import figure, percent, uncertain
 from truecost.core.results import Estimate, Row
 from truecost.errors import UsageError
 from truecost.names import ChosenBy
@@ -328,7 +328,7 @@ def _machine(cell: CellCounts, level: float) -> list[CheckFinding]:
     if human is None or machine is None:
         return []
     text = f"{name}: humans find {figure(human, '%')} true accepts where the machine expects "
-    text += f"{figure(machine, '%')}, a difference of {signed(human - machine, 'pp')} "
-    text += f"({percent(level)} interval {between(cell.lower, cell.upper, scale='pp')})"
+    off, ends = uncertain(human - machine, cell.lower, cell.upper, "pp", sign=True)
+    text += f"{figure(machine, '%')}, a difference of {off} ({percent(level)} interval {ends})"
     text += BIASED if cell.off else ""
     return [CheckFinding(name=f"machine {name}", state=made.state(cell.off), text=text)]

@@ -8,7 +8,8 @@ from itertools import product
 from msgspec import structs
 
 from truecost.core.digits import between, counted, figure
-from truecost.core.results import Row, figures
+from truecost.core.figures import figures
+from truecost.core.results import Row
 from truecost.names import PARTS
 from truecost.pictures.rows import forest
 from truecost.pictures.tables import Table, slot_of, without_empty_columns

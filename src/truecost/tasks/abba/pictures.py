@@ -6,7 +6,7 @@ from itertools import groupby
 
 import numpy as np
 
-from truecost.core.digits import amount, between, figure, uncertain
+from truecost.core.digits import amount, figure, uncertain
 from truecost.core.results import Row
 from truecost.outputs.page import thinned
 from truecost.pictures.boards import stacks
@@ -72,7 +72,8 @@ def ratios(rows: Sequence[Row], *, title: str = "") -> Picture:
             counts = row.counts
             labels = amount(counts["labels"]) if "labels" in counts else ""
             size = " / ".join(filter(None, (amount(row.n_trials), labels))) if subsets else ""
-            delta = between(counts.get("delta_lower"), counts.get("delta_upper"))
+            ends = counts.get("delta_lower"), counts.get("delta_upper")
+            delta = uncertain(row.value, *ends)[1]
             cells = (figure(counts[c]) if c in counts else "" for c in CELLS)
             y = lines.add(name, shown, said, size, delta, *cells, labels, note(row))
             series = row.dims.get("estimator", "") if by_estimator else row.dims["system"]

@@ -9,7 +9,8 @@ from typing import Any, NoReturn, Self
 import numpy as np
 import polars as pl
 
-from truecost.core.digits import between, figure
+from truecost.core.digits import figure
+from truecost.core.figures import figures
 from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.compound import JOINED, identified
@@ -266,7 +267,7 @@ def _limit_remarks(plane: Plane, part: Part) -> Iterator[str]:
         row = plane.rows(part.estimates, chosen).get(measure)
         if row is None:
             continue
-        interval = between(row.lower, row.upper)
+        _, interval = figures(row)
         if plane.by == "upper" and row.threshold is not None:
             end = "upper" if measure == "rfpr" else "lower"
             yield (

@@ -8,7 +8,8 @@ from itertools import pairwise, product
 import numpy as np
 
 from truecost.core.digits import Scale, counted, uncertain
-from truecost.core.results import Row, shown_value
+from truecost.core.figures import shown_naive
+from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.outputs.page import thinned
 from truecost.pictures.picture import Axis, Mark, Picture, span
@@ -153,7 +154,7 @@ def policy_scores(rows: Sequence[Row], *, title: str = "") -> Picture:
         lines.head(policy)
         for row in (r for r in rows if r.dims.get("policy", "all times") == policy):
             name = name_in(row.dims) + ", without help" * (row.label != label)
-            start = "" if row.naive is None else shown_value(row, row.naive)
+            start = shown_naive(row)
             y = lines.add(name, figures_of(row), start)
             said = f"{name} under {policy}"
             if row.naive is not None:

@@ -5,8 +5,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from truecost.core.digits import between, counted, percent, signed
-from truecost.core.results import Row, shown_value, verdict_of
+from truecost.core.digits import counted, percent
+from truecost.core.figures import figures, shown_naive
+from truecost.core.results import Row, verdict_of
 from truecost.outputs.page import plain
 from truecost.pictures.look import cut
 from truecost.report.section import Group, Line
@@ -175,8 +176,7 @@ def _compared(rows: Sequence[Row]) -> Line:
     [row], [state] = rows, states
     text, more = f"difference {row.reason or 'undefined'}", ""
     if row.value is not None:
-        ends = between(row.lower, row.upper, row.scale)
-        text = f"difference {signed(row.value, row.scale)} {ends}"
+        text = f"difference {' '.join(figures(row))}"
         more = "The comparison is inconclusive." * (state == "inconclusive")
     return Line(GOOD.get(state, "open"), chips.get(state, state), _pair_of(row), text, more)
 
@@ -227,7 +227,7 @@ def line_of(story: Story, row: Row) -> Line:
         look, chip = GAINS.get(verdict_of(gain), ("open", "inconclusive"))
         state = ""
     elif row.naive is not None:
-        text += f"; {'frozen' if frozen else 'naive'} {shown_value(row, row.naive)}"
+        text += f"; {'frozen' if frozen else 'naive'} {shown_naive(row)}"
     more = more_of(found)
     if state != "same" and (beware := caveats(row)):
         more = ". But ".join(filter(None, (more, f"{beware}.")))

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 from truecost.cli.options import PLAIN, Given, Output, Switch, keys_of, parsed
 from truecost.cli.tables import Columns, Layout, dims_beside, marks_of, sizes_of, values
 from truecost.core.digits import percent, units_shown
-from truecost.core.results import Row, figures, shown_value
+from truecost.core.figures import figures, shown_naive
+from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.learning.options import LoopTable, SweepTable
 from truecost.options import picked
@@ -109,7 +110,7 @@ def _cells(phases: Mapping[str, Told]) -> tuple[str, ...]:
     """The figures of one measure."""
     found = [text for p in PHASES for text in (figures(phases[p][0]) if p in phases else ("", ""))]
     some, _, size = next(iter(phases.values()))
-    naive = "" if some.naive is None else shown_value(some, some.naive)
+    naive = shown_naive(some)
     notes = dict.fromkeys(mark for _, marks, _ in phases.values() for mark in marks)
     return (*found, naive, size, units_shown(some), ", ".join(notes))
 

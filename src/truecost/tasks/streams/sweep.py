@@ -10,7 +10,8 @@ import numpy as np
 from msgspec.structs import replace
 
 from truecost.core.comparison import compare
-from truecost.core.digits import between, counted, figure, percent, scale_of
+from truecost.core.digits import counted, percent, scale_of, uncertain
+from truecost.core.figures import figures
 from truecost.core.measure import Floats
 from truecost.core.results import Estimate, Row
 from truecost.errors import UsageError, first_five
@@ -347,7 +348,7 @@ def _text(advice: SweepAdvice, row: Estimate) -> str:
     best, strategy = advice.best, advice.strategy
     whose = strategy or f"all strategies: {best.strategy}"
     where = f" ({advice.application})" if advice.application else ""
-    found = f"{figure(row.value, row.scale)} {between(row.lower, row.upper, row.scale)}".strip()
+    found = " ".join(figures(row)).strip()
     if row.measure in WITHOUT_QUESTIONS and not advice.objective:
         end = "lowest" if row.direction == "lower" else "highest"
         least = f"it is {end} at {questions(best.budget)}: {found}"
@@ -359,8 +360,8 @@ def _text(advice: SweepAdvice, row: Estimate) -> str:
     for other in advice.others:
         name = f"{other.budget:g}" if strategy else f"{other.strategy}, {questions(other.budget)},"
         scale = scale_of(row.shown_in, difference=True)
-        figures = figure(other.value, scale), between(other.lower, other.upper, scale)
-        said.append(against(other, name, figures, one=not strategy or other.budget == 1))
+        more = uncertain(other.value, other.lower, other.upper, scale, apart=0.0)
+        said.append(against(other, name, more, one=not strategy or other.budget == 1))
     if row.measure in WITHOUT_QUESTIONS:
         said.append(f"{row.measure} leaves out the cost of questions")
     if advice.edge:

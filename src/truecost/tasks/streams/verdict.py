@@ -252,7 +252,7 @@ def _advice(story: Story, own: SweepAdvice, over: SweepAdvice | None) -> Line:
         name = amount(other.budget)
         if named:
             name = f"{isolated(other.strategy)}, {questions(other.budget)},"
-        figures = uncertain(other.value, other.lower, other.upper, scale)
+        figures = uncertain(other.value, other.lower, other.upper, scale, apart=0.0)
         said.append(f"{against(other, name, figures, one=named or other.budget == 1)}.")
     if own.measure in WITHOUT_QUESTIONS:
         said.append(f"{own.measure} leaves out the cost of questions.")

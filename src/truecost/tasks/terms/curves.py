@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from truecost.core.digits import between, figure
+from truecost.core.digits import figure, uncertain
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, keys_of, span
 from truecost.pictures.rows import needed
 from truecost.pictures.tables import Table, without_empty_columns
@@ -131,8 +131,8 @@ def _table(found: Found) -> Table:
             ends = value[k] if value else none
             rows.append(("curve", p, c.thresholds[k], ends, miss.get(p.p_fa, none)))
         for name, p, at, of_value, of_miss in rows:
-            rates = figure(p.p_miss, "%"), between(*of_miss, "%"), figure(p.p_fa, "%")
-            shown = "none" if at is None else figure(at), figure(p.twv), between(*of_value)
+            rates = *uncertain(p.p_miss, *of_miss, "%"), figure(p.p_fa, "%")
+            shown = "none" if at is None else figure(at), *uncertain(p.twv, *of_value)
             cells.append((d.system, name, *shown, *rates))
     header = ("system", "point", "threshold", "TWV", "interval", "miss rate", "interval of misses")
     return without_empty_columns("Points of the curves", (*header, "false-alarm rate"), cells)

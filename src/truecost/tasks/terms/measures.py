@@ -216,6 +216,7 @@ _NO_TARGETS = "no query has a target, or the prior from the data is not below 1"
 _COSTS: dict[str, Any] = {"uses": ("costs", "prior")}
 _SWEEP: dict[str, Any] = {"parts": SWEPT, "rule": "threshold-on-evaluation-data", **_COSTS}
 HIGHER = ("n_targets", "n_correct")
+RATES = ("p_miss", "p_fa")
 
 
 def _measure(
@@ -276,7 +277,8 @@ MEASURES = (
         _measure(
             *(name, function, title, source),
             higher=name in HIGHER,
-            task="terms" if name.startswith("p_") else "",  # trials have rates of these names
+            task="terms" if name in RATES else "",  # trials have rates of these names
+            shown_in="percent" if name in RATES else "",
             interval=rule("log", rates, bounds=(0.0, np.inf) if name.startswith("n_") else SHARE),
         )
         for name, function, title, source, rates in (

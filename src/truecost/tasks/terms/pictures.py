@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from truecost.core.digits import amount, between, figure, percent, uncertain
+from truecost.core.digits import amount, figure, percent, uncertain
 from truecost.core.results import Row
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, keys_of, span
 from truecost.pictures.rows import Rows, figures_of, needed, value_of
@@ -183,7 +183,7 @@ def score_map(found: SearchDescription, *, title: str = "") -> Picture:
     for b in found.bins:
         reach = f"(from {figure(b.lowest)} to {figure(b.highest)})"
         score = f"{found.system}, score {figure(b.score)} {reach}"
-        seen = f"log-likelihood ratio {figure(b.llr)} {between(b.lower, b.upper)}"
+        seen = f"log-likelihood ratio {' '.join(uncertain(b.llr, b.lower, b.upper))}"
         said = f"{score}: {seen}, {b.targets} targets, {b.nontargets} nontargets"
         marks.append(Mark(kind="gap", y=b.llr, lo=b.lowest, hi=b.highest, **how))
         marks.append(Mark(kind="interval", x=b.score, lo=b.lower, hi=b.upper, **how))

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from truecost.cli.tables import Columns, Layout, dim_cells, dims_shown, marks_of
-from truecost.core.digits import amount, between, counted, figure, percent
-from truecost.core.results import Row, figures
+from truecost.core.digits import amount, counted, figure, percent, uncertain
+from truecost.core.figures import figures
+from truecost.core.results import Row
 
 if TYPE_CHECKING:
     from truecost.core.variance import Share, Variance
@@ -43,8 +44,7 @@ def _cells(share: "Share") -> tuple[str, str, str]:
     """The source, its share and the interval of it."""
     if share.share is None:
         return share.source, "undefined", ""
-    lower, upper = (None if end is None else round(end, 3) for end in (share.lower, share.upper))
-    return share.source, figure(round(share.share, 3), "%"), between(lower, upper, "%")
+    return share.source, *uncertain(share.share, share.lower, share.upper, "%")
 
 
 def classes_table(found: "Sequence[ByClass]") -> Columns:

@@ -238,6 +238,7 @@ MEASURES: tuple[Measure, ...] = (
         "paper 003, 3.1",
         Rule(rates=_balanced),
         uses=(),
+        shown_in="percent",
         advice="weighs classes as equally frequent and errors as equally costly: state priors and "
         "costs, and compare by nec (Ferrer et al. 2024, 3.1)",
         rule="accuracy-without-reference",
@@ -253,6 +254,7 @@ MEASURES: tuple[Measure, ...] = (
         parameter="5",
         parse=_places,
         uses=("prior",),
+        shown_in="percent",
         advice="is valid only if k answers are shown: then state the costs of a wrong and of a "
         "long list; else compare by nec (Ferrer et al. 2024, 3.1)",
         rule="accuracy-without-reference",

@@ -107,6 +107,7 @@ _ACCEPTED = (
         "paper 003, 3.7",
         Rule(rates=lambda totals, _: _per_trial(totals, "error", 1.0)),
         uses=(),
+        shown_in="percent",
     ),
 )
 
@@ -198,7 +199,14 @@ def _named(text: str) -> str:
 
 
 _of = partial(
-    measure, ("decisions",), direction="higher", parameter="", parse=_named, open=True, uses=()
+    measure,
+    ("decisions",),
+    direction="higher",
+    parameter="",
+    parse=_named,
+    open=True,
+    uses=(),
+    shown_in="percent",
 )
 MEASURES: tuple[Measure, ...] = (
     *_ACCEPTED,

@@ -356,8 +356,9 @@ _ACCURACY = (
 )
 _of = partial(measure, ("decisions",))
 _detection = partial(_of, detection=True)
-_miss = partial(_detection, errors="misses")
-_false = partial(_detection, errors="false_alarms")
+_rate = partial(_of, shown_in="percent")
+_miss = partial(_rate, detection=True, errors="misses")
+_false = partial(_rate, detection=True, errors="false_alarms")
 _PRIOR = ("prior",)
 MEASURES = (
     _of(nec, "Normalised expected cost", "paper 003, 3.5", Rule(rates=normalised)),
@@ -371,8 +372,8 @@ MEASURES = (
     _of(
         nte, "Normalised total error", "paper 003, 3.5", Rule(rates=erring_normalised), uses=_PRIOR
     ),
-    _of(total_error, "Total error rate", "paper 003, 3.1", Rule(rates=erring), uses=_PRIOR),
-    _of(
+    _rate(total_error, "Total error rate", "paper 003, 3.1", Rule(rates=erring), uses=_PRIOR),
+    _rate(
         accuracy,
         "Accuracy",
         "paper 003, 3.5",
@@ -382,7 +383,7 @@ MEASURES = (
         rule="accuracy-without-reference",
         uses=_PRIOR,
     ),
-    _of(balanced_error, "Balanced error rate", "paper 003, 3.1", Rule(rates=balanced), uses=()),
+    _rate(balanced_error, "Balanced error rate", "paper 003, 3.1", Rule(rates=balanced), uses=()),
     _miss(p_miss, "Miss rate", "paper 002, Eq. 1", share_of(1, 0), uses=()),
     _false(p_fa, "False-alarm rate", "paper 002, Eq. 3", share_of(0, 1), uses=()),
     _miss(recall, "Recall", "paper 001, A.1.1", share_of(1, 1), direction="higher", uses=()),
@@ -391,5 +392,5 @@ MEASURES = (
     ),
     _false(p_fa, "False-positive rate", "paper 001, A.1.2", share_of(0, 1), name="fpr", uses=()),
     _false(fdr, "False-discovery rate", "paper 001, A.1.2", of_accepted(0), uses=_PRIOR),
-    _of(abstained, "Share abstained", "paper 003, 3.1", Rule(rates=abstaining), uses=_PRIOR),
+    _rate(abstained, "Share abstained", "paper 003, 3.1", Rule(rates=abstaining), uses=_PRIOR),
 )

@@ -248,7 +248,7 @@ _SWEPT = (
 )
 _of = partial(measure, ("ranking",), detection=True)
 _chosen = partial(_of, advice=_CHOSEN, rule="threshold-on-evaluation-data")
-_at_rate = partial(_of, advice=_CHOSEN, rule="fpr-at-fnr", parse=_rate, uses=())
+_at_rate = partial(_of, advice=_CHOSEN, rule="fpr-at-fnr", parse=_rate, uses=(), shown_in="percent")
 
 
 def fa_per_hour(totals: Totals, _: Application) -> Result:
@@ -300,6 +300,7 @@ MEASURES = (
         parameter="rocch",
         parse=partial(one_of, EER_KINDS),
         uses=(),
+        shown_in="percent",
     ),
     _of(
         auc,
@@ -337,6 +338,7 @@ MEASURES = (
         parameter="1",
         parse=_per_hour,
         uses=(),
+        shown_in="percent",
     ),
     measure(
         ("decisions", "audio"),
