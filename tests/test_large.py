@@ -533,7 +533,7 @@ def test_measures_take_few_bytes_a_trial(parts, monkeypatch):
     tc.score_system(trials, scoring)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 14 * rows, peak
+    assert peak < 16 * rows, peak  # a copy of the scores to 64 bits would add 8
 
 
 def test_a_worker_that_is_always_killed_ends_the_work():
