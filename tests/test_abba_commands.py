@@ -13,6 +13,7 @@ import pytest
 import accepted
 from described import of_type
 from truecost import cli
+from truecost.core.digits import uncertain
 from truecost.options import declared
 from truecost.tasks import find
 from truecost.tasks.abba.commands import CalibratedFile, ChosenFile
@@ -632,7 +633,7 @@ def test_a_limit_that_only_the_value_keeps_is_told_once(result):
         if (r["measure"], r["dims"]["estimator"], r["parameters"]["variant"])
         == ("rfpr", "direct", "max-rfpr=0.4")
     )
-    ends = f"[{row['lower']:.4g}, {row['upper']:.4g}]"
+    ends = uncertain(row["value"], row["lower"], row["upper"])[1]
     [told] = [text for text in found["remarks"] if "--by upper" in text]
     assert told == (
         f"log (direct): max-rfpr=0.4 is met by the value, not by its interval ({ends}); "
@@ -654,8 +655,8 @@ def test_a_threshold_that_a_bound_chose_says_that_its_interval_ignores_the_choic
         assert told == (
             f"log (direct): the threshold was chosen on these data so that the {end} end of the "
             f"interval of {measure} meets {rule.replace(' ', '=')}; that interval "
-            f"([{row['lower']:.4g}, {row['upper']:.4g}]) does not account for the choice: check "
-            f"the threshold on other data"
+            f"({uncertain(row['value'], row['lower'], row['upper'])[1]}) does not account for the "
+            f"choice: check the threshold on other data"
         )
         assert not any("account" in text for text in result(f"{line} --{rule}")["remarks"])
     code, _, _ = run(f"{line} --max-rfpr 0.5 --by upper -o bound")

@@ -184,7 +184,8 @@ def test_wishes_stand_in_the_study_too(folder, capsys):
 
 REFUSED = {
     "no key": ("", 2, "the study names no key or reference: add --key FILE"),
-    "no file": ("--key nothing.csv", 3, "nothing.csv: cannot be read (No such file or directory)"),
+    "no file": ("--key nothing.csv", 3, "nothing.csv: there is no such file or folder"),
+    "device": ("--key key.csv --public /dev/zero", 3, "/dev/zero: is a device; expected a file"),
     "day": ("--key key.csv --start tomorrow", 2, "--start is 'tomorrow': give a day such as"),
     "order": ("--key key.csv --end 2019-01-01", 2, "--end is 2019-01-01: give a day after the"),
     "image": ("--key key.csv --image key.csv", 2, "--image key.csv: name a file that ends in .png"),

@@ -168,7 +168,7 @@ def test_what_goes_on_running_counts_up_to_the_end(script, run):
     )
     os.kill(int(Path(f"{words[-1]}.id").read_text()), signal.SIGKILL)
     assert code == 0
-    assert "note: 1 process went on when the program had ended" in said
+    assert "note: 1 process continued after the program had ended: its later resources" in said
     assert float(said.split()[1]) > 0.2
 
 
@@ -347,7 +347,7 @@ def test_a_program_that_fails(run, tmp_path):
     file = tmp_path / "r.json"
     code, out, err = run("resources", "-o", file, "--", "sh", "-c", "echo said; exit 7")
     assert (code, out) == (3, "said\n")
-    assert f"truecost: sh: the program failed (exit status 7); {file} says so" in err
+    assert f"truecost: sh: the program failed (exit status 7); {file} records this" in err
     assert json.loads(file.read_text())["status"] == 7
     with pytest.raises(tc.InputError, match=r"r\.json: the program failed \(exit status 7\)"):
         resources.read_resources(str(file))

@@ -359,7 +359,7 @@ def _summary(found: "Resources") -> str:
     if found.running:
         said.append(
             f"note: {counted(found.running, 'process')} continued after the program had ended: "
-            f"their later resources do not count"
+            f"{'its' if found.running == 1 else 'their'} later resources do not count"
         )
     return "\n".join(said)
 

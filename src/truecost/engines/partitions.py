@@ -19,6 +19,7 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, UsageError, first_five
+from truecost.formats import parquet
 from truecost.formats.declared import by_content, by_ending
 from truecost.formats.opening import GZIP, LINE, opened
 from truecost.formats.reading import formats_of, table_of_bytes
@@ -250,6 +251,7 @@ def partitions_of(paths: Sequence[str], stated: str | None = None) -> list[Parti
     for path in paths:
         if is_parquet(path):
             rows = _rows_of(path)
+            _check_pages(path)
             found += [
                 Partition(path, at, min(at + ROWS, rows), format="parquet")
                 for at in range(0, rows, ROWS)
@@ -265,6 +267,16 @@ def partitions_of(paths: Sequence[str], stated: str | None = None) -> list[Parti
     if not found:
         raise InputError(f"{first_five(paths)}: there are no rows")
     return found
+
+
+def _check_pages(path: str) -> None:
+    """Refuse a file with a page whose header would end the process, once for all its parts."""
+    if in_store(path):
+        return
+    try:
+        parquet.check_file(path)
+    except (OSError, ValueError) as error:
+        raise unreadable(path, error) from error
 
 
 def _stretches(path: str, stated: str | None) -> Iterator[Partition]:

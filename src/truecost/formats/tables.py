@@ -21,7 +21,7 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, counted
-from truecost.formats import text
+from truecost.formats import parquet, text
 from truecost.formats.compound import unnested
 from truecost.formats.opening import UNPACKED, json_of
 from truecost.formats.table import Table
@@ -48,6 +48,7 @@ def read_columns(data: bytes, kind: str, source: str) -> Table:
         size = _parsed(lambda: _unpacked_size(data), f"{source}: ", kind)
         if size > max(UNPACKED.size, PACKED_BY * len(data)):
             raise InputError(f"{source}: takes, when unpacked, more than {UNPACKED.lifted()}")
+        _parsed(lambda: parquet.check(data), f"{source}: ", kind)
         frame = _parsed(lambda: pl.read_parquet(io.BytesIO(data)), f"{source}: ", kind)
         return _filled(frame, source, -1)
     data = text.clean(data, source)

@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from truecost.errors import InputError, UsageError
+from truecost.formats.opening import opened
 from truecost.formats.publishing import publish
 from truecost.options import check, declared
 from truecost.study.codabench import SETTINGS, flat, key_named, name_of, packed, yaml
@@ -169,10 +170,8 @@ def _by_name(paths: Sequence[str]) -> dict[str, bytes]:
         name = Path(path).name
         if name in found or name == SETTINGS:
             raise UsageError(f"{path}: the bundle has a file {name!r} already: rename one of them")
-        try:
-            found[name] = Path(path).read_bytes()
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read ({error.strerror})") from error
+        with opened(path) as file:
+            found[name] = file.read()
     return found
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from truecost.errors import InputError, UsageError, counted, first_five
+from truecost.formats.opening import sha256
 from truecost.protocol.checking import Joined
 from truecost.protocol.grouping import Column, Levels, Numbers, Units, by_text, column_of, units_of
 from truecost.protocol.options import SpuriousTable
@@ -99,7 +100,7 @@ def _sounds(
     values, digest = np.empty((len(files), len(NAMES))), hashlib.sha256()
     for k in by_text(samples.ids):
         values[k] = file_nonspeech(files[k], table.settled("vad"))
-        digest.update(hashlib.sha256(Path(files[k]).read_bytes()).digest())
+        digest.update(bytes.fromhex(sha256(str(files[k]))))
         if progress is not None:
             progress("listening", int(np.isfinite(values[:, 0]).sum()), len(files))
     entry = Input(system="", file=f"{column} ({len(files)} files)", sha256=digest.hexdigest())
