@@ -194,7 +194,8 @@ def printed_again(block: str, names: dict[str, Any]) -> Iterator[str]:
         first, *more = part.source.splitlines()
         yield f">>> {first}\n"
         yield from (f"... {line}".rstrip() + "\n" for line in more)
-        yield agreed(part.want, printed.getvalue())
+        found = agreed(part.want, printed.getvalue())
+        yield found if found == part.want else re.sub(r"(?m)^$(?=\n)", "<BLANKLINE>", found)
 
 
 def typed_again(block: str, *, apart: bool = False) -> Iterator[str]:

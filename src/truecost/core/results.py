@@ -206,7 +206,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def apart(self) -> float | None:
-        """What readers must be able to tell the ends of the interval from: no difference."""
+        """The value of no difference; figures have the digits that tell an end from it."""
         return {"difference": 0.0, "ratio": 1.0}.get(self.kind)
 
     def to_dict(self) -> dict[str, Any]:

@@ -204,7 +204,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def apart(self) -> float:
-        """What readers must be able to tell the ends of the interval from."""
+        """The limit; figures have the digits that tell an end from it."""
         return self.limit
 
     @property

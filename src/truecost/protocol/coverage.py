@@ -1,11 +1,10 @@
 """The classes and conditions that a set lacks, whether dev was made by other rules than eval, and
 how frequent each class is: in the evaluation set against use, and in dev against eval.
 
-Shares are resampled by whole groups, with the plan and weights of every other interval. The level
-is shared among the classes (Bonferroni). Percentiles of the replicates cover far too little at such
-levels and of rare classes: one that the set has by chance none of has none in any replicate. So the
-replicates only say how many samples drawn one by one the groups are worth, and the intervals are
-exact ones for that many (Korn and Graubard 1998).
+Shares are resampled by whole groups. The level is shared among the classes (Bonferroni). Percentiles
+of the replicates cover too little for rare classes: a class that is absent is absent in every
+replicate. So the replicates give an effective number of samples, and the intervals are exact for it
+(Korn and Graubard 1998).
 """
 
 from collections.abc import Mapping, Sequence
@@ -379,9 +378,8 @@ def dev_against_eval(samples: Samples, division: Division, plan: Plan) -> list[F
     sides = [division.having("dev"), division.having("eval")]
     if samples.labels is None or not all(sides) or len(set(samples.labels)) > MOST_CLASSES:
         return []
-    shares = Shares.count(
-        samples, [np.flatnonzero(np.isin(division.codes, s)) for s in sides], plan
-    )
+    parts = [np.flatnonzero(np.isin(division.codes, side)) for side in sides]
+    shares = Shares.count(samples, parts, plan)
     if not shares.known:
         return []
     intervals = shares.apart(_level(len(shares.classes)))

@@ -280,7 +280,7 @@
   // Tables sort by the column whose head is pressed
   const key = (cell) => {
     const number = parseFloat(cell.textContent.replace(/\u2212/g, "-").replace(/,/g, ""));
-    return Number.isNaN(number) ? cell.textContent : number;
+    return Number.isNaN(number) ? cell.textContent : /^\S+(%| pp)/.test(cell.textContent) ? number / 100 : number;
   };
   const order = (a, b) => (typeof a === "number" && typeof b === "number" ? a - b : String(a).localeCompare(String(b)));
   all("thead th").forEach((head) => {
