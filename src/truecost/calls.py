@@ -77,8 +77,8 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
     >>> scores = files("truecost") / "data" / "demo" / "network.csv"
     >>> outcome = tc.score(scores, type="llr", unit="speaker", prior=0.05, measures="act_dcf")
     >>> print(outcome)
-    system   measure   value     95% interval  naive  trials  units
-    network  act_dcf  0.5097  [0.378, 0.6741]      1    1940    120
+    system   measure  value  95% interval  naive  trials  units
+    network  act_dcf   0.51  [0.38, 0.67]      1    1940    120
     """
     return _run_with("score", data, options, _scored)
 
@@ -302,7 +302,7 @@ def run(study: "str | Path | Mapping[str, Any]", progress: "Progress | None" = N
     ...     "gate": [{"measure": "act_dcf", "max_upper": 0.7}],
     ... })
     >>> print(outcome.estimates[0], outcome.gates[0].state)
-    act_dcf 0.5097 [0.378, 0.6741] pass
+    act_dcf 0.51 [0.38, 0.67] pass
     """
     from truecost.study.config import Study
     from truecost.study.running import run as run_study

@@ -52,7 +52,7 @@ def compare(system: Estimate, baseline: Estimate) -> Comparison:
     >>> [old], [new] = tc.score_system(guess, scoring), tc.score_system(better, scoring)
     >>> comparison = compare(new, old)
     >>> print(comparison.difference, comparison.verdict)
-    total_error -0.5 [-0.6337, -0.3333] better
+    total_error -50 pp [-63, -33] pp better
     """
     refuse_apart(system, baseline, "the estimates cannot be paired")
     return Comparison(

@@ -131,8 +131,8 @@ def estimate(
     >>> measures = [tc.find("nec"), tc.find("p_fa")]
     >>> for row in tc.estimate(evidence, measures, tc.preset("equal"), tc.Plan(200, seed=0)):
     ...     print(row, row.naive)
-    nec 1 [0.7119, 1.288] 1.0
-    p_fa 0.2 [0.06431, 0.4225] None
+    nec 1.00 [0.71, 1.29] 1.0
+    p_fa 20% [6%, 42%] None
     """
     plan, context = plan or Plan(), context or Context()
     if not 0 < level < 1:

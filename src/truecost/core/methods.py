@@ -100,9 +100,9 @@ def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> Meth
     ...     members += tc.score_system(trials, scoring)
     >>> method = tc.estimate_method(members, tc.Runs("cnn", {"seed": ("1", "2", "3")}), plan)
     >>> print("one run:", method.run)
-    one run: total_error 0.1533 [0.03882, 0.6257]
+    one run: total_error 15% [4%, 63%]
     >>> print("mean:   ", method.mean)
-    mean:    total_error 0.1533 [0.08196, 0.3237]
+    mean:    total_error 15% [8%, 32%]
     """
     _check(members, runs, plan)
     # In the order of the levels: the result does not depend on the order of the files.

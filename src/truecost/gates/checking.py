@@ -107,7 +107,7 @@ def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     >>> rows = tc.score_system(trials, tc.Scoring(measures=("total_error",)))
     >>> [verdict] = check([tc.Gate(measure="total_error", max_upper=0.5)], rows)
     >>> verdict.state, verdict.found
-    ('pass', '0.1667 [0.08598, 0.2804]')
+    ('pass', '16.7% [8.6%, 28.0%]')
     """
     found = []
     for gate in gates:
@@ -317,7 +317,7 @@ def assert_gate(
     >>> trials = tc.Trials.from_arrays([1, 0] * 30, [1, 0] * 25 + [0, 1] * 5, kind="decision")
     >>> [error] = tc.score_system(trials, tc.Scoring(measures=("total_error",)))
     >>> tc.assert_gate(error, max_upper=0.3).message
-    'the upper end 0.2804 is within the limit; warning: each trial was its own unit'
+    'the upper end 28.0% is within the limit; warning: each trial was its own unit'
     """
     __tracebackhide__ = True  # pytest shows the line of the test
     row = estimate.difference if isinstance(estimate, Comparison) else estimate

@@ -204,7 +204,7 @@ def of_values(
     >>> scoring = tc.Scoring(measures=("total_error",), plan=tc.Plan(100))
     >>> trials = tc.Trials.from_arrays([1, 0, 0, 1], [1, 0, 1, 0], kind="decision", name="mine")
     >>> tables.of_values("Values", tc.score_system(trials, scoring)).rows[0][:3]
-    ('mine', 'total_error', '0.50')
+    ('mine', 'total_error', '50%')
     """
     dims = dims_of(rows)
     cells = [

@@ -1,10 +1,10 @@
 """The classes and conditions that a set lacks, whether dev was made by other rules than eval, and
 how frequent each class is: in the evaluation set against use, and in dev against eval.
 
-Shares are resampled by whole groups. The level is shared among the classes (Bonferroni). Percentiles
-of the replicates cover too little for rare classes: a class that is absent is absent in every
-replicate. So the replicates give an effective number of samples, and the intervals are exact for it
-(Korn and Graubard 1998).
+Shares are resampled by whole groups. The classes share the level (Bonferroni). Percentiles of the
+replicates cover too little for rare classes: a class that is absent is absent in every replicate.
+So the replicates give an effective number of samples, and the intervals are exact for it (Korn and
+Graubard 1998).
 """
 
 from collections.abc import Mapping, Sequence
