@@ -341,7 +341,8 @@ def test_intervals_that_are_apart_are_warned_of():
     [found] = intervals_found(rows)
     assert found.state == "warning"
     assert found.text == (
-        "rrecall (direct): the bootstrap gives [0.9, 1.2], the delta method [1, 1.05]: few units, "
+        "rrecall (direct): the bootstrap gives [0.90, 1.20], the delta method [1.000, 1.050]: few "
+        "units, "
         "or one with most of the data; trust neither end"
     )
 

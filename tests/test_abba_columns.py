@@ -294,7 +294,7 @@ BAD = {
         {(3, "score_a"): "0.41", (6, "score_a"): "0.4999999999"},
         "2 of 3 items collected by A (66.67%) rejected offline, below its threshold 0.5: line 3 "
         "(id u1, 0.41), line 6 (id u4, 0.4999999999); the model decides otherwise offline than "
-        "online, scores are rounded, or threshold_a is not the deployed one: mend the scores or "
+        "online, scores are rounded, or threshold_a is not the deployed one: correct the scores or "
         'threshold_a, or leave these items out with mismatch="drop"',
     ),
     "below of B": (

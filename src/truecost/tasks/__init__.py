@@ -42,6 +42,7 @@ RESERVED = frozenset(
         *("task", "measures", "baseline", "data", "systems", "collections", "application"),
         *("applications", "interval", "engine", "subsets", "own", "source", "loop", "learner"),
         *("strategy", "expert", "sweep", "help", "training", "ledger", "worst", "also", "prices"),
+        "challenge",
     )
 )
 
