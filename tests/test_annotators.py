@@ -601,7 +601,12 @@ BAD = {  # file, arguments, code, what the message must say
         2,
         ["type number has true numbers", "--map label=COLUMN"],
     ),
-    "given priors": (CSV, (*ANY, "--priors", ".2,.3,.5"), 2, ["has no single class", "--annotators"]),
+    "given priors": (
+        CSV,
+        (*ANY, "--priors", ".2,.3,.5"),
+        2,
+        ["has no single class", "--annotators"],
+    ),
     "a prior of a detector": (
         "id,s,a,b,c\nt0,1,1,0,1\nt1,-1,0,0,1\nt2,-2,0,0,0\n",
         ("--type", "llr", "--map", MAP, "--annotators", "any", "--prior", ".1"),

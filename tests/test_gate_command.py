@@ -166,8 +166,8 @@ def test_what_is_printed(run, result):
     assert code == 4
     assert [line.split() for line in out.splitlines()] == [
         ["system", "measure", "value", "95%", "interval", "limit", "state"],
-        ["A", "act_dcf", "0.3", "[0.2,", "0.4]", "<=", "0.35", "undecided"],
-        ["B", "act_dcf", "0.2", "[0.15,", "0.25]", "<=", "0.35", "pass"],
+        ["A", "act_dcf", "0.30", "[0.20,", "0.40]", "<=", "0.35", "undecided"],
+        ["B", "act_dcf", "0.200", "[0.150,", "0.250]", "<=", "0.35", "pass"],
     ]
     assert err.startswith("undecided: act_dcf (A): the limit 0.35 lies in the interval: about 718")
     assert run(result, "--gate", "act_dcf:max_upper=0.35", "--quiet")[2] == ""
@@ -185,7 +185,7 @@ def test_no_error_among_600_nontargets_is_no_proof_of_one_in_ten_million(run, tm
     code, _, err = run(out, "--gate", "p_fa:max_upper=1e-7")
     assert code == 4
     assert "undecided: p_fa" in err
-    assert ("if the value stays exactly 0;" if method == "auto" else "has no width") in err
+    assert ("if the value stays exactly 0%;" if method == "auto" else "has no width") in err
     assert (
         run(out, "--gate", "p_fa:max_upper=1e-7,method=percentile")[0] == (4, 2)[method == "auto"]
     )
@@ -286,8 +286,8 @@ def test_markdown():
     assert lines[2:5] == [
         "| state | gate | system | measure | value [interval] | limit | why |",
         "| --- | --- | --- | --- | --- | --- | --- |",
-        r"| pass |  | A | act_dcf | 0.3 \[0.2, 0.4\] | \<= 0.5 "
-        "| the upper end 0.4 is within the limit |",
+        r"| pass |  | A | act_dcf | 0.30 \[0.20, 0.40\] | \<= 0.5 "
+        "| the upper end 0.40 is within the limit |",
     ]
     assert [line.split(" | ")[0] for line in lines[4:]] == [
         *("| pass", "| pass", "| **fail**", "| **undecided**", "| undecided (passes)"),
@@ -321,7 +321,7 @@ def test_junit():
     ]
     failure = suite[2][0]
     assert (failure.get("type"), suite[3][0].get("type")) == ("fail", "undecided")
-    assert "act_dcf 0.3 [0.2, 0.4], wanted <= 0.1" in failure.text
+    assert "act_dcf 0.30 [0.20, 0.40], wanted <= 0.1" in failure.text
     assert "act_dcf|seed:0" in failure.text
 
 

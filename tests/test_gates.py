@@ -100,8 +100,8 @@ def test_units_needed_by_hand():
     assert verdict.units_needed == 818
     assert verdict.message == (
         "the limit 0.35 lies in the interval: about 718 more speakers would decide, 818 in all, "
-        "with 80% power if the true value is 0.3; allowing for the uncertainty of the value, 19453 "
-        "in all"
+        "with 80% power if the true value is 0.30; allowing for the uncertainty of the value, "
+        "19453 in all"
     )
     r = math.sqrt(100 / 19453)
     assert 1.95996 * r + 0.84162 * math.sqrt(1 - r**2) == pytest.approx(0.97998, abs=1e-5)
@@ -112,8 +112,8 @@ def test_no_number_is_enough_where_the_value_may_lie_beyond_the_limit():
     [verdict] = check([parse_gate("act_dcf:max_upper=0.34,system=A")], ROWS)
     assert verdict.units_needed == 1278  # 100 (1.4294 * 2.5)^2 = 1277.01
     assert verdict.message.endswith(
-        "1278 in all, with 80% power if the true value is 0.3; allowing for the uncertainty of the "
-        "value, no number gives 80% power, as it may lie beyond the limit"
+        "1278 in all, with 80% power if the true value is 0.30; allowing for the uncertainty of "
+        "the value, no number gives 80% power, as it may lie beyond the limit"
     )
 
 
@@ -141,7 +141,7 @@ def test_crossed_factors_grow_alike():
     [verdict] = check([Gate(measure="act_dcf", max_upper=0.35)], [both])
     assert verdict.message == (
         "the limit 0.35 lies in the interval: about 8.18 times as many units would decide (818 of "
-        "query, 2454 of document) with 80% power if the true value is 0.3; allowing for the "
+        "query, 2454 of document) with 80% power if the true value is 0.30; allowing for the "
         "uncertainty of the value, 195 times as many"
     )
 
@@ -209,7 +209,7 @@ def test_a_value_beyond_the_limit_would_more_likely_fail():
     [verdict] = check([parse_gate("act_dcf:max_upper=0.25,system=A")], ROWS)
     assert verdict.state == "undecided"
     assert verdict.units_needed == 818
-    assert "the value itself lies above the limit 0.25" in verdict.message
+    assert "the value itself, 0.30, lies above the limit 0.25" in verdict.message
     assert "more speakers would more likely make it fail (about 718 more)" in verdict.message
 
 
@@ -243,11 +243,27 @@ def test_the_whole_data_are_a_subset_named_all():
     assert (verdict.value, verdict.state) == (0.7, "fail")
 
 
+@pytest.mark.parametrize(
+    ("value", "lower", "upper", "found"),
+    [
+        (0.36, 0.3004, 0.42, "0.3600 [0.3004, 0.4200]"),  # fails, and does not look like 0.30
+        (0.25, 0.203, 0.2996, "0.2500 [0.2030, 0.2996]"),  # passes
+        (0.36, 0.3, 0.42, "0.360 [0.300, 0.420]"),  # lies on the limit
+        (0.300001, None, None, "0.300001"),  # measured once
+        (0.25, 0.2, None, "0.250 [0.200, undefined]"),
+    ],
+)
+def test_what_lies_near_the_limit_does_not_look_like_it(value, lower, upper, found):
+    one = row(value=value, lower=lower, upper=upper, n_replicates=0 if lower is None else 100)
+    [verdict] = check([Gate(measure="act_dcf", max_upper=0.3)], [one])
+    assert verdict.found == found
+
+
 def test_flags_are_mentioned():
     flagged = row(flags=("few_units", "few_errors"))
     [verdict] = check([Gate(measure="act_dcf", max_upper=0.5)], [flagged])
     assert verdict.message == (
-        "the upper end 0.4 is within the limit; warning: few units, few errors"
+        "the upper end 0.40 is within the limit; warning: few units, few errors"
     )
     assert verdict.flags == ("few_units", "few_errors")
 

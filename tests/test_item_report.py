@@ -3,6 +3,7 @@
 import dataclasses
 import html
 import io
+import math
 import re
 from contextlib import redirect_stderr, redirect_stdout
 
@@ -23,7 +24,7 @@ from truecost.cli.terminal import plan_table, result_table, standings_table
 from truecost.core import digits as many
 from truecost.core.comparison import compare
 from truecost.core.digits import between, figure, scale_of, signed, uncertain
-from truecost.core.figures import shown_value
+from truecost.core.figures import figures, shown_naive, shown_value
 from truecost.errors import UsageError
 from truecost.gates import check, junit, markdown
 from truecost.outputs import page as item_sections
@@ -139,14 +140,11 @@ def test_values_are_stored_as_shares_and_seen_in_percent(outcomes):
         row.counts["substitutions"] / row.counts["reference"], abs=0.1
     )
     assert 0 < row.value < 1
-    assert shown_value(row, row.value) == f"{100 * row.value:.4g}%"
-    assert shown_value(row, row.naive) == "100%"
+    assert shown_value(row, row.value) == f"{100 * row.value:.1f}%"
+    assert shown_naive(row) == "100%"
     first = outcome.comparisons[0]
-    assert (
-        shown_value(first.difference, first.difference.value)
-        == f"{100 * first.difference.value:.4g} pp"
-    )
-    assert shown_value(first.ratio, first.ratio.value) == figure(first.ratio.value)
+    assert figures(first.difference)[0] == f"{100 * first.difference.value:.1f} pp"
+    assert figures(first.ratio)[0] == f"{first.ratio.value:.2f}"
     assert str(first.system).startswith("wer ")
     assert str(first.system).count("%") == 3
     stored = msgspec.json.decode(outcome.to_json())
@@ -157,7 +155,7 @@ def test_values_are_stored_as_shares_and_seen_in_percent(outcomes):
 def test_without_a_unit_nothing_changes(outcomes):
     bleu = row_of(outcomes("translation"), "bleu:exp")
     assert (bleu.shown_in, bleu.scale) == ("", "")
-    assert shown_value(bleu, bleu.value) == figure(bleu.value)
+    assert shown_value(bleu, bleu.value) == f"{bleu.value:.1f}"
 
 
 # the terminal
@@ -297,7 +295,7 @@ def test_what_the_naive_system_is_depends_on_the_task(outcome):
     text = plain(page_of(outcome))
     assert "is the naive baseline: an empty output." in text
     assert "constant answer" not in text
-    naive = shown_value(outcome.estimates[0], outcome.estimates[0].naive)
+    naive = shown_naive(outcome.estimates[0])
     assert f"{naive} is the naive baseline" in text
     assert naive == ("0" if outcome.task == "translation" else "100%")
 
@@ -404,11 +402,11 @@ def test_gates_are_told_in_percent_and_written_as_shares(outcomes):
     assert [v.limit for v in verdicts] == [0.07, 0.07, 0.005]
     assert [v.bound for v in verdicts] == ["<= 7%", "<= 7%", "<= 0.5 pp"]
     row = row_of(outcome, "wer")
-    assert verdicts[0].found == f"{figure(row.value, '%')} {between(row.lower, row.upper, '%')}"
+    assert verdicts[0].found == " ".join(uncertain(row.value, row.lower, row.upper, "%"))
     assert "%" in verdicts[0].message
     assert "pp" in str(verdicts[-1])
     table, xml = markdown(verdicts), junit(verdicts)
-    for text in ("7%", figure(row.value, "%"), "0.5 pp"):
+    for text in ("7%", figures(row)[0], "0.5 pp"):
         assert text in table
     assert "wer &lt;= 7%" in xml
     stored = msgspec.json.decode(msgspec.json.encode(verdicts))
@@ -1114,3 +1112,24 @@ def test_items_in_a_frame_are_those_of_the_result(outcome):
     row = outcome.estimates[0]
     for name in total[0]:
         assert sum(c[name] for c in total) == pytest.approx(row.counts[name])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "shown"),
+    [
+        ((0.587, 0.444, 0.771, 1.0), ("0.59", "[0.44, 0.77]", "1")),  # no 1.00
+        ((0.587, 0.444, 0.771, 0.384615), ("0.59", "[0.44, 0.77]", "0.38")),
+        ((0.587, 0.444, 0.771, 0.0012), ("0.59", "[0.44, 0.77]", "0.001")),  # no 0
+        ((0.5, 0.4, 0.6, 0.5), ("0.50", "[0.40, 0.60]", "0.5")),  # zeros of a value stay
+        ((0.123456, None, None, 0.23456), ("0.1235", "", "0.2346")),
+        ((0.123456, 0.123456, 0.123456, 1.0), ("0.1235", "[0.1235, 0.1235]", "1")),
+        ((2.0, 1.0, math.inf, 1.0), ("2.0", "[1.0, infinite]", "1")),
+        ((1.5e8, 1.2e8, 1.8e8, 1.0), ("1.500e+08", "[1.200e+08, 1.800e+08]", "1")),
+    ],
+)
+def test_the_uncertainty_decides_how_many_digits_are_shown(outcomes, numbers, shown):
+    fields = dict(zip(("value", "lower", "upper", "naive"), numbers, strict=True))
+    row = msgspec.structs.replace(row_of(outcomes("translation"), "bleu:exp"), **fields)
+    assert (*figures(row), shown_naive(row)) == shown
+    apart = msgspec.structs.replace(row, kind="difference", value=0.2, lower=0.0004, upper=0.4)
+    assert figures(apart) == ("+0.2000", "[0.0004, 0.4000]")  # the interval excludes 0

@@ -166,14 +166,16 @@ def test_the_first_sentence_says_what_holds_under_which_policy(two):
 def test_each_policy_has_a_line_for_each_system(two):
     mine, yours, against = lines_of(two, "recent:3")
     assert (mine.look, mine.chip, mine.name) == ("good", "beats frozen", "mine")
-    assert mine.text == ("25% [24%, 26%] with a penalty of 5% [4%, 6%] for the help; frozen 30%")
-    assert mine.more == (
-        "before the help 24% [23%, 25%]; after it 20% [19%, 21%]; gain by generalisation -1% "
-        "[-2%, 0%]; help on the test data: 12 corrections, 340 seconds"
+    assert mine.text == (
+        "25.0% [24.0%, 26.0%] with a penalty of 5.0% [4.0%, 6.0%] for the help; frozen 30%"
     )
-    assert yours.text.startswith("23% [22%, 24%] with a penalty of")
+    assert mine.more == (
+        "before the help 24.0% [23.0%, 25.0%]; after it 20.0% [19.0%, 21.0%]; gain by "
+        "generalisation -1.0% [-2.0%, 0.0%]; help on the test data: 12 corrections, 340 seconds"
+    )
+    assert yours.text.startswith("23.0% [22.0%, 24.0%] with a penalty of")
     assert (against.look, against.chip) == ("good", "better than mine")
-    assert against.text == "difference -2 pp [-3, -1] pp"
+    assert against.text == "difference -2.0 pp [-3.0, -1.0] pp"
 
 
 def test_what_the_data_do_not_tell_is_said(two):
@@ -231,10 +233,10 @@ def test_systems_without_help_stand_beside_by_the_score_that_they_have():
     bare = [structs.replace(r, dims={**r.dims, "strategy": "unsupervised"}) for r in only]
     result = result_of([*own, *bare], [described("mine"), described("mine-unsupervised")])
     helped, other = lines_of(result, "recent:3")
-    assert helped.more.startswith("before the help 24% [23%, 25%]; after it 20%")
+    assert helped.more.startswith("before the help 24.0% [23.0%, 25.0%]; after it 20.0%")
     assert other.name == "mine-unsupervised"
     assert other.text == (
-        "26% [25%, 27%]; frozen 30%; policy_score, without help and so without a penalty"
+        "26.0% [25.0%, 27.0%]; frozen 30%; policy_score, without help and so without a penalty"
     )
     assert page_title(result) == "mine, beside 1 baseline without help"
 
@@ -299,13 +301,15 @@ def single(direction="lower", gain=0.04, spread=0.01):
 def test_one_output_is_judged_by_its_gain(gain, look, chip):
     [line] = group_of(result_of(single(gain=gain))).lines
     assert (line.look, line.chip) == (look, chip)
-    assert line.text.startswith("26% [25%, 27%] with a penalty of 6% [5%, 7%]")
+    assert line.text.startswith("26.0% [25.0%, 27.0%] with a penalty of 6.00% [5.00%, 7.00%]")
     assert "frozen" not in line.text
 
 
 def test_of_a_quality_the_penalty_is_taken_off():
     [line] = group_of(result_of(single("higher"))).lines
-    assert line.text == "34% [33%, 35%] with a penalty of -6% [-7%, -5%] for the help"
+    assert line.text == (
+        "34.0% [33.0%, 35.0%] with a penalty of -6.00% [-7.00%, -5.00%] for the help"
+    )
 
 
 # sections
@@ -392,9 +396,9 @@ def test_the_area_under_a_curve_stands_with_its_points(two):
 
 def test_the_tables_of_help_and_of_forgetting_are_whole(two):
     lost, helped, offline = sections_of(two)["Forgetting, transfer and help"].tables
-    assert cells_of(lost)[0]["forgetting_max"] == "4% [3%, 5%]"
-    assert cells_of(helped)[1]["n_corrections"].startswith("12 [")
-    assert cells_of(offline)[0]["offline_answers"].startswith("40 [")
+    assert cells_of(lost)[0]["forgetting_max"] == "4.0% [3.0%, 5.0%]"
+    assert cells_of(helped)[1]["n_corrections"].startswith("12.0 [")
+    assert cells_of(offline)[0]["offline_answers"].startswith("40.0 [")
 
 
 def test_differences_are_drawn_by_policy(two):

@@ -267,8 +267,9 @@ def test_an_inner_best_says_what_its_neighbours_cost():
     assert [p.best for p in advice.points] == [0, 0.75, 0.25]
     assert [(o.budget, o.verdict) for o in advice.others] == [(2, "worse"), (8, "inconclusive")]
     assert advice.text == (
-        "margin, 4 questions a batch: imlm 0.3 [0.29, 0.31], the best in 75% of replicates; "
-        "2 cost 0.1 more [0.09075, 0.1093]: worse; 8 cost 0.01 more [-0.0085, 0.02]: inconclusive"
+        "margin, 4 questions a batch: imlm 0.300 [0.290, 0.310], the best in 75% of replicates; "
+        "2 cost 0.1000 more [0.0908, 0.1093]: worse; 8 cost 0.010 more [-0.009, 0.020]: "
+        "inconclusive"
     )
 
 
@@ -346,7 +347,7 @@ def test_what_leaves_out_questions_has_no_best_budget():
     assert (advice.best.budget, advice.edge) == (16, "")
     assert advice.text == (
         "margin: act_dcf leaves out the cost of questions; it is lowest at 16 questions a batch: "
-        "0.1 [0.1, 0.11]"
+        "0.1000 [0.1000, 0.1100]"
     )
 
 

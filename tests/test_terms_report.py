@@ -12,7 +12,7 @@ import searched
 from described import with_described
 from drawn import HOSTILE, LONG, laws
 from truecost import study
-from truecost.core.digits import between, figure, uncertain
+from truecost.core.digits import figure, uncertain
 from truecost.errors import UsageError
 from truecost.pictures.frame import Frame
 from truecost.report import sections, verdict
@@ -522,8 +522,8 @@ def test_numbers_of_the_curves_stand_in_the_table(scored):
         at = {f"{t:.4g}": k for k, t in enumerate(d.curve.thresholds)}
         for cell in cells[2:]:
             k = at[cell["threshold"]]
-            assert cell["TWV"] == figure(d.curve.twv[k])
-            assert cell["interval"] == between(d.curve.twv_lower[k], d.curve.twv_upper[k])
+            ends = d.curve.twv_lower[k], d.curve.twv_upper[k]
+            assert (cell["TWV"], cell["interval"]) == uncertain(d.curve.twv[k], *ends)
             rate = d.curve.p_fa[k]
             assert (cell["interval of misses"] != "") == (rate > 0)
         assert any(cell["interval of misses"] for cell in cells[2:])

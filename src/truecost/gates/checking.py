@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
-from truecost.core.digits import precision, told_apart
+from truecost.core.digits import figure, precision, told_apart
 from truecost.core.flags import telling, warning_of
 from truecost.core.results import Comparison, Row
 from truecost.errors import DOOR, UsageError, checked, plural
@@ -238,13 +238,15 @@ def _too_few(gate: Gate, row: Row, found: Needed) -> str:
             f"the limit {limit} lies in the interval, so near the value that more data would "
             f"not decide"
         )
-    given = "if the value stays exactly" if found.stays else "with 80% power if the true value is"
+    given = f"with 80% power if the true value is {value}"
+    if found.stays:
+        given = f"if the value stays exactly {figure(row.value, row.scale)}"
     sure = "no number gives 80% power, as it may lie beyond the limit"
     if found.unsure is not None:
         sure = _times(row, found.unsure) if row.units_by_factor else f"{found.unsure} in all"
     return (
-        f"the limit {limit} lies in the interval: {_more_units(row, found.if_value)} {given} "
-        f"{value}; allowing for the uncertainty of the value, {sure}"
+        f"the limit {limit} lies in the interval: {_more_units(row, found.if_value)} {given}; "
+        f"allowing for the uncertainty of the value, {sure}"
     )
 
 
