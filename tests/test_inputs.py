@@ -302,7 +302,7 @@ KEYS = {  # scores, key, extra arguments, code, what is said
         "id,s\nt0,1\n",
         "id,y\nt0,1\nt0,0\n",
         [],
-        ["k.csv: 1 id stands more"],
+        ["k.csv: 1 id occurs more than once"],
     ),
     "a column in both": ("id,s,y\nt0,1,1\n", "id,y\nt0,0\n", [], ["column 'y' stands in both"]),
 }

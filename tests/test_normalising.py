@@ -145,7 +145,7 @@ def test_a_mapping_file_replaces_whole_words_the_longest_run_first(tmp_path):
         ("a\tb\tc\nx\ty\n", "line 1 ('a\\tb\\tc')"),
         ("\tb\n", "not FROM<TAB>TO"),
         ("a\tb\na\tc\n", "the same words stand twice, at line 2 ('a')"),
-        ("\n", "the file is empty"),
+        ("\n", "the file has only blank lines"),
     ],
 )
 def test_mapping_files_that_are_refused(tmp_path, text, message):

@@ -109,7 +109,7 @@ def test_a_log_keeps_the_time_of_its_run_when_a_person_is_forgotten(stream, caps
     assert rows_of(capsys, *score)["cost_person"]["value"] == before
     code, err = refused(capsys, *score, "--idle", "0")  # it cannot be measured anew
     assert code == 3
-    assert "what happened on the page of me was deleted" in err
+    assert "the events of the page of me were deleted" in err
     with Store("out/answers.sqlite") as store:
         assert store.history() == []
         assert store.presentations() == []

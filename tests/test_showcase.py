@@ -10,7 +10,7 @@ from truecost import Study
 SHOWCASE = Path(__file__).parents[1] / "docs" / "showcase"
 STUDIES = sorted(SHOWCASE.glob("*.toml"))
 RANK = re.compile(r"^ +(\d+) +\d+-\d+ ", re.MULTILINE)  # a row of a leaderboard: rank, place
-VERDICT = re.compile(r" (\w+) +(?:-|\d)\S*(?: pp)? .* (better|worse|inconclusive)$", re.MULTILINE)
+VERDICT = re.compile(r" (\w+) +[-+\d]\S*(?: pp)? .* (better|worse|inconclusive)$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("path", STUDIES, ids=lambda path: path.stem)

@@ -334,7 +334,7 @@ def test_what_needs_single_units_is_refused():
     with pytest.raises(tc.UsageError, match="moving blocks join single units, but labels of"):
         blocks.block()
     found = evidence(sized(), np.arange(8))
-    with pytest.raises(tc.UsageError, match="not defined for labels that stand for several"):
+    with pytest.raises(tc.UsageError, match="not defined for labels that represent several"):
         estimate(found, method="bca")
     with pytest.raises(tc.UsageError, match="has strata: Poisson weights ignore strata"):
         rows_of(sized(STRATA), "poisson", 0, 2)

@@ -26,7 +26,7 @@ def log(right=0.75, batches=10):
 
 def rows_of(online, names=NAMES, replicates=100, method="auto", level=0.95, **how):
     application = tc.Application(prices=Prices(person=30.0, miss=0.5, false_alarm=0.1))
-    plan, choices = tc.Plan(replicates, seed=1), StreamScoring(**how)
+    plan, choices = tc.Plan(replicates, seed=1), StreamScoring(item_duration=2.5, **how)
     return tc.score_system(
         online,
         tc.Scoring(application, names, plan=plan, method=method, level=level, choices=choices),

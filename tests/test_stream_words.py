@@ -198,7 +198,7 @@ def test_at_80_columns_items_and_units_stand_above(folder, run, monkeypatch):
 
 
 def test_what_is_left_out_for_want_of_width_is_said(folder, run, monkeypatch):
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("COLUMNS", "70")
     given = ("--labels", "marked.csv", "--replicates", "50", "--subset", "parity")
     given += ("--method", "percentile")
     _, out, _ = run("streams", "score", "events.jsonl", *given)

@@ -63,11 +63,11 @@ def test_other_measures_that_are_asked_for_stand_beside_the_first(run, monkeypat
     assert code == 0, err
     head, first, *_ = out.splitlines()
     assert head.split()[-3:] == ["p_miss", "p_fa", "stwv"]
-    assert 0 < float(first.split()[-3]) < 1
+    assert 0 < float(first.split()[-3].rstrip("%")) < 100
     assert "further measures" not in err
     monkeypatch.setenv("COLUMNS", "90")
     code, out, err = run(line)
-    assert out.splitlines()[0].endswith("may be best  from first")
+    assert out.splitlines()[0].endswith("may be best  from first  its interval")
     assert "further measures (p_miss, p_fa, stwv): write them with -o FOLDER" in err
     assert max(map(len, out.splitlines())) <= 90
 

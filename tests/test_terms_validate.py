@@ -199,7 +199,7 @@ def test_what_stands_twice(checks):
     first = next(row for row in rows if row[0] == "K01")
     rows.insert(rows.index(first) + 1, first)
     [message] = checks(text(rows=rows))[1]["warning"]
-    assert re.search(r"1 detection stands there twice, .*: line 4 as line 3; what is", message)
+    assert re.search(r"1 detection stands there twice, .*: line 4 as line 3; the second", message)
     rows += [first] * 7
     [message] = checks(text(rows=rows))[1]["warning"]
     lines = re.findall(r"line (\d+) as line 3", message)

@@ -344,7 +344,7 @@ def rephrased(text: str, known: Mapping[str, Declared], way: Way = argument) -> 
 
     against = {o.option.negative[2:].replace("-", "_"): o for o in known.values()}
     if way is key:
-        text = TWICE.sub(r" \1\2", text).replace("give its file first, or", "say")
+        text = TWICE.sub(r" \1\2", text).replace("give its file first, or", "give")
     if way is argument:
         text = OF_STUDY.sub("", text).replace("give its file first", "give reference=FILE")
     return FLAG.sub(renamed, text)
