@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 import truecost as tc
-from truecost.core.digits import few_errors
+from truecost.core.flags import few_errors
 from truecost.errors import InputError, UsageError
 
 RNG = np.random.default_rng(3)

@@ -23,8 +23,16 @@ from truecost.cli import run
 from truecost.cli.terminal import plan_table, result_table, standings_table
 from truecost.core import digits as many
 from truecost.core.comparison import compare
-from truecost.core.digits import between, figure, scale_of, signed, uncertain
-from truecost.core.figures import figures, shown_naive, shown_value
+from truecost.core.digits import (
+    between,
+    figure,
+    figures,
+    scale_of,
+    shown_naive,
+    shown_value,
+    signed,
+    uncertain,
+)
 from truecost.errors import UsageError
 from truecost.gates import check, junit, markdown
 from truecost.outputs import page as item_sections

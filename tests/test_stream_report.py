@@ -11,8 +11,7 @@ import streaming
 from described import with_described
 from drawn import laws
 from truecost import study
-from truecost.core.digits import uncertain
-from truecost.core.figures import figures
+from truecost.core.digits import figures, uncertain
 from truecost.errors import UsageError
 from truecost.pictures import Picture
 from truecost.report import sections, verdict

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import truecost as tc
-from truecost.core.digits import detailed, few_errors, without_interval
+from truecost.core.flags import detailed, few_errors, without_interval
 from truecost.core.results import Kind
 
 

@@ -216,7 +216,7 @@ def report(
     from truecost import study
     from truecost.cli.tables import layout_of
     from truecost.cli.terminal import brief, result_table
-    from truecost.core.digits import assumed
+    from truecost.core.flags import assumed
 
     layout = layout_of(outcome.task)
     screen.explain(outcome)

@@ -14,8 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from truecost.core.costs import NOT_BY_HAND
-from truecost.core.digits import dims_of, items_of, percent, units_shown
-from truecost.core.figures import figures, shown_naive
+from truecost.core.digits import dims_of, figures, items_of, percent, shown_naive, units_shown
 from truecost.core.flags import marks
 from truecost.core.results import HELD, Row
 from truecost.errors import amount, visible

@@ -14,8 +14,7 @@ from rich.markup import escape
 
 from truecost.cli.options import Output
 from truecost.cli.tables import ABOVE, Columns, dim_cells, dims_shown, layout_of, parts_of, values
-from truecost.core.digits import figure, scale_of, uncertain
-from truecost.core.figures import figures
+from truecost.core.digits import figure, figures, scale_of, uncertain
 from truecost.core.flags import marks
 from truecost.core.results import Comparison, Row, Standing
 from truecost.errors import UsageError, counted, message, visible

@@ -1,9 +1,18 @@
-"""Flags: the warnings of a row, with every wording of them in one place, `data/flags.toml`."""
+"""Flags: the warnings of a row, with every wording of them in one place, `data/flags.toml`; what
+tables and warnings say of rows: what they assume, count, rest on, and what to do.
+"""
 
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from truecost import errors
+from truecost.core.digits import FEW_ERRORS, figure
+
+if TYPE_CHECKING:
+    from truecost.core.results import Kind, Row
 
 
 @dataclass(frozen=True)
@@ -72,3 +81,139 @@ def warning_of(name: str) -> str:
     """
     flag = FLAGS.get(name)
     return name.replace("_", " ") if flag is None else flag.warning or flag.mark
+
+
+def _share(rows: "Sequence[Row]") -> str:
+    """The prior that was taken from the data, where counts of trials tell it."""
+    for row in rows:
+        targets, others = (row.counts.get(k, 0.0) for k in ("targets", "nontargets"))
+        if "subset" not in row.dims and targets and others and "|weighted|" not in row.signature:
+            return f"prior from the data ({figure(targets / (targets + others))})"
+    return "prior from the data"
+
+
+def assumed(rows: "Sequence[Row]") -> str:
+    """The prior and costs that the values rest on, in words; empty when nothing was assumed."""
+    parameters: dict[str, object] = {}
+    for row in rows:
+        parameters |= {k: v for k, v in row.parameters.items() if k != "variant"}
+    words = []
+    costs = parameters.get("costs")
+    if isinstance(costs, Mapping):
+        words.append(f"cost of a miss {costs['miss']:g}, of a false alarm {costs['fa']:g}")
+    elif costs is not None:
+        words.append("costs 0/1" if costs == "0/1" else "a cost matrix")
+    prior = parameters.get("prior")
+    if prior is not None:
+        words.append(f"prior {prior:g}" if prior != "empirical" else _share(rows))
+    if "preset" in parameters:
+        words.append(f"preset {parameters['preset']}")
+    if isinstance(prices := parameters.get("prices"), Mapping):
+        said = (f"{k.replace('_', ' ')} {v:g}" for k, v in prices.items() if k != "currency")
+        currency = f" in {prices['currency']}" if "currency" in prices else ""
+        words.append(f"prices{currency}: {', '.join(said)}")
+    return "; ".join(words)
+
+
+MOST_CLASSES = 3  # of a row that are told of
+FEW = 30  # trials that say more than their errors: 8 targets, however many of them are missed
+
+
+def few_errors(row: "Row") -> str:
+    """How few errors the weak classes of a row have, and what their rates may be; empty if not
+    known.
+
+    `only 8 targets, the true rate of misses may be up to 31 %`; of several classes joined by ;.
+    """
+    if not row.rates or any(not kind.of for kind in row.rates):  # time is not counted
+        return ""
+    weak = sorted((k for k in row.rates if fewest_of(k) < FEW_ERRORS), key=fewest_of)
+    said = []
+    for kind in weak[:MOST_CLASSES]:
+        few = kind.of == HOUR or kind.errors <= kind.trials - kind.errors
+        end = f"up to {_short_rate(kind, kind.upper)}"
+        end = end if few else f"as low as {_short_rate(kind, kind.lower)}"
+        said.append(f"{_amount_seen(kind)}, the true rate of {_plural(kind.what)} may be {end}")
+    if len(weak) > MOST_CLASSES:
+        said.append(f"{errors.counted(len(weak) - MOST_CLASSES, 'further class')} like these")
+    return "; ".join(said)
+
+
+HOUR = "hour"  # whose a rate is that counts events in time
+
+
+def fewest_of(kind: "Kind") -> float:
+    """Errors, or what is no error: what there are fewer of; of events in time their number."""
+    return kind.errors if kind.of == HOUR else min(kind.errors, kind.trials - kind.errors)
+
+
+def _short_rate(kind: "Kind", rate: float) -> str:
+    """A rate that is known to two digits at most."""
+    return f"{rate:.2g} an hour" if kind.of == HOUR else f"{100 * rate:.2g} %"
+
+
+def _amount_seen(kind: "Kind") -> str:
+    of = f"{errors.amount(round(kind.trials, 2))} {_plural(kind.of)}"
+    if kind.of == HOUR:
+        number = errors.amount(round(kind.errors, 2)) if kind.errors else "no"
+        what = kind.what if round(kind.errors, 2) in (0, 1) else _plural(kind.what)
+        return f"{'only ' * bool(kind.errors)}{number} {what} in {of}"
+    if kind.trials < FEW:
+        return f"only {errors.amount(1)} {kind.of}" if kind.trials == 1 else f"only {of}"
+    if kind.errors > kind.trials / 2:
+        rest = errors.amount(round(kind.trials - kind.errors, 2))
+        return f"{_plural(kind.what)} in all but {rest} of {of}"
+    if kind.errors == 0:
+        return f"no {kind.what} among {of}"
+    what = kind.what if round(kind.errors, 2) == 1 else _plural(kind.what)
+    return f"only {errors.amount(round(kind.errors, 2))} {what} among {of}"
+
+
+def _plural(noun: str) -> str:
+    """The plural of `trial of class cat`: trials of class cat."""
+    for between in (" of ", " by ", " with "):
+        head, found, rest = noun.partition(between)
+        if found:
+            return f"{errors.plural(head)}{found}{rest}"
+    return errors.plural(noun)
+
+
+def interval_name(row: "Row") -> str:
+    """The row that a warning is about: `95 % CI of act_dcf (network, noise)`."""
+    return f"{100 * row.level:.10g} % CI of {_row_name(row)}"
+
+
+def _row_name(row: "Row") -> str:
+    dims = ", ".join(row.dims.values())
+    return row.label + (f" ({dims})" if dims else "")
+
+
+def rows_name(rows: "Sequence[Row]") -> str:
+    """The rows that a warning is about: `auc (network) and 1 other row`."""
+    more = f" and {errors.counted(len(rows) - 1, 'other row')}" if len(rows) > 1 else ""
+    return f"{_row_name(rows[0])}{more}"
+
+
+def without_interval(rows: "Sequence[Row]") -> list[str]:
+    """Why rows have no interval: a sentence for each reason, of rows with a value and without both
+    ends.
+
+    `auc (network) and 1 other row: no interval: the figure is at the end of its range ...`.
+    """
+    said = []
+    for reason in dict.fromkeys(row.reason or "no interval" for row in rows):
+        own = [row for row in rows if (row.reason or "no interval") == reason]
+        said.append(f"{rows_name(own)}: {reason}")
+    return said
+
+
+def detailed(flag: str, rows: "Sequence[Row]") -> str:
+    """The warning of a flag for the row that it concerns most, with the number of other rows that
+    have it; empty where the warning is the same for every row.
+    """
+    found = [(row, text) for row in rows if flag == "few_errors" and (text := few_errors(row))]
+    if not found:
+        return ""
+    row, text = min(found, key=lambda pair: min(map(fewest_of, pair[0].rates)))
+    more = f" (and {errors.counted(len(rows) - 1, 'other row')})" if len(rows) > 1 else ""
+    return f"{interval_name(row)}: {text}{more}. Collect more of them before you trust the figure"

@@ -7,8 +7,7 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
-from truecost.core.digits import Scale, figure, scale_of
-from truecost.core.figures import figures
+from truecost.core.digits import Scale, figure, figures, scale_of
 from truecost.core.subsets import Floats, LeftOut
 from truecost.errors import UsageError
 from truecost.names import Ends

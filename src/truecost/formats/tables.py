@@ -21,7 +21,7 @@ import numpy.typing as npt
 import polars as pl
 
 from truecost.errors import InputError, counted
-from truecost.formats import parquet, text
+from truecost.formats import text
 from truecost.formats.compound import unnested
 from truecost.formats.opening import UNPACKED, json_of
 from truecost.formats.table import Table
@@ -45,6 +45,8 @@ FAULTS = (Exception, pl.exceptions.PanicException)  # what a parser may throw at
 def read_columns(data: bytes, kind: str, source: str) -> Table:
     """A table from the bytes of a file of one of the four formats; CSV and TSV have texts only."""
     if kind == "parquet":
+        from truecost.formats import parquet
+
         size = _parsed(lambda: _unpacked_size(data), f"{source}: ", kind)
         if size > max(UNPACKED.size, PACKED_BY * len(data)):
             raise InputError(f"{source}: takes, when unpacked, more than {UNPACKED.lifted()}")

@@ -16,8 +16,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from truecost.core.digits import Scale, figure, scale_of
-from truecost.core.figures import figures
+from truecost.core.digits import Scale, figure, figures, scale_of
 from truecost.errors import InputError, UsageError, near, visible
 from truecost.formats.opening import read_toml
 from truecost.gates.gate import DIMS, LIMITS, Gate

@@ -7,8 +7,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from truecost.core.digits import counted, title_of
-from truecost.core.figures import figures
+from truecost.core.digits import counted, figures, title_of
 from truecost.core.results import Row
 from truecost.errors import plural
 from truecost.names import PARTS

@@ -6,8 +6,7 @@ from statistics import median_low
 
 import numpy as np
 
-from truecost.core.digits import amount, counted, figure
-from truecost.core.figures import shown_value
+from truecost.core.digits import amount, counted, figure, shown_value
 from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.pictures.picture import Axis, Kind, Mark, Picture, span

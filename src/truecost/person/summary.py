@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from truecost.core.application import Application
+from truecost.core.digits import figures
 from truecost.core.estimates import Context, estimate
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.factors import Factor
-from truecost.core.figures import figures
 from truecost.core.flags import marks
 from truecost.core.measure import NONE, Measure, Rate, Result, Rule, share
 from truecost.core.results import Estimate

@@ -8,8 +8,7 @@ from statistics import median_low
 from typing import Any
 
 from truecost.core.costs import PARTS_OF
-from truecost.core.digits import Scale, amount, counted, figure, scale_of, uncertain
-from truecost.core.figures import shown_value
+from truecost.core.digits import Scale, amount, counted, figure, scale_of, shown_value, uncertain
 from truecost.core.flags import marks
 from truecost.core.results import Row, Standing
 from truecost.errors import UsageError

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from statistics import median_low
 from typing import Any
 
-from truecost.core.digits import Scale, amount, counted, percent
-from truecost.core.figures import Figures, figures
+from truecost.core.digits import Figures, Scale, amount, counted, figures, percent
 from truecost.core.flags import FLAGS
 from truecost.core.results import Comparison, Row, verdict_of
 from truecost.errors import UsageError

@@ -12,8 +12,16 @@ from functools import cached_property
 
 import numpy as np
 
-from truecost.core.digits import dims_of, figure, items_of, percent, units_shown
-from truecost.core.figures import Figures, figures, shown_naive
+from truecost.core.digits import (
+    Figures,
+    dims_of,
+    figure,
+    figures,
+    items_of,
+    percent,
+    shown_naive,
+    units_shown,
+)
 from truecost.core.flags import notes
 from truecost.core.results import Row, verdict_of
 from truecost.errors import visible

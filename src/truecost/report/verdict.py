@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from truecost.core.digits import assumed, counted, percent
-from truecost.core.figures import figures, shown_naive, shown_value
+from truecost.core.digits import counted, figures, percent, shown_naive, shown_value
+from truecost.core.flags import assumed
 from truecost.core.results import Row, verdict_of
 from truecost.errors import plural
 from truecost.gates import Gate

@@ -7,8 +7,7 @@ from functools import cache
 from typing import Literal
 from unicodedata import bidirectional
 
-from truecost.core.digits import amount, counted, units_shown
-from truecost.core.figures import figures, shown_value
+from truecost.core.digits import amount, counted, figures, shown_value, units_shown
 from truecost.core.flags import FLAGS, telling
 from truecost.core.measure import Measure
 from truecost.core.results import Row

@@ -10,8 +10,7 @@ from typing import Any
 
 import msgspec
 
-from truecost.core.digits import detailed, rows_name, without_interval
-from truecost.core.flags import FLAGS, telling
+from truecost.core.flags import FLAGS, detailed, rows_name, telling, without_interval
 from truecost.core.intervals.auto import NO_SAMPLE
 from truecost.core.measure import Measure
 from truecost.core.results import Comparison, Estimate

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from truecost.core.application import Application
-from truecost.core.digits import FEW_ERRORS, fewest_of
+from truecost.core.digits import FEW_ERRORS
 from truecost.core.evidence import Totals
-from truecost.core.flags import raised
+from truecost.core.flags import fewest_of, raised
 from truecost.core.intervals import rates as binomial
 from truecost.core.intervals import smooth
 from truecost.core.measure import Measure, Rate

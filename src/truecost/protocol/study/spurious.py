@@ -12,8 +12,7 @@ import numpy as np
 from msgspec import structs
 
 from truecost.core.comparison import compare
-from truecost.core.digits import signed
-from truecost.core.figures import figures
+from truecost.core.digits import figures, signed
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
 from truecost.errors import UsageError, first_five

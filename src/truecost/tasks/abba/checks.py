@@ -11,8 +11,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from truecost.core.digits import figure, percent, uncertain
-from truecost.core.figures import figures
+from truecost.core.digits import figure, figures, percent, uncertain
 from truecost.core.results import Estimate
 from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.tasks.abba.records import CELLS, FEW, Array, Deployment, Floats, Ints, Traffic

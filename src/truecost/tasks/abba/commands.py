@@ -12,8 +12,7 @@ from cyclopts import Parameter
 from truecost.cli.options import Given, Hidden, Names, Output, Switch, Target, keys_of, parsed
 from truecost.cli.tables import Columns, Layout, dim_cells, dims_shown, marks_of, values
 from truecost.cli.writing import ToFile, aside, check_file, to_standard_output, write_table
-from truecost.core.digits import between, figure, items_of, uncertain
-from truecost.core.figures import figures
+from truecost.core.digits import between, figure, figures, items_of, uncertain
 from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.options import declared

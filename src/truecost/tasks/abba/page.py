@@ -7,8 +7,7 @@ from itertools import product
 
 from msgspec import structs
 
-from truecost.core.digits import between, counted, figure
-from truecost.core.figures import figures
+from truecost.core.digits import between, counted, figure, figures
 from truecost.core.results import Row
 from truecost.names import PARTS
 from truecost.pictures.rows import forest

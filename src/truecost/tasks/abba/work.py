@@ -9,8 +9,7 @@ from typing import Any, NoReturn, Self
 import numpy as np
 import polars as pl
 
-from truecost.core.digits import figure
-from truecost.core.figures import figures
+from truecost.core.digits import figure, figures
 from truecost.errors import TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.compound import JOINED, identified

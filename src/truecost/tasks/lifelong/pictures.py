@@ -7,8 +7,7 @@ from itertools import pairwise, product
 
 import numpy as np
 
-from truecost.core.digits import Scale, counted, uncertain
-from truecost.core.figures import shown_naive
+from truecost.core.digits import Scale, counted, shown_naive, uncertain
 from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.outputs.page import thinned

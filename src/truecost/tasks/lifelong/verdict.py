@@ -5,8 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from truecost.core.digits import counted, percent
-from truecost.core.figures import figures, shown_naive
+from truecost.core.digits import counted, figures, percent, shown_naive
 from truecost.core.results import Row, verdict_of
 from truecost.outputs.page import plain
 from truecost.pictures.look import cut

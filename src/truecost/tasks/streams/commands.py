@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from truecost.cli.options import PLAIN, Given, Output, Switch, keys_of, parsed
 from truecost.cli.tables import Columns, Layout, dims_beside, marks_of, sizes_of, values
-from truecost.core.digits import percent, units_shown
-from truecost.core.figures import figures, shown_naive
+from truecost.core.digits import figures, percent, shown_naive, units_shown
 from truecost.core.results import Row
 from truecost.errors import UsageError
 from truecost.learning.options import LoopTable, SweepTable

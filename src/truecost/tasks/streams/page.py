@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from truecost.core.digits import amount
-from truecost.core.figures import figures
+from truecost.core.digits import amount, figures
 from truecost.core.results import Row, verdict_of
 from truecost.names import PARTS
 from truecost.outputs.page import MOST_CURVES, left_out_of

@@ -10,8 +10,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from truecost.core.comparison import compare
-from truecost.core.digits import counted, percent, scale_of, uncertain
-from truecost.core.figures import figures
+from truecost.core.digits import counted, figures, percent, scale_of, uncertain
 from truecost.core.measure import Floats
 from truecost.core.results import Estimate, Row
 from truecost.errors import UsageError, first_five

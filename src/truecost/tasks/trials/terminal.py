@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from truecost.cli.tables import Columns, Layout, dim_cells, dims_shown, marks_of
-from truecost.core.digits import amount, counted, figure, percent, uncertain
-from truecost.core.figures import figures
+from truecost.core.digits import amount, counted, figure, figures, percent, uncertain
 from truecost.core.results import Row
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from truecost.core.application import Application
-from truecost.core.digits import HOUR
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.evidence import totals as weighed
+from truecost.core.flags import HOUR
 from truecost.core.measure import (
     FALSE_ALARM,
     MISS,
