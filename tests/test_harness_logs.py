@@ -257,7 +257,7 @@ def test_the_metric_of_two_logs_of_inspect_is_compared_by_sample(capsys):
     line = f"compare a={LOGS / 'capitals.eval'} b={LOGS / 'capitals.json'} --measure mean:match"
     assert cli.run([*line.split(), "--higher", "-q"]) == 0
     out = capsys.readouterr().out
-    assert "0.5833" in out
+    assert "0.58  [0.19, 0.90]" in out
     assert "same" in out
     row = tc.score(LOGS / "capitals.json", measures="mean:match", higher=True).rows[0]
     assert (row.value, row.n_trials, row.n_units) == (pytest.approx(7 / 12), 12, 6)  # two epochs
