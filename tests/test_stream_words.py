@@ -204,7 +204,7 @@ def test_what_is_left_out_for_want_of_width_is_said(folder, run, monkeypatch):
     _, out, _ = run("streams", "score", "events.jsonl", *given)
     first, *_ = out.split("\n\n")
     assert first.splitlines()[0].startswith("system events, subset all, items 120")
-    assert "left out, as the terminal is too narrow: naive" in first
+    assert "left out, as the terminal is too narrow: naive" in out
     monkeypatch.setenv("COLUMNS", "150")
     assert "left out" not in run("streams", "score", "events.jsonl", *given)[1]
 
