@@ -304,7 +304,10 @@ def test_labels_that_contradict_each_other():
     ("how", "message"),
     [
         (StreamScoring(tolerance=1.0), r"tolerance is for numbers"),
-        (StreamScoring(decision="bayes", posterior=True), r"score 3.2 of item a is not a probability"),
+        (
+            StreamScoring(decision="bayes", posterior=True),
+            r"score 3.2 of item a is not a probability",
+        ),
     ],
 )
 def test_choices_that_do_not_go_with_detection(how, message):

@@ -500,7 +500,7 @@ def test_what_breaks_a_layout_of_records_is_named(put):
 def test_other_json_than_segments_says_what_to_do(put):
     whisper = {"text": "a", "segments": [{"start": 0, "end": 1, "text": "a"}]}
     told = {
-        json.dumps([{"id": "a", "text": "b"}]): "write objects with an id and a text one a line: jq -c '.[]' file > new.jsonl",
+        json.dumps([{"id": "a", "text": "b"}]): "one a line: jq -c '.[]' file > new.jsonl",
         json.dumps(whisper): "for Whisper's segments: jq '[.segments[] | {session_id: \"NAME\"",
         json.dumps(whisper["segments"]): "for Whisper's segments: jq '[.[] | {session_id",
         '{"id": "a", "text": "b"}\n' * 2: "one object a line? Use input_format ndjson",
