@@ -1,4 +1,6 @@
-"""Attack every command: scripts/attack [--minutes 2] [--seed 1] [--kills SHARE] [--only PART]."""
+"""Attack every command: scripts/attack [--minutes 2 | --inputs N] [--seed 1] [--kills SHARE]
+[--only PART].
+"""
 
 import argparse
 import random
@@ -18,6 +20,7 @@ def main() -> int:
     """Attack until the time is over; 1 where something was found."""
     parser = argparse.ArgumentParser(prog="scripts/attack", description=__doc__)
     parser.add_argument("--minutes", type=float, default=2.0)
+    parser.add_argument("--inputs", type=int, help="so many, whatever time they take")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kills", type=float, default=0.01, help="share of runs that are killed")
     parser.add_argument("--only", default="", help="scenes whose name holds this")
@@ -31,8 +34,9 @@ def main() -> int:
         attack.work.mkdir()
         found = scenes(Path(place) / "scenes", attack.worker.run, given.shared)
         found = [scene for scene in found if given.only in scene.name]
-        end = time.monotonic() + 60 * given.minutes
-        while time.monotonic() < end:
+        began = time.monotonic()
+        end = began + 60 * given.minutes
+        while counts.total() < given.inputs if given.inputs else time.monotonic() < end:
             scene = rng.choice(found)
             if rng.random() < given.kills:
                 number = rng.choice((signal.SIGKILL, signal.SIGTERM, signal.SIGINT))
@@ -51,7 +55,7 @@ def main() -> int:
     kills = counts.pop("kills", 0)
     told = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items()))
     sys.stdout.write(
-        f"{len(found)} commands, seed {given.seed}, {given.minutes:g} minutes: "
+        f"{len(found)} commands, seed {given.seed}, {(time.monotonic() - began) / 60:.1f} minutes: "
         f"{counts.total()} inputs ({told}), {kills} kills, {len(attack.findings)} findings, "
         f"in {kept.relative_to(ROOT)}\n"
     )
