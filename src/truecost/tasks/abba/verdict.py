@@ -112,7 +112,7 @@ def _line(name: str, both: dict[str, Row], before: str = "", more: str = "") -> 
     """One outcome of both ratios, or of the one that there is."""
     look, chip = outcome(both)
     some = next(iter(both.values()))
-    rests = ". ".join(filter(None, (_counts_words(some), _beware(both), more)))
+    rests = ". ".join(filter(None, (_counts_words(some), _cautions(both), more)))
     return Line(look, chip, name, before + sentence(both), f"{rests}.")
 
 
@@ -176,7 +176,7 @@ def _counts_words(row: Row) -> str:
     return "; ".join(filter(None, (text, words.units_of(row))))
 
 
-def _beware(both: dict[str, Row]) -> str:
+def _cautions(both: dict[str, Row]) -> str:
     """The warnings about either ratio; once, where both have the same."""
     said = {name: words.caveats(row) for name, row in both.items()}
     texts = [f"{name}: {text}" for name, text in said.items() if text]
