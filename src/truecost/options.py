@@ -242,6 +242,8 @@ class Declared:
                 raise UsageError(f"{said}: choose one of {', '.join(words)}")
         elif self.option.range:
             number = isinstance(value, Real) and not isinstance(value, bool)
+            if isinstance(value, int) and abs(value) >= TOO_LARGE:
+                raise UsageError(f"{door} has over 300 digits: give a number {self.option.range}")
             whole = self.kind is int and not (number and float(value).is_integer())
             if whole or (not number and self.kind is float):
                 what = "a whole number" if self.kind is int else "a number"
@@ -253,6 +255,7 @@ class Declared:
                 raise UsageError(said + self.option.likely_cause(value))
 
 
+TOO_LARGE = 10**300  # no float is as large
 SEED = Option("Seed of all random numbers.", default=0, shown="0", ge=0)
 FOLDS = Option("Number of folds.", default=5, ge=2)
 PRIOR = Option("Prior of a target.", gt=0, lt=1)
