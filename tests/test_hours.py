@@ -1,6 +1,7 @@
 """False alarms by the hour: values, Poisson limits, the hours they rest on, and bad inputs."""
 
 import math
+import re
 
 import numpy as np
 import polars as pl
@@ -147,7 +148,9 @@ def test_weights_and_silent_recordings(tmp_path):
 
 def test_nontargets_outside_of_the_list_are_named(tmp_path):
     LISTED.filter(pl.col("device") != "7").write_csv(tmp_path / "background.csv")
-    with pytest.raises(InputError, match="are in units that the list of background audio lacks"):
+    with pytest.raises(
+        InputError, match=r"10 of 200 nontargets of .* lie in no listed device \(7\)"
+    ):
         rows_of(background=str(tmp_path / "background.csv"))
 
 
@@ -158,6 +161,63 @@ def test_a_list_without_the_unit_is_a_sum_and_says_so(tmp_path):
     )
     assert found.estimates[0].n_units == 20
     assert any("has no column device" in p.message for p in found.problems)
+
+
+CLIPS = pl.DataFrame(
+    {
+        "score": [2.0, 3.0, 1.0, -1.0, 2.0],
+        "label": ["target"] * 2 + ["nontarget"] * 3,
+        "who": ["ann", "bob", "ann", "bob", "r1"],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("column", "frame", "said"),
+    [
+        ("file", CLIPS, "among 3 nontargets by the 3 hours of .*, but nothing shows"),
+        ("who", CLIPS, r"2 of them lie in no listed who \(ann, bob\).* column 'who' of both"),
+        ("who", CLIPS.filter(who="r1", label="nontarget").vstack(CLIPS[:2]), ""),
+    ],
+)
+def test_nontargets_that_were_not_detected_in_the_listed_audio(column, frame, said, tmp_path):
+    """Clips are no detections in hours of background: a figure of both is nobody's rate."""
+    place = tmp_path / "background.csv"
+    pl.DataFrame({column: ["r1", "r2"], "duration": [3600.0, 7200.0]}).write_csv(place)
+    given = {**GIVEN, "type": "score", "background": str(place), "measures": "fa_per_hour"}
+    found = tc.score(frame, **{k: v for k, v in given.items() if k != "unit"})
+    warned = [p.message for p in found.problems if p.kind == "data"]
+    if not said:
+        assert not warned
+        return
+    assert re.search(said, warned[0])
+    assert "--hours 3" in warned[0]
+
+
+def test_no_detection_at_all_says_what_to_add(tmp_path):
+    LISTED.write_csv(tmp_path / "background.csv")
+    with pytest.raises(InputError, match="where nothing was detected in the audio: one nontarget"):
+        rows_of(FRAME.filter(label="target"), background=str(tmp_path / "background.csv"))
+
+
+def test_the_hours_stand_beneath_the_table_and_on_the_page(tmp_path, monkeypatch, capfd):
+    from truecost import cli
+
+    monkeypatch.chdir(tmp_path)
+    FRAME.write_csv("scores.csv")
+    LISTED.write_csv("background.csv")
+    line = "score scores.csv --type llr --unit device --threshold 1.5 --replicates 20"
+    for given, said in (
+        ("--background background.csv --measure fa_per_hour -o out", "hours: 13 (background)"),
+        ("--hours 12 --measure p_fa", "hours: 12"),
+        ("--map duration=seconds --measure fa_per_hour", " (duration)"),
+    ):
+        assert cli.run([*line.split(), *given.split()]) == 0
+        assert said in capfd.readouterr().err
+    assert cli.run([*line.split(), "--measure", "p_fa"]) == 0
+    assert "hours:" not in capfd.readouterr().err
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Hours of audio: 13 (background)." in page
 
 
 def test_the_hours_of_a_subset_are_not_guessed():

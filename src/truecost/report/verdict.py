@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from truecost.core.digits import counted, figures, percent, shown_naive, shown_value
-from truecost.core.flags import assumed
+from truecost.core.flags import assumed, hours_of
 from truecost.core.results import Row, verdict_of
 from truecost.errors import plural
 from truecost.gates import Gate
@@ -55,6 +55,7 @@ class Verdict:
     lead: str
     groups: tuple[Group, ...]
     assumed: tuple[str, ...]
+    hours: str
     remarks: tuple[str, ...]
 
 
@@ -71,6 +72,7 @@ def verdict(story: Story) -> Verdict:
         (page.lead or lead_of)(story, mains[0]) if mains else "",
         tuple(group for group in groups if group.lines or group.folded),
         _assumed(story),
+        hours_of(story.values),
         tuple(story.result.remarks if page.remarks is None else page.remarks(story)),
     )
 
