@@ -10,6 +10,7 @@ import pytest
 import truecost as tc
 from truecost.core.flags import few_errors
 from truecost.errors import InputError, UsageError
+from truecost.study.directory import read_result
 
 RNG = np.random.default_rng(3)
 N = 300
@@ -259,6 +260,30 @@ def test_a_gate_on_false_alarms_an_hour():
         study["systems"] = {"mine": {"file": str(Path(folder) / "scores.csv")}}
         outcome = tc.run(study)
     assert [gate.state for gate in outcome.gates] == ["pass", "fail"]
+
+
+def test_a_fixed_threshold_has_its_rates_without_asking(tmp_path, monkeypatch, capfd):
+    """A gate on the rates at the threshold that is deployed finds its row."""
+    from truecost import cli
+
+    monkeypatch.chdir(tmp_path)
+    FRAME.write_csv("scores.csv")
+    line = ["score", "scores.csv", "--type=score", "--unit=device", "--replicates=20", "-o=out"]
+    ranked = ("min_dcf", "eer:rocch", "auc")
+    at = ("p_miss", "p_fa", "fa_per_hour")
+    for more, labels in (
+        (["--hours=12"], ranked),
+        (["--threshold=1.5"], (*ranked, *at[:2])),
+        (["--threshold=1.5", "--hours=12"], (*ranked, *at)),
+    ):
+        assert cli.run([*line, *more]) == 0
+        assert tuple(row.label for row in read_result("out").rows) == labels
+    capfd.readouterr()
+    for limit, code in ((5.0, 0), (0.5, 1), (1.1, 4)):
+        assert cli.run(["gate", "out", "--gate", f"fa_per_hour:max_upper={limit}"]) == code
+    llr = [*line, "--hours=12", "--type=llr"]
+    assert cli.run(llr) == 0
+    assert read_result("out").rows[-1].label == "fa_per_hour"
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,9 @@ from truecost.formats import Table
 from truecost.formats.table import filled, refuse_rows
 
 if TYPE_CHECKING:
+    from truecost.core.evidence import Totals
     from truecost.core.factors import Factor
+    from truecost.core.measure import Measure, Result
     from truecost.core.scoring import Scoring
     from truecost.core.tally import Tally
     from truecost.core.unit_index import UnitColumns
@@ -147,6 +149,18 @@ def audio_tally(trials: "Trials", scoring: "Scoring", sides: Any) -> "Tally":
     found = tally_of(trials, sides, decision, n=np.ones(len(hours)), hours=hours)
     listed = trials.audio.listed
     return found if listed is None else listed.tally(found, sides[0][0])
+
+
+def without_hours(measure: "Measure") -> "Measure":
+    """A measure of a subset whose hours are not known: without a value where it needs them."""
+    if measure.name != "fa_per_hour":
+        return measure
+
+    def undefined(totals: "Totals", *_: object) -> "Result":
+        found = np.full(totals.block.count, np.nan)
+        return found, found
+
+    return replace(measure, function=undefined, undefined=NO_SUBSET)
 
 
 def audio_of(table: Table, options: "Options", ids: Any) -> Audio | None:
