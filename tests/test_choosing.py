@@ -6,6 +6,7 @@ import pytest
 
 import truecost as tc
 from truecost.errors import InputError, UsageError
+from truecost.study.directory import read_result
 from truecost.tasks.trials.options import Chosen
 
 
@@ -179,6 +180,27 @@ def test_a_gate_on_what_the_threshold_does_elsewhere(tmp_path):
         tc.run(study | {"gate": [{"measure": "p_fa", "max_upper": 0.5}]})
 
 
+def test_a_test_set_without_hours_says_why_and_what_to_give(tmp_path, monkeypatch, capfd):
+    from truecost import cli
+
+    monkeypatch.chdir(tmp_path)
+    DEV.write_csv("dev.csv")
+    TEST.write_csv("test.csv")
+    line = "threshold dev.csv --type score --unit speaker --replicates 50 --hours 5 -o out"
+    assert cli.run([*line.split(), "--max-fa-per-hour=3", "--test=test.csv"]) == 0
+    shown = " ".join(capfd.readouterr().out.split())
+    assert "limit undecided" in shown
+    assert "the hours of the test set are not known: --test-hours 12, or --test-back" in shown
+    [row] = [
+        r for r in read_result("out").rows if (r.measure, r.dims["data"]) == ("fa_per_hour", "test")
+    ]
+    assert (row.value, row.lower, row.upper) == (None, None, None)
+    assert "--test-hours" in row.reason
+    assert "hours" not in row.counts
+    assert cli.run(["gate", "out", "--gate", "fa_per_hour:max_upper=3,data=test"]) == 4
+    assert "there is no value: the hours of the test set" in capfd.readouterr().err
+
+
 def test_a_missing_key_of_the_test_set_is_named(tmp_path):
     for name, frame in (("dev", DEV), ("test", TEST)):
         rows = frame.with_columns(id=pl.lit(name) + pl.int_range(len(frame)).cast(pl.String))
@@ -239,11 +261,10 @@ def test_the_command_and_its_page(tmp_path, monkeypatch, capfd):
     out = capfd.readouterr().out
     assert "threshold" in out
     assert "test" in out
-    result = tc.read_result("out") if hasattr(tc, "read_result") else None
+    assert read_result("out").described_as(Chosen)
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Chosen thresholds" in page
     assert "Evaluation of the thresholds" in page
-    assert result is None or result.described
     assert cli.run(given.split()[:-2]) == 2
     assert "choose a rule" in capfd.readouterr().err
     assert not (tmp_path / "out2").exists()

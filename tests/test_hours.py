@@ -281,8 +281,8 @@ def test_a_fixed_threshold_has_its_rates_without_asking(tmp_path, monkeypatch, c
     capfd.readouterr()
     for limit, code in ((5.0, 0), (0.5, 1), (1.1, 4)):
         assert cli.run(["gate", "out", "--gate", f"fa_per_hour:max_upper={limit}"]) == code
-    llr = [*line, "--hours=12", "--type=llr"]
-    assert cli.run(llr) == 0
+    llr = [word.replace("=score", "=llr") for word in line]
+    assert cli.run([*llr, "--hours=12"]) == 0
     assert read_result("out").rows[-1].label == "fa_per_hour"
 
 

@@ -44,6 +44,10 @@ NO_SUBSET = (
     "the hours of a subset are not known, only their sum: map the seconds of each trial "
     "or recording (--map duration=COLUMN)"
 )
+NO_TEST = (
+    "the hours of the test set are not known: --test-hours 12, or --test-background FILE "
+    "(recordings and their seconds)"
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +92,8 @@ class Audio:
         Code of the recording of each trial.
     listed : Listed, optional
         Hours of each unit of the whole.
+    unknown : str
+        Why the hours are not known, although false alarms per hour are shown.
     """
 
     said: str
@@ -95,11 +101,16 @@ class Audio:
     seconds: Floats | None = None
     recordings: npt.NDArray[np.int32] | None = None
     listed: Listed | None = None
+    unknown: str = ""
 
     @property
     def summed(self) -> bool:
         """Whether only the sum of the hours is known, so that subsets have none."""
         return self.seconds is None
+
+    def lost(self, *, subset: bool) -> str:
+        """Why the hours of the whole or a subset are not known; empty where they are."""
+        return self.unknown or (NO_SUBSET if subset and self.summed else "")
 
     def take(self, rows: npt.NDArray[Any]) -> "Audio":
         """That of the trials at these rows; a sum stays that of the whole."""
@@ -131,8 +142,10 @@ class Audio:
 
     def sum_of(self, trials: "Trials", *, subset: bool = False) -> float | None:
         """Hours of these trials; None where only those of the whole are known."""
+        if self.lost(subset=subset):
+            return None
         if self.summed:
-            return None if subset else self.total
+            return self.total
         each = self.hours(trials.labels, trials.weights)
         return fsum(each if trials.weights is None else each * trials.weights)
 
@@ -151,8 +164,8 @@ def audio_tally(trials: "Trials", scoring: "Scoring", sides: Any) -> "Tally":
     return found if listed is None else listed.tally(found, sides[0][0])
 
 
-def without_hours(measure: "Measure") -> "Measure":
-    """A measure of a subset whose hours are not known: without a value where it needs them."""
+def without_hours(measure: "Measure", why: str) -> "Measure":
+    """A measure of trials whose hours are not known: without a value where it needs them."""
     if measure.name != "fa_per_hour":
         return measure
 
@@ -160,7 +173,7 @@ def without_hours(measure: "Measure") -> "Measure":
         found = np.full(totals.block.count, np.nan)
         return found, found
 
-    return replace(measure, function=undefined, undefined=NO_SUBSET)
+    return replace(measure, function=undefined, undefined=why)
 
 
 def audio_of(table: Table, options: "Options", ids: Any) -> Audio | None:

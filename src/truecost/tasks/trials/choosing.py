@@ -31,7 +31,7 @@ from truecost.running import score
 from truecost.study.outcome import Part
 from truecost.tasks.measures import find
 from truecost.tasks.trials import counting
-from truecost.tasks.trials.audio import NO_HOURS, audio_tally
+from truecost.tasks.trials.audio import NO_HOURS, NO_TEST, Audio, audio_tally
 from truecost.tasks.trials.measures.thresholds import at_each, share_per_hour
 from truecost.tasks.trials.options import PARTS_OF, Chosen, Rule, ThresholdTable, TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
@@ -295,6 +295,8 @@ def chosen_of(
     shared = ""
     if test is not None:
         shared = shared_between(trials, test)
+        if trials.audio is not None and test.audio is None:
+            test = replace(test, audio=Audio("hours:unknown", 0.0, unknown=NO_TEST))
         rows += _scored(test, choosing.deployed(test, threshold), {**about, "data": "test"})
     found = Chosen(
         system=trials.name,

@@ -309,10 +309,10 @@ def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None)
         if not places:
             continue
         asked = [measures[k] for k in places]
-        if "subset" in dims and trials.audio is not None and trials.audio.summed:
+        if trials.audio is not None and (why := trials.audio.lost(subset="subset" in dims)):
             from truecost.tasks.trials.audio import without_hours
 
-            asked = [without_hours(measure) for measure in asked]
+            asked = [without_hours(measure, why) for measure in asked]
         if chosen:
             from truecost.tasks.trials.chosen import chosen_batch, chosen_evidence
 
