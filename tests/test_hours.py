@@ -333,3 +333,19 @@ def test_the_false_alarm_axis_has_both(tmp_path):
     bare.save(tmp_path / "bare")
     page = (tmp_path / "bare" / "report.html").read_text(encoding="utf-8")
     assert "false alarms an hour" not in page.split("</script>")[-1]
+
+
+def test_an_undecided_gate_asks_for_hours():
+    """Devices hold no false alarms an hour: a longer recording decides."""
+    from truecost.gates import Gate, check
+
+    [row] = tc.score(FRAME, measures="fa_per_hour", hours=12.0, **GIVEN).estimates
+    heard = row.rates[0]
+    assert (heard.errors, heard.trials) == (row.value * 12, 12)
+    [found] = check([Gate(measure="fa_per_hour", max_upper=1.6)], [row])
+    assert found.state == "undecided"
+    more = re.search(r"about (\d+) more hours would decide, (\d+) in all, with 80%", found.message)
+    assert int(more[2]) - int(more[1]) == 12
+    assert (found.units_needed, found.hours_needed) == (None, int(more[2]))
+    [above] = check([Gate(measure="fa_per_hour", max_upper=1.0)], [row])
+    assert "more hours would more likely make it fail (about" in above.message

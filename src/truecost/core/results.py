@@ -20,10 +20,10 @@ NO_WIDTH = 1e-9  # relative: below this two figures differ by rounding only
 MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict inconclusive
 
 
-class Kind(msgspec.Struct, frozen=True, kw_only=True):
+class Kind(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A rate that a figure is made of: what is counted and of whom (`miss` of a `target`), errors
     and trials, weights included, the effective number of units that hold the trials (Kish 1965),
-    and the interval of the rate.
+    the interval of the rate, and of events in time its design effect.
     """
 
     what: str
@@ -33,6 +33,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     units: float
     lower: float
     upper: float
+    design: float = 1.0
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
