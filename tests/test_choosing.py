@@ -1,5 +1,7 @@
 """`truecost threshold`: what is chosen, what its intervals know, what it does elsewhere."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
@@ -178,6 +180,37 @@ def test_a_gate_on_what_the_threshold_does_elsewhere(tmp_path):
     assert [gate.state for gate in tc.run(study).gates] == ["pass"]
     with pytest.raises(UsageError, match="choose one with data=NAME"):
         tc.run(study | {"gate": [{"measure": "p_fa", "max_upper": 0.5}]})
+
+
+@pytest.mark.parametrize("recordings", [12, 400])
+def test_hours_that_are_too_few_for_the_upper_end(recordings, tmp_path):
+    """Without a false alarm in H hours the interval ends at 3.69 / H (Garwood), further where few
+    recordings hold the hours; the message says how many would do, and these do.
+    """
+
+    def found(hours, limit, number=recordings):
+        place = tmp_path / "background.csv"
+        names = [f"r{k}" for k in range(number)]
+        pl.DataFrame({"unit": names, "duration": hours * 3600 / number}).write_csv(place)
+        clips = pl.DataFrame({"score": 5.0, "label": 1, "unit": [f"s{k}" for k in range(40)]})
+        noise = pl.DataFrame({"score": [1.0, 2.0], "label": [0, 0], "unit": ["r0", "r1"]})
+        frame = pl.concat([clips, noise.cast(dict(clips.schema))])
+        given = {"type": "score", "unit": "unit", "replicates": 20, "background": str(place)}
+        return tc.threshold(frame, max_fa_per_hour=limit, by="upper", **given)
+
+    with pytest.raises(InputError) as raised:
+        found(6.0, 0.5)
+    said = re.search(
+        r"of 6 hours ends at ([\d.]+) an hour .*collect ([\d.]+) hours", str(raised.value)
+    )
+    end, enough = map(float, said.groups())
+    plain = 3.689 / 6
+    assert end == pytest.approx(0.782 if recordings == 12 else plain, rel=0.01)
+    assert "more trials" not in str(raised.value)
+    assert "3.69 / 0.5 = 7.38 hours" in str(raised.value)
+    more = round(recordings * enough / 6) + 1
+    rows = {r.measure: r for r in found(enough + 0.1, 0.5, more).estimates}
+    assert rows["fa_per_hour"].upper <= 0.5
 
 
 def test_a_test_set_without_hours_says_why_and_what_to_give(tmp_path, monkeypatch, capfd):
