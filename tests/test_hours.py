@@ -349,3 +349,16 @@ def test_an_undecided_gate_asks_for_hours():
     assert (found.units_needed, found.hours_needed) == (None, int(more[2]))
     [above] = check([Gate(measure="fa_per_hour", max_upper=1.0)], [row])
     assert "more hours would more likely make it fail (about" in above.message
+
+
+def test_a_plan_of_false_alarms_an_hour_is_in_hours():
+    """A Poisson rate r takes z^2 r / w^2 hours for the half-width w, and a fifth more."""
+    found = tc.plan(FRAME, measures=("fa_per_hour", "p_fa"), hours=12.0, half_width=0.1, **GIVEN)
+    row, share = found.planned
+    [kind] = tc.score(FRAME, measures="fa_per_hour", hours=12.0, **GIVEN).estimates[0].rates
+    plain = 1.2 * kind.design * row["value"] * (1.96 / 0.1) ** 2
+    assert (row["units_needed"], row["hours"]) == (None, 12)
+    assert row["hours_needed"] == pytest.approx(plain, rel=0.15)
+    assert row["more_hours"] == row["hours_needed"] - 12
+    assert "hours" not in share
+    assert f"{row['hours_needed']} h" in str(found)
