@@ -234,6 +234,31 @@ def test_a_test_set_without_hours_says_why_and_what_to_give(tmp_path, monkeypatc
     assert "there is no value: the hours of the test set" in capfd.readouterr().err
 
 
+def test_no_cost_without_an_application():
+    """Costs of 1 and the share of targets in the data are nobody's application."""
+    labels = {tuple(dict.fromkeys(r.measure for r in chosen(max_p_fa=0.05, **more)[2].estimates))
+              for more in ({}, {"test": TEST})}  # fmt: skip
+    assert labels == {("p_miss", "p_fa")}
+    assert "costs 0/1" not in str(chosen(max_p_fa=0.05)[2])
+    for more in ({"prior": 0.01}, {"cost_fa": 5.0}):
+        assert ("dev", "act_dcf") in chosen(max_p_fa=0.05, **more)[1]
+    assert ("dev", "act_dcf") in chosen(least_cost=True)[1]
+
+
+def test_a_gate_on_the_data_that_chose_the_threshold_says_so():
+    """`--by upper` keeps its limit there by design: that it passes is no news."""
+    from truecost.gates import Gate, check
+
+    rows = chosen(max_p_fa=0.05, by="upper", test=TEST)[2].estimates
+    said = "the threshold was chosen on these data, so gate data=test"
+    for data, there in (("dev", True), ("test", False)):
+        [verdict] = check([Gate(measure="p_fa", max_upper=0.05, data=data)], rows)
+        assert (said in verdict.message) is there
+        assert data == "test" or verdict.state == "pass"
+    [row] = [r for r in rows if (r.measure, r.dims["data"]) == ("p_fa", "dev")]
+    assert "threshold_chosen" in row.flags
+
+
 def test_a_missing_key_of_the_test_set_is_named(tmp_path):
     for name, frame in (("dev", DEV), ("test", TEST)):
         rows = frame.with_columns(id=pl.lit(name) + pl.int_range(len(frame)).cast(pl.String))

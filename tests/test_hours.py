@@ -291,7 +291,11 @@ def test_a_fixed_threshold_has_its_rates_without_asking(tmp_path, monkeypatch, c
     [
         ({}, UsageError, "need the hours of audio: hours=120"),
         ({"hours": 0.0}, UsageError, "hours is 0: give a number above 0"),
-        ({"hours": 2.0, "duration": "seconds"}, UsageError, "both give the hours"),
+        (
+            {"hours": 2.0, "duration": "seconds"},
+            UsageError,
+            "both give the hours.* keep background=FILE where .* where each nontarget .* hours=12",
+        ),
         ({"recording": "recording"}, UsageError, "map duration"),
         ({"duration": "label"}, InputError, "label"),
         ({"duration": "seconds", "recording": "recording"}, InputError, "several durations"),

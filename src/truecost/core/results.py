@@ -33,7 +33,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     units: float
     lower: float
     upper: float
-    design: float = 1.0
+    design: float | None = None
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -130,6 +130,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `uninformative`: the best affine map of the scores does not rise with them;
         - `separated`: no target scores below a nontarget;
         - `outside`: the value lies outside its own interval;
+        - `threshold_chosen`: the threshold was chosen on these data;
         - `best_of_many`: the best of `counts["best_of"]` systems that were scored one after another
           on this evaluation set, as the ledger says;
         - `alone`: the interval of a difference excludes 0, but the difference does not hold among

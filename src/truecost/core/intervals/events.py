@@ -43,7 +43,7 @@ class Heard:
         if row.kind != "value" or [kind.of for kind in row.rates] != [HOUR]:
             return None
         [kind] = row.rates
-        return Heard(kind.errors, kind.trials, kind.units, kind.design)
+        return Heard(kind.errors, kind.trials, kind.units, kind.design or 1.0)
 
     def ends(self, bursts: Any, hours: float, level: float) -> tuple[Any, Any]:
         """Ends of the interval of the rate, with so many bursts in so many hours."""

@@ -218,7 +218,12 @@ def with_hours(trials: "Trials", data: "DataTable", reader: "Reader") -> "Trials
     }
     said = [name for name, there in given.items() if there]
     if len(said) > 1:
-        raise UsageError(f"{trials.name}: {' and '.join(said)} both give the hours: use one")
+        raise UsageError(
+            f"{trials.name}: {' and '.join(said)} both give the hours, for different data: keep "
+            f"--background FILE where background recordings were searched, those too in which "
+            f"nothing was detected; --map duration=COLUMN where each nontarget (or recording) has "
+            f"its own seconds; --hours 12 where only their sum is known"
+        )
     if said and not trials.detection:
         raise UsageError(
             f"{trials.name}: {said[0]} goes with the detection of one class: use --target"

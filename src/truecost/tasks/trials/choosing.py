@@ -20,6 +20,7 @@ import numpy as np
 
 from truecost.core.estimates import estimate
 from truecost.core.evidence import Totals
+from truecost.core.flags import raised
 from truecost.core.intervals.events import Heard, hours_without
 from truecost.core.intervals.rates import Errors, Limits, rate_limits, threshold_limits
 from truecost.core.measure import at_threshold
@@ -35,7 +36,14 @@ from truecost.tasks.measures import find
 from truecost.tasks.trials import counting
 from truecost.tasks.trials.audio import NO_HOURS, NO_TEST, Audio, audio_tally
 from truecost.tasks.trials.measures.thresholds import at_each, share_per_hour
-from truecost.tasks.trials.options import PARTS_OF, Chosen, Rule, ThresholdTable, TrialsScoring
+from truecost.tasks.trials.options import (
+    LEAST_COST,
+    PARTS_OF,
+    Chosen,
+    Rule,
+    ThresholdTable,
+    TrialsScoring,
+)
 from truecost.tasks.trials.records import Floats, Trials
 
 if TYPE_CHECKING:
@@ -339,9 +347,19 @@ def chosen_of(
 
 
 def _scored(trials: Trials, scoring: Scoring, about: Mapping[str, str]) -> list[Estimate]:
-    """Both error rates and the cost at a threshold, and false alarms an hour with hours."""
-    hours = ("fa_per_hour",) if trials.audio is not None else ()
-    own = replace(scoring, measures=("p_miss", "p_fa", *hours, "act_dcf"))
+    """Both error rates at a threshold, false alarms an hour with hours, and the cost where an
+    application was stated or the rule is about it.
+    """
+    application = scoring.application
+    costs = application.costs is not None or application.priors is not None
+    costs = costs or about["rule"] == LEAST_COST
+    names = {
+        "p_miss": True,
+        "p_fa": True,
+        "fa_per_hour": trials.audio is not None,
+        "act_dcf": costs,
+    }
+    own = replace(scoring, measures=tuple(name for name, shown in names.items() if shown))
     return score(trials, own, dims=about)
 
 
@@ -350,11 +368,13 @@ def _knowing(row: Estimate, ends: Mapping[str, tuple[float, float]], said: str) 
     that might have been chosen give.
     """
     signed = f"{row.signature}|{said}"
+    flags = (*row.flags, *raised(threshold_chosen=True))
+    row = msgspec.structs.replace(row, signature=signed, flags=flags)
     if "subset" in row.dims or row.measure not in ends or row.lower is None or row.upper is None:
-        return msgspec.structs.replace(row, signature=signed)
+        return row
     low, high = ends[row.measure]
     lower, upper = min(row.lower, low), max(row.upper, high)
-    return msgspec.structs.replace(row, lower=lower, upper=upper, signature=signed)
+    return msgspec.structs.replace(row, lower=lower, upper=upper)
 
 
 def shared_between(trials: Trials, test: Trials) -> str:
