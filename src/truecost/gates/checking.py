@@ -54,7 +54,7 @@ class Needed:
     if_value: int | None = None
     unsure: int | None = None
     stays: bool = False  # the value is at the end of its range: its arm shrinks as 1 / N there
-    hours: float = 0.0  # at hand, of events in time; else units are meant
+    hours: float = 0.0  # present, of events in time; else units are meant
 
 
 def needed(gate: Gate, row: Row) -> Needed:

@@ -55,8 +55,8 @@ class Verdict:
     lead: str
     groups: tuple[Group, ...]
     assumed: tuple[str, ...]
-    hours: str
     remarks: tuple[str, ...]
+    hours: str = ""
 
 
 def verdict(story: Story) -> Verdict:
@@ -72,8 +72,8 @@ def verdict(story: Story) -> Verdict:
         (page.lead or lead_of)(story, mains[0]) if mains else "",
         tuple(group for group in groups if group.lines or group.folded),
         _assumed(story),
-        hours_of(story.values),
         tuple(story.result.remarks if page.remarks is None else page.remarks(story)),
+        hours_of(story.values),
     )
 
 

@@ -1,16 +1,16 @@
-"""How many hours decide on a rate of events in time, such as false alarms per hour.
+"""Hours that decide on a rate of events in time, such as false alarms per hour.
 
 T hours with the true rate r hold a Poisson number of bursts of D events, r T / D in the mean; D is
-the design effect of the hours at hand (see `rates`). Units grow with the hours. The interval of k
+the design effect of the known hours (see `rates`). Units grow with the hours. The interval of k
 bursts is that of `rates`: Garwood's ends in T / D (z / t_nu)^2 hours, nu = min(n_w T / H - 1, k +
 1), the upper end one more burst further. T hours decide with the probability of the k whose end is
 on the right side of the limit,
 
 - if the truth is the value: bursts are Poisson with r T / D;
 - if it is as uncertain as the data show: r is gamma with k_0 + 1/2 bursts in H hours (Jeffreys),
-  of which the H hours at hand are part, so the new bursts are negative binomial.
+  of which the H known hours are part, so the new bursts are negative binomial.
 
-The hours for 80 % have a fifth more, as D is not known well: of simulated hours 82 to 90 % decide.
+The hours for 80 % have a fifth more, as D is not known well: of simulated plans 83 % and more decide.
 """
 
 import math
@@ -25,7 +25,7 @@ from truecost.core.intervals.rates import event_ends
 from truecost.core.results import Row
 
 POWER, SPARE = 0.8, 1.2
-LEAST, MOST = 1e-6, 1e5  # times the hours at hand that are looked at
+LEAST, MOST = 1e-6, 1e5  # times the known hours that are looked at
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Heard:
 
     @staticmethod
     def from_row(row: Row) -> "Heard | None":
-        """What a rate of events rests on; None for any other figure."""
+        """The events and hours of a rate of events; None for any other figure."""
         if row.kind != "value" or [kind.of for kind in row.rates] != [HOUR]:
             return None
         [kind] = row.rates
@@ -69,7 +69,7 @@ def hours_without(heard: Heard, limit: float, level: float) -> float:
 
 
 def hours_for_width(heard: Heard, half_width: float, level: float) -> float:
-    """Hours whose interval has a half-width, with the rate at hand, and a fifth more."""
+    """Hours whose interval has a half-width, with the present rate, and a fifth more."""
 
     def narrow(hours: float) -> bool:
         bursts = heard.events / heard.design * hours / heard.hours

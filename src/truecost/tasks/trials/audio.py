@@ -4,8 +4,8 @@ Hours belong to the data and are said once: their sum (`--hours`, which holds th
 nontargets stand for), a list of recordings with their seconds (`--background`), or a column of
 seconds, `duration`. That is of each trial, of which the nontargets are heard; or of each
 `recording`, which counts once however many trials it has. A list with the column of the unit has
-the hours of each unit, those too in which nothing was detected; else it is a sum. What was detected
-in listed recordings are nontargets among the trials, with the id of their recording.
+the hours of each unit, those too in which nothing was detected; else it is a sum. Detections in
+listed recordings are nontargets among the trials, with the id of their recording.
 """
 
 from dataclasses import dataclass, replace
