@@ -10,7 +10,7 @@ on the right side of the limit,
 - if it is as uncertain as the data show: r is gamma with k_0 + 1/2 bursts in H hours (Jeffreys),
   of which the H known hours are part, so the new bursts are negative binomial.
 
-The hours for 80 % have a fifth more, as D is not known well: of simulated plans 83 % and more decide.
+Hours for 80 % have a fifth more, as D is not well known: 83 % or more of simulated plans decide.
 """
 
 import math

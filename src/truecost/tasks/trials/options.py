@@ -188,7 +188,7 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
     test_background: Annotated[
         str | None,
         _option(
-            help="The same as a list of recordings with a column duration (seconds).",
+            help="List of background recordings of TEST with a column duration (seconds).",
             file=True,
             needs=_TESTED,
         ),
