@@ -216,7 +216,7 @@ def report(
     from truecost import study
     from truecost.cli.tables import layout_of
     from truecost.cli.terminal import brief, result_table
-    from truecost.core.flags import assumed
+    from truecost.core.flags import assumed, hours_of
 
     layout = layout_of(outcome.task)
     screen.explain(outcome)
@@ -236,6 +236,8 @@ def report(
         for part in outcome.parts:
             if said := assumed(part.estimates):
                 screen.say(f"{part.title or 'application'}: {said}")
+        if said := hours_of(outcome.estimates):
+            screen.say(f"hours: {said}")
     advised = layout.told(outcome)  # a result: it stands in JSON too
     if advised and not output.json:
         screen.tell(advised)

@@ -331,9 +331,13 @@ def beside_board(outcome: Outcome, table: Columns, output: str | None) -> str:
 
 
 def plan_table(rows: Sequence[Mapping[str, Any]]) -> list[Columns]:
-    """Units needed for a narrower interval."""
+    """Units, or hours of events in time, needed for a narrower interval."""
+    in_hours = {"n_units": "hours", "units_needed": "hours_needed", "more_units": "more_hours"}
 
     def text(row: Mapping[str, Any], key: str) -> str:
+        if "hours" in row and key in in_hours:
+            hours = row[in_hours[key]]
+            return "" if hours is None else f"{figure(float(hours))} h"
         value, half = row[key], row["half_width"]
         if value is None:
             return ""

@@ -2,6 +2,7 @@
 tables and warnings say of rows: what they assume, count, rest on, and what to do.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -113,6 +114,33 @@ def assumed(rows: "Sequence[Row]") -> str:
         currency = f" in {prices['currency']}" if "currency" in prices else ""
         words.append(f"prices{currency}: {', '.join(said)}")
     return "; ".join(words)
+
+
+_SOURCE = re.compile(r"[|](?:hours|duration):[^|:]*(:background)?")  # of hours, in signatures
+
+
+def hours_of(rows: "Sequence[Row]") -> str:
+    """The hours of audio that false alarms are divided by, and their source: `12 (background)`;
+    where sets or systems differ `dev 12 (background), test 6`. Empty without hours.
+    """
+    known = [row for row in rows if "hours" in row.counts and "subset" not in row.dims]
+    sets = ("collection", "system", "data")
+    apart = [name for name in sets if len({row.dims.get(name) for row in known}) > 1]
+    found: dict[str, str] = {}
+    for row in known:
+        place = " ".join(row.dims[name] for name in apart if name in row.dims)
+        source = _SOURCE.search(row.signature)
+        if source or place not in found:
+            found[place] = figure(row.counts["hours"]) + (_source(source) if source else "")
+    if len({*found.values()}) <= 1:
+        return next(iter(found.values()), "")
+    return ", ".join(f"{place} {text}" for place, text in found.items())
+
+
+def _source(found: "re.Match[str]") -> str:
+    if found[1]:
+        return " (background)"
+    return " (duration)" if "duration" in found[0] else " (given)"
 
 
 MOST_CLASSES = 3  # of a row that are told of

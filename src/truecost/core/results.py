@@ -20,10 +20,10 @@ NO_WIDTH = 1e-9  # relative: below this two figures differ by rounding only
 MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict inconclusive
 
 
-class Kind(msgspec.Struct, frozen=True, kw_only=True):
+class Kind(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A rate that a figure is made of: what is counted and of whom (`miss` of a `target`), errors
     and trials, weights included, the effective number of units that hold the trials (Kish 1965),
-    and the interval of the rate.
+    the interval of the rate, and of events in time its design effect.
     """
 
     what: str
@@ -33,6 +33,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     units: float
     lower: float
     upper: float
+    design: float | None = None
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -129,6 +130,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `uninformative`: the best affine map of the scores does not rise with them;
         - `separated`: no target scores below a nontarget;
         - `outside`: the value lies outside its own interval;
+        - `threshold_chosen`: the threshold was chosen on these data;
         - `best_of_many`: the best of `counts["best_of"]` systems that were scored one after another
           on this evaluation set, as the ledger says;
         - `alone`: the interval of a difference excludes 0, but the difference does not hold among

@@ -173,6 +173,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         the value: n ((z + .84) / z * a / w)^2 with a the distance from the value to the end of the
         interval beyond the limit (or, for a value beyond it, to the other end), w that from the
         value to the limit, and z = 1.96 at level .95.
+    hours_needed : int or None
+        The same for events in time, in hours of audio (`truecost.core.intervals.events`).
     """
 
     gate: Gate
@@ -186,6 +188,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     limit: float
     message: str
     units_needed: int | None = None
+    hours_needed: int | None = None
     reason: str | None = None
     flags: tuple[str, ...] = ()
     shown_in: str = ""

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from truecost.core.digits import counted, figures, percent, shown_naive, shown_value
-from truecost.core.flags import assumed
+from truecost.core.flags import assumed, hours_of
 from truecost.core.results import Row, verdict_of
 from truecost.errors import plural
 from truecost.gates import Gate
@@ -56,6 +56,7 @@ class Verdict:
     groups: tuple[Group, ...]
     assumed: tuple[str, ...]
     remarks: tuple[str, ...]
+    hours: str = ""
 
 
 def verdict(story: Story) -> Verdict:
@@ -72,6 +73,7 @@ def verdict(story: Story) -> Verdict:
         tuple(group for group in groups if group.lines or group.folded),
         _assumed(story),
         tuple(story.result.remarks if page.remarks is None else page.remarks(story)),
+        hours_of(story.values),
     )
 
 

@@ -126,6 +126,7 @@ class Rule:
         return self.name if self.limit is None else f"{self.name} {self.limit:g}"
 
 
+LEAST_COST = "least-cost"
 MEASURES = {"max_fa_per_hour": "fa_per_hour", "max_p_fa": "p_fa", "max_p_miss": "p_miss"}
 
 
@@ -187,7 +188,7 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
     test_background: Annotated[
         str | None,
         _option(
-            help="The same as a list of recordings with a column duration (seconds).",
+            help="List of background recordings of TEST with a column duration (seconds).",
             file=True,
             needs=_TESTED,
         ),
@@ -207,7 +208,7 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
         if self.least_cost:
             if self.by == "upper":
                 raise UsageError("--by upper goes with a limit, not with --least-cost")
-            found.append(Rule("least-cost", "act_dcf"))
+            found.append(Rule(LEAST_COST, "act_dcf"))
         if not found:
             raise UsageError(
                 "choose a rule for the threshold: --max-fa-per-hour 0.5, --max-p-fa "
