@@ -90,7 +90,7 @@ def score_matrix(
         y=Axis(kind="rows", names=tuple(f"version {v}" for v in versions)),
         marks=(*marks, *edges),
         shades=_shades(low, high, found.direction, found.scale),
-        key=(("edge", "seen | to come"),) if edges else (),
+        key=(("edge", "seen | not yet seen"),) if edges else (),
     )
 
 

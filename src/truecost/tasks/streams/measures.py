@@ -326,16 +326,16 @@ IN_MONEY = {
 UNPRICED = "no price of the person's hour (--price person=NUMBER), or no time of an item"
 PRICES = ("miss", "false_alarm", "error", "person", "cpu", "gpu", "memory", "waiting")
 MEASURES = (
-    _measure(imlm, "Person's time over that of labelling everything by hand", "paper 000, Eq. 3-5"),
+    _measure(imlm, "Person's time relative to labelling everything by hand", "paper 000, Eq. 3-5"),
     _measure(
         imlm_seconds,
-        "Measured person's time over that of labelling everything by hand",
+        "Measured person's time relative to labelling everything by hand",
         "paper 000, Eq. 2",
         undefined="no annotation time was measured: state the seconds of an item (--item-seconds)",
     ),
     _measure(
         imlm_money,
-        "Cost of person and machine over that of labelling everything by hand",
+        "Cost of person and machine relative to labelling everything by hand",
         SECTION_V,
         uses=("prices",),
         undefined=UNPRICED,
