@@ -56,7 +56,7 @@ class Scoring:
     Raises
     ------
     UsageError
-        When a number is out of range, or a text is given in place of several names.
+        When a number is out of range, or a text is given instead of a list of names.
     """
 
     application: Application = field(default_factory=Application)

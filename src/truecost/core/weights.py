@@ -89,8 +89,8 @@ class Plan:
 
     def weights(self, factors: Mapping[str, Factor]) -> "Weights":
         """The bootstrap weights of this plan for factors by name, as `Evidence.factors` gives them;
-        nothing is drawn before a block is asked for. UsageError when the plan names a factor that
-        is not there.
+        nothing is drawn before a block is asked for. UsageError if the plan names a factor that the
+        data do not have.
         """
         unknown = [name for name in (*self.schemes, *self.hold) if name not in factors]
         if unknown:
@@ -102,7 +102,7 @@ class Plan:
         return Weights(dict(factors), self.replicates, self)
 
     def scheme_of(self, factor: str) -> Scheme:
-        """How a factor of this name is resampled, unless it is held."""
+        """The way in which a factor of this name is resampled, if it is not held fixed."""
         return self.schemes.get(factor, self.scheme)
 
     def describe(self, factors: Mapping[str, Factor]) -> str:
@@ -154,7 +154,7 @@ class Block:
     count : int
         Number of replicates.
     without : Without, optional
-        Of a jackknife: which units each replicate leaves out, and what that makes of the others.
+        The units that each replicate of a jackknife leaves out, and the weights of the others.
     """
 
     rows: Mapping[str, Rows]

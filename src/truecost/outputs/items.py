@@ -88,7 +88,7 @@ class Items(Rows):
     signatures : mapping of str to str
         Choices made while reading and counting that entered a part, separated by bars.
     problems : tuple of str
-        What a reader should know.
+        Warnings for the reader.
     units : mapping of str to tuple of ndarray, shape (N,)
         For each factor the unit of each item on each side; each item its own unit when empty.
     weights, strata : ndarray, shape (N,), optional

@@ -55,7 +55,7 @@ class Split:
     units : Units
         What was kept whole.
     notes : tuple of Note
-        What a reader should know.
+        Warnings for the reader.
     """
 
     samples: Samples

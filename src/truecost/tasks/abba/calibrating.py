@@ -50,14 +50,14 @@ OTHER_MIX = (
 
 @dataclass(frozen=True, eq=False)
 class MachineCalibration:
-    """Probabilities from machine scores, with what tells whether to trust them.
+    """Probabilities from machine scores, with figures of their quality.
 
     Attributes
     ----------
     probabilities : ndarray of float64, shape (N,)
         Of label 1, for each item of the log.
     method : {"spline", "poly3", "affine", "pav"}
-        What was fitted: the spline where it took the place of every polynomial.
+        The fitted method; `spline` if it replaced every polynomial.
     trained : str
         "train-NAME", or "folds5:by-user:seed0".
     labels : int
@@ -78,7 +78,7 @@ class MachineCalibration:
         Between these two, in absolute value, over the labelled scores; the mean is weighted by the
         inverse inclusion probabilities.
     problems : tuple of str
-        What a reader should know.
+        Warnings for the reader.
     fallbacks : int
         Number of fits in which the spline took the place of the polynomial.
     """
@@ -118,7 +118,7 @@ class MachineCalibration:
         return [calibrator.parameters for calibrator in self.calibrators]
 
     def summary(self) -> dict[str, Any]:
-        """All but the probabilities and the curve as plain values; undefined ones as None."""
+        """Plain values of all fields but the probabilities and the curve; None if undefined."""
         return {
             "method": self.method,
             "fallbacks": self.fallbacks,
@@ -177,7 +177,7 @@ def calibrate_machine(
     folds : int
         Number of folds without `train`, at least 2.
     seed : int
-        Of the folds, from 0 up.
+        Seed of the folds, at least 0.
 
     Raises
     ------

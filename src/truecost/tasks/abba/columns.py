@@ -246,7 +246,7 @@ def load(
     table : Table
         One row for each collected item, as `truecost.read` gives it.
     options : LogOptions
-        What the columns mean, and what is known beside them.
+        Meaning of the columns, and further facts about the deployment.
     name : str
         Name of the deployment.
     users : Table, optional

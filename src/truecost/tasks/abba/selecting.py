@@ -62,7 +62,7 @@ class Selection:
     signature : str
         Choices, separated by bars.
     problems : tuple of str
-        What a reader should know.
+        Warnings for the reader.
     """
 
     items: pl.DataFrame
@@ -129,7 +129,7 @@ def select(
         Labels that each stratum has at least, earlier ones included; all its items when it has
         fewer. Lowered evenly when the budget does not reach.
     seed : int
-        Of the draw, from 0 up.
+        Seed of the draw, at least 0.
     rates : mapping of str to float, optional
         Share of false accepts to assume, by cell or by stratum; see `strata.stratify` for what is
         assumed otherwise.
@@ -142,7 +142,7 @@ def select(
     Raises
     ------
     UsageError
-        When the target is not known, a number is out of range or rates name what is not there.
+        If the target is unknown, a number is out of range, or rates name an unknown cell.
     InputError
         When an arm has no item that both models accept (the ratios are undefined), or the log has
         different inclusion probabilities in a stratum, but not of every item without a label.

@@ -205,7 +205,7 @@ class OnlineDescription(
     resampled, level
         What the intervals resample, and their level.
     by_stream : tuple of OfStream
-        Where there are several.
+        Only if there are several.
     """
 
     dims: dict[str, str]

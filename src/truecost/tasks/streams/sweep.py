@@ -151,7 +151,7 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     ----------
     phase : {"pre", "post"}
     application : str
-        Where there are several.
+        Only if there are several.
     objective : str
         Why budgets are compared by this measure; empty for one that is shown beside it.
     strategy : str
@@ -377,7 +377,7 @@ def budget_hint(edge: str, best: SweepPoint) -> str:
 
 
 def against(other: SweepDifference, name: str, figures: tuple[str, str], *, one: bool) -> str:
-    """The additional cost of another choice, in words: `8 questions a batch cost 0.01 more [0.004, 0.02]: worse`.
+    """The additional cost of another choice, in words: `8 questions a batch cost 0.01 more: worse`.
 
     The figures are its value and interval as a reader sees them.
     """

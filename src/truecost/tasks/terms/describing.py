@@ -203,7 +203,7 @@ class SearchDescription(
     Attributes
     ----------
     collection, application : str
-        Where there are several.
+        Only if there are several.
     trial : str
         What a trial is: occurrence, segment or document.
     seconds : float

@@ -67,7 +67,7 @@ class Reference:
     signature : str
         Choices made while reading, separated by bars.
     problems : tuple of str
-        What a reader should know.
+        Warnings for the reader.
     """
 
     name: str
@@ -169,7 +169,7 @@ class Search:
     signature : str
         Choices made while reading and aligning, separated by bars.
     problems : tuple of str
-        What a reader should know.
+        Warnings for the reader.
     took : mapping of str to float
         What indexing and searching took by their records: hours of `cpu` and `gpu`, GB-hours of
         `memory`, and hours of `waiting` for the answers, which is searching alone.

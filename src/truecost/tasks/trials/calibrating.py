@@ -53,7 +53,7 @@ class Calibrated:
         Where the calibrators come from, as in the signature: "train-dev", "self", or
         "folds5:by-speaker:seed0".
     problems : tuple of str
-        What a reader should know; `trials.problems` holds them too.
+        Warnings for the reader; `trials.problems` has them, too.
     fittings : tuple of Fitting
         What entered the fit of each calibrator.
     kind : str
@@ -242,7 +242,7 @@ def calibrate(
     clip : float, optional
         Least probability that posteriors give a class before they are calibrated (see `Scoring`).
     seed : int
-        Of the folds, from 0 up.
+        Seed of the folds, at least 0.
     **options
         Of the method: `laplace=True` for `pav`, Laplace's rule, which keeps likelihood ratios at
         the ends finite (see `Pav.fit`); `ridge` for `affine`, a penalty on the scale (see

@@ -64,7 +64,7 @@ class Trials(Rows):
     signature : str
         Choices that entered while loading.
     problems : tuple of str
-        What a reader should know.
+        Warnings for the reader.
     origin : ndarray of int, shape (N,), optional
         The trial that each row stands for, when soft labels or votes make several rows of one.
     annotation : Annotation, optional
