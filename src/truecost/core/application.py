@@ -37,8 +37,8 @@ class Application:
     name : str
         Name of a preset, for signatures.
     prices : Prices
-        What errors, people, computing and waiting cost in a currency: costs and priors weigh
-        rates, prices weigh amounts.
+        Prices of errors, people, computing and waiting in a currency: costs and priors weigh rates,
+        prices weigh amounts.
     """
 
     costs: tuple[tuple[float, ...], ...] | None = None
@@ -223,7 +223,7 @@ class Application:
             return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
     def with_priors(self, priors: Sequence[float] | Floats) -> "Application":
-        """The same application, with priors filled in where it has none.
+        """The same application; if it has no priors, with these.
 
         Raises
         ------

@@ -296,7 +296,7 @@ def assert_gate(
     max_upper_delta, min_lower_delta : float, optional
         The same for a comparison or a row that is a difference.
     undecided : {"fail", "pass"}
-        What to do when the limit lies in the interval.
+        Result if the limit is within the interval.
     method : {"auto", "percentile", "bca"}
         How the interval was made; one of another method is refused.
 

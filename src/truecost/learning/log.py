@@ -148,11 +148,11 @@ class LogWriter:
     Attributes
     ----------
     recorded : sequence of Event
-        What was in the file when it was opened, in order.
+        Events in the file at the time of opening, in order.
     position : int
         Number of events emitted (or skipped) so far.
     problems : tuple of str
-        What was found when it was opened: a last line that was cut short.
+        Problem at the time of opening: an incomplete last line.
     """
 
     def __init__(self, path: Path, lines: Sequence[bytes], tail: bytes, size: int) -> None:
@@ -181,14 +181,14 @@ class LogWriter:
         Parameters
         ----------
         path : str or Path
-            Where the log is, or shall be; its folder must exist.
+            Path of the log; its folder must exist.
         resume : bool
-            Go on with what is there; where nothing is there, begin.
+            Continue an existing log; without one, start a new log.
 
         Raises
         ------
         UsageError
-            When there is something already and `resume` was not said.
+            If a log exists and `resume` is not set.
         InputError
             When it cannot be read or written, or a line is no event; with the line.
         """

@@ -118,15 +118,15 @@ class Answer:
     expert : str
         Who answered.
     delay : int
-        Batches until the system gets to know: 0 is at once.
+        Number of batches between an answer and its arrival at the system; 0 means at once.
     part : str
         Part of the item that was asked about.
     words, actions : int, optional
-        Words that the person put in, and simple actions that it took (lifelong learning).
+        Words that the person entered, and simple actions of the person (lifelong learning).
     verdict : {"", "right", "wrong"}
-        Where the person said only that: there is no label then.
+        Whether the output is right, if the person answered only that; then there is no label.
     timing : str
-        What counted as active time, where a page measured `seconds`.
+        Settings of the active time, if a page measured seconds.
     asked : str
         Numbers of the questions on that page whose time `seconds` holds, joined by `+`.
     wall, heard : float, optional
@@ -263,7 +263,7 @@ class Stream:
     name : str
         Empty where there is one stream.
     kind : {"detection", "classes", "numbers"}
-        What is said of an item: whether it is a target, its class, or a number.
+        Label of an item: whether it is a target, its class, or a number.
     classes : tuple of str
         For detection ("0", "1"), of which "1" is the target; empty for numbers.
     batches : tuple of Batch
@@ -280,7 +280,7 @@ class Stream:
     signature : str
         How the stream was made, in a few words: `digits|order:dirichlet|chunks:10|seed:0`.
     target : str, optional
-        What the source calls the target (detection); None where its labels are 0 and 1 already.
+        Label of the target in the source (detection); None if the labels are 0 and 1.
     """
 
     name: str

@@ -151,12 +151,12 @@ class Help:
     corrections : int
         That the person volunteers (interactive).
     document : int, optional
-        Questions and corrections together of one document (an item, unless the course says
-        otherwise).
+        Largest number of questions and corrections for one document. By default, each item is a
+        document.
     seconds : float, optional
         Busy time after which the person stops.
     rounds : int
-        In which they come: after each the system adapts.
+        Size of a batch: the system adapts after each batch.
 
     Raises
     ------

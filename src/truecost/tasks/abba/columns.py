@@ -223,7 +223,7 @@ class LogOptions:
         return [kind for kind in KINDS if any(f"{kind}_{arm}" in self.columns for arm in "ab")]
 
     def column(self, key: str, table: Table) -> str | None:
-        """The mapped column of a key, or the one that has its name; None without either."""
+        """The column mapped to a key, or the column with its name; None if there is neither."""
         return self.columns.get(key, key if key in table.columns else None)
 
 

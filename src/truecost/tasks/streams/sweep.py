@@ -155,7 +155,7 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     objective : str
         Why budgets are compared by this measure; empty for one that is shown beside it.
     strategy : str
-        Whose budgets are compared; empty where those of all strategies are.
+        Strategy whose budgets are compared; empty if those of all strategies are compared.
     edge : {"", "lowest", "highest"}
         Where the best is the smallest or largest budget of its strategy, so that a better one may
         lie beyond; empty for a measure that leaves out the cost of questions, as `act_dcf`, which

@@ -54,7 +54,7 @@ class Reference:
         `documents`), `channel`, `start`, `end`; sorted by these. `target` is the row of `targets`
         that it makes (its own in occurrence units).
     targets : polars.DataFrame
-        What is to be found: `query`, `place`, and where it is, `channel`, `start`, `end`.
+        Occurrences to find: `query`, `place`, and `channel`, `start`, `end`.
     segments : polars.DataFrame, optional
         In segment units every segment: `place`, `channel`, `start`, `end`, sorted; else None.
     trial : {"occurrence", "segment", "document"}
@@ -159,7 +159,7 @@ class Search:
     start, duration : ndarray of float64, shape (N,)
         Seconds, as submitted.
     line : ndarray of int64, shape (N,), optional
-        Where it stands in the file.
+        Its line in the file.
     answered : ndarray of bool, shape (queries,)
         Queries that the system lists, with or without detections.
     lowest : float
