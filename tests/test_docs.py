@@ -130,7 +130,9 @@ def test_examples_of_a_page(page, folder, request):
 
 def in_order(text: str) -> list[re.Match[str]]:
     """The blocks of a page in the order in which they run."""
-    return sorted(FENCE.finditer(text), key=lambda block: not text.endswith(FIRST, 0, block.start()))
+    return sorted(
+        FENCE.finditer(text), key=lambda block: not text.endswith(FIRST, 0, block.start())
+    )
 
 
 def words_of(picture: Path) -> list[str]:

@@ -153,7 +153,9 @@ def test_the_first_sentence_says_what_holds_under_which_policy(two):
         "under policy conservative:3."
     )
     alone = result_of(rows_of("mine"), [described("mine")])
-    assert verdict.headline(story_of(alone)).startswith("mine: beats frozen under policies recent:3")
+    assert verdict.headline(story_of(alone)).startswith(
+        "mine: beats frozen under policies recent:3"
+    )
     bare = [structs.replace(r, naive=None) for r in rows_of("mine") if "pena" not in r.measure]
     said = verdict.headline(story_of(result_of(bare)))
     assert said == "mine: policy_score:wer 24.0% [23.0%, 25.0%]."

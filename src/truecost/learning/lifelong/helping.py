@@ -149,14 +149,14 @@ class Help:
     questions : int
         That the system may ask (active).
     corrections : int
-        That the person volunteers (interactive).
+        Number of corrections that the person volunteers (interactive).
     document : int, optional
         Largest number of questions and corrections for one document. By default, each item is a
         document.
     seconds : float, optional
         Busy time after which the person stops.
     rounds : int
-        Size of a batch: the system adapts after each batch.
+        Number of rounds; the system adapts after each round.
 
     Raises
     ------
