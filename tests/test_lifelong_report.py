@@ -149,8 +149,8 @@ def test_a_line_sums_up_a_system_and_a_comparison_over_policies(two):
 
 def test_the_first_sentence_says_what_holds_under_which_policy(two):
     assert verdict.headline(story_of(two)) == (
-        "yours against mine: better under policy recent:3; worse under policy uniform; inconclusive "
-        "under policy conservative:3."
+        "yours against mine: better under policy recent:3; worse under policy uniform; "
+        "inconclusive under policy conservative:3."
     )
     alone = result_of(rows_of("mine"), [described("mine")])
     assert verdict.headline(story_of(alone)).startswith(
@@ -270,7 +270,8 @@ def test_of_many_policies_a_line_names_them_without_figures():
     names = [f"p{k}" for k in range(7)]
     result = result_of(rows_of("mine", policies=names))
     assert line_of(result, "mine").text == (
-        "better under policies p0, p1; inconclusive under policies p2, p3; worse under policies p4, p5, p6"
+        "better under policies p0, p1; inconclusive under policies p2, p3; worse under policies "
+        "p4, p5, p6"
     )
     assert [len(lines_of(result, name)) for name in names] == [1] * 7
 

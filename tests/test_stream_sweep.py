@@ -268,8 +268,8 @@ def test_an_inner_best_says_what_its_neighbours_cost():
     assert [(o.budget, o.verdict) for o in advice.others] == [(2, "worse"), (8, "inconclusive")]
     assert advice.text == (
         "margin, 4 questions a batch: imlm 0.300 [0.290, 0.310], the best in 75% of replicates; "
-        "2 questions a batch cost 0.1000 more [0.0908, 0.1093]: worse; 8 questions a batch cost 0.010 more [-0.009, 0.020]: "
-        "inconclusive"
+        "2 questions a batch cost 0.1000 more [0.0908, 0.1093]: worse; 8 questions a batch cost "
+        "0.010 more [-0.009, 0.020]: inconclusive"
     )
 
 

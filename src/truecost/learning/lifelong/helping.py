@@ -147,7 +147,7 @@ class Help:
     Parameters
     ----------
     questions : int
-        That the system may ask (active).
+        Number of questions that the system may ask (active).
     corrections : int
         Number of corrections that the person volunteers (interactive).
     document : int, optional
