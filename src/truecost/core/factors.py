@@ -142,8 +142,8 @@ class Factor:
     Raises
     ------
     InputError
-        When the sizes are not one whole number from 1 up for each label, or sum to more than
-        4,000,000,000; when ties stand beside strata or sizes, or leave out a unit.
+        If the sizes are not one positive whole number for each label, or their sum is above
+        4,000,000,000; if ties are combined with strata or sizes, or leave out a unit.
 
     Examples
     --------

@@ -93,7 +93,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     n_replicates, n_undefined : int
         Replicates drawn, and those in which the measure is undefined (left out of the interval).
     reason : str or None
-        Why the value or an end of the interval is None, or which naive baseline is not known.
+        Reason for a value or an end of the interval that is None, or for an unknown naive baseline.
     flags : tuple of str
         Warnings:
 
@@ -269,8 +269,8 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         n units give the half-width h now; the width of an interval shrinks with the square root of
         the number of units. A fifth more is planned, as widths vary: about 87 % of such plans reach
         w, without it 57 %. A width that n units reach already needs no more than n. With crossed
-        factors n is the smallest number of units. w, in the unit of the measure, is half of the
-        present half-width when left out: 4.8 n.
+        factors n is the smallest number of units. By default, w (in the unit of the measure) is
+        half of the present half-width, which needs 4.8 n units.
 
         Raises
         ------

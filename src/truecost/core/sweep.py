@@ -335,8 +335,8 @@ class Sweep:
         """The thresholds of the first replicate at which a distance is small, ascending.
 
         `distance` is signed, of Pmiss and Pfa; it rises with Pmiss and falls with Pfa. Thresholds
-        farther away than `most` are left out, but for the nearest ones on both sides of 0. Only the
-        buckets that can hold such a threshold are looked at.
+        farther away than `most` are omitted, except for the nearest ones on both sides of 0. Only
+        the buckets that can hold such a threshold are looked at.
         """
         ranking, (miss, fa) = self.ranking, self._edges
         whole = self.targets[0], self.nontargets[0]

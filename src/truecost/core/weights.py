@@ -240,7 +240,7 @@ class Weights:
     def ones(factors: Mapping[str, Factor]) -> "Weights":
         """One replicate in which every unit of these factors weighs one: the point estimate.
 
-        A label of a factor with sizes stands for several units and weighs its size.
+        A label of a factor with sizes represents several units, and its weight is its size.
         """
         return Weights(dict(factors), 1)
 
@@ -251,8 +251,8 @@ class Weights:
         """The jackknife of one factor: each replicate leaves out one group of units, by default as
         `Groups.deal` deals them; other `factors` of the evidence weigh one.
 
-        Where the factor has strata, the rest of the stratum of those left out weighs n / (n - r)
-        for r of its n units, so that it keeps its share of the whole.
+        If the factor has strata, the rest of the stratum of the omitted units has weight n / (n -
+        r) for r of its n units, so that it keeps its share of the whole.
         """
         groups = Groups.deal(factor) if groups is None else groups
         known = dict(factors or {factor.name: factor})

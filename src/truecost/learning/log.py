@@ -222,7 +222,7 @@ class LogWriter:
     def recorded_answer(self, question: Event) -> Event | None:
         """The recorded answer to a question, so that the person need not be asked again.
 
-        Of the answer `batch` says when it arrived; `label` is None when the person refused.
+        For an answer, `batch` is the batch of its arrival; `label` is None if the person refused.
         """
         return self._answers.get(question.key)
 
@@ -249,7 +249,7 @@ class LogWriter:
             self._append(new)
 
     def digest(self) -> str:
-        """SHA-256 in hexadecimal of the lines up to `position`, as they stand in the file."""
+        """SHA-256 in hexadecimal of the lines of the file up to `position`."""
         return self._digest.hexdigest()
 
     def skip(self, count: int, digest: str) -> bool:

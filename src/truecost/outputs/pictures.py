@@ -141,9 +141,9 @@ def matching(rows: Sequence[Row], *, title: str = "") -> Picture:
 def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
     """Each system with its interval, then a row a unit with the value that each has on it alone.
 
-    Larger dots rest on more reference; a single unit has no interval. The interval of all is a band
-    behind the units of up to two systems. An arrow points to a value that is many times as bad as
-    others.
+    A larger dot stands for more reference data; a single unit has no interval. The interval of all
+    is a band behind the units of up to two systems. An arrow points to a value that is many times
+    as bad as others.
 
     Parameters
     ----------

@@ -125,7 +125,7 @@ class Ledger:
     last: str = ""
 
     def scorings(self, evaluation: str, upto: int | None = None) -> list[Line]:
-        """The scorings of an evaluation set, those up to a line when it is given."""
+        """The scorings of an evaluation set; with `upto`, only the first lines of the ledger."""
         lines = self.lines if upto is None else self.lines[:upto]
         return [line for line in lines if line.evaluation == evaluation]
 

@@ -185,8 +185,8 @@ def collected_items(
         that collected it rejects it, a label or a probability is out of range, ids repeat, or
         nothing is known of the truth.
     UsageError
-        When scores and decisions are both given, or of one model only, a number is out of range, or
-        the name of a column differs only slightly from that of an option.
+        If scores and decisions are both given, or are given for one model only, a number is out of
+        range, or the name of a column differs only slightly from that of an option.
 
     Examples
     --------

@@ -250,7 +250,7 @@ def load(
     name : str
         Name of the deployment.
     users : Table, optional
-        Every unit and its arm, those included of which nothing was accepted: columns `unit` and
+        Every unit and its arm, including units without an accepted item: columns `unit` and
         `collected_by` (or as they are called in the log), and `exposure` where it differs.
 
     Returns

@@ -108,7 +108,7 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
     Attributes
     ----------
     thresholds : tuple of float
-        Ascending; the first is the deployed one, unless a grid was given.
+        Ascending thresholds; the first one is the deployed threshold, if there is no grid.
     rrecall, rrecall_lower, rrecall_upper, rfpr, rfpr_lower, rfpr_upper : tuple of float or None
         None where undefined.
     deployed : float or None

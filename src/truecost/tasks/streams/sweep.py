@@ -117,8 +117,8 @@ class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
     budget : float or None
         Questions a batch; None for the passive baseline, which asks nothing.
     best : float or None
-        Share of the replicates in which no other of the budgets compared is better; of equal ones
-        the smaller is the better.
+        Share of the replicates in which no other compared budget is better; of equal budgets, the
+        smaller one counts as better.
     """
 
     strategy: str
@@ -153,13 +153,13 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     application : str
         Only if there are several.
     objective : str
-        Why budgets are compared by this measure; empty for one that is shown beside it.
+        Reason why budgets are compared by this measure; empty for an additional measure.
     strategy : str
         Strategy whose budgets are compared; empty if those of all strategies are compared.
     edge : {"", "lowest", "highest"}
-        Where the best is the smallest or largest budget of its strategy, so that a better one may
-        lie beyond; empty for a measure that leaves out the cost of questions, as `act_dcf`, which
-        the largest budget most often has least of.
+        "lowest" or "highest" if the best budget is the smallest or largest tried budget of its
+        strategy, so that a better one may be beyond. Empty for a measure without the cost of
+        questions, such as `act_dcf`, for which the largest budget is usually the best.
     points : tuple of SweepPoint
         Everything compared, by strategy and budget.
     others : tuple of SweepDifference
@@ -184,8 +184,8 @@ def advice_of(
 ) -> tuple[SweepAdvice, ...]:
     """Advice for each strategy, then over all, by the objective and by the cost of errors.
 
-    From the rows of one system for each strategy and budget, on the same streams; those of subsets
-    are left out. Nothing where there is but one budget, or no objective is scored. Where no
+    Computed from the rows of one system for each strategy and budget, on the same streams; rows of
+    subsets are ignored. Nothing where there is but one budget, or no objective is scored. Where no
     `objective` is named, budgets are compared by the first of `OBJECTIVES` that has a value.
     UsageError when the objective is not scored, or has no value.
     """
