@@ -107,8 +107,7 @@ class Lifelong(Rows):
     versions : tuple of str
         Names of the versions in the order in which they came to be.
     learnt : ndarray of float64, shape (versions,)
-        Time l_i of the data that each version adapted to, ascending; `INITIAL` for the initial
-        version.
+        Time l_i of the data that each version adapted to, ascending; `INITIAL` for the first.
     stream : Scored, optional
         The lifelong set: for version i, outputs on the data of l_i before adaptation (`base`, by
         M_(i-1)) and after it (`adapted`, by M_i).
@@ -135,8 +134,7 @@ class Lifelong(Rows):
     timing, guess : str
         Settings of the active time on a page, and the visible content. Empty where no page asked.
     no_penalty : str
-        Reason if no penalty is possible (for example, the person only answered "wrong"); otherwise
-        empty.
+        Reason if no penalty is possible (such as answers "wrong" only); otherwise empty.
     """
 
     name: str

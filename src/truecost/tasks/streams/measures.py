@@ -48,8 +48,7 @@ Direction = Literal["lower", "higher"]
 
 
 def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
-    """Interactive machine learning metric: the person's time relative to labelling everything by
-    hand.
+    """Interactive machine learning metric: the person's time relative to labelling everything.
 
     (N_ann + N_fp + q N_fn) / N. q is a number, or N / N_target; of several classes N_fp + q N_fn is
     the sum of a cost matrix, of numbers that of absolute errors over the tolerance. Range [0, inf),
@@ -59,8 +58,7 @@ def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Resul
 
 
 def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """The same with measured annotation times: seconds of the person relative to labelling
-    everything by hand.
+    """The same with measured annotation times: the person's seconds relative to labelling all.
 
     (seconds of the annotations + mean seconds (N_fp + q N_fn)) / (mean seconds N). Range [0, inf),
     lower is better; 1 is labelling everything by hand. Annotations without a measured time take
