@@ -209,7 +209,7 @@ class Application:
         Raises
         ------
         UsageError
-            When the priors given are for another number of classes.
+            If the number of priors differs from the number of classes.
         """
         weights = np.asarray(counts, np.float64)
         if self.priors is not None:

@@ -188,7 +188,7 @@ def forest(
     Raises
     ------
     UsageError
-        When there are none, or they are of several measures.
+        If there are no estimates, or they belong to several measures.
     """
     needed(rows, "there are no rows")
     name = one_measure(rows)

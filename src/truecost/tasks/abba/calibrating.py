@@ -143,10 +143,10 @@ def calibrate_machine(
 ) -> MachineCalibration:
     """Probability of a true accept from machine scores on any scale.
 
-    With `train` a map from score to probability is fitted to the labelled items there. Without, the
-    log is cross-fitted: the units that have labels are dealt into folds, each labelled item gets
-    its probability from the fit to the other folds, and an item without a label the mean over the
-    fits. A label weighs the inverse of its inclusion probability.
+    With `train`, the map from score to probability is fitted to the labelled items of that file.
+    Without, the log is cross-fitted: the units that have labels are dealt into folds, each labelled
+    item gets its probability from the fit to the other folds, and an item without a label the mean
+    over the fits. A label weighs the inverse of its inclusion probability.
 
     An isotonic fit to all labels (pool adjacent violators) is the check: a mean absolute difference
     above 0.05 raises a warning, if chance does not explain it. Of n labels of a logistic truth, a

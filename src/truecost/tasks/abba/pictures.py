@@ -40,7 +40,7 @@ def ratios(rows: Sequence[Row], *, title: str = "") -> Picture:
     Raises
     ------
     UsageError
-        When there are none, or they are of several measures.
+        If there are no estimates, or they belong to several measures.
 
     Examples
     --------

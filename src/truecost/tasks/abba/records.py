@@ -133,7 +133,7 @@ class Deployment(Rows):
         return (pl.DataFrame({"id": self.ids, "arm": self.arm, "label": self.label}),)
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """Ids with the decisions of the other model, and the scores; rows have no order."""
+        """Ids, decisions of the other model, and scores, in no particular order."""
         scores = {"a": self.score_a, "b": self.score_b, "machine": self.machine}
         known = {name: values for name, values in scores.items() if values is not None}
         return (pl.DataFrame({"id": self.ids, "other": self.other, **known}),)
