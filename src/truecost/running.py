@@ -141,7 +141,7 @@ def compare_systems(
     rows : list of list of Estimate
         For each system what `score` gives.
     comparisons : list of list of Comparison
-        For each later system one for each row, paired replicate by replicate.
+        One comparison for each row of each later system, paired by replicate.
 
     Raises
     ------

@@ -33,7 +33,7 @@ class Application:
         Cost matrix (classes x decisions), each entry finite and at least 0; 0 for right and 1 for
         wrong decisions when left out.
     priors : tuple of float, optional
-        Prior of each class, summing to 1; the shares in the data when left out.
+        Prior of each class, summing to 1; default: the shares in the data.
     name : str
         Name of a preset, for signatures.
     prices : Prices

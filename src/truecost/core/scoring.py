@@ -30,7 +30,7 @@ class Scoring:
     Parameters
     ----------
     application : Application
-        Costs and priors; 0/1 costs and the shares in the data when left out.
+        Costs and priors; 0/1 costs and default: the shares in the data.
     measures : tuple of str
         `NAME` or `NAME:PARAMETER`; those that suit the score type when left out.
     plan : Plan

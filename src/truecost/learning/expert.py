@@ -57,7 +57,7 @@ class RecordedExpert:
                 self._read(row)
 
     def visit(self, version: int, where: str | None) -> None:
-        """Which version is helped, and on which set."""
+        """The version that gets help, and its set."""
         if not self._lives:
             raise InputError(
                 f"{self.log.source}: questions and answers have no version: this is the log of a "
@@ -305,7 +305,7 @@ class ReferenceExpert(SimulatedPerson):
         return refusal if refuses < self.refusal else replace(refusal, label=said)
 
     def label_of(self, question: Question) -> str:
-        """The right answer; who asks about parts of items overrides this.
+        """The right answer; subclasses with questions about parts of items override this.
 
         InputError when no label is known, or the question is about a part of an item.
         """

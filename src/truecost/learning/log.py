@@ -274,7 +274,7 @@ class LogWriter:
         Raises
         ------
         InputError
-            When the log holds events that the run did not come to.
+            If the log contains events beyond the end of the run.
         """
         left = len(self.recorded) - self.position
         if left > 0 or (self._tail and self.position <= len(self.recorded)):

@@ -127,8 +127,8 @@ def count_translations(
     Raises
     ------
     InputError
-        When lengths differ, an entry is no text (None, say), a single text or a dict is given in
-        place of a list, there is a list of references for each sentence, or ids repeat.
+        If lengths differ, an entry is not a text (such as None), a single text or a dict is given
+        instead of a list, there is a list of references for each sentence, or ids repeat.
     UsageError
         When the tokeniser or a measure is not known, the name of a column is nearly that of an
         option, or sacrebleu (extra `translation`) is not installed.

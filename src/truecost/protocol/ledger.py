@@ -131,8 +131,8 @@ class Ledger:
 
 
 def read_ledger(path: str | Path) -> Ledger:
-    """The content of a ledger, its chain verified: its `faults` name the lines at which it is
-    broken.
+    """The content of a ledger after the check of its chain; `faults` lists the lines at which the
+    chain is broken.
 
     Raises
     ------

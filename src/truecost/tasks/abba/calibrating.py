@@ -75,8 +75,8 @@ class MachineCalibration:
         201 rows over the range of the labelled scores: `score`, `probability` (the mean of the
         fits) and `isotonic`, a monotone step function of the same labels.
     largest_difference, mean_difference : float
-        Between these two, in absolute value, over the labelled scores; the mean is weighted by the
-        inverse inclusion probabilities.
+        Largest and mean absolute difference between these two over the labelled scores; the mean
+        has inverse inclusion probabilities as weights.
     problems : tuple of str
         Warnings for the reader.
     fallbacks : int

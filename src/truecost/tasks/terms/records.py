@@ -50,9 +50,9 @@ class Reference:
         The audio that is scored: `place` (row of `documents`), `channel` (text), `start` and `end`
         in seconds, sorted. Several may overlap or touch.
     occurrences : polars.DataFrame
-        Where the queries occur within the excerpts: `query` (row of `queries`), `place` (row of
-        `documents`), `channel`, `start`, `end`; sorted by these. `target` is the row of `targets`
-        that it makes (its own in occurrence units).
+        Occurrences of the queries within the excerpts: `query` (row of `queries`), `place` (row of
+        `documents`), `channel`, `start`, `end`; sorted by these. `target` is the row of its target
+        in `targets` (with occurrences as trials, each occurrence is a target).
     targets : polars.DataFrame
         Occurrences to find: `query`, `place`, and `channel`, `start`, `end`.
     segments : polars.DataFrame, optional

@@ -42,8 +42,8 @@ class TrialsScoring:
     Parameters
     ----------
     training_prior : tuple of float, optional
-        Priors of the classes that the posteriors contain, summing to 1; the shares in the data
-        when left out. Likelihood ratios contain none.
+        Priors of the classes that the posteriors contain, summing to 1; default: the shares in the
+        data. Likelihood ratios contain none.
     threshold : float, optional
         The deployed threshold on the score, in place of the Bayes threshold; a probability (or its
         logarithm) when the scores are posteriors.

@@ -329,7 +329,7 @@ class Trials(Rows):
         return [(name, self.take(mask)) for name, mask in self.masks(expression)]
 
     def right(self) -> tuple[pl.DataFrame, ...]:
-        """Ids with their labels, as a frame whose rows have no order."""
+        """Ids and labels, as a frame with rows in no particular order."""
         columns = {"id": self._ids, "label": named_labels(self.labels, self.classes)}
         if self.annotation is not None or self.origin is not None:  # a trial has several labels
             weights = np.ones(len(self.labels)) if self.weights is None else self.weights

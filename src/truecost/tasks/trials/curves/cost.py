@@ -64,7 +64,7 @@ class CostCurve:
     step_fa: Floats
 
     def numbers(self) -> Table:
-        """Cost at the threshold in use, the least, and at every fourth threshold of the band."""
+        """Cost at the threshold in use, lowest cost, and cost at each fourth threshold."""
         axes, places = ("threshold", "normalised cost"), range(2, len(self.grid), 6)
         caption = "Cost against threshold"
         return numbers_of(caption, self, axes, self.grid, self.at(self.grid), places)
