@@ -738,7 +738,7 @@ def test_the_whole_is_a_band_behind_up_to_two_systems(outcomes):
     ]
     last = len(picture.y.names) - 1
     assert [(m.lo[0], m.hi[0]) for m in bands] == [(1, last), (2, last)]
-    assert "the band is that of all" in picture.caption
+    assert "the band is the interval of all data" in picture.caption
     more = pictures.by_unit([*found, *found])
     assert not of_kind(more, "band")
     assert "band" not in more.caption

@@ -160,7 +160,7 @@ def test_bad_input_is_refused_and_nothing_is_made(clips, capsys, arguments, code
     assert re.search(said, err)
     assert "--map" not in err  # annotate has none
     assert "\x1b" not in err
-    assert " answers at " not in err or code == 3 or {"--id", "--guess"} & {*arguments}  # the list
+    assert "to answer as " not in err or code == 3 or {"--id", "--guess"} & {*arguments}  # the list
     assert not (clips / "out").exists()
 
 
@@ -185,7 +185,7 @@ def test_a_port_that_is_taken_is_refused_and_nothing_is_made(clips, capsys):
         assert cli.run(["annotate", "clips.csv", "-o", "out", *ASKED, "--port", port]) == 2
     err = capsys.readouterr().err
     assert f"--port {port}: cannot be listened on" in err
-    assert " answers at " not in err
+    assert "to answer as " not in err
     assert not Path("out").exists()
 
 
@@ -300,7 +300,7 @@ def test_what_is_of_something_else_does_not_go_on(begun, capsys, change, code, s
     assert cli.run(again) == code
     err = capsys.readouterr().err
     assert said in err
-    assert " answers at " not in err  # no page, which would change the store
+    assert "to answer as " not in err  # no page, which would change the store
     if change is not damage:
         with Store("out/answers.sqlite") as store:
             assert store.meta("people") == ["me"]

@@ -83,7 +83,7 @@ def test_a_terminal_shows_how_far_people_and_the_run_are(items):
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     try:
-        robot = Robot(wait_for(r"answers at (http://[!-~]+)")[1], listener)
+        robot = Robot(wait_for(r"to answer as .+, open (http://[!-~]+)")[1], listener)
         for _ in range(4 + 2):  # the bootstrap set, and two of three of the first batch
             robot.answer(robot.ask(wait=20)["question"]["pid"], "yes")
         wait_for(r"6 answered, 1 open, \d+\.\d min active")

@@ -483,7 +483,7 @@ def test_many_systems_stand_best_first(tmp_path):
     assert tied[0] == order[0]
     assert 5 < len(tied) < 14
     assert verdict.headline(story) == (
-        f"s13 has the lowest actual detection cost of 14 systems, 0.020 [0.001, 0.131]; s12, s11, "
+        f"Of 14 systems, s13 has the lowest actual detection cost: 0.020 [0.001, 0.131]; s12, s11, "
         f"s10, s9 and {len(tied) - 5} more are tied with it."
     )
     assert story.systems == tuple(order)

@@ -371,9 +371,9 @@ def _show(screen: "Screen", found: "Checked", plans: "Sequence[str]") -> None:
     shown = [f for f in found.findings if f.kind == "leak" or screen.output.advice]
     verdict = counted(len(found.leaks), "leak") if found.leaks else "no leak found"
     lines = (f"{f.kind} {f.rule}: {f.message}" for f in shown)
-    told = [*lines, f"{verdict}; looked at: {'; '.join(found.looked_at)}"]
+    told = [*lines, f"{verdict}; checked: {'; '.join(found.looked_at)}"]
     if found.not_looked_at:
-        told.append(f"not looked at: {'; '.join(found.not_looked_at)}")
+        told.append(f"not checked: {'; '.join(found.not_looked_at)}")
     screen.tell([*told, *plans, found.signature])
 
 

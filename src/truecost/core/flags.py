@@ -190,7 +190,8 @@ def _amount_seen(kind: "Kind") -> str:
         return f"only {errors.amount(1)} {kind.of}" if kind.trials == 1 else f"only {of}"
     if kind.errors > kind.trials / 2:
         rest = errors.amount(round(kind.trials - kind.errors, 2))
-        return f"{_plural(kind.what)} in all but {rest} of {of}"
+        most = f"all but {rest} of" if rest != "0" else "all"
+        return f"{_plural(kind.what)} in {most} {of}"
     if kind.errors == 0:
         return f"no {kind.what} among {of}"
     what = kind.what if round(kind.errors, 2) == 1 else _plural(kind.what)

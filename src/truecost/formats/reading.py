@@ -135,7 +135,7 @@ def read(
         content does: a list of trials is of the layout that fits every line. A .tsv file with the
         columns modelid and segmentid is of NIST's format.
     task : str or Formats, optional
-        Whose formats are meant; trials when left out. Endings of others are .trn, .stm, .ctm, .json
+        Task whose formats are used. Default: trials. Endings of others are .trn, .stm, .ctm, .json
         (SegLST), .rttm and .uem beside those of tables; `recognising.py` says how content decides.
         Lists of detections are read faster, and in less memory, by `formats.searches`, event logs
         by `formats.events`.

@@ -37,16 +37,16 @@ class Table:
     files : sequence of (int, str)
         Of a folder that is read as one file: the first row of each file, and its name.
     noun : str
-        What is numbered in messages: lines, or objects of a list.
+        Numbered parts in messages: lines, or objects of a list.
     ordered : bool
         Whether rows of two tables of this format correspond by position (arrays).
     format : str
         Name of the format that it was read as, `trn` say; empty for tables that were made.
     layout : str
-        What was decided from the content, such as "wespeaker: enroll test score label"; empty
-        when the file's ending said it.
+        Layout recognised from the content, such as "wespeaker: enroll test score label"; empty if
+        the ending of the file determines it.
     kind : str, optional
-        What the scores are ("llr", say), for formats that state it.
+        Type of the scores, such as "llr", for formats that state it.
     ids : str
         Column that names rows in messages where there are no lines (after a join); empty for none.
     mapped_by : str
@@ -112,7 +112,7 @@ class Table:
         Parameters
         ----------
         meaning : str
-            What it is mapped to, such as "score".
+            Key of the column, such as "score".
 
         Raises
         ------
@@ -137,7 +137,7 @@ class Table:
         Parameters
         ----------
         meaning : str
-            What it is mapped to, such as "score".
+            Key of the column, such as "score".
 
         Returns
         -------
@@ -184,7 +184,7 @@ class Table:
         Parameters
         ----------
         meaning : str
-            What it is mapped to, such as "label".
+            Key of the column, such as "label".
 
         Returns
         -------
@@ -249,7 +249,7 @@ def refuse_values(
 
 
 def mapped_column(columns: Mapping[str, str], key: str, table: Table) -> str | None:
-    """The column that is mapped to a key, or the one that has its name; None without either."""
+    """The column mapped to a key, or the column with its name; None if there is neither."""
     if key in columns:
         return columns[key]
     return next((n for n in COLUMNS.get(key, ()) if n in table.columns), None)

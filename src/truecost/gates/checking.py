@@ -313,13 +313,14 @@ def assert_gate(
     estimate : Estimate, Row or Comparison
         Of a comparison, its difference.
     max_upper : float, optional
-        The upper end may not exceed it, in the unit of the measure; lower is better.
+        Limit for the upper end of the interval, in the unit of the measure; for measures with lower
+        as better.
     min_lower : float, optional
-        The lower end may not fall below it; higher is better.
+        Limit for the lower end of the interval, for measures with higher as better.
     max_upper_delta, min_lower_delta : float, optional
         The same for a comparison or a row that is a difference.
     undecided : {"fail", "pass"}
-        What to do when the limit lies in the interval.
+        Result if the limit is within the interval.
     method : {"auto", "percentile", "bca"}
         How the interval was made; one of another method is refused.
 

@@ -71,8 +71,8 @@ class DiarizationOptions(FileOptions):
     skip_overlap : bool
         Leave out overlapped speech: where several reference speakers speak.
     mapping : {"scored", "evaluated"}
-        Where the mapping of speakers has the most time in common: in what is scored, or in all of
-        the regions, with their collars and overlaps, as md-eval does.
+        Regions in which the mapping of speakers maximises the common time: the scored regions, or
+        all regions with their collars and overlaps, as in md-eval.
     tolerance : float
         For voice activity: seconds on each side of every boundary of reference speech, all
         speakers as one, that are not scored.
@@ -156,7 +156,7 @@ def count(
     name : str
         Of the system.
     uem : Table, optional
-        What is scored: columns `recording`, `start` and `end`, and `channel` where there is one.
+        Scored regions: columns `recording`, `start` and `end`, and optionally `channel`.
         A recording that only the UEM and the output have is scored: all of its output is false
         alarm. One that the UEM does not name is not scored.
     parts : collection of {"speech", "speakers", "activity"}

@@ -40,7 +40,7 @@ class TextOptions(FileOptions):
         Columns that name an utterance in place of the id, joined by +; texts of the same utterance
         are put together in the order of time. SegLST goes by recording by default.
     outside : {"error", "drop"}
-        What to do with words of a CTM file that lie in no segment of the reference.
+        Handling of words of a CTM file outside all segments of the reference.
     allow_duplicates : bool
         Count words or texts that stand twice at the same time in one recording, each of them; they
         are refused otherwise.

@@ -221,7 +221,7 @@ def _at_the_top(story: Story, rows: Sequence[Row]) -> str:
         beside = f"{_names(tied)} {'is' if len(tied) == 1 else 'are'} tied with it"
     word = "lowest" if best.direction == "lower" else "highest"
     return (
-        f"{isolated(best.dims['system'])} has the {word} {story.called} of {len(rows)} systems, "
+        f"Of {len(rows)} systems, {isolated(best.dims['system'])} has the {word} {story.called}: "
         f"{_figures(story, best).removeprefix(story.called).strip()}; {beside}."
     )
 

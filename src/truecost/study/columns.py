@@ -31,10 +31,10 @@ class Options:
     Parameters
     ----------
     kind : {"llr", "posterior", "log-posterior", "log-score", "score", "decision", "number", ...}
-        What the scores are: natural-log likelihood ratios; posteriors of the target or of each
-        class; their natural logarithms; one log-score a class (softmax gives posteriors); scores
-        of which only the ranks are known; the decided classes; predicted numbers; none, but
-        columns of numbers (`values`).
+        Type of the scores: natural-log likelihood ratios; posteriors of the target or of each
+        class; natural logarithms of posteriors; one log-score per class (softmax gives posteriors);
+        scores that only rank trials; decided classes; predicted numbers; no scores, only columns of
+        numbers (values).
     columns : mapping of str to str
         Column for each of these keys, as far as they are there. `id`: trial id, joins files and
         pairs systems. `score`: the score; `a+b+c` for one column a class. `label`: true class or
@@ -50,21 +50,20 @@ class Options:
     classes : tuple of str, optional
         Class names in the order of score columns and cost-matrix rows.
     missing : {"error", "drop", "worst"}
-        What to do with trials that have no score: refuse them, leave them out, or give them the
-        worst score of the system (least for a target, highest for a nontarget).
+        Handling of trials without a score: an error, leave them out, or give them the worst score
+        of the system (lowest for a target, highest for a nontarget).
     llr_base : float, optional
         Base of the logarithm of likelihood ratios, above 1; e when left out.
     annotators : {"votes", "any"}, optional
-        What counts as right when annotators are mapped, which needs a choice: each label with its
-        share of the annotators, or any label that enough of them gave (Ferrer et al. 2024, section
-        3.7).
+        Right labels, if annotators are mapped (required then): each label with its share of the
+        annotators, or any label that enough annotators gave (Ferrer et al. 2024, section 3.7).
     accept : float, optional
         Least share of the annotators that makes a label right (rule "any"), above 0 and at most 1;
         one annotator is enough when left out.
     values : tuple of str
         Columns of numbers whose means are asked for.
     machine : str, optional
-        Column with a machine's judgement of every trial, beside human ones that may be missing.
+        Column with a machine's judgement of every trial; human judgements may be missing.
 
     Raises
     ------
@@ -116,8 +115,8 @@ class Options:
             raise UsageError("--accept goes with --annotators any: votes count every label")
 
     def column(self, key: str, table: Table) -> str | None:
-        """The mapped column of a key (one of `MAP_KEYS`), or the one that has its name; None where
-        nothing is mapped and no column has the name.
+        """Column that is mapped to a key (one of `MAP_KEYS`). Default: the column with the name of
+        the key, or None if there is none.
         """
         return mapped_column(self.columns, key, table)
 
@@ -242,7 +241,7 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
     Parameters
     ----------
     role : str
-        What the second table is, for messages.
+        Name of the second table, for messages.
 
     Returns
     -------

@@ -159,7 +159,7 @@ def rank(
         When there are fewer than two submissions, or the study has several collections or
         applications.
     InputError
-        When submissions are invalid (all of them are named), or not of the same trials.
+        If submissions are invalid (the message lists all of them) or do not have the same trials.
     """
     if study.collections or study.applications:
         raise UsageError(

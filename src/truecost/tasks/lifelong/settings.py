@@ -63,9 +63,9 @@ class Policy:
     ----------
     kind : {"recent", "uniform", "conservative", "table"}
     half_life : float, optional
-        In the unit of the times (days for dates); of `recent` and `conservative`.
+        Half-life of `recent` and `conservative`, in the unit of the times (days for dates).
     table : mapping of str to float
-        Weight, 0 or more, of each test time by name; of `table`.
+        Weight (at least 0) of each test time by name, for `table`.
     label : str
         Name of the policy; made of the rest when left out.
     normalise : bool

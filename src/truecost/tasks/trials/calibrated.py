@@ -39,9 +39,9 @@ class Decomposition:
     Attributes
     ----------
     actual : tuple of Estimate
-        Of the scores as they are.
+        Measures of the uncalibrated scores.
     minimum : tuple of Estimate
-        Of the scores calibrated on the trials themselves.
+        Measures of the scores after calibration on the trials themselves.
     losses : tuple of Comparison
         Actual against minimum: `difference` is the calibration loss.
     """
@@ -63,7 +63,7 @@ def decompose(
     Parameters
     ----------
     trials : Trials
-        Of a type with an actual loss: likelihood ratios, posteriors or log-scores.
+        Trials of a type with an actual loss: likelihood ratios, posteriors or log-scores.
     method : str
         Names the minimum: "pav" for the best monotone map (two classes), "affine" and others for
         the best of theirs. "affine" also suits many classes (Rodriguez-Fuentes & Penagarikano 2013,

@@ -78,7 +78,7 @@ def load(
         Scores, as `truecost.read` gives them, or columns; labels and units too when there is no
         key.
     options : Options
-        What the columns mean.
+        Meaning of the columns.
     name : str
         Name of the system.
     key : Table, optional

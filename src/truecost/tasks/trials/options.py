@@ -37,19 +37,18 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class TrialsScoring:
-    """How trials are scored, beside their application.
+    """Choices for the scoring of trials, in addition to the application.
 
     Parameters
     ----------
     training_prior : tuple of float, optional
-        Priors of the classes that the posteriors contain, summing to 1; the shares in the data
-        when left out. Likelihood ratios contain none.
+        Priors of the classes that the posteriors contain, summing to 1; default: the shares in the
+        data. Likelihood ratios contain none.
     threshold : float, optional
         The deployed threshold on the score, in place of the Bayes threshold; a probability (or its
         logarithm) when the scores are posteriors.
     clip : float, optional
-        Least probability that a class is given, between 0 and 0.5; nothing is clipped when left
-        out.
+        Lowest probability of a class, between 0 and 0.5. Default: no clipping.
     allow_reversed : bool
         Accept the scores of a detection task that rank nontargets above targets beyond chance
         (the 99.9 % interval of the area under the ROC curve lies below 0.5), which are refused
@@ -58,9 +57,9 @@ class TrialsScoring:
         Class shares of the whole when a subset is scored: what the system takes from the data
         (the training prior, the prior of its decisions) does not change from subset to subset.
     threshold_by : {"whole", "subset"}
-        Whose threshold a subset has where a measure chooses it.
+        Data on which a measure chooses the threshold of a subset.
     whole : Trials, optional
-        The whole when a subset of it is scored, whose threshold measures choose.
+        The whole data, if a subset is scored; measures choose the threshold on it.
 
     Raises
     ------
