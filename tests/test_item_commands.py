@@ -332,6 +332,31 @@ def test_metadata_without_ids_say_how_columns_are_given(metadata, said, there, c
     assert "--lines" not in err
 
 
+ITEMS = {  # each task of items: its files, and the ids of its items
+    "transcripts": ("ref.trn hyp.trn", ("ann-1", "ann-2", "bob-1")),
+    "translation": ("ref.txt hyp.txt", ("1", "2", "3")),
+    "diarization": ("ref.rttm a.rttm", ("r1", "r2")),
+}
+
+
+@pytest.mark.parametrize("task", ITEMS)
+def test_a_list_of_conditions_is_no_list_of_speakers(task, there, capsys):
+    files, ids = ITEMS[task]
+    (there / "cond.txt").write_text("".join(f"{name} c{k}\n" for k, name in enumerate(ids)))
+    line = f"{task} score {files} --json"
+    code, out, err = run(f"{line} --metadata cond.txt --unit speaker", capsys)
+    assert (code, out) == (2, "")
+    assert f"cond.txt: two fields on a line and no header (line 1: '{ids[0]} c0')" in err
+    assert "write --metadata id.cond=cond.txt (COLUMN.NAME=FILE), or call the file utt2cond" in err
+    named = "--metadata id.cond=cond.txt"
+    assert {tuple(row["factors"]) for row in rows(f"{line} {named} --unit cond", capsys)} == {
+        ("cond",)
+    }
+    code, _, err = run(f"{line} {named} {named}", capsys)
+    assert (code, "column cond is in" in err) == (2, True)
+    assert "too: give another name with --metadata id.NAME=cond.txt" in err
+
+
 def test_a_quoted_column_is_a_column(there, capsys):
     (there / "spk2gender").write_text("ann f\nbob m\n")
     line = "transcripts score ref.trn hyp.trn --metadata utt2spk --metadata speaker=spk2gender"

@@ -15,6 +15,7 @@ from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
 from truecost.formats.compound import matrix_of
 from truecost.formats.table import mapped_column, refuse_repeated, refuse_rows
+from truecost.formats.trial_lists import refuse_unnamed
 from truecost.names import POSTERIORS, SCORE_TYPES, Annotators, Missing, ScoreType, full_name
 from truecost.options import check_fields, check_keys
 from truecost.study.tables import DataTable
@@ -349,38 +350,39 @@ def join_metadata(
     `unit=enroll.speaker+test.speaker`.
     """
     column, name = _looked_up(table, metadata, column, id_column)
-    by_id = column == id_column
+    asked, file = "id" if column == id_column else column, metadata.source
     there = metadata.frame.columns
     by = next((name for name in ("id", column) if name in there), there[0])
     known, wanted = metadata.texts(by, by), table.texts(column, column)
-    refuse_repeated(metadata.source, known.drop_nulls(), "each may name one row only")
+    refuse_repeated(file, known.drop_nulls(), "each may name one row only")
     absent = wanted.filter(~wanted.is_in(known.implode()).fill_null(value=False))
     if len(absent):
         values = absent.fill_null("(empty)").unique(maintain_order=True)
-        file = metadata.source
         hint = f"; to look up a side of a trial use --metadata enroll={file} or test={file}"
         raise InputError(
             f"{table.source}: {counted(len(values), 'value')} of the column {column!r} without a "
-            f"row in the column {by!r} of {metadata.source}: {first_five(values)}"
-            f"{hint if by_id and 'enroll' in table.columns else ''}"
+            f"row in the column {by!r} of {file}: {first_five(values)}"
+            f"{hint if asked == 'id' and 'enroll' in table.columns else ''}"
         )
     found = metadata.frame.drop(by).select(pl.all().gather(_places(wanted, known)))
     if name:
         if found.width != 1:
             raise UsageError(
-                f"{metadata.source}: --metadata {column}.{name}= names one column, and the file "
-                f"has {', '.join(found.columns)} beside {by}: use --metadata "
-                f"{column}={metadata.source}, and the columns are {column}.NAME"
+                f"{file}: --metadata {column}.{name}= names one column, and the file has "
+                f"{', '.join(found.columns)} beside {by}: use --metadata {column}={file}, and the "
+                f"columns are {column}.NAME"
             )
         found.columns = [name]
-    if not by_id:
+    else:
+        refuse_unnamed(metadata, asked)
+    if asked != "id":
         found = found.rename(lambda name: f"{column}.{name}")
     clash = [name for name in found.columns if name in table.columns]
     if clash:
-        raise UsageError(
-            f"{metadata.source}: {named('column', clash)} are in {table.source} too: rename them "
-            f"in one of the two"
-        )
+        how = f"another name with --metadata {asked}.NAME={file}"
+        how = how if found.width == 1 else "other names in one of the two files"
+        said = f"{named('column', clash, 'are')} in {table.source} too: give {how}"
+        raise UsageError(f"{file}: {said}")
     return replace(table, frame=pl.concat([table.frame, found], how="horizontal"))
 
 
