@@ -357,6 +357,31 @@ def test_a_list_of_conditions_is_no_list_of_speakers(task, there, capsys):
     assert "too: give another name with --metadata id.NAME=cond.txt" in err
 
 
+def test_a_manifest_meets_the_ids_of_kaldi(there, capsys):
+    said = {"ann-1": "a b", "ann-2": "c", "bob-1": "d e"}
+    (there / "text").write_text("".join(f"{name} {words}\n" for name, words in said.items()))
+    lines = [
+        {"audio_filepath": f"/data/{name}.wav", "text": words, "pred_text": words[:1]}
+        for name, words in said.items()
+    ]
+    (there / "nemo.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    for files in ("text nemo.jsonl", "nemo.jsonl --metadata utt2spk"):
+        line = f"transcripts score {files} --measure wer --json"
+        code, out, err = run(line, capsys)
+        assert (code, out) == (3, "")
+        assert "without folders and endings of files they match: --map id=id:stem" in err
+        for how in ("--map id=id:stem", "--map id=audio_filepath:stem --reference-map id=id:stem"):
+            [row] = rows(f"{line} {how}", capsys)
+            assert (row["value"], row["n_trials"]) == (2 / 5, 3)
+    line = "transcripts score text nemo.jsonl --measure wer --map id=id:stem"
+    code, _, err = run(f"{line} --unit speaker", capsys)
+    assert (code, "or join it with --metadata FILE (utt2spk, or a table)" in err) == (2, True)
+    [row] = rows(f"{line} --metadata utt2spk --unit speaker --json", capsys)
+    assert row["n_units"] == 2
+    code, out, _ = run("transcripts validate nemo.jsonl --reference text --map id=id:stem", capsys)
+    assert (code, "3 utterances as in the reference" in out) == (0, True)
+
+
 def test_a_quoted_column_is_a_column(there, capsys):
     (there / "spk2gender").write_text("ann f\nbob m\n")
     line = "transcripts score ref.trn hyp.trn --metadata utt2spk --metadata speaker=spk2gender"

@@ -99,6 +99,30 @@ def test_structures_are_columns_behind_a_point():
     assert unnested(frame).columns == ["m.acc", "m.by.x", "k", "n.a", "n"]
 
 
+def test_the_names_of_files_without_folders_are_ids(tmp_path, monkeypatch):
+    paths = Table("t", pl.DataFrame({"path": ["/a/b.c/u1.wav", "C:\\x\\u.2.flac", "u3", "v0.75"]}))
+    how = {"id": "path:stem"}
+    assert identified(paths, how).frame["path:stem"].to_list() == ["u1", "u.2", "u3", "v0.75"]
+    same = Table("t", pl.DataFrame({"path": ["/a/u1.wav", "/b/u1.wav"]}))
+    with pytest.raises(tc.InputError, match="when folders and endings of path are left out"):
+        identified(same, how)
+    monkeypatch.chdir(tmp_path)
+    scores = {"id": [f"/a/u{k}.wav" for k in range(9)], "score": [k % 4 for k in range(9)]}
+    key = {"id": [f"u{k}" for k in range(9)], "label": [k % 2 for k in range(9)]}
+    pl.DataFrame(scores).write_csv("mine.csv")
+    pl.DataFrame(key).write_csv("key.csv")
+    (tmp_path / "utt2spk").write_text("".join(f"u{k} s{k % 3}\n" for k in range(9)))
+    given = {"type": "score", "measures": "auc", "key": "key.csv"}
+    with pytest.raises(tc.InputError, match=r'; without folders .* they match: id="id:stem"'):
+        tc.score("mine.csv", **given)
+    found = tc.score("mine.csv", id="id:stem", metadata="utt2spk", unit="speaker", **given)
+    assert (found.estimates[0].n_trials, found.estimates[0].n_units) == (9, 3)
+    (tmp_path / "key.csv").write_text("id,label\nz,1\n")
+    with pytest.raises(tc.InputError) as refused:
+        tc.score("mine.csv", **given)
+    assert "stem" not in str(refused.value)
+
+
 PAIRS = [(a, b) for a in range(12) for b in range(a, a + 3)]
 
 

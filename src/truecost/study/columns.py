@@ -13,7 +13,7 @@ import polars as pl
 from truecost import names
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
-from truecost.formats.compound import matrix_of
+from truecost.formats.compound import STEM, matrix_of, stem_hint
 from truecost.formats.table import mapped_column, refuse_repeated, refuse_rows
 from truecost.formats.trial_lists import refuse_unnamed
 from truecost.names import POSTERIORS, SCORE_TYPES, Annotators, Missing, ScoreType, full_name
@@ -272,7 +272,7 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
         extra = left.filter(~known).fill_null("(empty)")
         raise InputError(
             f"{scores.source}: {counted(len(extra), 'id', 'are')} not in {role} {key.source}: "
-            f"{first_five(extra)}"
+            f"{first_five(extra)}{stem_hint(extra, absent, {'id': column})}"
         )
     if len(absent) and options.missing == "error":
         advice = ", or use --missing drop|worst" if role == "the key" else ""
@@ -283,7 +283,7 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
     placed = scores.frame.drop(column)
     placed = placed if same else placed.select(pl.all().gather(places))
     both = [name for name in placed.columns if name in key.frame.columns]
-    for name in both:
+    for name in (n for n in both if n != column.removesuffix(STEM)):
         here, there = (t.texts(name, name) for t in (replace(scores, frame=placed), key))
         rows = (~(here.eq_missing(there) | places.is_null())).arg_true()
         if len(rows):
@@ -343,11 +343,6 @@ def join_metadata(
         When there is no such column, or a column of that name is there already.
     InputError
         When values repeat in the metadata, or are missing there.
-
-    Examples
-    --------
-    Trials of pairs, with the speakers of both sides as units: look up `enroll` and `test`, then map
-    `unit=enroll.speaker+test.speaker`.
     """
     column, name = _looked_up(table, metadata, column, id_column)
     asked, file = "id" if column == id_column else column, metadata.source
@@ -358,11 +353,13 @@ def join_metadata(
     absent = wanted.filter(~wanted.is_in(known.implode()).fill_null(value=False))
     if len(absent):
         values = absent.fill_null("(empty)").unique(maintain_order=True)
-        hint = f"; to look up a side of a trial use --metadata enroll={file} or test={file}"
+        hint = stem_hint(values, known, {"id": column})
+        if "enroll" in table.columns:
+            hint = f"; to look up a side of a trial use --metadata enroll={file} or test={file}"
         raise InputError(
             f"{table.source}: {counted(len(values), 'value')} of the column {column!r} without a "
             f"row in the column {by!r} of {file}: {first_five(values)}"
-            f"{hint if asked == 'id' and 'enroll' in table.columns else ''}"
+            f"{hint if asked == 'id' else ''}"
         )
     found = metadata.frame.drop(by).select(pl.all().gather(_places(wanted, known)))
     if name:
