@@ -382,6 +382,20 @@ def test_a_manifest_meets_the_ids_of_kaldi(there, capsys):
     assert (code, "3 utterances as in the reference" in out) == (0, True)
 
 
+@pytest.mark.parametrize("method", ["auto", "percentile"])
+def test_subsets_of_one_unit_say_why_they_have_no_interval(method, there, capsys):
+    line = "transcripts score ref.trn hyp.trn --metadata utt2spk --unit speaker --measure wer"
+    line += f" --subset speaker --method {method}"
+    said = "no interval: 2 subsets have only one speaker each, and an interval needs several units"
+    _, out, err = run(f"{line} --no-advice", capsys)
+    assert f"note: {said}. Name a smaller unit than speaker, or none: every utterance" in err
+    assert err.count("no interval") == 1
+    found = [row for row in rows(f"{line} --json", capsys) if "subset" in row["dims"]]
+    assert [(row.get("lower"), row["n_units"]) for row in found] == [(None, 1), (None, 1)]
+    _, _, err = run(line.replace("--unit speaker ", ""), capsys)
+    assert said not in err
+
+
 def test_a_quoted_column_is_a_column(there, capsys):
     (there / "spk2gender").write_text("ann f\nbob m\n")
     line = "transcripts score ref.trn hyp.trn --metadata utt2spk --metadata speaker=spk2gender"
