@@ -396,6 +396,26 @@ def test_subsets_of_one_unit_say_why_they_have_no_interval(method, there, capsys
     assert said not in err
 
 
+@pytest.mark.parametrize("task", ITEMS)
+@pytest.mark.parametrize("verb", ["score", "leaderboard"])
+def test_the_worst_items_that_are_asked_for_are_printed(verb, task, there, capsys):
+    reference, hypothesis = ITEMS[task][0].split()
+    line = f"{task} {verb} {reference} x={hypothesis} y={hypothesis} -q"
+    plain = run(line, capsys)[1]
+    code, out, _ = run(f"{line} --worst 1", capsys)
+    assert (code, out.startswith(plain)) == (0, True)
+    said = [text.split() for text in out.removeprefix(plain).splitlines() if text]
+    cases = json.loads(run(f"{line} --worst 1 --json", capsys)[1])["cases"]
+    assert len(cases) == 2
+    for case in cases:
+        assert said.pop(0)[:2] == [f"{case['system']},", f"{case['item']}:"]
+        for label, text in case["lines"]:
+            assert not f"{label}{text}".strip() or said.pop(0) == f"{label} {text}".split()
+    assert not said
+    assert run(f"{line} --worst 0", capsys)[1] == plain
+    assert run(f"{line} --worst 1 -o out", capsys)[1] == plain
+
+
 def test_a_quoted_column_is_a_column(there, capsys):
     (there / "spk2gender").write_text("ann f\nbob m\n")
     line = "transcripts score ref.trn hyp.trn --metadata utt2spk --metadata speaker=spk2gender"
