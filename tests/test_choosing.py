@@ -151,11 +151,11 @@ def test_posteriors_have_the_threshold_of_their_likelihood_ratios():
     ("more", "error", "said"),
     [
         ({}, UsageError, "choose a rule for the threshold: max_fa_per_hour=0.5"),
-        ({"least_cost": True, "by": "upper"}, UsageError, 'by="upper" goes with a limit'),
+        ({"least_cost": True, "by": "upper"}, UsageError, 'by="upper" is for a limit'),
         ({"max_p_fa": 5.0}, UsageError, "max_p_fa is 5: give a number at least 0 and at most 1"),
         ({"max_fa_per_hour": 1.0}, UsageError, "need the hours of audio"),
         ({"max_p_fa": 0.001, "by": "upper"}, InputError, "even without such an error"),
-        ({"max_p_fa": 0.05, "test_hours": 2.0}, UsageError, "test_hours goes with test"),
+        ({"max_p_fa": 0.05, "test_hours": 2.0}, UsageError, "test_hours is for test"),
         ({"max_p_fa": 0.05, "type": "number"}, UsageError, "number"),
     ],
 )
@@ -219,7 +219,7 @@ def test_hours_and_metadata_of_the_test_set(tmp_path, capfd):
         line = f"threshold {place['dev']}.csv --type score {words}"
         assert cli.run(line.split()) == 2
     err = capfd.readouterr().err
-    assert "--test-key goes with --test" in err
+    assert "--test-key is for --test" in err
     assert "Unknown option: --threshold" in err
 
 

@@ -266,7 +266,7 @@ def test_tables_of_another_task_are_refused(there, capsys):
     (there / "study.toml").write_text(STUDY + '[transcripts]\nby = "id"\n')
     code, _, err = run("run study.toml", capsys)
     assert code == 2
-    assert "[transcripts] goes with task transcripts; the task of the study is diarization" in err
+    assert "[transcripts] is for task transcripts; the task of the study is diarization" in err
     (there / "study.toml").write_text(STUDY)
     code, _, err = run("transcripts score --config study.toml", capsys)
     assert code == 2

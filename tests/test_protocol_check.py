@@ -385,7 +385,7 @@ def test_folds_are_in_the_order_of_their_numbers():
     [
         ({"prior": 1.0}, UsageError, "above 0 and below 1"),
         ({"prior": 0.1, "priors": {"0": 1}}, UsageError, "give one of them"),
-        ({"target": "1"}, UsageError, "goes with prior"),
+        ({"target": "1"}, UsageError, "needs prior"),
         ({"prior": 0.1, "target": "x"}, UsageError, "target is 'x': use target=0 or"),
         ({"priors": {"0": 0.5}}, UsageError, "lacks 1"),
         ({"priors": {"0": 0.5, "1": 0.4}}, UsageError, "sum to 0.9"),

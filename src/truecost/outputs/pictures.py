@@ -158,7 +158,7 @@ def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
     """
     _check(found)
     row, factor, names = found[0].row, found[0].factor, found[0].names
-    lines = Rows((row.label, "rests on"), [u.system for u in found], factor)
+    lines = Rows((row.label, "data"), [u.system for u in found], factor)
     rules, step = list[Mark](), APART / max(len(found), 2)
     lines.head("all")
     for u in found:

@@ -292,7 +292,7 @@ def _by_line(given: str, reader: Reader, source: Source) -> Table:
     reference = reader.table(source.data.reference[0], source.data.reference_format)
     if reference.format != "lines":
         raise UsageError(
-            f"--lines {given}: a value a line goes with texts that have one a line, and "
+            f"--lines {given}: a value a line is for texts that have one a line, and "
             f"{reference.source} has ids: give a file with ids by --metadata"
         )
     values = reader.table(path, "lines")

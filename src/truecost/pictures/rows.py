@@ -195,7 +195,7 @@ def forest(
     label = label or name
     systems = dict.fromkeys(r.dims["system"] for r in rows)
     slots = list(dict.fromkeys(slot_of(r) for r in rows))
-    found = Rows((label, "rests on"))
+    found = Rows((label, "data"))
     for slot in slots:
         name = slot if slot != "all" else "all data"
         if len(systems) > 1:

@@ -168,7 +168,7 @@ def refuse_idle(tables: "Iterable[tuple[PartialTable, Facts]]") -> None:
         if all(option in every for _, every in giving):
             keys = giving[0][0] if isinstance(giving[0][0], dict) else {}
             said = f"{option.flag} {next(iter(keys))}=..." if keys else option.flag
-            raise UsageError(f"{said} goes with {needed}: leave it out")
+            raise UsageError(f"{said} is for {needed}: leave it out")
 
 
 def _named_else(study: "Study", name: str) -> str:
@@ -261,9 +261,7 @@ def check_task(study: "Study") -> None:
         if name not in face.tables and (table if isinstance(table, dict) else table.given()):
             # Where several tasks take a table, the one of its name.
             owner = name if name in names() else next(n for n in names() if name in find(n).tables)
-            raise UsageError(
-                f"[{name}] goes with task {owner}; the task of the study is {face.name}"
-            )
+            raise UsageError(f"[{name}] is for task {owner}; the task of the study is {face.name}")
     for table in (study.data, *study.collections.values(), *study.systems.values()):
         _check_data(table, face)
     _refuse_beside(study, face)
@@ -272,13 +270,13 @@ def check_task(study: "Study") -> None:
     if lost := [key for key in study.engine.given() if key not in face.engine]:
         takes = ", ".join(face.engine) or "none of its keys: its files are counted here"
         raise UsageError(
-            f"{first_five(lost)} under [engine] does not go with {face.name}, which takes {takes}"
+            f"{first_five(lost)} under [engine] does not fit {face.name}, which takes {takes}"
         )
     for key, given in {"worst": study.worst is not None, "also": bool(study.also)}.items():
         if given and key not in face.beside:
             *others, last = (name for name in names() if key in find(name).beside)
             also = f"{', '.join(others)} and " if others else ""
-            raise UsageError(f"{key} goes with {also}{last}")
+            raise UsageError(f"{key} is for {also}{last}")
     if not face.application and (study.application.given() or study.applications):
         raise UsageError(f"an application has costs and priors of trials; {face.name} has none")
     if sum(file in STANDARD_INPUT for file in files_of_study(study)) > 1:
@@ -292,7 +290,7 @@ def _check_live(study: "Study", given: Sequence[str], face: Face) -> None:
     if not face.live:
         runs = [name for name in names() if find(name).live]
         raise UsageError(
-            f"{said} {'goes' if len(given) == 1 else 'go'} with task {runs[0]}; the task of the "
+            f"{said} {'is' if len(given) == 1 else 'are'} for task {runs[0]}; the task of the "
             f"study is {face.name}: say task = {' or '.join(map(repr, runs))}"
         )
     if "source" not in given:
@@ -315,7 +313,7 @@ def _refuse_beside(study: "Study", face: Face) -> None:
             own = [key for key in other.systems if key in given and key not in face.systems]
             if own:
                 raise UsageError(
-                    f"[systems.{name}] has {first_five(own)}, which go with {other.name}; the task "
+                    f"[systems.{name}] has {first_five(own)}, which are for {other.name}; the task "
                     f"of the study is {face.name}"
                 )
 
@@ -325,6 +323,6 @@ def _check_data(table: DataTable, face: Face) -> None:
     wrong = [key for key in table.given() if key in known and key not in face.data]
     if wrong:
         raise UsageError(
-            f"{first_five(wrong)} under [data] does not go with {face.name}: it takes "
+            f"{first_five(wrong)} under [data] does not fit {face.name}: it takes "
             f"{', '.join(face.data)}"
         )

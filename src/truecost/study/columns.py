@@ -114,7 +114,7 @@ class Options:
                 "mean or median say, with --map label=COLUMN"
             )
         if accept is not None and rule != "any":
-            raise UsageError("--accept goes with --annotators any: votes count every label")
+            raise UsageError("--accept is for --annotators any: votes count every label")
 
     def column(self, key: str, table: Table) -> str | None:
         """The mapped column of a key (one of `MAP_KEYS`), or the one that has its name; None where

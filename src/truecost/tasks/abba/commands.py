@@ -251,7 +251,7 @@ def _study(log: str | None, given: Given, output: ToFile) -> "Study":
     """The study that names the log; nothing is said in place of the work."""
     if output.print_config or output.cite:
         option = "--print-config" if output.print_config else "--cite"
-        raise UsageError(f"nothing is scored here: {option} goes with truecost abba score")
+        raise UsageError(f"nothing is scored here: {option} is for truecost abba score")
     named = dict(name_systems(() if log is None else (log,)))
     of_log = {o: value for o, value in given.items() if o in _OF_LOG}
     return study_of(FACE, named, of_log, config=output.config)

@@ -191,7 +191,7 @@ def with_hours(trials: "Trials", data: "DataTable", reader: "Reader") -> "Trials
         raise UsageError(f"{trials.name}: {' and '.join(said)} both give the hours: use one")
     if said and not trials.detection:
         raise UsageError(
-            f"{trials.name}: {said[0]} goes with the detection of one class: use --target"
+            f"{trials.name}: {said[0]} is for the detection of one class: use --target"
         )
     if data.hours is not None:
         return replace(trials, audio=Audio(f"hours:{data.hours:g}", data.hours))
