@@ -223,6 +223,25 @@ def test_hours_and_metadata_of_the_test_set(tmp_path, capfd):
     assert "Unknown option: --threshold" in err
 
 
+@pytest.mark.parametrize("where", ["[data]", "[systems.dev]"])
+def test_a_deployed_threshold_of_a_study_is_refused_where_one_is_chosen(where, tmp_path, capfd):
+    from truecost import cli
+
+    DEV.write_csv(tmp_path / "dev.csv")
+    study, file = tmp_path / "study.toml", f"file = '{tmp_path / 'dev.csv'}'\n"
+    tables = {"[data]": "type = 'score'\n", "[systems.dev]": file}
+    tables[where] += "threshold = 0.5\n"
+    scored = "".join(f"{name}\n{keys}" for name, keys in tables.items())
+    study.write_text(scored)
+    said = "threshold under [data] is for scoring, and this study chooses thresholds: leave it out"
+    assert cli.run(f"threshold --config {study} --max-p-fa 0.1".split()) == 2
+    assert said in capfd.readouterr().err
+    assert cli.run(f"score --config {study} --measure p_fa".split()) == 0
+    study.write_text(f"{scored}[threshold]\nchoose = true\nmax_p_fa = 0.1\n")
+    assert cli.run(["run", str(study)]) == 2
+    assert said in capfd.readouterr().err
+
+
 def test_a_test_set_is_of_one_system():
     with pytest.raises(UsageError, match="of one system"):
         tc.threshold({"a": DEV, "b": DEV}, max_p_fa=0.05, test=TEST, **GIVEN)

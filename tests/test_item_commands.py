@@ -387,7 +387,7 @@ def test_subsets_of_one_unit_say_why_they_have_no_interval(method, there, capsys
     line = "transcripts score ref.trn hyp.trn --metadata utt2spk --unit speaker --measure wer"
     line += f" --subset speaker --method {method}"
     said = "no interval: 2 subsets have only one speaker each, and an interval needs several units"
-    _, out, err = run(f"{line} --no-advice", capsys)
+    _, _, err = run(f"{line} --no-advice", capsys)
     assert f"note: {said}. Name a smaller unit than speaker, or none: every utterance" in err
     assert err.count("no interval") == 1
     found = [row for row in rows(f"{line} --json", capsys) if "subset" in row["dims"]]

@@ -221,7 +221,7 @@ def lone_subsets(rows: "Sequence[Row]") -> list[str]:
         return []
     subsets, unit = dict.fromkeys(row.dims["subset"] for row in own), " and ".join(own[0].factors)
     have = errors.counted(len(subsets), "subset", "have")
-    each = "each" if len(subsets) > 1 else f"({[*subsets][0]})"
+    each = "each" if len(subsets) > 1 else f"({next(iter(subsets))})"
     return [
         f"no interval: {have} only one {unit} {each}, and an interval needs several units. Name a "
         f"smaller unit than {unit}, or none: every {own[0].item} is then resampled"

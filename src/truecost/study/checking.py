@@ -13,6 +13,7 @@ import msgspec
 
 from truecost.errors import UsageError, first_five, near, shown_as
 from truecost.face import Face, at
+from truecost.gates.verdict import refuse_twice
 from truecost.names import COLUMNS, ITEM_MAP_KEYS, STANDARD_INPUT
 from truecost.options import KINDS, Declared, PartialTable, certain, check, declared
 from truecost.prices import prices_of
@@ -265,6 +266,8 @@ def check_task(study: "Study") -> None:
     for table in (study.data, *study.collections.values(), *study.systems.values()):
         _check_data(table, face)
     _refuse_beside(study, face)
+    _refuse_deployed(study, face)
+    refuse_twice(study.gate, [f"[[gate]] {k + 1}" for k in range(len(study.gate))])
     if study.prices.given():
         prices_of(study.prices.given(), face.prices, face.name)
     if lost := [key for key in study.engine.given() if key not in face.engine]:
@@ -300,6 +303,21 @@ def _check_live(study: "Study", given: Sequence[str], face: Face) -> None:
         )
     live: Live = at(face.live)
     live.check(study)
+
+
+def _refuse_deployed(study: "Study", face: Face) -> None:
+    """Refuse what only scoring reads where thresholds are chosen instead."""
+    table, _, key = face.choosing.partition(".")
+    if not table or not getattr(study.table(at(face.tables[table])), key):
+        return
+    takes = {o.key: o.option.verbs or ("threshold",) for o in declared(DataTable)}
+    for data in (study.data, *study.collections.values(), *study.systems.values()):
+        lost = [name for name in data.given() if "threshold" not in takes.get(name, ("threshold",))]
+        if lost:
+            raise UsageError(
+                f"{first_five(lost)} under [data] {'is' if len(lost) == 1 else 'are'} for scoring, "
+                f"and this study chooses thresholds: leave {'it' if len(lost) == 1 else 'them'} out"
+            )
 
 
 def _refuse_beside(study: "Study", face: Face) -> None:
