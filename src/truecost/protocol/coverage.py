@@ -339,8 +339,8 @@ def against_use(
         for k, name in _looked_at(shares.classes, priors):
             ends = intervals[:, k]
             if not ends[0] <= priors[name] <= ends[1]:
-                numbers = map(float, (shares.points[0, k], *ends))
-                held = " ".join(uncertain(*numbers, "%"))
+                point, low, high = map(float, (shares.points[0, k], *ends))
+                held = " ".join(uncertain(point, low, high, "%"))
                 said.append(f"{name} with {held} against {figure(priors[name], '%')} in use")
         if said:
             message = (
