@@ -126,7 +126,7 @@ WORDS = {  # columns of the tables that are printed
 
 @dataclass(frozen=True, kw_only=True)
 class ItemFile(ToFile):
-    """The same where nothing is scored: what goes with scores is refused, and not offered."""
+    """The same where nothing is scored: what is for scores is refused, and not offered."""
 
     print_config: Hidden = False
     cite: Hidden = False
