@@ -108,7 +108,7 @@ def prices_of(
     Raises
     ------
     UsageError
-        When a key is not known, stands twice or goes with other tasks, or a price is no finite
+        When a key is not known, stands twice or is for other tasks, or a price is no finite
         number from 0.
     """
     entries = [*(given.items() if isinstance(given, Mapping) else given)]
