@@ -136,8 +136,8 @@ class Reader:
         return doing(what, self.progress)
 
     def scratch(self) -> str:
-        """A new folder for what does not fit into memory; it is removed with the reader, or with the
-        next one where the process was killed.
+        """A new folder for what does not fit into memory. It is removed with the reader, or with
+        the next one where the process was killed.
         """
         held = ExitStack()
         from truecost.formats.publishing import aside
