@@ -94,8 +94,8 @@ HELP = {
     "keep_going": "Leave out invalid submissions with a warning, instead of stopping.",
     "wanted": "File with the expected items.",
     "further": "Further reference; may be repeated.",
-    "worst": "Number of the worst items to store with their alignment, or to print where there is "
-    "no -o; 0 for none. Default: 5.",
+    "worst": "Number of the worst items to store, aligned, or to print without -o; 0 for none. "
+    "Default: 5.",
 }
 Command = Callable[..., Any]
 P = inspect.Parameter
