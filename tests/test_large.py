@@ -1,6 +1,7 @@
 """Files read in parts: the same results as in memory, to the last byte, for any engine."""
 
 import fcntl
+import gc
 import hashlib
 import json
 import os
@@ -13,14 +14,18 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import truecost as tc
 from partitioned import Killing, Narrow, Read
 from processes import gone
 from truecost import cli
+from truecost.core.factors import FIRST_ROWS, coded_texts
 from truecost.engines import mapping, partitions, segments
 from truecost.errors import InputError, UsageError
 from truecost.kernels import order
+from truecost.kernels.order import first_ranges, order_by_range
 from truecost.study.config import Study
 from truecost.study.settings import Reader, sources_of
 from truecost.tasks.trials import large, loading, work
@@ -574,6 +579,7 @@ def test_the_next_command_removes_what_a_killed_one_left(parts, monkeypatch, kep
         fcntl.flock(lock, fcntl.LOCK_EX)
         monkeypatch.setattr(tempfile, "tempdir", str(place))
         assert rows("score", "parts", *MAPPED, *(["--cache", "here"] if kept else []))
+    gc.collect()  # the folder of this command goes with its reader
     assert [p.name for p in place.glob(".*")] == [".truecost-busy"]
     assert len([p for p in place.iterdir() if p.name[0] != "."]) == kept
 
@@ -603,3 +609,28 @@ def test_large_files_are_counted_in_parts_unasked(parts, monkeypatch):
     made = tc.score("whole.parquet", type="llr", prior=0.1, unit="speaker", replicates=5)
     assert seen == [1]
     assert made.estimates[0].n_trials == ROWS
+
+
+SCORES = st.floats(allow_nan=False) | st.sampled_from([0.0, -0.0, 1.0, 1 + 1e-12, 1 - 1e-12, 3e38])
+
+
+@given(st.lists(SCORES, min_size=1, max_size=40), st.lists(SCORES, max_size=12))
+def test_ranges_are_those_of_a_binary_search(scores, edges):
+    rows, sorted_edges = np.array(scores), np.unique(np.array(edges, np.float64))
+    with np.errstate(over="ignore"):
+        narrow = rows.astype(np.float32) + np.float32(0)
+    places = np.empty(len(rows), np.int64)
+    starts = order_by_range(rows, narrow, sorted_edges, first_ranges(sorted_edges), places)
+    ranges = np.searchsorted(sorted_edges, rows, side="right")
+    assert np.array_equal(places, np.argsort(ranges, kind="stable"))
+    assert np.array_equal(np.diff(starts), np.bincount(ranges, minlength=len(sorted_edges) + 1))
+
+
+@pytest.mark.parametrize("late", [0, 1, 3])
+@pytest.mark.parametrize("labels", [1, 3, 5000])
+def test_labels_are_sorted_wherever_they_stand(labels, late):
+    """Those that the first rows lack too, as few and as many."""
+    rows = [f"{k % labels}" for k in range(FIRST_ROWS + 100)] + [f"0{k}" for k in range(late)]
+    coded = coded_texts(pl.Series(rows))
+    assert coded.labels.tolist() == sorted({*rows})
+    assert np.asarray(coded).tolist() == rows

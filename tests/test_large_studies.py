@@ -157,11 +157,15 @@ def test_parts_without_quotes_are_told_what_they_are(parts, capsys):
     assert cli.run(["compare", *files, *TYPED, "--map", f"{UNIT},id=trial"]) == 3
     assert "give them as one pattern in quotes" in capsys.readouterr().err
     words = (*TYPED, "--map", f"{UNIT},id=trial", "--replicates", "20")
-    assert cli.run(["score", *files, *words]) == 0
+    assert cli.run(["score", *files, *words, "-o", "refused"]) == 3
     assert "0, 1, 2 have no trial in common: if they are parts of one system, give them as " in (
         hint := " ".join(capsys.readouterr().err.split())
     )
-    assert "('parts/*.parquet')" in hint
+    assert "('parts/*.parquet'); if each is a system, name it in words (NAME=FILE)" in hint
+    assert not Path("refused").exists()
+    named = [f"{name}={file}" for name, file in zip(("dev", "eval", "test"), files, strict=True)]
+    assert cli.run(["score", *named, *words]) == 0  # test sets, side by side
+    assert "dev, eval, test have no trial in common" in capsys.readouterr().err
     assert cli.run(["score", "whole.parquet", "parts/1.parquet", *words]) == 0
     assert "no trial in common" not in capsys.readouterr().err
     pl.read_parquet("whole.parquet")[1:].write_parquet("fewer.parquet")

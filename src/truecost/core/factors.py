@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 PIECE = 1 << 22  # rows looked at in one go
+FIRST_ROWS = 1 << 14  # of a column of texts, whose labels may be those of all rows
 MOST_UNITS = 4_000_000_000  # of a factor with sizes: its weights are 32-bit numbers
 Counts = npt.NDArray[np.unsignedinteger[Any]]
 ONE_BY_ONE = 8  # labels of up to so many units: drawing unit by unit is five times faster there
@@ -76,12 +77,21 @@ def encode_sides(columns: Sequence[Column]) -> tuple[Array, list[npt.NDArray[np.
 
 
 def coded_texts(texts: "pl.Series") -> Coded:
-    """A column of texts of polars, none of them null, as labels and codes."""
+    """A column of texts of polars, none of them null, as labels and codes.
+
+    Where the first rows have few labels, all rows are coded by these, and only rows of other labels
+    are searched for more: one pass over the texts in place of two.
+    """
     import polars as pl
 
-    found = texts.unique().sort()
-    codes = texts.cast(pl.Enum(found)).to_physical().to_numpy()
-    return Coded(found.to_numpy(), codes.astype(np.int32))
+    found = texts.head(FIRST_ROWS).unique().sort()
+    if not len(texts) > FIRST_ROWS > 4 * len(found):
+        found = texts.unique().sort()
+    coded = texts.cast(pl.Enum(found), strict=False)
+    if coded.null_count():
+        found = pl.concat([found, texts.filter(coded.is_null()).unique()]).sort()
+        coded = texts.cast(pl.Enum(found))
+    return Coded(found.to_numpy(), coded.to_physical().to_numpy().astype(np.int32))
 
 
 def encode(column: Column) -> tuple[Array, npt.NDArray[np.int32]]:

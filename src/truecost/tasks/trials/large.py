@@ -123,7 +123,7 @@ class PartReader:
         if outside := [name for name, code in known.items() if code < 0]:
             truth.refuse_labels(table, outside)
         sizes = np.bincount(codes, minlength=len(names)).tolist()
-        found = np.array([*known.values()], np.uint8)[codes]
+        found = np.take(np.array([*known.values()], np.uint8), codes)
         return found, dict(zip(map(str, names), sizes, strict=True))
 
     def _texts(self, table: Table) -> dict[str, Coded]:

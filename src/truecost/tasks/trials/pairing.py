@@ -1,5 +1,6 @@
 """Systems side by side, trial by trial: in one order, refused where the trials are not the same."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from truecost.study.outcome import Problem
 from truecost.tasks.trials.loading import SAME
 from truecost.tasks.trials.records import Array, Ints, Trials
 
+NUMBER = re.compile(r"\d+")
 SEEN = 1000  # trials of a system that are looked for among those of another
 
 
@@ -41,6 +43,9 @@ def pair(trials: Sequence[Trials]) -> list[Trials]:
 def parts_of_one(systems: Sequence[Trials]) -> list[Problem]:
     """A warning of systems that may be parts of one: files of one folder and kind, with the same
     columns and no trial in common (of each the first `SEEN` are looked for).
+
+    InputError where they are named after files whose names differ in a number alone: what a shell
+    makes of a pattern. Other files without a trial in common may be test sets, side by side.
     """
     files = {(Path(one.source).parent, Path(one.source).suffix) for one in systems}
     alike = {(*one.frame.columns,) for one in systems}
@@ -56,7 +61,15 @@ def parts_of_one(systems: Sequence[Trials]) -> list[Problem]:
         f"{first_five(one.name for one in systems)} have no trial in common: if they are parts of "
         f"one system, give them as one pattern in quotes ('{folder / f'*{suffix}'}')"
     )
+    if len({NUMBER.sub("", one.name) for one in systems}) == 1 and all(map(_as_file, systems)):
+        raise InputError(f"{message}; if each is a system, name it in words (NAME=FILE)")
     return [Problem(kind="data", message=message)]
+
+
+def _as_file(system: Trials) -> bool:
+    """Whether a system has the name of its file, which nobody chose for it."""
+    name = system.name.rpartition("/")[2]
+    return Path(system.source).name.partition(".")[0] == name.partition(".")[0]
 
 
 def _pair_large(trials: Sequence[Trials]) -> list[Trials]:
