@@ -237,7 +237,7 @@ def test_a_deployed_threshold_of_a_study_is_refused_where_one_is_chosen(where, t
     assert cli.run(f"threshold --config {study} --max-p-fa 0.1".split()) == 2
     assert said in capfd.readouterr().err
     assert cli.run(f"score --config {study} --measure p_fa".split()) == 0
-    study.write_text(f"{scored}[threshold]\nchoose = true\nmax_p_fa = 0.1\n")
+    study.write_text(f"{scored}[threshold]\nmax_p_fa = 0.1\n")
     assert cli.run(["run", str(study)]) == 2
     assert said in capfd.readouterr().err
 

@@ -285,7 +285,7 @@ def refuse_unnamed(table: Table, column: str = "") -> None:
     if not column:
         how = (
             f"use --input-format utt2spk for speakers or --input-format utt-scores for scores, "
-            f"give it as --metadata id.{name}={source}"
+            f"give it as --metadata id.{name}={source}, write a table with a header"
         )
     raise UsageError(
         f"{source}: two fields on a line and no header (line 1: {text.cut(line)!r}), so that the "

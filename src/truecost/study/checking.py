@@ -307,8 +307,9 @@ def _check_live(study: "Study", given: Sequence[str], face: Face) -> None:
 
 def _refuse_deployed(study: "Study", face: Face) -> None:
     """Refuse what only scoring reads where thresholds are chosen instead."""
-    table, _, key = face.choosing.partition(".")
-    if not table or not getattr(study.table(at(face.tables[table])), key):
+    name, _, key = face.choosing.partition(".")
+    given = study.given(name)
+    if not (given if name != face.name else given.get(key)):
         return
     takes = {o.key: o.option.verbs or ("threshold",) for o in declared(DataTable)}
     for data in (study.data, *study.collections.values(), *study.systems.values()):
