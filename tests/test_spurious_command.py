@@ -210,7 +210,7 @@ CASES = {
     ),
     "no such audio": ([*COMMAND, "--audio", "device"], 3, "180 files of --audio device cannot be"),
     "speech in no audio": ([*ASKED, "--vad", "energy"], 2, "--vad is for --audio"),
-    "a threshold of no system": ([*ASKED, "--threshold", "1"], 2, "threshold under [data] goes"),
+    "a threshold of no system": ([*ASKED, "--threshold", "1"], 2, "threshold under [data] is for"),
     "scores of no type": ([*ASKED, "--system", "m=mine.csv"], 2, "name the type of the scores"),
     "a name that is taken": (
         [*ASKED, "--system", "only device=mine.csv", "--type", "llr"],
