@@ -300,7 +300,7 @@ def test_its_option_is_refused_by_name(truecost_of, work):
     assert "soundz is not known (did you mean 'sounds'?)" in said
     (work / "wrong.toml").write_text(STUDY.replace('task = "sounds"', 'task = "terms"'))
     said = truecost_of("run", "wrong.toml", code=2).stderr
-    assert "[sounds] goes with task sounds" in said
+    assert "[sounds] is for task sounds" in said
 
 
 def test_help_lists_and_schemas(truecost_of):

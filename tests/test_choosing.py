@@ -154,11 +154,11 @@ def test_posteriors_have_the_threshold_of_their_likelihood_ratios():
     ("more", "error", "said"),
     [
         ({}, UsageError, "choose a rule for the threshold: max_fa_per_hour=0.5"),
-        ({"least_cost": True, "by": "upper"}, UsageError, 'by="upper" goes with a limit'),
+        ({"least_cost": True, "by": "upper"}, UsageError, 'by="upper" is for a limit'),
         ({"max_p_fa": 5.0}, UsageError, "max_p_fa is 5: give a number at least 0 and at most 1"),
         ({"max_fa_per_hour": 1.0}, UsageError, "need the hours of audio"),
         ({"max_p_fa": 0.001, "by": "upper"}, InputError, "even without such an error"),
-        ({"max_p_fa": 0.05, "test_hours": 2.0}, UsageError, "test_hours goes with test"),
+        ({"max_p_fa": 0.05, "test_hours": 2.0}, UsageError, "test_hours is for test"),
         ({"max_p_fa": 0.05, "type": "number"}, UsageError, "number"),
     ],
 )
@@ -299,8 +299,27 @@ def test_hours_and_metadata_of_the_test_set(tmp_path, capfd):
         line = f"threshold {place['dev']}.csv --type score {words}"
         assert cli.run(line.split()) == 2
     err = capfd.readouterr().err
-    assert "--test-key goes with --test" in err
+    assert "--test-key is for --test" in err
     assert "Unknown option: --threshold" in err
+
+
+@pytest.mark.parametrize("where", ["[data]", "[systems.dev]"])
+def test_a_deployed_threshold_of_a_study_is_refused_where_one_is_chosen(where, tmp_path, capfd):
+    from truecost import cli
+
+    DEV.write_csv(tmp_path / "dev.csv")
+    study, file = tmp_path / "study.toml", f"file = '{tmp_path / 'dev.csv'}'\n"
+    tables = {"[data]": "type = 'score'\n", "[systems.dev]": file}
+    tables[where] += "threshold = 0.5\n"
+    scored = "".join(f"{name}\n{keys}" for name, keys in tables.items())
+    study.write_text(scored)
+    said = "threshold under [data] is for scoring, and this study chooses thresholds: leave it out"
+    assert cli.run(f"threshold --config {study} --max-p-fa 0.1".split()) == 2
+    assert said in capfd.readouterr().err
+    assert cli.run(f"score --config {study} --measure p_fa".split()) == 0
+    study.write_text(f"{scored}[threshold]\nmax_p_fa = 0.1\n")
+    assert cli.run(["run", str(study)]) == 2
+    assert said in capfd.readouterr().err
 
 
 def test_a_test_set_is_of_one_system():

@@ -147,7 +147,7 @@ def test_two_people_and_a_third_who_adjudicates(clips, running):
     (["clips.csv", "-o", "out", *ASKED, "--export", "clips.csv"], 2, "the file that is read"),
     (["clips.csv", "-o", "out", *ASKED, "--export", "0.wav"], 2, "0.wav"),
     (["clips.csv", "-o", "out", *ASKED, "--export", "twice.csv"], 2, "there already"),
-    (["clips.csv", "-o", "out", *ASKED, "--audio-time", "idle"], 2, "goes with a folder"),
+    (["clips.csv", "-o", "out", *ASKED, "--audio-time", "idle"], 2, "is for a folder"),
 ])  # fmt: skip
 def test_bad_input_is_refused_and_nothing_is_made(clips, capsys, arguments, code, said):
     lines = (clips / "clips.csv").read_text().splitlines()
@@ -260,11 +260,11 @@ def begun(answered, tmp_path, monkeypatch):
     (["clips.csv", "-o", "out", "--classes", "a,b", "--audio", "path", "--resume"], "another list"),
     (["out"], "choose what to do"),
     (["out", "--link", "eve"], "nobody is called 'eve'"),
-    (["out", "--report", "--overlap", "2"], "goes with a list"),
-    (["out", "--report", "-o", "x"], "--output goes with a list"),
-    (["out", "--report", "--resume"], "--resume goes with a list"),
+    (["out", "--report", "--overlap", "2"], "is for a list"),
+    (["out", "--report", "-o", "x"], "--output is for a list"),
+    (["out", "--report", "--resume"], "--resume is for a list"),
     (["out", "--link", "me"], "its page is not being served"),
-    (["out", "--link", "me", "--unfocused", "active"], "goes with --report"),
+    (["out", "--link", "me", "--unfocused", "active"], "is for --report"),
     (["out", "--export", "x.nix"], "x.nix"),
 ])  # fmt: skip
 def test_a_folder_of_answers_is_not_taken_for_another(begun, capsys, arguments, said):

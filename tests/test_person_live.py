@@ -216,7 +216,7 @@ def test_who_refuses_gives_no_label(items, running):
 @pytest.mark.parametrize(("old", "new", "said"), [
     ('ask = "Is it a seven?"', "seconds = 2.0", "leave it out"),
     ('ask = "Is it a seven?"', "error_rate = 0.1\nrefusal = 0.2", "leave them out"),
-    ('name = "person"\n', "", "goes with name = 'person'|go with name = 'person'"),
+    ('name = "person"\n', "", "is for name = 'person'|are for name = 'person'"),
     ('ask = "Is it a seven?"', "overlap = 2", "overlap = 2"),
     ('ask = "Is it a seven?"', 'people = ["a", "a"]', "name each once"),
     ('ask = "Is it a seven?"', 'text = "nix"', "no column 'nix'"),

@@ -325,7 +325,7 @@ def several(folder, applications):
         for k, file in enumerate(files.values()):
             trials(k, gain / (1 + k)).write_csv(file)
         systems[name] = {"files": files}
-    gates = [("act_dcf", 9.0), ("act_dcf", 0.01), ("cllr", 0.55)]
+    gates = [("act_dcf", 9.0, "new"), ("act_dcf", 0.01, "old"), ("cllr", 0.55, "new")]
     tables = {
         "measures": ["act_dcf", "min_dcf", "cllr", "min_cllr"],
         "baseline": "old",
@@ -335,7 +335,7 @@ def several(folder, applications):
         "applications": named,
         "interval": {"replicates": 50},
         "gate": [
-            {"measure": m, "max_upper": x, "system": "new", "application": "even"} for m, x in gates
+            {"measure": m, "max_upper": x, "system": s, "application": "even"} for m, x, s in gates
         ],
     }
     return study.run(study.Study.from_tables(tables))

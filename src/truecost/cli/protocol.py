@@ -276,7 +276,7 @@ def check(
         )
     drawn = [option.flag for option in given if option.key in ("replicates", "seed")]
     if drawn and not how.keys() & {"prior", "priors"}:
-        raise UsageError(f"{drawn[0]} goes with --prior or --priors: leave it out")
+        raise UsageError(f"{drawn[0]} is for --prior or --priors: leave it out")
     read = {key: how.pop(key, None) for key in ("map", "conditions", "input_format")}
     samples, paths = _read(files, **read)
     plan = Plan(**{key: how.pop(key) for key in ("replicates", "seed") if key in how})
@@ -317,7 +317,7 @@ def _read(
     named = {"": files[0]} if single else _named(files)
     if not single and "set" in (map or {}):
         raise UsageError(
-            "--map set=... goes with one table of all samples; of several files each is a set"
+            "--map set=... is for one table of all samples; of several files each is a set"
         )
     found = {
         name: read_samples(path, map or {}, conditions or (), input_format=input_format)

@@ -80,6 +80,17 @@ class Screen:
             whole = not place.isatty()
             print(text if whole else fill(text, width, subsequent_indent="  "), file=place)
 
+    def show_worst(self, outcome: Outcome) -> None:
+        """The worst items of each system on standard output, aligned, with the value of each."""
+        row = outcome.estimates[0]
+        for case in outcome.cases:
+            about = ", ".join(filter(None, (case.collection, case.system, case.item)))
+            wide = max((len(label) for label, _ in case.lines), default=0)
+            value = figure(case.value, scale_of(row.shown_in))
+            lines = [f"{label:{wide}}  {text}" for label, text in case.lines]
+            print("", visible(f"{about}: {row.label} {value}"), sep="\n")
+            print(*(visible(line).rstrip() for line in lines), sep="\n")
+
     @contextmanager
     def progress(self, first: str = "reading") -> Iterator[Callable[[str, int, int], None] | None]:
         """A bar on standard error, on terminals only: what is being done, how much of it, and the

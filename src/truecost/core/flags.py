@@ -225,15 +225,36 @@ def rows_name(rows: "Sequence[Row]") -> str:
 
 def without_interval(rows: "Sequence[Row]") -> list[str]:
     """Why rows have no interval: a sentence for each reason, of rows with a value and without both
-    ends.
+    ends; `lone_subsets` says it of subsets of one unit.
 
     `auc (network) and 1 other row: no interval: the figure is at the end of its range ...`.
     """
-    said = []
+    said, rows = [], [row for row in rows if not _lone(row)]
     for reason in dict.fromkeys(row.reason or "no interval" for row in rows):
         own = [row for row in rows if (row.reason or "no interval") == reason]
         said.append(f"{rows_name(own)}: {reason}")
     return said
+
+
+def _lone(row: "Row") -> bool:
+    return "subset" in row.dims and row.n_units == 1 and row.item not in row.factors
+
+
+def lone_subsets(rows: "Sequence[Row]") -> list[str]:
+    """That subsets have one unit, and what to do, of rows without an interval; empty if none has.
+
+    `no interval: 40 subsets have only one speaker each, and an interval needs several units ...`.
+    """
+    own = [row for row in rows if _lone(row)]
+    if not own:
+        return []
+    subsets, unit = dict.fromkeys(row.dims["subset"] for row in own), " and ".join(own[0].factors)
+    have = errors.counted(len(subsets), "subset", "have")
+    each = "each" if len(subsets) > 1 else f"({next(iter(subsets))})"
+    return [
+        f"no interval: {have} only one {unit} {each}, and an interval needs several units. Name a "
+        f"smaller unit than {unit}, or none: every {own[0].item} is then resampled"
+    ]
 
 
 def detailed(flag: str, rows: "Sequence[Row]") -> str:

@@ -14,6 +14,7 @@ import polars as pl
 from truecost.errors import InputError, UsageError, counted, first_five, near, the_columns
 from truecost.names import COLUMNS, LARGEST, NO_NUMBER, ScoreType
 
+UNITS = ("unit", "unit2")  # keys of what is resampled, which may stand in metadata too
 _OF_OPTIONS = ("condition", "audio", "feature")  # columns that an option names, not a map
 WITHOUT_TEXT = (pl.Binary, pl.Object, pl.Duration)  # besides lists and structures
 Way = Literal["number", "date"]
@@ -122,6 +123,7 @@ class Table:
         if name in self.columns:
             return
         how = f"map one with {self.mapped_by} {meaning}=COLUMN"
+        how += ", or join it with --metadata FILE (utt2spk, or a table)" * (meaning in UNITS)
         if not self.mapped_by:
             how = f"name one of these with --{meaning}"
         elif meaning in _OF_OPTIONS or " " in meaning:
@@ -331,9 +333,8 @@ def unit_columns(
 ) -> dict[str, tuple[npt.NDArray[Any], ...]]:
     """Unit labels of each side, shape (N,), by factor name; InputError when one is empty."""
     units: dict[str, tuple[npt.NDArray[Any], ...]] = {}
-    for meaning in ("unit", "unit2"):
-        mapped = mapped_column(columns, meaning, table)
-        if mapped is None:
+    for meaning in UNITS:
+        if (mapped := mapped_column(columns, meaning, table)) is None:
             continue
         texts = [filled(table, column, meaning) for column in mapped.split("+")]
         # Numbers only when all sides are: one factor has one kind of label.

@@ -19,7 +19,7 @@ import msgspec
 from truecost.core.digits import Scale, figure, figures, scale_of
 from truecost.errors import InputError, UsageError, near, visible
 from truecost.formats.opening import read_toml
-from truecost.gates.gate import DIMS, LIMITS, Gate
+from truecost.gates.gate import APART, DIMS, LIMITS, Gate
 from truecost.tasks.measures import find_of_any_task
 
 KEYS = ("name", *DIMS, "baseline", *LIMITS, "undecided", "method")
@@ -118,7 +118,26 @@ def read_gates(path: str) -> tuple[Gate, ...]:
         raise UsageError(
             f"{path}: there is no [[gate]] table{found}: write [[gate]] above each gate"
         )
-    return tuple(_gate(table, f"{path}: gate {k}") for k, table in enumerate(tables, start=1))
+    places = [f"{path}: gate {k}" for k in range(1, len(tables) + 1)]
+    gates = tuple(map(_gate, tables, places))
+    refuse_twice(gates, places)
+    return gates
+
+
+def refuse_twice(gates: Sequence[Gate], places: Sequence[str]) -> None:
+    """Refuse two limits on the same side for the same rows, both with the same outcome of undecided
+    ones: UsageError with both places.
+    """
+    about = [key for key in Gate.__struct_fields__ if key not in APART]
+    seen: dict[tuple[Any, ...], str] = {}
+    for gate, place in zip(gates, places, strict=True):
+        limited = (gate.key, *(getattr(gate, key) for key in about))
+        if limited in seen:
+            raise UsageError(
+                f"{place} limits {gate.key} of the same rows as {seen[limited]} ({gate.measure}): "
+                f"leave one of them out"
+            )
+        seen[limited] = place
 
 
 def _gate(table: Any, where: str) -> Gate:
@@ -143,7 +162,10 @@ def _plain(said: str) -> str:
 
 def gates_of(texts: Sequence[str], path: str | None) -> tuple[Gate, ...]:
     """The gates of a command line: those of a file, then those given as text."""
-    gates = (*(() if path is None else read_gates(path)), *map(parse_gate, texts))
+    stored = () if path is None else read_gates(path)
+    gates = (*stored, *map(parse_gate, texts))
+    places = [f"{path}: gate {k}" for k in range(1, len(stored) + 1)]
+    refuse_twice(gates, [*places, *(f"--gate {text}" for text in texts)])
     if not gates:
         raise UsageError(
             "no gate is given: use --gate MEASURE:max_upper=NUMBER, or --gates FILE.toml"

@@ -86,7 +86,7 @@ def checked(source: Source) -> Source:
         )
     if source.classes and (source.asked or source.kind not in (None, "classes")):
         raise UsageError(
-            "[source] classes goes with kind = 'classes' and without target: leave out one of these"
+            "[source] classes is for kind = 'classes' without target: leave out one of these"
         )
     if source.classes and len({*source.classes}) < max(2, len(source.classes)):
         raise UsageError(

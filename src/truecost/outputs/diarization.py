@@ -104,7 +104,7 @@ class DiarizationOptions(FileOptions):
         """Refuse a mapping where all is scored that is evaluated: UsageError."""
         if self.mapping == "evaluated" and not (self.collar or self.skip_overlap):
             raise UsageError(
-                "--mapping evaluated goes with --collar or --skip-overlap, which leave times out: "
+                "--mapping evaluated is for --collar or --skip-overlap, which leave times out: "
                 "add one of them, or leave it out"
             )
 
@@ -112,7 +112,7 @@ class DiarizationOptions(FileOptions):
         """Refuse choices that enter none of these parts: UsageError."""
         voice = "speech_miss, speech_fa or speech_error (voice activity)"
         if (self.tolerance or self.merge_gaps) and "activity" not in parts:
-            raise UsageError(f"--tolerance and --merge-gaps go with {voice}: ask for one of them")
+            raise UsageError(f"--tolerance and --merge-gaps are for {voice}: ask for one of them")
         if (self.collar or self.skip_overlap) and {"speech", "speakers"}.isdisjoint(parts):
             raise UsageError(
                 f"--collar and --skip-overlap do not enter {voice}; boundaries of speech have "

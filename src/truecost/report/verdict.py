@@ -309,7 +309,7 @@ def worst_subset(story: Story, before: str = "") -> list[Group]:
     text += before + value(row)
     if whole is not None and whole.value is not None:
         text += f"; on all data {shown_value(whole, whole.value)}"
-    more = f"{counts(row)}. Of {counted(len(strong), 'subset value')} that rest on enough."
+    more = f"{counts(row)}. Of {counted(len(strong), 'subset value')} with enough data."
     return [Group("", (Line("open", "", "Worst subset", text, more),))]
 
 

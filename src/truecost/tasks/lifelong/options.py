@@ -267,7 +267,7 @@ class LifelongScoring:
     def __post_init__(self) -> None:
         check_fields(self, LifelongTable)
         if self.unit and self.factors == "seed":
-            raise UsageError("--unit goes with --factors item or item,seed: leave it out")
+            raise UsageError("--unit is for --factors item or item,seed: leave it out")
         if not self.policies:
             raise UsageError("a score across time needs a policy: uniform, for one")
         names = [policy.name for policy in self.policies]

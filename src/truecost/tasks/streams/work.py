@@ -234,9 +234,7 @@ def check_stream(study: Study) -> None:
     """Refuse a study of event logs that makes no sense, before any file is read."""
     for data in (study.data, *study.collections.values(), *study.systems.values()):
         if data.type is not None and data.type not in TYPES:
-            raise UsageError(
-                f"type {data.type} does not go with stream: it takes {', '.join(TYPES)}"
-            )
+            raise UsageError(f"type {data.type} does not fit stream: it takes {', '.join(TYPES)}")
     refuse_own(study, ("labels", "map", "target", "classes"))
     for system in (*study.systems.values(), None):
         data = study.data if system is None else system.over(study.data)

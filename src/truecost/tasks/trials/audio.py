@@ -226,7 +226,7 @@ def with_hours(trials: "Trials", data: "DataTable", reader: "Reader") -> "Trials
         )
     if said and not trials.detection:
         raise UsageError(
-            f"{trials.name}: {said[0]} goes with the detection of one class: use --target"
+            f"{trials.name}: {said[0]} is for the detection of one class: use --target"
         )
     if data.hours is not None:
         return replace(trials, audio=Audio(f"hours:{data.hours:g}", data.hours))

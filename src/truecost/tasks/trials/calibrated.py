@@ -230,7 +230,9 @@ def _train_files(table: CalibrationTable, systems: Sequence[Trials]) -> Mapping[
             f"give one file for each ({', '.join(sorted(unlike))})"
         )
     if files and (clash := [k for k in ("folds", "fold", "in_sample") if k in table.given()]):
-        raise UsageError(f"[calibration] {clash[0]} goes without train: leave one of them out")
+        raise UsageError(
+            f"[calibration] {clash[0]} cannot be used with train: leave one of them out"
+        )
     return files
 
 

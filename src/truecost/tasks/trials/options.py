@@ -206,7 +206,7 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
         ]
         if self.least_cost:
             if self.by == "upper":
-                raise UsageError("--by upper goes with a limit, not with --least-cost")
+                raise UsageError("--by upper is for a limit, not for --least-cost")
             found.append(Rule(LEAST_COST, "act_dcf"))
         if not found:
             raise UsageError(
