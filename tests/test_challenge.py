@@ -117,6 +117,23 @@ def test_a_bundle_is_unpacked_and_its_scoring_program_scores(folder):
     assert said["enable_detailed_results"] is True
 
 
+def test_the_check_that_the_overview_tells_refuses_a_short_file(folder, monkeypatch, capsys):
+    line = "leaderboard bundle study.toml --key key.csv --public trials.csv -o b.zip --quiet"
+    assert cli.run(line.split()) == 0
+    zipfile.ZipFile("b.zip").extractall(folder / "b")
+    zipfile.ZipFile(folder / "b" / "public_data.zip").extractall(folder / "team")
+    text = (folder / "b" / "overview.md").read_text()
+    [told] = [line.strip() for line in text.splitlines() if " validate " in line]
+    assert told == "truecost validate FILE --trials trials.csv --config study.toml"
+    scores = pl.read_csv("network.csv")
+    monkeypatch.chdir(folder / "team")
+    scores.write_csv("whole.csv")
+    scores[: len(scores) // 4].write_csv("short.csv")
+    assert cli.run(told.replace("FILE", "whole.csv").split()[1:]) == 0
+    assert cli.run(told.replace("FILE", "short.csv").split()[1:]) == 3
+    assert "1455 trials of the list trials.csv without a score" in capsys.readouterr().out
+
+
 def test_equal_studies_make_equal_bytes(folder):
     study, wishes = Study.read("study.toml"), ChallengeTable(key="key.csv")
     assert bundle(study, wishes) == bundle(study, wishes)
