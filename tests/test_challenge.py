@@ -134,6 +134,22 @@ def test_the_check_that_the_overview_tells_refuses_a_short_file(folder, monkeypa
     assert "1455 trials of the list trials.csv without a score" in capsys.readouterr().out
 
 
+def test_a_repeated_id_hides_no_other_fault(folder, capsys):
+    scores = pl.read_csv("network.csv")
+    foreign = pl.DataFrame({"trial": ["nobody"], "score": [1.0]})
+    bad = pl.concat([scores[:-25], scores[:1], foreign])
+    bad.with_columns(
+        pl.when(pl.col("trial") == scores["trial"][5]).then(None).otherwise("score").alias("score")
+    ).write_csv("bad.csv")
+    assert cli.run("validate bad.csv --trials trials.csv --config study.toml".split()) == 3
+    out = capsys.readouterr().out
+    assert f"1 id occurs more than once: {scores['trial'][0]}" in out
+    assert "1 id not in the list trials.csv: nobody" in out
+    assert "25 trials of the list trials.csv without a score" in out
+    assert "1 score is missing or NaN" in out
+    assert out.count("error: bad.csv") == 4
+
+
 def test_equal_studies_make_equal_bytes(folder):
     study, wishes = Study.read("study.toml"), ChallengeTable(key="key.csv")
     assert bundle(study, wishes) == bundle(study, wishes)
