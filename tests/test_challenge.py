@@ -150,6 +150,38 @@ def test_a_repeated_id_hides_no_other_fault(folder, capsys):
     assert out.count("error: bad.csv") == 4
 
 
+def parted(folder):
+    """A key with a column of two parts, a second submission, and the key of one part."""
+    key = pl.read_csv("key.csv")
+    codes = pl.Series([int(s[:2], 16) % 2 if s[:1].isalnum() else 0 for s in key["speaker"]])
+    part = codes.replace_strict({0: "public", 1: "private"})
+    key.with_columns(part=part).write_csv("key.csv")
+    key.filter(part == "public").write_csv("key_public.csv")
+    pl.read_csv("network.csv").with_columns(pl.col("score") - 2).write_csv("low.csv")
+    study = f"{RULES}[subsets]\npublic = \"part = 'public'\"\nprivate = \"part = 'private'\"\n"
+    (folder / "parts.toml").write_text(study)
+
+
+def test_parts_stand_below_the_board_and_have_no_rank(folder, capsys):
+    parted(folder)
+    files = "leaderboard network.csv low.csv --key key.csv --seed 1 --config"
+    assert cli.run([*files.split(), "parts.toml"]) == 0
+    out, err = capsys.readouterr()
+    board, below, *_ = out.split("\n\n")
+    assert board.split("\n")[0].split()[:3] == ["rank", "place", "system"]
+    assert below.count("public") == below.count("private") == 2
+    assert "subsets: ranks are of all trials together" in err
+    assert cli.run([*files.split(), "study.toml"]) == 0
+    assert board == capsys.readouterr().out.rstrip("\n")  # subsets change no rank
+
+
+def test_a_key_of_a_part_names_the_way(folder, capsys):
+    parted(folder)
+    line = "leaderboard network.csv low.csv --config study.toml --key key_public.csv"
+    assert cli.run(line.split()) == 3
+    assert "is this key a part of what was scored? Give the whole one" in capsys.readouterr().err
+
+
 def test_equal_studies_make_equal_bytes(folder):
     study, wishes = Study.read("study.toml"), ChallengeTable(key="key.csv")
     assert bundle(study, wishes) == bundle(study, wishes)

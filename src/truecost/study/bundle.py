@@ -111,7 +111,10 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
     named = rules.moved(lambda file: Path(file).name).to_toml()
     title = wishes.title or find_task(study.task).title
     public = {**_by_name(wishes.public), SETTINGS: _published(rules).to_toml().encode()}
-    pages = {"overview.md": _overview(title, rules, wishes.public), "evaluation.md": _evaluation(rules)}
+    pages = {
+        "overview.md": _overview(title, rules, wishes.public),
+        "evaluation.md": _evaluation(rules),
+    }
     said, content = _materials(wishes, pages, names)
     content |= {
         "reference_data.zip": packed({**files, SETTINGS: named.encode()}),
@@ -249,7 +252,9 @@ def _overview(title: str, rules: Study, public: Sequence[str]) -> str:
     """What participants do."""
     asked = _asked_for(rules, [Path(path).name for path in public])
     check_it = f"{_called(rules)} validate FILE {asked}--config {SETTINGS}"
-    whole = "" if asked else "\nThe public data have no list of what to hand in: all must be there.\n"
+    whole = (
+        "" if asked else "\nThe public data have no list of what is asked for.\n"
+    )
     return f"""# {title}
 
 {find_task(rules.task).about.get("", find_task(rules.task).title)}
