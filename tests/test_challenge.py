@@ -141,7 +141,7 @@ def test_a_repeated_id_hides_no_other_fault(folder, capsys):
     bad.with_columns(
         pl.when(pl.col("trial") == scores["trial"][5]).then(None).otherwise("score").alias("score")
     ).write_csv("bad.csv")
-    assert cli.run("validate bad.csv --trials trials.csv --config study.toml".split()) == 3
+    assert cli.run(["validate", "bad.csv", "--trials", "trials.csv", "--config", "study.toml"]) == 3
     out = capsys.readouterr().out
     assert f"1 id occurs more than once: {scores['trial'][0]}" in out
     assert "1 id not in the list trials.csv: nobody" in out
@@ -180,6 +180,31 @@ def test_a_key_of_a_part_names_the_way(folder, capsys):
     line = "leaderboard network.csv low.csv --config study.toml --key key_public.csv"
     assert cli.run(line.split()) == 3
     assert "is this key a part of what was scored? Give the whole one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "validate mine.zip --trials trials.csv --config study.toml",
+        "leaderboard mine.zip network.csv --key key.csv --config study.toml",
+        "score --codabench input output",
+        "terms validate --kwlist mine.zip --ecf mine.zip mine.zip",
+        "transcripts score mine.zip mine.zip",
+    ],
+)
+def test_a_zipped_submission_is_called_one_and_what_lies_in_it(folder, capsys, line):
+    for part in ("ref", "res"):
+        (folder / "input" / part).mkdir(parents=True)
+    for name in ("key.csv", "study.toml"):
+        (folder / "input" / "ref" / name).write_bytes((folder / name).read_bytes())
+    for place in ("mine.zip", "input/res/mine.zip"):
+        with zipfile.ZipFile(place, "w") as archive:
+            archive.write("network.csv", "team/scores.csv")
+            archive.writestr("__MACOSX/team/._scores.csv", "x")
+    assert cli.run(line.split()) == 3
+    said = "mine.zip: this is a zip archive with team/scores.csv: unpack it"
+    assert said in "".join(capsys.readouterr())
+    assert not (folder / "output").exists()
 
 
 def test_equal_studies_make_equal_bytes(folder):

@@ -252,9 +252,7 @@ def _overview(title: str, rules: Study, public: Sequence[str]) -> str:
     """What participants do."""
     asked = _asked_for(rules, [Path(path).name for path in public])
     check_it = f"{_called(rules)} validate FILE {asked}--config {SETTINGS}"
-    whole = (
-        "" if asked else "\nThe public data have no list of what is asked for.\n"
-    )
+    whole = "" if asked else "\nThe public data have no list of what is asked for.\n"
     return f"""# {title}
 
 {find_task(rules.task).about.get("", find_task(rules.task).title)}
