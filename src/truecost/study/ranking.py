@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 
 import msgspec
 
@@ -173,7 +174,10 @@ def rank(
             "a leaderboard has one collection and one application: leave out the others"
         )
     if len(study.systems) < 2:
-        raise UsageError("a leaderboard needs at least two submissions")
+        folders = [s.file for s in study.systems.values() if s.file and Path(s.file).is_dir()]
+        one = f"; {folders[0]} is one submission here: give what it holds, {folders[0]}/*"
+        said = one.replace("//", "/") if folders else ""
+        raise UsageError(f"a leaderboard needs at least two submissions{said}")
     if study.data.missing == "drop":
         raise UsageError(
             "a leaderboard ranks on the same trials, and --missing drop would leave out different "
