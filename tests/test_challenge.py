@@ -4,6 +4,7 @@ The rules of version 2 of its bundles, as `src/apps/competitions/unpackers/v2.py
 `base_unpacker.py` of codalab/codabench have them, stand in `unpacked`.
 """
 
+import hashlib
 import io
 import itertools
 import json
@@ -124,6 +125,8 @@ def test_the_check_that_the_overview_tells_refuses_a_short_file(folder, monkeypa
     zipfile.ZipFile("b.zip").extractall(folder / "b")
     zipfile.ZipFile(folder / "b" / "public_data.zip").extractall(folder / "team")
     text = (folder / "b" / "overview.md").read_text()
+    rules = (folder / "team" / "study.toml").read_bytes()
+    assert f"    {hashlib.sha256(rules).hexdigest()}\n" in text
     [told] = [line.strip() for line in text.splitlines() if " validate " in line]
     assert told == "truecost validate FILE --trials trials.csv --config study.toml"
     scores = pl.read_csv("network.csv")
@@ -176,6 +179,17 @@ def test_parts_stand_below_the_board_and_have_no_rank(folder, capsys):
     assert board == capsys.readouterr().out.rstrip("\n")  # subsets change no rank
 
 
+def test_the_table_of_a_stored_board_is_that_of_the_board(folder, capsys):
+    parted(folder)
+    line = "leaderboard network.csv low.csv --key key.csv --config parts.toml -q -o out --table"
+    assert cli.run([*line.split(), "a.tex"]) == 0
+    assert cli.run(["report", "out", "--table", "b.tex"]) == 0
+    assert "rank" in (folder / "a.tex").read_text()
+    assert (folder / "b.tex").read_text() == (folder / "a.tex").read_text()
+    assert cli.run(["report", "out", "--table", "b.csv"]) == 0
+    assert {"rank", "place_lower"} <= {*pl.read_csv("b.csv").columns}
+
+
 def test_a_key_of_a_part_names_the_way(folder, capsys):
     parted(folder)
     line = "leaderboard network.csv low.csv --config study.toml --key key_public.csv"
@@ -214,7 +228,8 @@ def test_a_folder_holds_the_submissions(folder, capsys):
         (folder / name).write_bytes((folder / "network.csv").read_bytes())
     arrays = folder / "subs" / "arrays"
     arrays.mkdir()
-    assert cli.run("leaderboard subs --key key.csv --config study.toml --json".split()) == 0
+    line = "leaderboard subs --json --key key.csv --config study.toml"
+    assert cli.run(line.split()) == 0
     board = json.loads(capsys.readouterr().out)["leaderboard"]
     assert sorted(line["system"] for line in board) == ["one", "two"]
     assert files_of(str(folder / "subs")) == [
@@ -227,9 +242,19 @@ def test_a_folder_holds_the_submissions(folder, capsys):
 
 def test_a_folder_that_is_one_submission_says_so(folder, capsys):
     (folder / "subs").mkdir()
-    assert cli.run("transcripts leaderboard key.csv subs/".split()) == 2
+    assert cli.run(["transcripts", "leaderboard", "key.csv", "subs/"]) == 2
     said = "at least two submissions; subs/ is one submission here: give what it holds, subs/*"
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("task", ["terms", "streams"])
+def test_a_task_without_a_reference_in_one_file_is_refused_first(folder, capsys, task):
+    (folder / "study.toml").write_text(f'task = "{task}"\n')
+    assert cli.run(["leaderboard", "bundle", "study.toml", "--key", "key.csv", "-o", "b.zip"]) == 2
+    err = capsys.readouterr().err
+    assert f"task {task}: Codabench scores one file against a key or reference" in err
+    assert f"truecost {task} leaderboard --config study.toml submissions/*" in err
+    assert not (folder / "b.zip").exists()
 
 
 def test_equal_studies_make_equal_bytes(folder):

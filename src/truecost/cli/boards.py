@@ -1,5 +1,6 @@
 """Leaderboards as tables: the board, the subsets below it, and what has no column in it."""
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -81,9 +82,11 @@ def _asked_beside(outcome: Outcome) -> dict[str, dict[str, str]]:
     [part] = outcome.parts
     every = part.scoring.values()
     asked = {name for scoring in every for name in (*scoring.measures, *scoring.also)}
+    stored = tomllib.loads(outcome.configuration)  # all that a stored board has of the scoring
+    asked |= {name for key in ("measures", "also") for name in stored.get(key, ())}
     found: dict[str, dict[str, str]] = {}
     for row in part.estimates:
         named = {row.label, row.measure} & asked and row.label != outcome.leaderboard[0].measure
         if named and "subset" not in row.dims:
             found.setdefault(row.label, {})[row.dims["system"]] = figures(row)[0]
-    return {label: of for label, of in found.items() if len(of) == len(part.systems)}
+    return {label: of for label, of in found.items() if len(of) == len(outcome.leaderboard)}

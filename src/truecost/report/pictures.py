@@ -4,7 +4,7 @@ import io
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from truecost.core.results import Row
 from truecost.errors import UsageError
@@ -72,7 +72,7 @@ def chosen(story: Story | None, name: str) -> Picture:
     return found[0]
 
 
-def write_rows(rows: Sequence[Row], target: str, naive: str = "naive") -> None:
+def write_rows(story: Story, target: str) -> None:
     """Write the rows of a result: as they are shown (.tex, .md), or in full (.csv, .parquet).
 
     Raises
@@ -83,9 +83,34 @@ def write_rows(rows: Sequence[Row], target: str, naive: str = "naive") -> None:
         When the file cannot be written.
     """
     check_table(target)
-    values = [r for r in rows if r.kind == "value"]
-    shown = [of_values("Values", values, len(values), naive)]
-    write_table(target, shown, lambda: _frame_of(rows))
+    if story.result.leaderboard:
+        _write_board(story, target)
+        return
+    values = [r for r in story.rows if r.kind == "value"]
+    shown = [of_values("Values", values, len(values), story.page.naive.column)]
+    write_table(target, shown, lambda: _frame_of(story.rows))
+
+
+def _write_board(story: Story, target: str) -> None:
+    """The tables that `leaderboard` writes, of a stored one."""
+    import polars as pl
+
+    from truecost.study.outcome import Outcome, Part
+    from truecost.study.printing import records_of, tables_of
+
+    stored = story.result
+    part = Part({}, (), {}, cast("Any", tuple(story.rows)))
+    board = Outcome(
+        (part,),
+        (),
+        (),
+        task=stored.task,
+        configuration=stored.configuration,
+        leaderboard=tuple(stored.leaderboard),
+    )
+    shown = [cast("Any", table).document() for table in tables_of(board)]
+    full = records_of(board)
+    write_table(target, shown, lambda: pl.DataFrame(full, infer_schema_length=None))
 
 
 def check_table(target: str) -> None:

@@ -87,6 +87,7 @@ def write_bundle(study: Study, target: str, wishes: ChallengeTable | None = None
 def bundle(study: Study, wishes: ChallengeTable) -> bytes:
     """The archive; see `write_bundle`."""
     check(wishes)
+    _refuse_other(study)
     names = {key: f"[challenge] {key}" for key in study.challenge.given()}
     names |= {key: f"--{key}" for key in wishes.given()}
     wishes = wishes.over(study.challenge)
@@ -111,10 +112,9 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
     named = rules.moved(lambda file: Path(file).name).to_toml()
     title = wishes.title or find_task(study.task).title
     public = {**_by_name(wishes.public), SETTINGS: _published(rules).to_toml().encode()}
-    pages = {
-        "overview.md": _overview(title, rules, wishes.public),
-        "evaluation.md": _evaluation(rules),
-    }
+    digest = hashlib.sha256(public[SETTINGS]).hexdigest()
+    overview = _overview(title, rules, wishes.public, digest)
+    pages = {"overview.md": overview, "evaluation.md": _evaluation(rules)}
     said, content = _materials(wishes, pages, names)
     content |= {
         "reference_data.zip": packed({**files, SETTINGS: named.encode()}),
@@ -127,6 +127,17 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
     asked["solved"] = sample is not None
     content["competition.yaml"] = _competition(wishes, **asked, **said).encode()
     return packed(content)
+
+
+def _refuse_other(study: Study) -> None:
+    """Refuse a task that has no key or reference in one file, or that scores no handed-in file."""
+    face = find_task(study.task)
+    if {"key", "reference"}.isdisjoint(face.data):
+        raise UsageError(
+            f"task {face.name}: Codabench scores one file against a key or reference, and this "
+            f"task has neither in one file: collect the submissions in a folder and rank them with "
+            f"{_called(study)} leaderboard --config study.toml submissions/*"
+        )
 
 
 def _materials(
@@ -248,7 +259,7 @@ def _called(study: Study) -> str:
     return "truecost" if face.unnamed else f"truecost {face.name}"
 
 
-def _overview(title: str, rules: Study, public: Sequence[str]) -> str:
+def _overview(title: str, rules: Study, public: Sequence[str], digest: str) -> str:
     """What participants do."""
     asked = _asked_for(rules, [Path(path).name for path in public])
     check_it = f"{_called(rules)} validate FILE {asked}--config {SETTINGS}"
@@ -263,6 +274,10 @@ Hand in an archive (.zip) with one file. Unpack the public data and check your f
     {check_it}
 {whole}
 A submission is scored with confidence intervals; its report is shown beside it.
+
+The rules do not change: `sha256sum {SETTINGS}` of the public data gives
+
+    {digest}
 """
 
 
