@@ -101,7 +101,10 @@ def _refuse_alike(named: Sequence[tuple[str, str]]) -> None:
     alike = {name: paths for name, paths in files.items() if len(paths) > 1}
     if alike:
         most = max(map(len, alike.values()))
-        said = "; ".join(f"{name} ({first_five(paths)})" for name, paths in alike.items())
+        said = "; ".join(
+            f"{Path(paths[0]).stem if '/' in name else name} ({first_five(paths)})"
+            for name, paths in alike.items()
+        )
         raise UsageError(
             f"{'two' if most == 2 else most} systems are named alike: {said}: leave one out, or "
             f"name it with NAME=PATH"
