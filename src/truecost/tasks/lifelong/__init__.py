@@ -48,7 +48,10 @@ FACE = Face(
     formats=Formats(
         of="lifelong",
         holds="events, or scores by version and time",
-        texts={**TABLES, "matrix": "score matrix (.json, .npy, .npz), or results of Avalanche (.json)"},
+        texts={
+            **TABLES,
+            "matrix": "score matrix (.json, .npy, .npz), or results of Avalanche (.json)",
+        },
         readers={"matrix": "truecost.formats.matrices:read_matrix"},
         endings={".json": "matrix", ".npy": "matrix", ".npz": "matrix"},
         columns=("version",),

@@ -23,6 +23,7 @@ from truecost.report.words import (
 )
 from truecost.tasks.streams.describing import OnlineDescription
 from truecost.tasks.streams.sweep import (
+    UNDERSTATED,
     WITHOUT_QUESTIONS,
     SweepAdvice,
     SweepPoint,
@@ -32,6 +33,7 @@ from truecost.tasks.streams.sweep import (
     budget_hint,
     is_swept,
     questions,
+    shares_understate,
     swept_of,
 )
 
@@ -299,6 +301,8 @@ def _share(advice: SweepAdvice) -> str:
     said += "replicates"
     if rivals:
         said += f"; {listed(rivals, 4)} {'is' if len(rivals) == 1 else 'are'} in others"
+    if shares_understate(advice):
+        said += f"; {UNDERSTATED}"
     return f"{said}."
 
 
