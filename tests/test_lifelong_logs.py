@@ -671,5 +671,5 @@ def test_help_with_the_lifelong_set_is_no_help_with_the_test_set(tmp_path):
     assert sum(e["event"] == "answer" for e in events) == 4
     found = read(tmp_path, events)
     for name in ("help_seconds", "n_corrections", "offline_seconds"):
-        with pytest.raises(UsageError, match="4 answers about the lifelong set.*cost_person"):
+        with pytest.raises(UsageError, match=r"4 answers about the lifelong set.*cost_person"):
             tc.score_system(found, tc.Scoring(measures=(name,), plan=PLAN))
