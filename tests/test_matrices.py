@@ -60,6 +60,13 @@ def test_one_version_more_is_the_initial_one(tmp_path):
     assert other["forward_transfer"] == found["forward_transfer"]
 
 
+def test_forward_transfer_without_an_initial_version_says_what_to_add(tmp_path):
+    path = written(tmp_path, "m.json", MATRIX)
+    [row] = tc.score(path, measures="forward_transfer", **LIFE).rows
+    assert row.value is None
+    assert "no first row is the initial version: add it" in row.reason
+
+
 def test_a_triangle_and_several_seeds(tmp_path):
     triangle = [row[: k + 1] for k, row in enumerate(MATRIX)]
     found, _ = figures(written(tmp_path, "t.json", triangle))

@@ -371,9 +371,8 @@ def _text(advice: SweepAdvice, row: Estimate) -> str:
 
 def shares_understate(advice: SweepAdvice) -> bool:
     """Whether the best is so in almost all replicates, and its interval still decides nothing."""
-    return (advice.best.best or 0.0) >= 0.95 and any(
-        other.verdict == "inconclusive" for other in advice.others
-    )
+    verdicts = {other.verdict for other in advice.others}
+    return (advice.best.best or 0.0) >= 0.95 and "inconclusive" in verdicts
 
 
 def budget_hint(edge: str, best: SweepPoint) -> str:
@@ -393,8 +392,7 @@ def against(other: SweepDifference, name: str, figures: tuple[str, str], *, one:
     verb = "costs" if one else "cost"
     if other.verdict == "same":
         return f"{name} {verb} the same in every replicate"
-    more = " more ".join(figures).strip()
-    return f"{name} {verb} {more}: {other.verdict}"
+    return f"{name} {verb} {' more '.join(figures).strip()}: {other.verdict}"
 
 
 def questions(budget: float | None) -> str:
