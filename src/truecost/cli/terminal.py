@@ -87,9 +87,8 @@ class Screen:
             about = ", ".join(filter(None, (case.collection, case.system, case.item)))
             wide = max((len(label) for label, _ in case.lines), default=0)
             value = figure(case.value, scale_of(row.shown_in))
-            lines = [f"{label:{wide}}  {text}" for label, text in case.lines]
-            print("", visible(f"{about}: {row.label} {value}"), sep="\n")
-            print(*(visible(line).rstrip() for line in lines), sep="\n")
+            lines = [f"{label:{wide}}  {text}".rstrip() for label, text in case.lines]
+            print("", *map(visible, [f"{about}: {row.label} {value}", *lines]), sep="\n")
 
     @contextmanager
     def progress(self, first: str = "reading") -> Iterator[Callable[[str, int, int], None] | None]:
