@@ -147,7 +147,7 @@ def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
 
 
 def _joint_freedom(left: Sequence[LeftOut], variances: Sequence[float], p: float) -> float:
-    """nu of a rate: of crossed factors by Satterthwaite (1946) from that of each."""
+    """Degrees of freedom of a rate; those of crossed factors are joined by Satterthwaite (1946)."""
     own = np.array([min(one.kish - 1, _carrying_units(one, p) + 1) for one in left])
     parts = np.array(variances)
     if len(own) == 1 or not parts.any():

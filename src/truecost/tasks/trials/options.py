@@ -37,7 +37,7 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
 
 
 def of_means(data: DataTable, measures: Sequence[str]) -> DataTable:
-    """The data, of type `values` where only means are asked for: these read no scores, no labels."""
+    """The data, of type `values` where only means are asked for: they need no scores or labels."""
     means = data.type is None and only_means(measures)
     return msgspec.structs.replace(data, type="values") if means else data
 

@@ -259,7 +259,7 @@ def facts_of(table: Table, options: Options, trials: Trials) -> dict[str, tuple[
     }
     column = options.column("score", table) or ""
     if options.kind in POSTERIORS:
-        several = "+" in column or matrix_of(table, column) is not None
+        several = {*"+*"} & {*column} or matrix_of(table, column) is not None
         found["scores"] = ("one score a class",) if several else ()
     return found
 
