@@ -5,6 +5,7 @@ import polars as pl
 import pytest
 
 import truecost as tc
+from truecost import cli
 from truecost.formats.compound import fitting, without_prefix
 
 CLASSES = ("cat", "dog", "eel")
@@ -80,3 +81,21 @@ def test_rows_and_comparisons_are_one_line():
     said = repr(found.comparisons[0])
     assert said.startswith("<b against a: total_error +67")
     assert said.endswith(", worse>")
+
+
+@pytest.mark.parametrize(("wrong", "bold"), [(1, False), (15, True)])
+def test_bold_is_what_is_decided(tmp_path, wrong, bold):
+    other = table().with_columns(label=pl.Series(LABELS))
+    cells = np.roll(other.select("p_cat", "p_dog", "p_eel").to_numpy(), 1, axis=1)
+    own = other.select("p_cat", "p_dog", "p_eel").to_numpy()
+    mixed = np.where(np.arange(15)[:, None] < wrong, cells, own)
+    bad = other.with_columns(**{f"p_{c}": mixed[:, k] for k, c in enumerate(CLASSES)})
+    systems = {"a": table(), "b": bad}
+    asked = {"type": "posterior", "map": {"score": "p_*"}, "label": "label", "replicates": 100}
+    found = tc.compare(systems, measures="total_error", **asked)
+    assert ("textbf" in found.to_latex()) is bold
+    found.save(tmp_path / "out")
+    assert cli.run(["report", str(tmp_path / "out"), "--table", str(tmp_path / "t.tex")]) == 0
+    text = (tmp_path / "t.tex").read_text()
+    assert ("textbf" in text) is bold
+    assert text.count("tabular") == found.to_latex().count("tabular") == 4  # with the comparison
