@@ -67,7 +67,7 @@ def test_a_metric_that_was_left_out_is_named():
 
 
 def test_a_filter_goes_with_a_log_of_lm_eval():
-    with pytest.raises(tc.UsageError, match="filter goes with a log of lm-eval"):
+    with pytest.raises(tc.UsageError, match="filter is for a log of lm-eval"):
         tc.score({"score": [1.0, -2.0], "label": [1, 0]}, type="llr", filter="x")
 
 

@@ -173,7 +173,7 @@ def test_each_prior_has_its_own_fit(folder):
     [
         ({"train": "dev.csv"}, "ab", "write train = { a = FILE"),
         ({"train": {"a": "dev.csv"}}, "ab", "give one file for each"),
-        ({"train": {"a": "dev.csv"}, "folds": 3}, "a", "folds goes without train"),
+        ({"train": {"a": "dev.csv"}, "folds": 3}, "a", "folds cannot be used with train"),
         ({"method": "splin"}, "a", "did you mean 'spline'"),
     ],
 )

@@ -325,7 +325,7 @@ def several(folder, applications):
         for k, file in enumerate(files.values()):
             trials(k, gain / (1 + k)).write_csv(file)
         systems[name] = {"files": files}
-    gates = [("act_dcf", 9.0), ("act_dcf", 0.01), ("cllr", 0.55)]
+    gates = [("act_dcf", 9.0, "new"), ("act_dcf", 0.01, "old"), ("cllr", 0.55, "new")]
     tables = {
         "measures": ["act_dcf", "min_dcf", "cllr", "min_cllr"],
         "baseline": "old",
@@ -335,7 +335,7 @@ def several(folder, applications):
         "applications": named,
         "interval": {"replicates": 50},
         "gate": [
-            {"measure": m, "max_upper": x, "system": "new", "application": "even"} for m, x in gates
+            {"measure": m, "max_upper": x, "system": s, "application": "even"} for m, x, s in gates
         ],
     }
     return study.run(study.Study.from_tables(tables))
@@ -483,7 +483,7 @@ def test_many_systems_stand_best_first(tmp_path):
     assert tied[0] == order[0]
     assert 5 < len(tied) < 14
     assert verdict.headline(story) == (
-        f"s13 has the lowest actual detection cost of 14 systems, 0.020 [0.001, 0.131]; s12, s11, "
+        f"Of 14 systems, s13 has the lowest actual detection cost: 0.020 [0.001, 0.131]; s12, s11, "
         f"s10, s9 and {len(tied) - 5} more are tied with it."
     )
     assert story.systems == tuple(order)

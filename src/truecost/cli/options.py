@@ -210,14 +210,14 @@ class Checked(Output):
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class Unscored(Output):
-    """The same of commands that score nothing: what goes with scores is refused, and hidden."""
+    """The same of commands that score nothing: what is for scores is refused, and hidden."""
 
     config: Annotated[str | None, Parameter(show=False, negative=())] = None
     print_config: Hidden = False
     cite: Hidden = False
 
     def refuse(self) -> None:
-        """Refuse what goes with scores."""
+        """Refuse what is for scores."""
         for option in ("config", "print_config", "cite"):
             if getattr(self, option):
                 raise UsageError(

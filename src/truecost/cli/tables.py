@@ -77,16 +77,14 @@ class Columns:
         return table
 
     def spared(self, width: int) -> "Columns":
-        """The table without spare columns until it fits; it says which, where any of them might
-        have stood above it.
-        """
+        """The table without spare columns until it fits; it says which."""
         table, left_out = self, []
         for name in self.spare:
             if table.width() > width and name in table.names:
                 shown = any(row[table.names.index(name)] for row in table.rows)
                 left_out += [name] if shown else []
                 table = table.without(name)
-        if not left_out or not {*self.spare} & {*self.above}:
+        if not left_out:
             return table
         said = f"left out, as the terminal is too narrow: {', '.join(reversed(left_out))}"
         return replace(table, below=(*table.below, said))
@@ -133,7 +131,7 @@ class Columns:
             return self.without("note")
         marks = {"": "", **{note: f"({number})" for number, note in enumerate(notes, 1)}}
         below = tuple(f"{marks[note]} {note}" for note in notes)
-        return replace(self._with(k, marks.__getitem__), below=below)
+        return replace(self._with(k, marks.__getitem__), below=(*below, *self.below))
 
     def _with(self, k: int, change: Callable[[str], str]) -> "Columns":
         """The table with the cells of one column changed."""

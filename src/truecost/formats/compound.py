@@ -1,8 +1,8 @@
 """Columns of several values, and values of several columns: a list of scores in each row, an id
-that several columns make.
+that several columns make, or the name of a file without its folders.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from itertools import takewhile
@@ -17,6 +17,8 @@ from truecost.formats.table import Table, filled, refuse_values
 from truecost.names import full_name
 
 JOINED = "+"  # between columns, and between their values
+STEM = ":stem"  # behind a column of paths: the names of the files alone
+FOLDERS, ENDING = r"^.*[/\\]", r"\.[A-Za-z][A-Za-z0-9]{2,4}$"  # what a path has beside the name
 
 
 def matrix_of(table: Table, name: str) -> npt.NDArray[Any] | None:
@@ -101,7 +103,8 @@ def fitting(pattern: str, columns: Sequence[str]) -> Sequence[str]:
 
 
 def identified(table: Table, columns: Mapping[str, str], key: str = "id") -> Table:
-    """A table with its id as a column, where several columns make it: `id=doc_id+prompt_id`.
+    """A table with its id as a column, where several columns make it, `id=doc_id+prompt_id`, or
+    the names of files without folders and ending, `id=audio_filepath:stem`.
 
     Raises
     ------
@@ -110,16 +113,39 @@ def identified(table: Table, columns: Mapping[str, str], key: str = "id") -> Tab
     """
     joined = columns.get(key, "")
     names = joined.split(JOINED)
-    if len(names) < 2 or joined in table.columns:
+    if joined in table.columns or not (len(names) > 1 or joined.endswith(STEM)):
         return table
-    parts = pl.DataFrame([filled(table, name, key).alias(str(k)) for k, name in enumerate(names)])
-    ids = parts.select(pl.concat_str(pl.all(), separator=JOINED).alias(joined)).to_series()
+    plain = [name.removesuffix(STEM) for name in names]
+    parts = pl.DataFrame([filled(table, name, key).alias(str(k)) for k, name in enumerate(plain)])
+    stems = [_stem(str(k)) for k, name in enumerate(names) if name.endswith(STEM)]
+    ids = parts.with_columns(stems).select(pl.concat_str(pl.all(), separator=JOINED).alias(joined))
     if ids.n_unique() != parts.n_unique():
+        why = f"{', '.join(plain)} are joined by {JOINED}, which occurs in their values"
+        why = f"folders and endings of {plain[0]} are left out" if stems else why
         raise InputError(
-            f"{table.source}: two rows get the same id when {', '.join(names)} are joined by "
-            f"{JOINED}, which occurs in their values: write the ids into a column of their own"
+            f"{table.source}: two rows get the same id when {why}: write the ids into a column of "
+            f"their own"
         )
-    return replace(table, frame=table.frame.with_columns(ids))
+    return replace(table, frame=table.frame.hstack(ids))
+
+
+def _stem(column: str) -> pl.Expr:
+    """The names of files without folders and ending, of a column of paths."""
+    return pl.col(column).str.replace(FOLDERS, "").str.replace(ENDING, "")
+
+
+def stem_hint(
+    here: Collection[str], there: Collection[str], columns: Mapping[str, str], key: str = "id"
+) -> str:
+    """A hint for ids of two files that do not match, where the names of files in them do; else
+    empty.
+    """
+    sides = (pl.DataFrame({key: [*ids]}, {key: pl.String}).drop_nulls() for ids in (here, there))
+    left, right = ({*side.select(_stem(key)).to_series()} for side in sides)
+    if 2 * len(left & right) < max(min(len(left), len(right)), 1):
+        return ""
+    column = columns.get(key, key)
+    return f"; without folders and endings of files they match: --map {key}={column}{STEM}"
 
 
 def without_prefix(columns: tuple[str, ...], present: Sequence[str]) -> tuple[str, ...]:

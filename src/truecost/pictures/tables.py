@@ -70,7 +70,7 @@ class Table:
     Attributes
     ----------
     left_out : int
-        Rows that stand in result.json only.
+        Rows that are only in `result.json`.
     named : int
         The column that names a row.
     best : frozenset of (int, int)
@@ -93,7 +93,7 @@ class Table:
 
     @cached_property
     def numeric(self) -> tuple[bool, ...]:
-        """Whether the cells of each column are numbers, and stand at the right."""
+        """Whether the cells of each column are numbers, which are aligned to the right."""
         columns = zip(*self.rows, strict=True)
         return tuple(
             k != self.named and all(map(NUMBER.fullmatch, c)) for k, c in enumerate(columns)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from truecost.core.digits import counted, figures, percent, shown_naive, shown_value
-from truecost.core.flags import assumed
+from truecost.core.flags import assumed, hours_of
 from truecost.core.results import Row, verdict_of
 from truecost.errors import plural
 from truecost.gates import Gate
@@ -56,6 +56,7 @@ class Verdict:
     groups: tuple[Group, ...]
     assumed: tuple[str, ...]
     remarks: tuple[str, ...]
+    hours: str = ""
 
 
 def verdict(story: Story) -> Verdict:
@@ -72,6 +73,7 @@ def verdict(story: Story) -> Verdict:
         tuple(group for group in groups if group.lines or group.folded),
         _assumed(story),
         tuple(story.result.remarks if page.remarks is None else page.remarks(story)),
+        hours_of(story.values),
     )
 
 
@@ -219,7 +221,7 @@ def _at_the_top(story: Story, rows: Sequence[Row]) -> str:
         beside = f"{_names(tied)} {'is' if len(tied) == 1 else 'are'} tied with it"
     word = "lowest" if best.direction == "lower" else "highest"
     return (
-        f"{isolated(best.dims['system'])} has the {word} {story.called} of {len(rows)} systems, "
+        f"Of {len(rows)} systems, {isolated(best.dims['system'])} has the {word} {story.called}: "
         f"{_figures(story, best).removeprefix(story.called).strip()}; {beside}."
     )
 
@@ -307,7 +309,7 @@ def worst_subset(story: Story, before: str = "") -> list[Group]:
     text += before + value(row)
     if whole is not None and whole.value is not None:
         text += f"; on all data {shown_value(whole, whole.value)}"
-    more = f"{counts(row)}. Of {counted(len(strong), 'subset value')} that rest on enough."
+    more = f"{counts(row)}. Of {counted(len(strong), 'subset value')} with enough data."
     return [Group("", (Line("open", "", "Worst subset", text, more),))]
 
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from truecost.core.flags import FLAGS, detailed, rows_name, telling, without_interval
+from truecost.core.flags import FLAGS, detailed, lone_subsets, rows_name, telling, without_interval
 from truecost.core.intervals.auto import NO_SAMPLE
+from truecost.core.intervals.smooth import ONE_UNIT
 from truecost.core.measure import Measure
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
@@ -69,10 +70,11 @@ def _on_intervals(parts: Sequence[Part]) -> list[Problem]:
         for part in parts
         for row in part.estimates
         if row.value is not None and row.lower is None and row.upper is None
-        if row.left_out and row.reason != NO_SAMPLE
+        if (row.left_out and row.reason != NO_SAMPLE) or row.reason == ONE_UNIT
     ]
-    said = without_interval(lacking)
-    return [Problem(kind="advice", message=text, rule="too-few-units") for text in said]
+    said = [("data", text) for text in lone_subsets(lacking)]
+    said += [("advice", text) for text in without_interval(lacking)]
+    return [Problem(kind=kind, message=text, rule="too-few-units") for kind, text in said]
 
 
 def _flags(row: Estimate, part: Part) -> tuple[str, ...]:

@@ -133,7 +133,7 @@ def look_up(name: str, task: str = "") -> Measure | None:
     name : str
         Without a parameter.
     task : str
-        Whose measure of that name is meant, where several tasks have one.
+        Task of the measure, if several tasks have a measure of this name.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def find(text: str, task: str = "") -> Measure:
     Parameters
     ----------
     task : str
-        Whose measure of that name is meant, where several tasks have one.
+        Task of the measure, if several tasks have a measure of this name.
 
     Returns
     -------
@@ -167,8 +167,8 @@ def find(text: str, task: str = "") -> Measure:
     Raises
     ------
     UsageError
-        When there is no such measure (with what to use in its place, or the nearest name), or its
-        parameter is not understood.
+        If the measure does not exist (the message names a replacement or the nearest name), or its
+        parameter is invalid.
 
     Examples
     --------

@@ -35,6 +35,7 @@ out takes part:
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -91,8 +92,8 @@ class Errors:
 @dataclass(frozen=True)
 class Limits:
     """A figure with the ends of its interval, n_e, the trials that a binomial of these limits would
-    have (`effective`), degrees of freedom (`nu`), and k_c, the units that carry the spread
-    (`carrying`).
+    have (`effective`), degrees of freedom (`nu`), k_c, the units that carry the spread
+    (`carrying`), and the design effect.
     """
 
     value: float
@@ -101,6 +102,7 @@ class Limits:
     effective: float = float("nan")
     nu: float = float("nan")
     carrying: float = float("nan")
+    design: float = 1.0
 
 
 def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
@@ -137,13 +139,13 @@ def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
     shrunk = (ndtri(tail) / stdtrit(nu, tail)) ** 2
     effective = size / max(1.0, design) * shrunk
     if found.events:
-        lower, upper = _event_ends(p, effective, tail)
+        lower, upper = event_ends(p, effective, tail)
         upper += min(1.0, 20 / nu) * worst
     else:
         if not ordered:  # units tell at least one trial each, but for those that hang together
             effective = max(effective, min(n_w, size))
         lower, upper = _share_ends(p, effective, tail)
-    return Limits(p, float(lower), float(upper), effective, nu, carrying)
+    return Limits(p, float(lower), float(upper), effective, nu, carrying, max(1.0, design))
 
 
 def _joint_freedom(left: Sequence[LeftOut], variances: Sequence[float], p: float) -> float:
@@ -167,13 +169,13 @@ def _share_ends(p: float, effective: float, tail: float) -> tuple[float, float]:
     return lower, max(p, float(betaincinv(k + 0.75, effective - k + 0.25, 1 - tail)))
 
 
-def _event_ends(rate: float, effective: float, tail: float) -> tuple[float, float]:
+def event_ends(rate: Any, effective: Any, tail: float) -> tuple[Any, Any]:
     """Ends of a rate of events in effective hours, as of a Poisson count (Garwood 1936)."""
     from scipy.special import gammaincinv
 
     k = rate * effective
-    lower = 0.0 if k <= 0 else float(gammaincinv(k, tail)) / effective
-    return lower, float(gammaincinv(k + 1, 1 - tail)) / effective
+    lower = np.where(k > 0, gammaincinv(np.maximum(k, 1e-300), tail), 0.0) / effective
+    return lower, gammaincinv(k + 1, 1 - tail) / effective
 
 
 def _carrying_units(left: LeftOut, p: float) -> float:

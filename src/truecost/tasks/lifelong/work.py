@@ -142,12 +142,12 @@ def _from_scores(source: Source, reader: Reader, study: Study) -> Lifelong:
     if asked.kind is not None:
         raise UsageError(
             f"{source.file}: is a table of scores (it has no column event); the kind {asked.kind} "
-            f"goes with event logs"
+            f"is for event logs"
         )
     others = [key for key in ("labels", "reference", "classes") if key in source.data.given()]
     if others or study.application.given():
         said = ", ".join(others or ["a cost matrix"])
-        raise UsageError(f"{source.file}: is a table of scores; {said} goes with event logs")
+        raise UsageError(f"{source.file}: is a table of scores; {said} is for event logs")
     table = reader.table(source.file, source.data.input_format)
     reader.note(source.file, source.name, source.collection)
     bounds: Any = asked.bounds or None

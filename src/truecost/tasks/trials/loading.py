@@ -40,7 +40,7 @@ def check_classes(trials: Trials) -> None:
         they = f"all {n} trials are" if n > 1 else "the only trial is"
         raise InputError(
             f"{trials.place}: {they} {only}; one kind of errors cannot be measured: add trials of "
-            f"another class"
+            f"another class{NONE_HEARD if trials.audio is not None else ''}"
         )
     if trials.classes and trials.weights is not None:
         shares = trials.class_sizes
@@ -52,6 +52,10 @@ def check_classes(trials: Trials) -> None:
             raise InputError(f"{trials.place}: all trials of {light} have weight 0")
 
 
+NONE_HEARD = (
+    " (where nothing was detected in the audio: one nontarget in it, with a score below every "
+    "threshold)"
+)
 Columns = Mapping[str, npt.ArrayLike]
 _HOW = (
     "give a Table, as truecost.read makes it of a file, a frame of polars or pandas, or columns; "
@@ -74,7 +78,7 @@ def load(
         Scores, as `truecost.read` gives them, or columns; labels and units too when there is no
         key.
     options : Options
-        What the columns mean.
+        Meaning of the columns.
     name : str
         Name of the system.
     key : Table, optional

@@ -44,19 +44,18 @@ def of_means(data: DataTable, measures: Sequence[str]) -> DataTable:
 
 @dataclass(frozen=True)
 class TrialsScoring:
-    """How trials are scored, beside their application.
+    """Choices for the scoring of trials, in addition to the application.
 
     Parameters
     ----------
     training_prior : tuple of float, optional
-        Priors of the classes that the posteriors contain, summing to 1; the shares in the data
-        when left out. Likelihood ratios contain none.
+        Priors of the classes that the posteriors contain, summing to 1; default: the shares in the
+        data. Likelihood ratios contain none.
     threshold : float, optional
         The deployed threshold on the score, in place of the Bayes threshold; a probability (or its
         logarithm) when the scores are posteriors.
     clip : float, optional
-        Least probability that a class is given, between 0 and 0.5; nothing is clipped when left
-        out.
+        Lowest probability of a class, between 0 and 0.5. Default: no clipping.
     allow_reversed : bool
         Accept the scores of a detection task that rank nontargets above targets beyond chance
         (the 99.9 % interval of the area under the ROC curve lies below 0.5), which are refused
@@ -65,9 +64,9 @@ class TrialsScoring:
         Class shares of the whole when a subset is scored: what the system takes from the data
         (the training prior, the prior of its decisions) does not change from subset to subset.
     threshold_by : {"whole", "subset"}
-        Whose threshold a subset has where a measure chooses it.
+        Data on which a measure chooses the threshold of a subset.
     whole : Trials, optional
-        The whole when a subset of it is scored, whose threshold measures choose.
+        The whole data, if a subset is scored; measures choose the threshold on it.
 
     Raises
     ------
@@ -133,6 +132,7 @@ class Rule:
         return self.name if self.limit is None else f"{self.name} {self.limit:g}"
 
 
+LEAST_COST = "least-cost"
 MEASURES = {"max_fa_per_hour": "fa_per_hour", "max_p_fa": "p_fa", "max_p_miss": "p_miss"}
 
 
@@ -194,7 +194,7 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
     test_background: Annotated[
         str | None,
         _option(
-            help="The same as a list of recordings with a column duration (seconds).",
+            help="List of background recordings of TEST with a column duration (seconds).",
             file=True,
             needs=_TESTED,
         ),
@@ -213,8 +213,8 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
         ]
         if self.least_cost:
             if self.by == "upper":
-                raise UsageError("--by upper goes with a limit, not with --least-cost")
-            found.append(Rule("least-cost", "act_dcf"))
+                raise UsageError("--by upper is for a limit, not for --least-cost")
+            found.append(Rule(LEAST_COST, "act_dcf"))
         if not found:
             raise UsageError(
                 "choose a rule for the threshold: --max-fa-per-hour 0.5, --max-p-fa "

@@ -191,7 +191,7 @@ def rates(found: Sequence[ByClass], name: str, *, title: str = "") -> Picture:
     most = max(1, MOST_LINES // (len(found) + several))
     order = [one.name for one in first.costliest]
     cut = f"the {most} costliest of {len(order)} classes" if len(order) > most else ""
-    lines = Rows((name, "rests on"), what="class")
+    lines = Rows((name, "data"), what="class")
     own = [{one.name: one for one in system.classes} for system in found]
     shown = [getattr(of[label], name) for of in own for label in order[:most] if label in of]
     for label in order[:most]:

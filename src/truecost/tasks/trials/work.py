@@ -307,7 +307,7 @@ def check(study: "Study") -> None:
     if not spurious:
         return
     if study.given("methods"):
-        raise UsageError("[spurious] goes with systems; the study has [methods]")
+        raise UsageError("[spurious] is for systems; the study has [methods]")
     if "samples" not in spurious:
         raise UsageError("[spurious] needs samples = FILE, a table of samples with their ids")
     if study.collections and not study.systems:
