@@ -211,6 +211,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The value of no difference; figures have the digits that tell an end from it."""
         return {"difference": 0.0, "ratio": 1.0}.get(self.kind)
 
+    def __str__(self) -> str:
+        """`nec 0.310 [0.290, 0.331]`."""
+        return " ".join(filter(None, (self.label, *figures(self))))
+
+    def __repr__(self) -> str:
+        """`<Row b: nec 0.310 [0.290, 0.331]>`, on one line."""
+        of = ", ".join(self.dims.values())
+        return f"<{type(self).__name__} {of}: {self}>" if of else f"<{type(self).__name__} {self}>"
+
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON-ready builtins: without defaults, but with `kind` and undefined figures
         (null).
@@ -299,10 +308,6 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
             )
         return units
 
-    def __str__(self) -> str:
-        """`nec 0.310 [0.290, 0.331]`."""
-        return " ".join(filter(None, (self.label, *figures(self))))
-
 
 def label_of(measure: str, parameters: dict[str, Any]) -> str:
     """How a measure with its variant is named: `measure`, or `measure:variant`."""
@@ -324,6 +329,11 @@ class Comparison:
     def verdict(self) -> Side:
         """Whether the interval of the difference excludes 0, and on which side (`verdict_of`)."""
         return verdict_of(self.difference)
+
+    def __repr__(self) -> str:
+        """`b against a: nec -0.20 [-0.28, -0.12], better`."""
+        of = self.difference
+        return f"<{of.dims.get('system', 'system')} against {of.baseline}: {of}, {self.verdict}>"
 
 
 def verdict_of(difference: Row) -> Side:
