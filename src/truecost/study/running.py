@@ -32,6 +32,8 @@ from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
 from truecost.tasks.measures import ALL, find, named, refuse_beside
 
+OF_DIFFERENCES = ("alone", "combined")  # flags that no value has
+
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
     """Faults of the data of each part, then advice, each once; faults of further metrics last."""
@@ -51,7 +53,7 @@ def _on_flags(parts: Sequence[Part]) -> list[Problem]:
     """The advice of each flag, with the rows that have it where not all do."""
     rows = [(e, _flags(e, part)) for part in parts for e in part.estimates]
     compared = [c.difference for part in parts for c in part.comparisons]
-    rows += [(row, ("alone",)) for row in compared if "alone" in row.flags]
+    rows += [(row, tuple(f for f in row.flags if f in OF_DIFFERENCES)) for row in compared]
     said_of = next((work_of(s).flagged for part in parts for s in part.systems), flagged)
     found = []
     for flag in FLAGS.values():
