@@ -343,16 +343,18 @@ def verdict_of(difference: Row) -> Side:
     """Whether the interval of a difference excludes 0, and on which side.
 
     "same" when the difference and both ends of its interval are 0: the two are equal in all
-    replicates. "inconclusive" when the interval holds 0 otherwise, an end of it is missing, or more
-    than 5 % of the replicates of the difference are undefined, or the difference lies outside its
-    own interval; otherwise the side and the direction of the measure tell.
+    replicates. "inconclusive" when the interval holds 0 otherwise, has no width, an end of it is
+    missing, or more than 5 % of the replicates of the difference are undefined, or the difference
+    lies outside its own interval; otherwise the side and the direction of the measure tell.
     """
     low, high, value = difference.lower, difference.upper, difference.value
     lost = difference.often_undefined
     if low == value == high == 0 and not lost:
         return "same"
-    if low is None or high is None or low <= 0 <= high or lost or not value or difference.outside:
-        return "inconclusive"  # a value outside its interval speaks for no side
+    if low is None or high is None or low <= 0 <= high or lost or not value:
+        return "inconclusive"
+    if difference.outside or difference.narrow:  # neither speaks for a side
+        return "inconclusive"
     return "better" if (high < 0) == (difference.direction == "lower") else "worse"
 
 
