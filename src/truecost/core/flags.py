@@ -282,8 +282,8 @@ def _combined(rows: "Sequence[Row]") -> str:
     few = row.counts["carrying"]
     units = f"only {few:.2g} effective units carry" if few >= 1.5 else "at most one unit carries"
     return (
-        f"{interval_name(row)} difference: {units} "
-        f"the difference or the part of one kind of error in it, so the intervals of both systems are "
-        f"combined without full pairing, and it is wide{more}. --method percentile gives [{low}, "
-        f"{high}] by pairing, which may cover too little with so few units; more units decide"
+        f"{interval_name(row)} difference: {units} the difference or the part of one kind of error "
+        f"in it, so the intervals of both systems are combined without full pairing, and it is "
+        f"wide{more}. --method percentile gives [{low}, {high}] by pairing, which may cover too "
+        f"little with so few units; more units decide"
     )
