@@ -754,6 +754,9 @@ def test_words_of_one_and_of_many():
     for lost, said in ((2, "better"), (3, "inconclusive")):  # of 50 replicates, as of differences
         assert words.against_naive(row(n_undefined=lost)) == said
         assert verdict_of(row(-0.5, -0.6, -0.4, kind="difference", n_undefined=lost)) == said
+    assert verdict_of(row(-0.5, -0.5, -0.5, kind="difference")) == "inconclusive"  # no width
+    assert verdict_of(row(0.0, 0.0, 0.0, kind="difference")) == "same"
+    assert words.against_naive(row(flags=("no_spread",))) == "inconclusive"
     assert words.value(row(value=None, reason="undefined: no targets")) == "undefined: no targets"
 
 

@@ -6,6 +6,7 @@ import shutil
 
 import msgspec
 import numpy as np
+import polars as pl
 import pytest
 
 import truecost as tc
@@ -72,6 +73,31 @@ def test_every_strategy_has_every_budget_in_both_phases(swept):
         *(("passive", None, phase) for phase in ("pre", "post")),
     ]
     assert {(r.factors, r.n_units) for r in rows} == {(("seed",), 3)}
+
+
+def test_equal_runs_decide_nothing(tmp_path):
+    """Four seeds of one order and one bootstrap set are one run: no verdict on a budget."""
+    study = write_study(
+        tmp_path,
+        loop={"seeds": 4, "budget": None},
+        source={"order": "given"},
+        learner={"name": "logistic", "python": None},
+        sweep={"budgets": [1, 3]},
+        measures=["imlm"],
+    )
+    draws = np.random.default_rng(0)
+    label = np.arange(60) % 3 == 0
+    columns = {"id": np.arange(60), "label": label, "x": label + draws.normal(0, 0.8, 60)}
+    pl.DataFrame(columns).with_columns(pl.col("label").cast(int)).write_csv(tmp_path / "items.csv")
+    found = run_live(tc.Study.read(str(study)), tmp_path / "run")
+    [advice] = [a for a in found.described_as(SweepAdvice) if a.measure == "imlm"]
+    assert advice.best.best is None
+    assert {other.verdict for other in advice.others} == {"inconclusive"}
+    assert "of replicates" not in advice.text
+    assert {row.value == row.lower == row.upper for row in found.rows} == {True}
+    for record in found.parts[0].systems:
+        assert "4 seeds gave the same run" in record.problems[0]
+        assert 'set order = "shuffled" under [source]' in record.problems[0]
 
 
 def test_all_of_a_seed_see_the_same(swept):

@@ -231,6 +231,11 @@ def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
         pairs = [c for c in outcome.comparisons if shown(c.difference)]
         table = _pairs(pairs)
         differences = [c.difference for c in pairs]
+        if layout.values is None and tables[0].best:  # bold is what is decided
+            from truecost.pictures.tables import is_decided
+
+            best = frozenset(at for at in tables[0].best if is_decided(told[at[0]], differences))
+            tables[0] = replace(tables[0], best=best)
         tables.append(table if layout.pairs is None else layout.pairs(table, differences))
     return [*tables, *layout.below(outcome)]
 

@@ -268,7 +268,7 @@ def detailed(flag: str, rows: "Sequence[Row]") -> str:
         return ""
     row, text = min(found, key=lambda pair: min(map(fewest_of, pair[0].rates)))
     more = f" (and {errors.counted(len(rows) - 1, 'other row')})" if len(rows) > 1 else ""
-    return f"{interval_name(row)}: {text}{more}. Collect more of them before you trust the figure"
+    return f"{interval_name(row)}: {text}{more}. Collect more data before you trust the figure"
 
 
 def _combined(rows: "Sequence[Row]") -> str:

@@ -237,7 +237,7 @@ def _at_the_top(story: Story, rows: Sequence[Row]) -> str:
     names = story.result.first_rank.get(best.label, ())
     if not names:
         to = next(iter(story.pairs), None)
-        beside = "the systems were not compared"
+        beside = "others may be as good: the order of the systems was not tested"
         if to is not None:
             beside = f"each was compared with {isolated(to[0].baseline or '')} alone"
     elif len(names) == len(rows):

@@ -4,7 +4,7 @@
 `Chosen` is what a result has of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, ClassVar
@@ -18,6 +18,7 @@ from truecost.errors import UsageError
 from truecost.names import POSTERIORS, ChosenBy, ThresholdBy
 from truecost.options import Option, PartialTable, check_fields
 from truecost.study.tables import DataTable
+from truecost.tasks.measures import only_means
 
 if TYPE_CHECKING:
     from truecost.core.results import Row
@@ -33,6 +34,12 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
     "llr": ("decisions", "losses", "llr", "ranking", "bins"),
     **dict.fromkeys(POSTERIORS, ("decisions", "losses", "llr", "ranking", "bins", "ranks")),
 }
+
+
+def of_means(data: DataTable, measures: Sequence[str]) -> DataTable:
+    """The data, of type `values` where only means are asked for: they need no scores or labels."""
+    means = data.type is None and only_means(measures)
+    return msgspec.structs.replace(data, type="values") if means else data
 
 
 @dataclass(frozen=True)
