@@ -108,8 +108,9 @@ def test_priors_that_make_no_sense(prior, said):
 
 def test_one_prior_where_several_have_no_place():
     said = (
-        r"^prior, or prior of \[application\] in a study, is 0\.01, 0\.2: give one here\. Only score, "
-        r"compare, plan and run take several priors; .* truecost run STUDY with \[calibration\] train"
+        r"^prior, or prior of \[application\] in a study, is 0\.01, 0\.2: give one here\. Only "
+        r"score, compare, plan and run take several priors; .* truecost run STUDY with "
+        r"\[calibration\] train"
     )
     with pytest.raises(UsageError, match=said):
         tc.leaderboard({"a": FRAME, "b": FRAME}, type="llr", prior=[0.01, 0.2])

@@ -183,8 +183,8 @@ def paired_ends(
 
     Percentiles of the replicates where at least 10 of at least 20 units effectively carry the
     difference; otherwise MOVER-R of the intervals of both, correlated as their values without
-    single units are (Donner and Zou 2012); these reach no further than the ends of the two intervals
-    lie apart. Units in order of time take the t limits of their low frequencies.
+    single units are (Donner and Zou 2012), no further than the ends of the two intervals lie apart.
+    Units in order of time take the t limits of their low frequencies.
     """
     level = system.level
     apart = paired(system, baseline, difference)

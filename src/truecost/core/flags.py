@@ -272,18 +272,21 @@ def detailed(flag: str, rows: "Sequence[Row]") -> str:
 
 
 def _combined(rows: "Sequence[Row]") -> str:
-    """Of the row whose difference the fewest units carry: how few, and its paired percentiles."""
+    """How few units carry a difference, and its paired percentiles: of the row with the fewest,
+    whole data first.
+    """
     known = [row for row in rows if "carrying" in row.counts]
     if not known:
         return ""
-    row = min(known, key=lambda r: r.counts["carrying"])
+    row = min(known, key=lambda r: ("subset" in r.dims, r.counts["carrying"]))
     low, high = (figure(row.counts[f"paired_{end}"], row.scale) for end in ("lower", "upper"))
     more = f" (and {errors.counted(len(rows) - 1, 'other row')})" if len(rows) > 1 else ""
     few = row.counts["carrying"]
     units = f"only {few:.2g} effective units carry" if few >= 1.5 else "at most one unit carries"
     return (
-        f"{interval_name(row)} difference: {units} "
-        f"the difference or the part of one kind of error in it, so the intervals of both systems are "
-        f"combined without full pairing, and it is wide{more}. --method percentile gives [{low}, "
-        f"{high}] by pairing, which may cover too little with so few units; more units decide"
+        f"{100 * row.level:.10g} % CI of the difference in {_row_name(row)}: {units} "
+        f"the difference or the part of one kind of error in it, so the intervals of both systems "
+        f"are combined without full pairing, and it is wide{more}. --method percentile gives "
+        f"[{low}, {high}] by pairing, which may cover too little with so few units; more units "
+        f"decide"
     )

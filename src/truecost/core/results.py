@@ -113,8 +113,8 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `few_runs`: a method has fewer than 20 runs: as far as they vary, too little is covered;
         - `few_errors`: fewer than 10 errors of a kind that the measure counts;
         - `no_spread`: the interval has no width, though the value is not just the naive one;
-        - `combined`: few units carry the difference (`counts["carrying"]`), so that the intervals of
-          both systems are combined and hold 0, though the paired percentiles
+        - `combined`: few units carry the difference (`counts["carrying"]`): the intervals of both
+          systems are combined and hold 0, though the paired percentiles
           (`counts["paired_lower"]`, `counts["paired_upper"]`) do not;
         - `undefined_replicates`: the measure is undefined in some replicates;
         - `uncorrected`: machine labels alone (AB/BA): right if calibrated in each cell;
