@@ -13,6 +13,7 @@ release = version = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "numpydoc", "console", "reference", "formulas"]
 exclude_patterns = ["_build", "_ext", "_static"]
+smartquotes_action = "qe"  # quotes and ellipses, but `--` of an option stays
 default_role = "code"  # single backticks in docstrings
 nitpicky = False
 

@@ -23,7 +23,7 @@ from truecost.person.store import Asked
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 CLASSES = ("seven", "other")
-LINK = re.compile(r"truecost: (.+) answers at (http://\S+)")
+LINK = re.compile(r"truecost: to answer as (.+), open (http://\S+)")
 
 
 def questions(number, **more):

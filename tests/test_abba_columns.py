@@ -471,7 +471,7 @@ def test_options_out_of_range_are_refused(options, said):
         ),
         (
             {"log": DECIDED},
-            "threshold_a goes with scores, and column 'accept_a' holds decisions: map score_a "
+            "threshold_a is for scores, and column 'accept_a' holds decisions: map score_a "
             "and score_b, or leave it out",
         ),
         (

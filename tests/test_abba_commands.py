@@ -261,7 +261,7 @@ def test_calibrate_on_training_data_that_no_model_collected(result, folder):
 def test_folds_go_with_cross_fitting(run):
     line = f"abba calibrate few.csv --map {MAP},machine=m {AT} --train few.csv --folds 3 -o c.csv"
     code, _, err = run(line)
-    assert (code, "--folds goes with cross-fitting, without --train" in err) == (2, True)
+    assert (code, "--folds is for cross-fitting, without --train" in err) == (2, True)
 
 
 @pytest.mark.parametrize("name", ["table1", "table2", "correction"])

@@ -418,5 +418,5 @@ def test_labels_of_a_study_lie_beside_it(tmp_path):
     assert study.data.labels == str(tmp_path / "l.csv")
     assert study.systems["a"].labels == str(tmp_path / "own.csv")
     other = {"task": "trials", "data": {"labels": "l.csv"}, "systems": {"a": {"file": "a"}}}
-    with pytest.raises(UsageError, match=r"labels under \[data\] does not go with trials"):
+    with pytest.raises(UsageError, match=r"labels under \[data\] does not fit trials"):
         Study.from_tables(other).check()

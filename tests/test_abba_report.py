@@ -399,7 +399,7 @@ def test_warnings_of_checks_stand_under_checks_only(scored):
     count = sum(
         c.state == "warning" for d in scored.result.described_as(Description) for c in d.checks
     )
-    assert f"{count} checks of the data warn: see Checks" in text
+    assert f"{count} warnings about the data: see Checks" in text
     assert not any(
         f"Data: {d.system}: {w}" in text
         for d in scored.result.described_as(Description)

@@ -103,15 +103,15 @@ def test_a_study_over_another():
     ("tables", "said"),
     [
         ({"baseline": "log"}, "abba compares model B with model A within each deployment"),
-        ({"worst": 3}, "worst goes with transcripts, translation and diarization"),
+        ({"worst": 3}, "worst is for transcripts, translation and diarization"),
         ({"application": {"prior": 0.1}}, "an application has costs and priors of trials"),
-        ({"methods": {"files": ["a"]}}, "goes with task trials"),
-        ({"data": {"key": "key.csv"}}, "key under [data] does not go with abba: it takes map"),
-        ({"data": {"type": "llr"}}, "type under [data] does not go with abba"),
-        ({"data": {"missing": "drop"}}, "missing under [data] does not go with abba"),
-        ({"transcripts": {"by": "id"}}, "[transcripts] goes with task transcripts"),
+        ({"methods": {"files": ["a"]}}, "is for task trials"),
+        ({"data": {"key": "key.csv"}}, "key under [data] does not fit abba: it takes map"),
+        ({"data": {"type": "llr"}}, "type under [data] does not fit abba"),
+        ({"data": {"missing": "drop"}}, "missing under [data] does not fit abba"),
+        ({"transcripts": {"by": "id"}}, "[transcripts] is for task transcripts"),
         ({"abba": {"estimators": ["dircet"]}}, "estimator 'dircet' is not known: choose of corr"),
-        ({"abba": {"max_rfpr": 1.0}}, "max_rfpr under [abba] goes with the choice of a threshold"),
+        ({"abba": {"max_rfpr": 1.0}}, "max_rfpr under [abba] is for the choice of a threshold"),
         ({"abba": {"mismatch": "ignore"}}, "abba.mismatch is 'ignore': choose one of error, drop"),
         ({"abba": {"treshold": True}}, "abba.treshold is not known (did you mean 'thresholds'?)"),
         (
@@ -136,7 +136,7 @@ def test_keys_of_logs_go_with_no_other_task(name):
     value = {"users": "users.csv", "split": 0.5}.get(name, 1)
     for task in ("trials", "transcripts"):
         tables = {"task": task, "data": {name: value}, "systems": {"a": {"file": "a"}}}
-        with pytest.raises(UsageError, match=rf"{name} under \[data\] does not go with {task}"):
+        with pytest.raises(UsageError, match=rf"{name} under \[data\] does not fit {task}"):
             Study.from_tables(tables).check()
 
 
@@ -146,7 +146,7 @@ def test_the_table_of_abba_goes_with_no_other_task():
         "abba": {"mismatch": "drop"},
         "systems": {"a": {"file": "a"}},
     }
-    with pytest.raises(UsageError, match=r"\[abba\] goes with task abba"):
+    with pytest.raises(UsageError, match=r"\[abba\] is for task abba"):
         Study.from_tables(tables).check()
 
 

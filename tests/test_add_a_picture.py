@@ -39,7 +39,7 @@ def test_it_stands_on_the_page_and_is_written_alone(added, tmp_path, capsys):
     target = tmp_path / "result"
     assert run(["compare", *SYSTEMS, *CHOICES, "-o", str(target)]) == 0
     page = (target / "report.html").read_text(encoding="utf-8")
-    assert "Left to a person" in page
+    assert "Review by a person" in page
     assert "accepted at the threshold in use" in page
     file = tmp_path / "reviewed.svg"
     assert run(["report", str(target), "--figure", "reviewed", "-o", str(file)]) == 0
@@ -51,4 +51,4 @@ def test_the_test_of_the_guide_passes(added):
     module, text = block_of("tests", "reviewed")
     names = {}
     exec(compile(text, f"{module}.py", "exec"), names)
-    names["test_what_is_reviewed_is_what_is_accepted"]()
+    names["test_accepted_items_are_reviewed"]()

@@ -300,14 +300,16 @@ def test_its_option_is_refused_by_name(truecost_of, work):
     assert "soundz is not known (did you mean 'sounds'?)" in said
     (work / "wrong.toml").write_text(STUDY.replace('task = "sounds"', 'task = "terms"'))
     said = truecost_of("run", "wrong.toml", code=2).stderr
-    assert "[sounds] goes with task sounds" in said
+    assert "[sounds] is for task sounds" in said
 
 
 def test_help_lists_and_schemas(truecost_of):
-    assert re.search(r"sounds +Sound events: what is heard when\.", truecost_of("--help").stdout)
+    assert re.search(
+        r"sounds +Sound events: labels with start and end\.", truecost_of("--help").stdout
+    )
     shown = " ".join(truecost_of("sounds", "score", "--help").stdout.split())
     assert "Example: truecost sounds score reference.csv output.csv --collar 0.2" in shown
-    assert "--collar FLOAT Seconds by which an onset may be off. Default: 0.2." in shown
+    assert "--collar FLOAT Tolerance of onsets in seconds. Default: 0.2." in shown
     listed = json.loads(truecost_of("list", "measures", "--json").stdout)
     own = {one["name"] for one in listed if one["tasks"] == ["sounds"]}
     assert own == {"event_error", "event_f1", "mean"}

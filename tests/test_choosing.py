@@ -1,12 +1,15 @@
 """`truecost threshold`: what is chosen, what its intervals know, what it does elsewhere."""
 
+import re
+
 import numpy as np
 import polars as pl
 import pytest
 
 import truecost as tc
 from truecost.errors import InputError, UsageError
-from truecost.tasks.trials.options import Chosen
+from truecost.study.directory import read_result
+from truecost.tasks.trials.options import Chosen, shortest
 
 
 def frame_of(seed, n=400):
@@ -151,11 +154,11 @@ def test_posteriors_have_the_threshold_of_their_likelihood_ratios():
     ("more", "error", "said"),
     [
         ({}, UsageError, "choose a rule for the threshold: max_fa_per_hour=0.5"),
-        ({"least_cost": True, "by": "upper"}, UsageError, 'by="upper" goes with a limit'),
+        ({"least_cost": True, "by": "upper"}, UsageError, 'by="upper" is for a limit'),
         ({"max_p_fa": 5.0}, UsageError, "max_p_fa is 5: give a number at least 0 and at most 1"),
         ({"max_fa_per_hour": 1.0}, UsageError, "need the hours of audio"),
         ({"max_p_fa": 0.001, "by": "upper"}, InputError, "even without such an error"),
-        ({"max_p_fa": 0.05, "test_hours": 2.0}, UsageError, "test_hours goes with test"),
+        ({"max_p_fa": 0.05, "test_hours": 2.0}, UsageError, "test_hours is for test"),
         ({"max_p_fa": 0.05, "type": "number"}, UsageError, "number"),
     ],
 )
@@ -177,6 +180,83 @@ def test_a_gate_on_what_the_threshold_does_elsewhere(tmp_path):
     assert [gate.state for gate in tc.run(study).gates] == ["pass"]
     with pytest.raises(UsageError, match="choose one with data=NAME"):
         tc.run(study | {"gate": [{"measure": "p_fa", "max_upper": 0.5}]})
+
+
+@pytest.mark.parametrize("recordings", [12, 400])
+def test_hours_that_are_too_few_for_the_upper_end(recordings, tmp_path):
+    """Without a false alarm in H hours the interval ends at 3.69 / H (Garwood), further where few
+    recordings hold the hours; the message says how many would do, and these do.
+    """
+
+    def found(hours, limit, number=recordings):
+        place = tmp_path / "background.csv"
+        names = [f"r{k}" for k in range(number)]
+        pl.DataFrame({"unit": names, "duration": hours * 3600 / number}).write_csv(place)
+        clips = pl.DataFrame({"score": 5.0, "label": 1, "unit": [f"s{k}" for k in range(40)]})
+        noise = pl.DataFrame({"score": [1.0, 2.0], "label": [0, 0], "unit": ["r0", "r1"]})
+        frame = pl.concat([clips, noise.cast(dict(clips.schema))])
+        given = {"type": "score", "unit": "unit", "replicates": 20, "background": str(place)}
+        return tc.threshold(frame, max_fa_per_hour=limit, by="upper", **given)
+
+    with pytest.raises(InputError) as raised:
+        found(6.0, 0.5)
+    said = re.search(
+        r"of 6 hours ends at ([\d.]+) an hour .*collect ([\d.]+) hours", str(raised.value)
+    )
+    end, enough = map(float, said.groups())
+    plain = 3.689 / 6
+    assert end == pytest.approx(0.782 if recordings == 12 else plain, rel=0.01)
+    assert "more trials" not in str(raised.value)
+    assert "3.69 / 0.5 = 7.38 hours" in str(raised.value)
+    more = round(recordings * enough / 6) + 1
+    rows = {r.measure: r for r in found(enough + 0.1, 0.5, more).estimates}
+    assert rows["fa_per_hour"].upper <= 0.5
+
+
+def test_a_test_set_without_hours_says_why_and_what_to_give(tmp_path, monkeypatch, capfd):
+    from truecost import cli
+
+    monkeypatch.chdir(tmp_path)
+    DEV.write_csv("dev.csv")
+    TEST.write_csv("test.csv")
+    line = "threshold dev.csv --type score --unit speaker --replicates 50 --hours 5 -o out"
+    assert cli.run([*line.split(), "--max-fa-per-hour=3", "--test=test.csv"]) == 0
+    shown = " ".join(capfd.readouterr().out.split())
+    assert "limit undecided" in shown
+    assert "the hours of the test set are not known: --test-hours 12, or --test-back" in shown
+    [row] = [
+        r for r in read_result("out").rows if (r.measure, r.dims["data"]) == ("fa_per_hour", "test")
+    ]
+    assert (row.value, row.lower, row.upper) == (None, None, None)
+    assert "--test-hours" in row.reason
+    assert "hours" not in row.counts
+    assert cli.run(["gate", "out", "--gate", "fa_per_hour:max_upper=3,data=test"]) == 4
+    assert "there is no value: the hours of the test set" in capfd.readouterr().err
+
+
+def test_no_cost_without_an_application():
+    """Costs of 1 and the share of targets in the data are nobody's application."""
+    labels = {tuple(dict.fromkeys(r.measure for r in chosen(max_p_fa=0.05, **more)[2].estimates))
+              for more in ({}, {"test": TEST})}  # fmt: skip
+    assert labels == {("p_miss", "p_fa")}
+    assert "costs 0/1" not in str(chosen(max_p_fa=0.05)[2])
+    for more in ({"prior": 0.01}, {"cost_fa": 5.0}):
+        assert ("dev", "act_dcf") in chosen(max_p_fa=0.05, **more)[1]
+    assert ("dev", "act_dcf") in chosen(least_cost=True)[1]
+
+
+def test_a_gate_on_the_data_that_chose_the_threshold_says_so():
+    """`--by upper` keeps its limit there by design: that it passes is no news."""
+    from truecost.gates import Gate, check
+
+    rows = chosen(max_p_fa=0.05, by="upper", test=TEST)[2].estimates
+    said = "the threshold was chosen on these data, so gate data=test"
+    for data, there in (("dev", True), ("test", False)):
+        [verdict] = check([Gate(measure="p_fa", max_upper=0.05, data=data)], rows)
+        assert (said in verdict.message) is there
+        assert data == "test" or verdict.state == "pass"
+    [row] = [r for r in rows if (r.measure, r.dims["data"]) == ("p_fa", "dev")]
+    assert "threshold_chosen" in row.flags
 
 
 def test_a_missing_key_of_the_test_set_is_named(tmp_path):
@@ -219,8 +299,27 @@ def test_hours_and_metadata_of_the_test_set(tmp_path, capfd):
         line = f"threshold {place['dev']}.csv --type score {words}"
         assert cli.run(line.split()) == 2
     err = capfd.readouterr().err
-    assert "--test-key goes with --test" in err
+    assert "--test-key is for --test" in err
     assert "Unknown option: --threshold" in err
+
+
+@pytest.mark.parametrize("where", ["[data]", "[systems.dev]"])
+def test_a_deployed_threshold_of_a_study_is_refused_where_one_is_chosen(where, tmp_path, capfd):
+    from truecost import cli
+
+    DEV.write_csv(tmp_path / "dev.csv")
+    study, file = tmp_path / "study.toml", f"file = '{tmp_path / 'dev.csv'}'\n"
+    tables = {"[data]": "type = 'score'\n", "[systems.dev]": file}
+    tables[where] += "threshold = 0.5\n"
+    scored = "".join(f"{name}\n{keys}" for name, keys in tables.items())
+    study.write_text(scored)
+    said = "threshold under [data] is for scoring, and this study chooses thresholds: leave it out"
+    assert cli.run(f"threshold --config {study} --max-p-fa 0.1".split()) == 2
+    assert said in capfd.readouterr().err
+    assert cli.run(f"score --config {study} --measure p_fa".split()) == 0
+    study.write_text(f"{scored}[threshold]\nmax_p_fa = 0.1\n")
+    assert cli.run(["run", str(study)]) == 2
+    assert said in capfd.readouterr().err
 
 
 def test_a_test_set_is_of_one_system():
@@ -239,11 +338,25 @@ def test_the_command_and_its_page(tmp_path, monkeypatch, capfd):
     out = capfd.readouterr().out
     assert "threshold" in out
     assert "test" in out
-    result = tc.read_result("out") if hasattr(tc, "read_result") else None
+    assert read_result("out").described_as(Chosen)
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "Chosen thresholds" in page
     assert "Evaluation of the thresholds" in page
-    assert result is None or result.described
     assert cli.run(given.split()[:-2]) == 2
     assert "choose a rule" in capfd.readouterr().err
     assert not (tmp_path / "out2").exists()
+
+
+@pytest.mark.parametrize("limit", [0.02, 0.05, 0.11, 0.3])
+def test_the_printed_threshold_decides_the_same_trials(limit):
+    one, _, _ = chosen(max_p_fa=limit)
+    assert errors(float(one.shown)) == errors(one.threshold)
+    assert len(one.shown) <= len(repr(one.threshold))
+
+
+def test_the_shortest_threshold_between_two_scores():
+    close = np.array([0.454579, 0.4545831, 0.9])
+    assert shortest(0.4545831, close) == "0.45458"  # 0.4546 would reject the trial
+    assert shortest(0.4545831, close[1:]) == "0.4545"  # nothing lies below
+    assert shortest(12345678.0, np.array([12345677.0, 12345678.0])) == "12345678"
+    assert shortest(np.nextafter(1.0, 2), np.array([1.0])) == "1.0000000000000002"

@@ -11,6 +11,7 @@ import pytest
 
 from truecost import cli
 from truecost.study import ResultFile
+from truecost.tasks import names
 
 
 @pytest.fixture
@@ -273,3 +274,20 @@ def test_no_half_written_directory(run, files, monkeypatch):
     monkeypatch.setattr("truecost.report.page.render", lambda *_: 1 / 0)
     assert run("score", "A.csv", "--type", "llr", "--map", MAP, "-o", "out")[0] == 70
     assert sorted(p.name for p in files.iterdir()) == ["A.csv", "B.csv"]
+
+
+LOOKED_FOR = {  # what people write, and what tells them where it is
+    "{} gate out": "truecost gate FOLDER --gate MEASURE:max_upper=LIMIT",
+    "{} score a b --gate wer:max_upper=1": "truecost gate FOLDER --gate MEASURE:max_upper=LIMIT",
+    "{} score a b --gates=wer": "store it with -o FOLDER, then use truecost gate FOLDER",
+    "{} score a b --html": "-o FOLDER writes report.html",
+    "{} convert a": "convert is a command for all tasks: truecost convert (see",
+}
+
+
+@pytest.mark.parametrize("line", LOOKED_FOR)
+def test_what_is_elsewhere_is_found_from_every_task(run, line):
+    for task in names():
+        code, out, err = run(*line.format(task).split())
+        assert (code, out) == (2, "")
+        assert LOOKED_FOR[line] in err, task

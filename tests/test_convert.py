@@ -284,7 +284,7 @@ def test_from_one_evaluation_to_another(run, tmp_path, capfd):
     assert run("convert", "b.tsv", "-o", "c.tsv", "--output-format", "nist-sre") == 0
     assert (tmp_path / "c.tsv").read_bytes() == (tmp_path / "b.tsv").read_bytes()
     assert run("convert", "b.tsv", "-o", "d.csv", "--type", "llr") == 2
-    assert "--type goes with --output-format nist-sre" in capfd.readouterr().err
+    assert "--type is for --output-format nist-sre" in capfd.readouterr().err
     to = ["convert", "b.tsv", "-o", "d.tsv", "--output-format", "nist-sre", "--type", "score"]
     assert run(*to) == 2
     assert "the scores are of type llr: leave out --type" in capfd.readouterr().err

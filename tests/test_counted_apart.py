@@ -277,5 +277,5 @@ def test_what_cannot_travel_is_counted_here(folder, monkeypatch, capsys):
 def test_what_an_engine_is_of_no_use_for(task):
     keys = {"engine": "processes", "cache": "kept"}
     study = Study.from_tables({"engine": keys, "systems": {"a": {"file": "a"}}, "task": task})
-    with pytest.raises(UsageError, match=r"under \[engine\] does not go with"):
+    with pytest.raises(UsageError, match=r"under \[engine\] does not fit"):
         study.check()

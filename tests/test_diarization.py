@@ -441,7 +441,7 @@ def test_options_that_are_refused():
 
 
 def test_options_that_enter_nothing_are_refused():
-    with pytest.raises(UsageError, match="tolerance and merge_gaps go with speech_miss"):
+    with pytest.raises(UsageError, match="tolerance and merge_gaps are for speech_miss"):
         told(A, A, tolerance=0.1)
     with pytest.raises(UsageError, match="collar and skip_overlap do not enter speech_miss"):
         told(A, A, parts=("activity",), collar=0.1)

@@ -10,6 +10,7 @@ A page that says `<!-- needs: PATH, ... -->` finds these files and folders, of t
 A block below `<!-- with: NAME -->` runs where a command or module of this name is installed, or a
 folder of `shared/` is there; elsewhere it is left out, and the page skipped after the others ran.
 A picture beside a page that a command of the page draws has the words of what it draws now.
+A block below `<!-- first -->` runs before the others, wherever it stands on the page.
 A page that says `<!-- long -->` takes a minute or more: it runs with the long studies.
 `truecost` runs in the process of the tests, and a shell is given what it printed and its exit code;
 on a page that says `<!-- processes -->` it runs wherever the shell starts it.
@@ -55,6 +56,7 @@ SHOWING = [m for m in MODULES if ">>> " in Path(find_spec(m).origin).read_text(e
 FENCE = re.compile(r"^(`{3,})(python|console)\n(.*?)^\1 *$", re.MULTILINE | re.DOTALL)
 COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n", re.MULTILINE)
 WITH = re.compile(r"^<!-- with: (\S+) -->\n\Z", re.MULTILINE)  # before a block
+FIRST = "<!-- first -->\n"  # before a block
 NEEDS = re.compile(r"^<!-- needs: (.+?) -->$", re.MULTILINE)
 SHELL = re.compile(r"[|<>;&$*`]")  # what needs a shell, outside of quotes
 REST = re.compile(r" (?=\||[12]?>)")  # where the shell goes on with what a command printed
@@ -111,7 +113,8 @@ def test_examples_of_a_page(page, folder, request):
             return found[0]
         return rerun(found, names, folder, apart=apart)
 
-    now = FENCE.sub(again, text)
+    found = {block.start(): again(block) for block in in_order(text)}
+    now = FENCE.sub(lambda block: found[block.start()], text)
     if os.environ.get("UPDATE_DOCS"):
         page.write_text(now, encoding="utf-8")
         for name in BESIDE.findall(text):
@@ -123,6 +126,13 @@ def test_examples_of_a_page(page, folder, request):
         assert words_of(folder / name) == words_of(page.parent / name), f"{page.name}: {name}"
     if lacking:
         pytest.skip(f"{page.name}: all but the blocks of {', '.join(lacking)}, not installed here")
+
+
+def in_order(text: str) -> list[re.Match[str]]:
+    """The blocks of a page in the order in which they run."""
+    return sorted(
+        FENCE.finditer(text), key=lambda block: not text.endswith(FIRST, 0, block.start())
+    )
 
 
 def words_of(picture: Path) -> list[str]:

@@ -263,7 +263,7 @@ def test_the_house_is_as_the_guide_says():
 
 def rows_of_options(task: str | None) -> str:
     """The table of a task's options, as the reference shows it."""
-    head = "| flag | key | what it may be | meaning | default |\n| --- | --- | --- | --- | --- |\n"
+    head = "| flag | key | values | meaning | default |\n| --- | --- | --- | --- | --- |\n"
     rows = (
         f"| `{o['name']}` | `{o['section']}` | {o['values']} | {o['meaning']} | {o['default']} |\n"
         for o in lists.options(task)

@@ -81,7 +81,7 @@ CALLED = {  # a call that is wrong, and how its message begins or what stands in
     "simulate": (lambda: tc.abba.simulate("x"), "x"),
     "split": (lambda: protocol.split(SAMPLES, folds=1), "folds is 1: give a number at least 2"),
     "split, eval": (lambda: protocol.split(SAMPLES, folds=2, held_out=1.0), "held_out is 1: give"),
-    "split, inner": (lambda: protocol.split(SAMPLES, inner=2), "inner goes with folds"),
+    "split, inner": (lambda: protocol.split(SAMPLES, inner=2), "inner is for folds"),
     "split, shares": (lambda: protocol.split(SAMPLES, shares={"a": 1, "b": 0}), "shares b is 0"),
     "check": (lambda: protocol.check(SAMPLES, near=2.0), "near is 2: give a number at least 0"),
     "check, sets": (lambda: protocol.check(SAMPLES), "nothing is mapped to set: use map={'set'"),
@@ -104,7 +104,7 @@ CALLED = {  # a call that is wrong, and how its message begins or what stands in
                 {"data": {"type": "llr", "clip": 0.1}, "systems": {"a": {"file": NETWORK}}}
             )
         ),
-        'clip goes with type="posterior"',
+        'clip is for type="posterior"',
     ),
     "a gate": (lambda: tc.Gate(measure="x"), "max_upper"),
     "a live run": (lambda: run_live(Study.from_tables({}), "out"), ""),
@@ -128,7 +128,7 @@ DOORS = {  # flags, arguments, tables of a study, and what is said with the opti
         "--llr-base 2",
         {"llr_base": 2, "type": "score"},
         {"data": {"type": "score", "llr_base": 2}},
-        "{} goes with ",
+        "{} is for ",
     ),
 }
 

@@ -142,7 +142,7 @@ def test_a_study_file_gives_its_gates(run, result, tmp_path):
     ("gates", "code"),
     [
         (["act_dcf:max_upper=0.5"], 0),
-        (["act_dcf:max_upper=0.5", "act_dcf:max_upper=0.1"], 1),
+        (["act_dcf:max_upper=0.5", "act_dcf:max_upper=0.1,system=A"], 1),
         (["act_dcf:max_upper=0.3"], 4),
         (["act_dcf:max_upper=0.3", "act_dcf:max_upper=0.1,system=A"], 1),
         (["act_dcf:max_upper=0.3,undecided=pass"], 0),
@@ -429,3 +429,29 @@ def test_a_result_that_is_no_text_or_whose_rows_do_not_fit(run, result, tmp_path
     code, _, err = run(file, "--gate", "act_dcf<=0.5")
     assert code == 3
     assert "rows[0] has costs that are no numbers" in err
+
+
+TWICE = "[[gate]]\nmeasure = 'act_dcf'\nsystem = 'B'\n{}\n"
+
+
+def test_two_limits_on_one_side_of_the_same_rows_are_refused(run, result, tmp_path):
+    own = TWICE.format("max_upper = 1") + TWICE.format("min_lower = 0")
+    own += TWICE.format("max_upper = 2\nname = 'again'")
+    (tmp_path / "gates.toml").write_text(own)
+    code, out, err = run(result, "--gates", "gates.toml")
+    said = "limits max_upper of the same rows as gates.toml: gate 1 (act_dcf): leave one of them"
+    assert (code, out) == (2, "")
+    assert f"gates.toml: gate 3 {said}" in err
+    (tmp_path / "gates.toml").write_text(TWICE.format("max_upper = 1"))
+    code, _, err = run(result, "--gates", "gates.toml", "--gate", "act_dcf:max_upper=1,system=B")
+    assert (code, f"--gate act_dcf:max_upper=1,system=B {said}" in err) == (2, True)
+    code, _, err = run(result, "--gates", "gates.toml", "--gate", "act_dcf:max_upper=1,system=A")
+    assert code in (0, 1, 4), err
+
+
+def test_a_study_refuses_two_limits_on_one_side_before_it_reads(tmp_path, capfd):
+    study = "[systems.B]\nfile = 'there-is-none.csv'\n[data]\ntype = 'llr'\n"
+    study += TWICE.format("max_upper = 1") + TWICE.format("max_upper = 2")
+    (tmp_path / "study.toml").write_text(study)
+    assert cli.run(["run", str(tmp_path / "study.toml")]) == 2
+    assert "[[gate]] 2 limits max_upper of the same rows as [[gate]] 1" in capfd.readouterr().err

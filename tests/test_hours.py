@@ -1,6 +1,7 @@
 """False alarms by the hour: values, Poisson limits, the hours they rest on, and bad inputs."""
 
 import math
+import re
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,7 @@ import pytest
 import truecost as tc
 from truecost.core.flags import few_errors
 from truecost.errors import InputError, UsageError
+from truecost.study.directory import read_result
 
 RNG = np.random.default_rng(3)
 N = 300
@@ -147,7 +149,9 @@ def test_weights_and_silent_recordings(tmp_path):
 
 def test_nontargets_outside_of_the_list_are_named(tmp_path):
     LISTED.filter(pl.col("device") != "7").write_csv(tmp_path / "background.csv")
-    with pytest.raises(InputError, match="are in units that the list of background audio lacks"):
+    with pytest.raises(
+        InputError, match=r"10 of 200 nontargets of .* lie in no listed device \(7\)"
+    ):
         rows_of(background=str(tmp_path / "background.csv"))
 
 
@@ -158,6 +162,63 @@ def test_a_list_without_the_unit_is_a_sum_and_says_so(tmp_path):
     )
     assert found.estimates[0].n_units == 20
     assert any("has no column device" in p.message for p in found.problems)
+
+
+CLIPS = pl.DataFrame(
+    {
+        "score": [2.0, 3.0, 1.0, -1.0, 2.0],
+        "label": ["target"] * 2 + ["nontarget"] * 3,
+        "who": ["ann", "bob", "ann", "bob", "r1"],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("column", "frame", "said"),
+    [
+        ("file", CLIPS, "among 3 nontargets by the 3 hours of .*, but nothing shows"),
+        ("who", CLIPS, r"2 of them lie in no listed who \(ann, bob\).* column 'who' of both"),
+        ("who", CLIPS.filter(who="r1", label="nontarget").vstack(CLIPS[:2]), ""),
+    ],
+)
+def test_nontargets_that_were_not_detected_in_the_listed_audio(column, frame, said, tmp_path):
+    """Clips are no detections in hours of background: a figure of both is nobody's rate."""
+    place = tmp_path / "background.csv"
+    pl.DataFrame({column: ["r1", "r2"], "duration": [3600.0, 7200.0]}).write_csv(place)
+    given = {**GIVEN, "type": "score", "background": str(place), "measures": "fa_per_hour"}
+    found = tc.score(frame, **{k: v for k, v in given.items() if k != "unit"})
+    warned = [p.message for p in found.problems if p.kind == "data"]
+    if not said:
+        assert not warned
+        return
+    assert re.search(said, warned[0])
+    assert "--hours 3" in warned[0]
+
+
+def test_no_detection_at_all_says_what_to_add(tmp_path):
+    LISTED.write_csv(tmp_path / "background.csv")
+    with pytest.raises(InputError, match="where nothing was detected in the audio: one nontarget"):
+        rows_of(FRAME.filter(label="target"), background=str(tmp_path / "background.csv"))
+
+
+def test_the_hours_stand_beneath_the_table_and_on_the_page(tmp_path, monkeypatch, capfd):
+    from truecost import cli
+
+    monkeypatch.chdir(tmp_path)
+    FRAME.write_csv("scores.csv")
+    LISTED.write_csv("background.csv")
+    line = "score scores.csv --type llr --unit device --threshold 1.5 --replicates 20"
+    for given, said in (
+        ("--background background.csv --measure fa_per_hour -o out", "hours: 13 (background)"),
+        ("--hours 12 --measure p_fa", "hours: 12"),
+        ("--map duration=seconds --measure fa_per_hour", " (duration)"),
+    ):
+        assert cli.run([*line.split(), *given.split()]) == 0
+        assert said in capfd.readouterr().err
+    assert cli.run([*line.split(), "--measure", "p_fa"]) == 0
+    assert "hours:" not in capfd.readouterr().err
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Hours of audio: 13 (background)." in page
 
 
 def test_the_hours_of_a_subset_are_not_guessed():
@@ -201,12 +262,40 @@ def test_a_gate_on_false_alarms_an_hour():
     assert [gate.state for gate in outcome.gates] == ["pass", "fail"]
 
 
+def test_a_fixed_threshold_has_its_rates_without_asking(tmp_path, monkeypatch, capfd):
+    """A gate on the rates at the threshold that is deployed finds its row."""
+    from truecost import cli
+
+    monkeypatch.chdir(tmp_path)
+    FRAME.write_csv("scores.csv")
+    line = ["score", "scores.csv", "--type=score", "--unit=device", "--replicates=20", "-o=out"]
+    ranked = ("min_dcf", "eer:rocch", "auc")
+    at = ("p_miss", "p_fa", "fa_per_hour")
+    for more, labels in (
+        (["--hours=12"], ranked),
+        (["--threshold=1.5"], (*ranked, *at[:2])),
+        (["--threshold=1.5", "--hours=12"], (*ranked, *at)),
+    ):
+        assert cli.run([*line, *more]) == 0
+        assert tuple(row.label for row in read_result("out").rows) == labels
+    capfd.readouterr()
+    for limit, code in ((5.0, 0), (0.5, 1), (1.1, 4)):
+        assert cli.run(["gate", "out", "--gate", f"fa_per_hour:max_upper={limit}"]) == code
+    llr = [word.replace("=score", "=llr") for word in line]
+    assert cli.run([*llr, "--hours=12"]) == 0
+    assert read_result("out").rows[-1].label == "fa_per_hour"
+
+
 @pytest.mark.parametrize(
     ("more", "error", "said"),
     [
         ({}, UsageError, "need the hours of audio: hours=120"),
         ({"hours": 0.0}, UsageError, "hours is 0: give a number above 0"),
-        ({"hours": 2.0, "duration": "seconds"}, UsageError, "both give the hours"),
+        (
+            {"hours": 2.0, "duration": "seconds"},
+            UsageError,
+            "both give the hours.* keep background=FILE where .* where each nontarget .* hours=12",
+        ),
         ({"recording": "recording"}, UsageError, "map duration"),
         ({"duration": "label"}, InputError, "label"),
         ({"duration": "seconds", "recording": "recording"}, InputError, "several durations"),
@@ -248,3 +337,32 @@ def test_the_false_alarm_axis_has_both(tmp_path):
     bare.save(tmp_path / "bare")
     page = (tmp_path / "bare" / "report.html").read_text(encoding="utf-8")
     assert "false alarms an hour" not in page.split("</script>")[-1]
+
+
+def test_an_undecided_gate_asks_for_hours():
+    """Devices hold no false alarms an hour: a longer recording decides."""
+    from truecost.gates import Gate, check
+
+    [row] = tc.score(FRAME, measures="fa_per_hour", hours=12.0, **GIVEN).estimates
+    heard = row.rates[0]
+    assert (heard.errors, heard.trials) == (row.value * 12, 12)
+    [found] = check([Gate(measure="fa_per_hour", max_upper=1.6)], [row])
+    assert found.state == "undecided"
+    more = re.search(r"about (\d+) more hours would decide, (\d+) in all, with 80%", found.message)
+    assert int(more[2]) - int(more[1]) == 12
+    assert (found.units_needed, found.hours_needed) == (None, int(more[2]))
+    [above] = check([Gate(measure="fa_per_hour", max_upper=1.0)], [row])
+    assert "more hours would more likely make it fail (about" in above.message
+
+
+def test_a_plan_of_false_alarms_an_hour_is_in_hours():
+    """A Poisson rate r takes z^2 r / w^2 hours for the half-width w, and a fifth more."""
+    found = tc.plan(FRAME, measures=("fa_per_hour", "p_fa"), hours=12.0, half_width=0.1, **GIVEN)
+    row, share = found.planned
+    [kind] = tc.score(FRAME, measures="fa_per_hour", hours=12.0, **GIVEN).estimates[0].rates
+    plain = 1.2 * kind.design * row["value"] * (1.96 / 0.1) ** 2
+    assert (row["units_needed"], row["hours"]) == (None, 12)
+    assert row["hours_needed"] == pytest.approx(plain, rel=0.15)
+    assert row["more_hours"] == row["hours_needed"] - 12
+    assert "hours" not in share
+    assert f"{row['hours_needed']} h" in str(found)

@@ -164,6 +164,31 @@ USAGE = {  # arguments, exit code, what the message must say
         2,
         ["cannot be computed from type score", "it needs type llr"],
     ),
+    "ranks without a threshold": (
+        ["score", "a.csv", "--type", "score", "--map", MAP, "--measure", "p_miss"],
+        2,
+        ["it needs decisions: give the threshold in use, --threshold 0.5, or type decision or llr"],
+    ),
+    "ranks without a threshold, false alarms per hour": (
+        [
+            "score",
+            "a.csv",
+            "--type",
+            "score",
+            "--map",
+            MAP,
+            "--measure",
+            "fa_per_hour",
+            "--hours=2",
+        ],
+        2,
+        ["--threshold 0.5, or type decision or llr"],
+    ),
+    "neither hours nor a threshold": (
+        ["score", "a.csv", "--type", "score", "--map", MAP, "--measure", "fa_per_hour"],
+        2,
+        ["--hours 120", "and a threshold, --threshold 0.5"],
+    ),
     "log-scores of one column": (
         ["score", "a.csv", "--type", "log-score", "--map", MAP],
         3,

@@ -266,7 +266,7 @@ def test_tables_of_another_task_are_refused(there, capsys):
     (there / "study.toml").write_text(STUDY + '[transcripts]\nby = "id"\n')
     code, _, err = run("run study.toml", capsys)
     assert code == 2
-    assert "[transcripts] goes with task transcripts; the task of the study is diarization" in err
+    assert "[transcripts] is for task transcripts; the task of the study is diarization" in err
     (there / "study.toml").write_text(STUDY)
     code, _, err = run("transcripts score --config study.toml", capsys)
     assert code == 2
@@ -330,6 +330,90 @@ def test_metadata_without_ids_say_how_columns_are_given(metadata, said, there, c
     (there / "docs").write_text("one\n")
     _, _, err = run("diarization score ref.rttm a.rttm --metadata docs", capsys)
     assert "--lines" not in err
+
+
+ITEMS = {  # each task of items: its files, and the ids of its items
+    "transcripts": ("ref.trn hyp.trn", ("ann-1", "ann-2", "bob-1")),
+    "translation": ("ref.txt hyp.txt", ("1", "2", "3")),
+    "diarization": ("ref.rttm a.rttm", ("r1", "r2")),
+}
+
+
+@pytest.mark.parametrize("task", ITEMS)
+def test_a_list_of_conditions_is_no_list_of_speakers(task, there, capsys):
+    files, ids = ITEMS[task]
+    (there / "cond.txt").write_text("".join(f"{name} c{k}\n" for k, name in enumerate(ids)))
+    line = f"{task} score {files} --json"
+    code, out, err = run(f"{line} --metadata cond.txt --unit speaker", capsys)
+    assert (code, out) == (2, "")
+    assert f"cond.txt: two fields on a line and no header (line 1: '{ids[0]} c0')" in err
+    assert "write --metadata id.cond=cond.txt (COLUMN.NAME=FILE), or call the file utt2cond" in err
+    named = "--metadata id.cond=cond.txt"
+    assert {tuple(row["factors"]) for row in rows(f"{line} {named} --unit cond", capsys)} == {
+        ("cond",)
+    }
+    code, _, err = run(f"{line} {named} {named}", capsys)
+    assert (code, "column cond is in" in err) == (2, True)
+    assert "too: give another name with --metadata id.NAME=cond.txt" in err
+
+
+def test_a_manifest_meets_the_ids_of_kaldi(there, capsys):
+    said = {"ann-1": "a b", "ann-2": "c", "bob-1": "d e"}
+    (there / "text").write_text("".join(f"{name} {words}\n" for name, words in said.items()))
+    lines = [
+        {"audio_filepath": f"/data/{name}.wav", "text": words, "pred_text": words[:1]}
+        for name, words in said.items()
+    ]
+    (there / "nemo.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    for files in ("text nemo.jsonl", "nemo.jsonl --metadata utt2spk"):
+        line = f"transcripts score {files} --measure wer --json"
+        code, out, err = run(line, capsys)
+        assert (code, out) == (3, "")
+        assert "without folders and endings of files they match: --map id=id:stem" in err
+        for how in ("--map id=id:stem", "--map id=audio_filepath:stem --reference-map id=id:stem"):
+            [row] = rows(f"{line} {how}", capsys)
+            assert (row["value"], row["n_trials"]) == (2 / 5, 3)
+    line = "transcripts score text nemo.jsonl --measure wer --map id=id:stem"
+    code, _, err = run(f"{line} --unit speaker", capsys)
+    assert (code, "or join it with --metadata FILE (utt2spk, or a table)" in err) == (2, True)
+    [row] = rows(f"{line} --metadata utt2spk --unit speaker --json", capsys)
+    assert row["n_units"] == 2
+    code, out, _ = run("transcripts validate nemo.jsonl --reference text --map id=id:stem", capsys)
+    assert (code, "3 utterances as in the reference" in out) == (0, True)
+
+
+@pytest.mark.parametrize("method", ["auto", "percentile"])
+def test_subsets_of_one_unit_say_why_they_have_no_interval(method, there, capsys):
+    line = "transcripts score ref.trn hyp.trn --metadata utt2spk --unit speaker --measure wer"
+    line += f" --subset speaker --method {method}"
+    said = "no interval: 2 subsets have only one speaker each, and an interval needs several units"
+    _, _, err = run(f"{line} --no-advice", capsys)
+    assert f"note: {said}. Name a smaller unit than speaker, or none: every utterance" in err
+    assert err.count("no interval") == 1
+    found = [row for row in rows(f"{line} --json", capsys) if "subset" in row["dims"]]
+    assert [(row.get("lower"), row["n_units"]) for row in found] == [(None, 1), (None, 1)]
+    _, _, err = run(line.replace("--unit speaker ", ""), capsys)
+    assert said not in err
+
+
+@pytest.mark.parametrize("task", ITEMS)
+@pytest.mark.parametrize("verb", ["score", "leaderboard"])
+def test_the_worst_items_that_are_asked_for_are_printed(verb, task, there, capsys):
+    reference, hypothesis = ITEMS[task][0].split()
+    line = f"{task} {verb} {reference} x={hypothesis} y={hypothesis} -q"
+    plain = run(line, capsys)[1]
+    code, out, _ = run(f"{line} --worst 1", capsys)
+    assert (code, out.startswith(plain)) == (0, True)
+    said = [text.split() for text in out.removeprefix(plain).splitlines() if text]
+    cases = json.loads(run(f"{line} --worst 1 --json", capsys)[1])["cases"]
+    assert len(cases) == 2
+    for case in cases:
+        assert said.pop(0)[:2] == [f"{case['system']},", f"{case['item']}:"]
+        for label, text in case["lines"]:
+            assert not f"{label}{text}".strip() or said.pop(0) == f"{label} {text}".split()
+    assert not said
+    assert run(f"{line} --worst 0", capsys)[1] == plain
+    assert run(f"{line} --worst 1 -o out", capsys)[1] == plain
 
 
 def test_a_quoted_column_is_a_column(there, capsys):

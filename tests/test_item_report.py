@@ -738,7 +738,7 @@ def test_the_whole_is_a_band_behind_up_to_two_systems(outcomes):
     ]
     last = len(picture.y.names) - 1
     assert [(m.lo[0], m.hi[0]) for m in bands] == [(1, last), (2, last)]
-    assert "the band is that of all" in picture.caption
+    assert "the band is the interval of all data" in picture.caption
     more = pictures.by_unit([*found, *found])
     assert not of_kind(more, "band")
     assert "band" not in more.caption
@@ -1129,6 +1129,8 @@ def test_items_in_a_frame_are_those_of_the_result(outcome):
         ((0.587, 0.444, 0.771, 0.384615), ("0.59", "[0.44, 0.77]", "0.38")),
         ((0.587, 0.444, 0.771, 0.0012), ("0.59", "[0.44, 0.77]", "0.001")),  # no 0
         ((0.5, 0.4, 0.6, 0.5), ("0.50", "[0.40, 0.60]", "0.5")),  # zeros of a value stay
+        ((0.5, 0.49001, 0.50999, 1.0), ("0.500", "[0.490, 0.510]", "1")),  # 0.00999 is 0.010
+        ((0.5, 0.49006, 0.50994, 1.0), ("0.5000", "[0.4901, 0.5099]", "1")),  # half is 0.0099
         ((0.123456, None, None, 0.23456), ("0.1235", "", "0.2346")),
         ((0.123456, 0.123456, 0.123456, 1.0), ("0.1235", "[0.1235, 0.1235]", "1")),
         ((2.0, 1.0, math.inf, 1.0), ("2.0", "[1.0, infinite]", "1")),

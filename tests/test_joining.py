@@ -112,7 +112,7 @@ METADATA = {  # metadata, column, error, message
         table("m", id=["a x", "b y"], score=["1", "2"]),
         "id",
         UsageError,
-        "m: column score are in s too: rename them in one of the two",
+        "m: column score is in s too: give another name with metadata id.NAME=m",
     ),
 }
 

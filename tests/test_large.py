@@ -280,9 +280,9 @@ def test_bad_rows_are_refused_with_their_place(parts, capsys, change, more, said
 
 
 @pytest.mark.parametrize(("more", "said"), [
-    (("--missing", "worst"), "--missing worst does not go with files that are read in parts"),
+    (("--missing", "worst"), "--missing worst does not fit files that are read in parts"),
     (("--key", "whole.parquet"), "--key, which is joined in memory"),
-    (("--type", "decision"), "type decision does not go"),
+    (("--type", "decision"), "type decision does not fit"),
     (("--resample", "blocks"), "--resample blocks of trials (name a unit)"),
 ])  # fmt: skip
 def test_what_cannot_be_read_in_parts_is_refused_at_once(parts, capsys, more, said):

@@ -67,8 +67,8 @@ def test_processes_give_the_same_calibration(dev, capsys):
 
 
 @pytest.mark.parametrize(("more", "said"), [
-    (("-o", "out.csv"), "--output FILE (give each file by itself after TRAIN) does not go with"),
-    (("--fold", "noise"), "--fold COLUMN (folds are dealt by unit) does not go with"),
+    (("-o", "out.csv"), "--output FILE (give each file by itself after TRAIN) does not fit"),
+    (("--fold", "noise"), "--fold COLUMN (folds are dealt by unit) does not fit"),
     (("--map", "label=nothing,unit=speaker"), "a file without labels (give each by itself after"),
 ])  # fmt: skip
 def test_what_goes_with_files_in_memory_alone_is_refused_before_counting(

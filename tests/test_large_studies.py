@@ -118,7 +118,7 @@ def test_a_plan(parts, capsys):
     (("--metadata", "whole.parquet"), "--metadata, which is joined in memory"),
     (("--map", "annotators=label+noise,unit=speaker", "--annotators", "votes"),
      "several annotators, or soft labels"),
-    (("--type", "number"), "type number does not go"),
+    (("--type", "number"), "type number does not fit"),
 ])  # fmt: skip
 def test_what_needs_memory_is_refused_before_counting(parts, more, said, capsys, monkeypatch):
     monkeypatch.setattr(large, "sort_partitions", None)  # it would fail

@@ -98,7 +98,7 @@ def test_a_comparison_names_the_tie_group_of_the_leaderboard(run, folder):
     tied = [s["system"] for s in board["leaderboard"] if s["rank"] == 1]
     assert json.loads(out)["first_rank"] == {"act_dcf": tied}
     page = (folder / "out" / "report.html").read_text()
-    assert "best has the lowest actual detection cost of 5 systems, " in page
+    assert "Of 5 systems, best has the lowest actual detection cost: " in page
     assert "copy is tied with it." in page or "copy and twin are tied with it." in page
     assert "first_rank" not in json.loads(run("compare", *SUBMISSIONS[:2], "--key", "key.csv",
                                               *OPTIONS, "--json")[1])  # fmt: skip

@@ -351,15 +351,13 @@ def test_kind_and_text_are_keys_of_a_source_by_task(tmp_path, run):
     study.write_text(text)
     code, _, err = run("run", study, "-o", tmp_path / "other")
     assert code == 2
-    assert (
-        "[source] kind = 'detection' goes with task streams; of a life cycle it is classes" in err
-    )
+    assert "[source] kind = 'detection' is for task streams; of a life cycle it is classes" in err
     study.write_text(
         'task = "streams"\n[source]\nfile = "calls.csv"\nlabel = "said"\nkind = "translation"\n'
     )
-    assert "kind = 'translation' goes with task lifelong" in run("run", study, "-o", "other")[2]
+    assert "kind = 'translation' is for task lifelong" in run("run", study, "-o", "other")[2]
     study.write_text('task = "streams"\n[source]\nfile = "calls.csv"\ntext = "heard"\n')
-    assert "[source] text goes with task lifelong" in run("run", study, "-o", "other")[2]
+    assert "[source] text is for task lifelong" in run("run", study, "-o", "other")[2]
 
 
 def test_sources_of_life_cycles_are_listed(run):

@@ -168,7 +168,7 @@ def test_little_is_too_little_to_doubt_the_direction(run, folder):
 
 
 def test_a_half_life_that_no_policy_takes_is_refused(run):
-    said = "--half-life goes with --policy recent or --policy conservative"
+    said = "--half-life is for --policy recent or --policy conservative"
     line = "lifelong score --lower matrix.csv --half-life 3"
     for policies in ("", " --policy recent:2,uniform"):
         code, _, err = run(line + policies)

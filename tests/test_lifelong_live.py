@@ -344,14 +344,14 @@ def test_a_person_can_volunteer_in_place_of_being_asked(tmp_path, run):
 @pytest.mark.parametrize(
     ("tables", "said"),
     [
-        ({"loop": {"batch": 4}}, "[loop] batch goes with task streams"),
+        ({"loop": {"batch": 4}}, "[loop] batch is for task streams"),
         ({"loop": {"seeds": 0}}, "[loop] seeds is 0: give a number at least 1"),
         (
             {"loop": {"seeds": 10**9}},
             "[loop] seeds is 1,000,000,000: give a number at least 1 and at most",
         ),
-        ({"sweep": {"budgets": [1, 2]}}, "[sweep] goes with task streams"),
-        ({"data": {"labels": "x.csv"}}, "labels under [data] does not go with [source]"),
+        ({"sweep": {"budgets": [1, 2]}}, "[sweep] is for task streams"),
+        ({"data": {"labels": "x.csv"}}, "labels under [data] does not fit [source]"),
         ({"systems": {"a": {"file": "x"}}}, "[systems.a] has file, and the study has [source]"),
         ({"systems": {"a/b": {}}}, "[systems.a/b]: its logs get a folder of its name"),
         ({"systems": {"courses": {}}}, "[systems.courses]: its logs get a folder"),
@@ -397,11 +397,11 @@ def test_what_makes_no_sense_is_refused_and_nothing_is_left(tables, said, tmp_pa
 def test_help_and_learners_of_systems_belong_to_live_lifelong_runs(tmp_path, run):
     study = tmp_path / "study.toml"
     study.write_text('task = "streams"\n[help]\nquestions = 1\n[source]\nname = "digits"\n')
-    assert "[help] goes with task lifelong" in run("run", study, "-o", tmp_path / "o")[2]
+    assert "[help] is for task lifelong" in run("run", study, "-o", tmp_path / "o")[2]
     study.write_text('task = "lifelong"\n[systems.a]\nfile = "x"\nlearner = {name = "logistic"}\n')
     code, _, err = run("run", study, "-o", tmp_path / "o")
     assert code == 2
-    assert "[systems.a] has learner, which go with live lifelong runs" in err
+    assert "[systems.a] has learner, which are for live lifelong runs" in err
     study.write_text('task = "lifelong"\n[help]\nquestions = 1\n[systems.a]\nfile = "x"\n')
     assert "[help] without [source]" in run("run", study, "-o", tmp_path / "o")[2]
 

@@ -491,10 +491,10 @@ def test_what_an_output_lacks_may_count_as_empty(there, capsys):
         (f"--output-kind translation {SENTENCES} --score mae", "no largest value"),
         (f"--output-kind translation {SENTENCES} --measure penalty:wer", "no score of translation"),
         (f"--output-kind translation {SENTENCES} --measure bluu", "did you mean 'bleu'"),
-        (f"--output-kind translation {SENTENCES} --cost words", "--cost goes with measure msr"),
+        (f"--output-kind translation {SENTENCES} --cost words", "--cost is for measure msr"),
         (
             f"--output-kind translation {SENTENCES} --score chrf --tokenizer char",
-            "goes with measure bleu",
+            "is for measure bleu",
         ),
         (f"--output-kind translation {SENTENCES} --collar 1", "--collar is for diarization"),
         (

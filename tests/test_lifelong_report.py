@@ -149,11 +149,13 @@ def test_a_line_sums_up_a_system_and_a_comparison_over_policies(two):
 
 def test_the_first_sentence_says_what_holds_under_which_policy(two):
     assert verdict.headline(story_of(two)) == (
-        "yours against mine: better under recent:3; worse under uniform; inconclusive under "
-        "conservative:3."
+        "yours against mine: better under policy recent:3; worse under policy uniform; "
+        "inconclusive under policy conservative:3."
     )
     alone = result_of(rows_of("mine"), [described("mine")])
-    assert verdict.headline(story_of(alone)).startswith("mine: beats frozen under recent:3")
+    assert verdict.headline(story_of(alone)).startswith(
+        "mine: beats frozen under policies recent:3"
+    )
     bare = [structs.replace(r, naive=None) for r in rows_of("mine") if "pena" not in r.measure]
     said = verdict.headline(story_of(result_of(bare)))
     assert said == "mine: policy_score:wer 24.0% [23.0%, 25.0%]."
@@ -268,7 +270,8 @@ def test_of_many_policies_a_line_names_them_without_figures():
     names = [f"p{k}" for k in range(7)]
     result = result_of(rows_of("mine", policies=names))
     assert line_of(result, "mine").text == (
-        "better under p0, p1; inconclusive under p2, p3; worse under p4, p5, p6"
+        "better under policies p0, p1; inconclusive under policies p2, p3; worse under policies "
+        "p4, p5, p6"
     )
     assert [len(lines_of(result, name)) for name in names] == [1] * 7
 

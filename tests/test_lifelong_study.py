@@ -247,9 +247,9 @@ def test_tables_of_scores_are_read_by_the_same_study(tmp_path):
     how = {"policies": ["uniform"], "higher": False}
     outcome = run_study(study_of({"m": path}, lifelong=how, measures=["policy_score"]))
     assert values(outcome, "policy_score")["m"] is not None
-    with pytest.raises(UsageError, match=r"is a table of scores .*kind classes goes with event"):
+    with pytest.raises(UsageError, match=r"is a table of scores .*kind classes is for event"):
         run_study(study_of({"m": path}, lifelong={**how, "kind": "classes"}))
-    with pytest.raises(UsageError, match="is a table of scores; labels goes with event logs"):
+    with pytest.raises(UsageError, match="is a table of scores; labels is for event logs"):
         run_study(study_of({"m": path}, lifelong=how, data={"labels": "right.csv"}))
 
 
@@ -293,29 +293,29 @@ def _of(**keys):
 
 FAULTY = [
     ({"lifelong": {}}, r"is an event log: give the kind of its outputs, kind = \"classes\" or"),
-    (_of(higher=True), "higher goes with a table of scores"),
+    (_of(higher=True), "higher is for a table of scores"),
     (_of(bounds=[1, 0]), r"bounds 1,0 are not understood: give the lowest"),
     (_of(score="bleu"), r"score 'bleu' is not for transcripts"),
     (_of(policies=["recent"]), r"policy recent needs a half-l"),
     (_of(policies=["recent:0"]), r"half_life is 0: give a number above 0"),
     (_of(policies=["recent:x"]), r"half-life 'x' is no number"),
     (_of(policies=["uniform", "uniform"]), r"two policies are"),
-    (_of(impaired_speakers="one"), r"goes with kind diarizati"),
+    (_of(impaired_speakers="one"), r"is for kind diarizati"),
     ({"policies": {"p": {}}}, r"\[policies.p\] needs kind = recent, uniform or conservative"),
     ({"policies": {"p": {"kind": "recent"}}}, r"\[policies.p\]: policy recent needs a half-life"),
     ({"policies": {"p": {"kind": "uniform", "half_life": 2}}}, r"policy uniform has no half-life"),
     ({"policies": {"p": {"kind": "recent", "file": "w.csv"}}}, r"names a file of weights, and a k"),
-    (_of(unit="speaker", factors="seed"), r"unit goes with factors = \"item\" or"),
-    ({"transcripts": {"by": "id"}}, r"by goes with files of outputs"),
-    ({"data": {"classes": ["a", "b"]}}, r"classes goes with kind classes under \[lifelong\]"),
-    ({"translation": {"tokenizer": "char"}}, r"\[translation\] goes with kind translation under"),
-    ({"streams": {"window": 3}}, r"\[streams\] goes with task streams; the task of the study is"),
+    (_of(unit="speaker", factors="seed"), r"unit is for factors = \"item\" or"),
+    ({"transcripts": {"by": "id"}}, r"by is for files of outputs"),
+    ({"data": {"classes": ["a", "b"]}}, r"classes is for kind classes under \[lifelong\]"),
+    ({"translation": {"tokenizer": "char"}}, r"\[translation\] is for kind translation under"),
+    ({"streams": {"window": 3}}, r"\[streams\] is for task streams; the task of the study is"),
     ({"application": {"prior": 0.5}}, r"and no prior"),
-    ({"application": {"cost_matrix": [[0, 1], [1, 0]]}}, r"a cost matrix goes with kind classes"),
+    ({"application": {"cost_matrix": [[0, 1], [1, 0]]}}, r"a cost matrix is for kind classes"),
     ({"interval": {"resample": "blocks"}}, r'factors = "item", seed or item,seed'),
     ({"interval": {"method": "bca"}}, r"bca intervals are not defined for life cycles"),
-    ({"worst": 3}, r"worst goes with transcripts"),
-    ({"data": {"key": "k.csv"}}, r"key under \[data\] does not go with lifelong: it takes"),
+    ({"worst": 3}, r"worst is for transcripts"),
+    ({"data": {"key": "k.csv"}}, r"key under \[data\] does not fit lifelong: it takes"),
     ({"data": {"map": {"score": "x"}, "labels": "l.csv"}}, r"map = { score = ... } is not known"),
     ({"measures": ["wer"]}, r"wer"),
     ({"measures": ["offline_words"]}, r"has no help away from the test set"),
@@ -344,7 +344,7 @@ def test_what_is_right_is_the_same_for_all_systems(logs):
 def test_tables_of_lifelong_are_of_no_other_task(logs):
     for name, table in (("lifelong", {"higher": True}), ("policies", {"p": {"kind": "uniform"}})):
         tables = {"task": "streams", "systems": {"a": {"file": logs["old"]}}, name: table}
-        with pytest.raises(UsageError, match=rf"\[{name}\] goes with task lifelong; the task of"):
+        with pytest.raises(UsageError, match=rf"\[{name}\] is for task lifelong; the task of"):
             tc.run(tables)
 
 

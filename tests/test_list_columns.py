@@ -6,7 +6,7 @@ import pytest
 
 import truecost as tc
 from truecost import cli
-from truecost.formats import Table, read, write
+from truecost.formats import Table, read, trial_lists, write
 from truecost.formats.compound import identified, matrix_of, unnested
 
 LABELS = np.arange(60) % 3
@@ -99,6 +99,30 @@ def test_structures_are_columns_behind_a_point():
     assert unnested(frame).columns == ["m.acc", "m.by.x", "k", "n.a", "n"]
 
 
+def test_the_names_of_files_without_folders_are_ids(tmp_path, monkeypatch):
+    paths = Table("t", pl.DataFrame({"path": ["/a/b.c/u1.wav", "C:\\x\\u.2.flac", "u3", "v0.75"]}))
+    how = {"id": "path:stem"}
+    assert identified(paths, how).frame["path:stem"].to_list() == ["u1", "u.2", "u3", "v0.75"]
+    same = Table("t", pl.DataFrame({"path": ["/a/u1.wav", "/b/u1.wav"]}))
+    with pytest.raises(tc.InputError, match="when folders and endings of path are left out"):
+        identified(same, how)
+    monkeypatch.chdir(tmp_path)
+    scores = {"id": [f"/a/u{k}.wav" for k in range(9)], "score": [k % 4 for k in range(9)]}
+    key = {"id": [f"u{k}" for k in range(9)], "label": [k % 2 for k in range(9)]}
+    pl.DataFrame(scores).write_csv("mine.csv")
+    pl.DataFrame(key).write_csv("key.csv")
+    (tmp_path / "utt2spk").write_text("".join(f"u{k} s{k % 3}\n" for k in range(9)))
+    given = {"type": "score", "measures": "auc", "key": "key.csv"}
+    with pytest.raises(tc.InputError, match=r'; without folders .* they match: id="id:stem"'):
+        tc.score("mine.csv", **given)
+    found = tc.score("mine.csv", id="id:stem", metadata="utt2spk", unit="speaker", **given)
+    assert (found.estimates[0].n_trials, found.estimates[0].n_units) == (9, 3)
+    (tmp_path / "key.csv").write_text("id,label\nz,1\n")
+    with pytest.raises(tc.InputError) as refused:
+        tc.score("mine.csv", **given)
+    assert "stem" not in str(refused.value)
+
+
 PAIRS = [(a, b) for a in range(12) for b in range(a, a + 3)]
 
 
@@ -126,6 +150,8 @@ def test_a_file_of_kaldi_is_called_by_what_it_tells(kaldi):
     assert read("utt2cond").columns == ["id", "cond"]
     assert read("spk2gender").columns == ["id", "gender"]
     assert read("utt2spk").columns == ["id", "speaker"]
+    for name in ("x/utt2cond.txt.gz", "x/eval.utt2cond", "eval_utt2cond.2"):
+        assert trial_lists.read_lines(b"a 1\nb 2\n", name).columns == ["id", "cond"]
     outcome = kaldi("enroll=utt2spk", "enroll.speaker=spk2gender", subsets="gender")
     names = [e.dims.get("subset") for e in outcome.estimates]
     assert names == [None, "enroll.speaker.gender=f", "enroll.speaker.gender=m"]
@@ -137,6 +163,27 @@ def test_the_side_and_the_name_of_a_column_are_said(kaldi, tmp_path):
     assert outcome.estimates[1].n_trials == sum(b % 2 for _, b in PAIRS)
     with pytest.raises(tc.UsageError, match=r"no column 'tst\.room' to look up in list\.txt"):
         kaldi("tst.room=list.txt")
+
+
+@pytest.mark.parametrize("name", ["cond.txt", "utt2id", "wav2vec"])
+def test_a_second_column_without_a_name_is_no_speaker(kaldi, tmp_path, name):
+    (tmp_path / name).write_text((tmp_path / "utt2cond").read_text())
+    stem = name.removesuffix(".txt")
+    said = rf"{name}: two fields on a line and no header \(line 1: 'e0 mic'\), so that the second"
+    with pytest.raises(tc.UsageError, match=said + r".* use input_format utt2spk for speakers"):
+        read(name)
+    with pytest.raises(tc.UsageError, match=rf"{said}.* write metadata enroll\.{stem}={name} "):
+        kaldi(f"enroll={name}", unit="speaker")
+    assert kaldi(f"enroll.place={name}", unit="place").estimates[0].factors == ("enroll.place",)
+    assert read(name, "utt2spk").columns == ["id", "speaker"]  # stated, and not guessed
+
+
+def test_a_number_of_metadata_is_no_score(kaldi, tmp_path):
+    for name in ("utt2snr", "snr"):
+        (tmp_path / name).write_text("".join(f"{s}{k} {k / 4}\n" for s in "et" for k in range(16)))
+    with pytest.raises(tc.UsageError, match=r"write metadata test\.snr=snr "):
+        kaldi("test=snr")
+    assert kaldi("test=utt2snr", unit="snr").estimates[0].factors == ("test.snr",)
 
 
 def test_the_end_of_several_columns_is_refused_and_they_are_listed(kaldi):

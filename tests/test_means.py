@@ -136,7 +136,7 @@ def test_the_page_says_which_values_are_better(here, capsys):
         ("--measure mean:accurcy --higher", 2, "did you mean 'accuracy'?"),
         ("--measure mean:lang --higher", 3, "where numbers were expected: 'en' at line 2"),
         ("--measure mean:accuracy --higher --cost-miss 3", 2, "--cost-miss"),
-        ("--measure mean:accuracy --higher --target 1", 2, "--target goes with"),
+        ("--measure mean:accuracy --higher --target 1", 2, "--target is for"),
         ("--measure mean:accuracy --higher --engine serial", 2, "counted in memory"),
         ("--measure mean:accuracy,eer --higher", 2, "name the type of the scores"),
         ("--type values", 2, "no column 'value' for mean:value"),
@@ -145,7 +145,7 @@ def test_the_page_says_which_values_are_better(here, capsys):
             "--measure auc --type score --map score=latency,label=accuracy --allow-reversed "
             "--higher",
             2,
-            "--higher goes with measure mean",
+            "--higher is for measure mean",
         ),
     ],
 )
@@ -160,7 +160,7 @@ def test_missing_values_are_refused_or_dropped_with_a_note(here, capsys):
     (here / "c.csv").write_text(ROWS.replace("0.91", ""))
     line = "score c.csv --measure mean:latency --lower"
     code, _, said = run(line, capsys)
-    assert (code, "line 3; fill them in, or use --missing drop" in said) == (3, True)
+    assert (code, "line 3; fill them in, use --missing drop" in said) == (3, True)
     code, out, said = run(f"{line} --missing drop --json", capsys)
     assert json.loads(out)["rows"][0]["value"] == pytest.approx(
         (0.52 + 0.33 + 0.4 + 0.71 + 0.65) / 5

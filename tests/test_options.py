@@ -145,109 +145,109 @@ def test_an_option_that_cannot_apply_is_refused_wherever_it_stands(place):
     systems = {"first": {"file": "a.csv"}, "second": {"file": "b.csv"}}
     tables = {"data": {"type": "llr"}, "systems": systems}
     {"data": tables["data"], **systems}[place]["clip"] = 0.1
-    with pytest.raises(tc.UsageError, match='clip goes with type="posterior"'):
+    with pytest.raises(tc.UsageError, match='clip is for type="posterior"'):
         tc.Study.from_tables(tables).check()
     systems["second"]["type"] = "posterior"
     if place == "first":
-        with pytest.raises(tc.UsageError, match='clip goes with type="posterior"'):
+        with pytest.raises(tc.UsageError, match='clip is for type="posterior"'):
             tc.Study.from_tables(tables).check()
     else:
         tc.Study.from_tables(tables).check()
 
 
 IDLE = {  # data, options that cannot apply to them, and what is said
-    "classes of two": ("score", "s.csv", {"type": "llr", "classes": "a,b"}, "classes goes with"),
+    "classes of two": ("score", "s.csv", {"type": "llr", "classes": "a,b"}, "classes is for"),
     "classes of one score": (
         "score",
         "p.csv",
         {"type": "posterior", "classes": "a,b"},
-        "classes goes with one score a class",
+        "classes is for one score a class",
     ),
-    "target of numbers": ("score", "s.csv", {"type": "number", "target": "1"}, "target goes with"),
+    "target of numbers": ("score", "s.csv", {"type": "number", "target": "1"}, "target is for"),
     "target of soft labels": (
         "score",
         "soft.csv",
         {"type": "llr", "soft": "soft", "target": "1"},
-        "target goes with labels of classes",
+        "target is for labels of classes",
     ),
     "threshold of classes": (
         "score",
         "k.csv",
         {"type": "posterior", "map": "score=a+b+c", "threshold": "0.5"},
-        "threshold goes with targets and nontargets",
+        "threshold is for targets and nontargets",
     ),
     "case of TER": (
         "translation score",
         "r.csv",
         {"measure": "ter", "lowercase": True},
-        "goes with measure bleu or chrf",
+        "is for measure bleu or chrf",
     ),
     "tokens of chrF": (
         "translation score",
         "r.csv",
         {"measure": "chrf", "tokenizer": "char"},
-        "tokenizer goes with measure bleu",
+        "tokenizer is for measure bleu",
     ),
     "help of scores": (
         "lifelong score",
         "m.csv",
         {"higher": True, "item_seconds": 3},
-        "item_seconds goes with",
+        "item_seconds is for",
     ),
     "cost of scores": (
         "lifelong score",
         "m.csv",
         {"higher": True, "cost": "words"},
-        "cost goes with help in event logs or a learning curve",
+        "cost is for help in event logs or a learning curve",
     ),
     "compat of scores": (
         "lifelong score",
         "m.csv",
         {"higher": True, "compat": "allies-2020"},
-        "compat goes with",
+        "compat is for",
     ),
     "policy of no score": (
         "lifelong score",
         "c.csv",
         {"higher": True, "policy": "recent:2", "measure": "area_under_curve"},
-        "policy goes with measure policy_score or",
+        "policy is for measure policy_score or",
     ),
     "half-life of uniform": (
         "lifelong score",
         "m.csv",
         {"higher": True, "half_life": 3},
-        "half-life goes with --policy recent or",
+        "half-life is for --policy recent or",
     ),
     "drawing of unknown users": (
         "abba score",
         "log.csv",
         {"resample": "multinomial"},
-        "resample goes with --users or --units-a and",
+        "resample is for --users or --units-a and",
     ),
-    "split of unknown users": ("abba score", "log.csv", {"split": 0.5}, "split goes with --users"),
+    "split of unknown users": ("abba score", "log.csv", {"split": 0.5}, "split is for --users"),
     "pooling of one stream": (
         "streams score",
         "e.jsonl",
         {"pooling": "macro"},
-        "pooling goes with several streams",
+        "pooling is for several streams",
     ),
     "seconds of decisions": (
         "streams score",
         "e.jsonl",
         {"item_seconds": 3, "measure": "act_dcf"},
-        "item-seconds goes with measure",
+        "item-seconds is for measure",
     ),
     "no collar": (
         "diarization score",
         "r.rttm",
         {"mapping": "evaluated"},
-        "goes with",
+        "is for",
     ),
     "mapping of voice activity": (
         "diarization score",
         "r.rttm",
         {"mapping": "evaluated", "collar": 0.1, "measure": "jer"},
-        "mapping goes with measure der or",
+        "mapping is for measure der or",
     ),
 }
 FILES = {
@@ -291,10 +291,10 @@ def test_what_cannot_apply_to_the_data_is_refused_at_every_door(case, tmp_path, 
     arguments = {"measures" if k == "measure" else k: v for k, v in given.items()}
     with pytest.raises(tc.UsageError) as found:
         tc.score(file, task=task, **arguments, **({"reference": file} if leads else {}))
-    assert "goes with" in str(found.value)
+    assert "is for" in str(found.value)
     with pytest.raises(tc.UsageError) as found:
         tc.run(_study_of(face, str(file), given, leads=leads))
-    assert "goes with" in str(found.value)
+    assert "is for" in str(found.value)
 
 
 def _study_of(face, file, given, *, leads):
@@ -323,7 +323,7 @@ def test_an_option_that_applies_to_one_of_the_systems_is_taken():
 
     table = LifelongTable(higher=True)
     refuse_idle([(table, {"data": SCORES}), (table, {"data": LOGS})])
-    with pytest.raises(tc.UsageError, match="higher goes with a table of scores: leave it out"):
+    with pytest.raises(tc.UsageError, match="higher is for a table of scores: leave it out"):
         refuse_idle([(table, {"data": LOGS})])
 
 
@@ -373,10 +373,10 @@ def test_folds_go_with_one_file(more, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"query": "x"}, "query=... goes with a table"),
-        ({"query_seconds": 9}, "query_seconds goes with searching"),
-        ({"reference_map": {"query": "x"}}, "reference_map query=... goes with a table of"),
-        ({"measures": "atwv", "floor": -100}, "floor goes with measure cnxe or min_cnxe"),
+        ({"query": "x"}, "query=... is for a table"),
+        ({"query_seconds": 9}, "query_seconds is for searching"),
+        ({"reference_map": {"query": "x"}}, "reference_map query=... is for a table of"),
+        ({"measures": "atwv", "floor": -100}, "floor is for measure cnxe or min_cnxe"),
     ],
 )
 def test_a_kwslist_has_no_columns_and_a_floor_is_of_cross_entropies(given, said):

@@ -147,7 +147,7 @@ def test_two_people_and_a_third_who_adjudicates(clips, running):
     (["clips.csv", "-o", "out", *ASKED, "--export", "clips.csv"], 2, "the file that is read"),
     (["clips.csv", "-o", "out", *ASKED, "--export", "0.wav"], 2, "0.wav"),
     (["clips.csv", "-o", "out", *ASKED, "--export", "twice.csv"], 2, "there already"),
-    (["clips.csv", "-o", "out", *ASKED, "--audio-time", "idle"], 2, "goes with a folder"),
+    (["clips.csv", "-o", "out", *ASKED, "--audio-time", "idle"], 2, "is for a folder"),
 ])  # fmt: skip
 def test_bad_input_is_refused_and_nothing_is_made(clips, capsys, arguments, code, said):
     lines = (clips / "clips.csv").read_text().splitlines()
@@ -160,7 +160,7 @@ def test_bad_input_is_refused_and_nothing_is_made(clips, capsys, arguments, code
     assert re.search(said, err)
     assert "--map" not in err  # annotate has none
     assert "\x1b" not in err
-    assert " answers at " not in err or code == 3 or {"--id", "--guess"} & {*arguments}  # the list
+    assert "to answer as " not in err or code == 3 or {"--id", "--guess"} & {*arguments}  # the list
     assert not (clips / "out").exists()
 
 
@@ -185,7 +185,7 @@ def test_a_port_that_is_taken_is_refused_and_nothing_is_made(clips, capsys):
         assert cli.run(["annotate", "clips.csv", "-o", "out", *ASKED, "--port", port]) == 2
     err = capsys.readouterr().err
     assert f"--port {port}: cannot be listened on" in err
-    assert " answers at " not in err
+    assert "to answer as " not in err
     assert not Path("out").exists()
 
 
@@ -260,11 +260,11 @@ def begun(answered, tmp_path, monkeypatch):
     (["clips.csv", "-o", "out", "--classes", "a,b", "--audio", "path", "--resume"], "another list"),
     (["out"], "choose what to do"),
     (["out", "--link", "eve"], "nobody is called 'eve'"),
-    (["out", "--report", "--overlap", "2"], "goes with a list"),
-    (["out", "--report", "-o", "x"], "--output goes with a list"),
-    (["out", "--report", "--resume"], "--resume goes with a list"),
+    (["out", "--report", "--overlap", "2"], "is for a list"),
+    (["out", "--report", "-o", "x"], "--output is for a list"),
+    (["out", "--report", "--resume"], "--resume is for a list"),
     (["out", "--link", "me"], "its page is not being served"),
-    (["out", "--link", "me", "--unfocused", "active"], "goes with --report"),
+    (["out", "--link", "me", "--unfocused", "active"], "is for --report"),
     (["out", "--export", "x.nix"], "x.nix"),
 ])  # fmt: skip
 def test_a_folder_of_answers_is_not_taken_for_another(begun, capsys, arguments, said):
@@ -300,7 +300,7 @@ def test_what_is_of_something_else_does_not_go_on(begun, capsys, change, code, s
     assert cli.run(again) == code
     err = capsys.readouterr().err
     assert said in err
-    assert " answers at " not in err  # no page, which would change the store
+    assert "to answer as " not in err  # no page, which would change the store
     if change is not damage:
         with Store("out/answers.sqlite") as store:
             assert store.meta("people") == ["me"]

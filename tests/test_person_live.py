@@ -83,7 +83,7 @@ def test_a_terminal_shows_how_far_people_and_the_run_are(items):
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     try:
-        robot = Robot(wait_for(r"answers at (http://[!-~]+)")[1], listener)
+        robot = Robot(wait_for(r"to answer as .+, open (http://[!-~]+)")[1], listener)
         for _ in range(4 + 2):  # the bootstrap set, and two of three of the first batch
             robot.answer(robot.ask(wait=20)["question"]["pid"], "yes")
         wait_for(r"6 answered, 1 open, \d+\.\d min active")
@@ -216,7 +216,7 @@ def test_who_refuses_gives_no_label(items, running):
 @pytest.mark.parametrize(("old", "new", "said"), [
     ('ask = "Is it a seven?"', "seconds = 2.0", "leave it out"),
     ('ask = "Is it a seven?"', "error_rate = 0.1\nrefusal = 0.2", "leave them out"),
-    ('name = "person"\n', "", "goes with name = 'person'|go with name = 'person'"),
+    ('name = "person"\n', "", "is for name = 'person'|are for name = 'person'"),
     ('ask = "Is it a seven?"', "overlap = 2", "overlap = 2"),
     ('ask = "Is it a seven?"', 'people = ["a", "a"]', "name each once"),
     ('ask = "Is it a seven?"', 'text = "nix"', "no column 'nix'"),

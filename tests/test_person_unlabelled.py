@@ -106,7 +106,7 @@ def test_people_answer_and_labels_come_later(
     ("{source}", "", 'no column of labels.*kind = "detection"'),
     ("{source}", 'kind = "classes"', "no column of labels.*classes = "),
     ("{source}", 'classes = ["a"]', "two different classes"),
-    ("{source}", 'target = "7"\nclasses = ["a", "b"]', "classes goes with"),
+    ("{source}", 'target = "7"\nclasses = ["a", "b"]', "classes is for"),
     ("{source}", 'target = "7"\norder = "dirichlet"', "dirichlet' needs labels"),
     ("{source}", 'target = "7"\nprevalence = 0.2', "prevalence needs labels"),
     ("{source}", 'target = "7"\npool = 5', "pool needs labels"),

@@ -394,7 +394,7 @@ def test_prices_of_other_tasks_are_refused():
     for task in names():
         keys = find(task).prices
         assert set(keys) <= set(Prices.__struct_fields__)
-        with pytest.raises(UsageError, match=f"does not go with {task}"):
+        with pytest.raises(UsageError, match=f"does not fit {task}"):
             prices_of({"waiting" if task in ("abba", "lifelong") else "person": 1.0},
                       [key for key in keys if key != "person"], task)  # fmt: skip
 
@@ -452,7 +452,7 @@ def test_a_table_of_scores_has_no_errors_that_could_cost(tmp_path):
 
 def test_a_price_that_no_measure_takes_is_refused(tmp_path):
     scores = {"scores": [1.0, -1.0, 2.0], "labels": [1, 0, 1], "type": "llr"}
-    with pytest.raises(UsageError, match=r"goes with measure total_cost or cost_misses"):
+    with pytest.raises(UsageError, match=r"is for measure total_cost or cost_misses"):
         tc.score(**scores, prices={"miss": 1.0}, measures="p_miss")
 
 

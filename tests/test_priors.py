@@ -107,7 +107,12 @@ def test_priors_that_make_no_sense(prior, said):
 
 
 def test_one_prior_where_several_have_no_place():
-    with pytest.raises(UsageError, match="take several priors"):
+    said = (
+        r"^prior, or prior of \[application\] in a study, is 0\.01, 0\.2: give one here\. Only "
+        r"score, compare, plan and run take several priors; .* truecost run STUDY with "
+        r"\[calibration\] train"
+    )
+    with pytest.raises(UsageError, match=said):
         tc.leaderboard({"a": FRAME, "b": FRAME}, type="llr", prior=[0.01, 0.2])
 
 
@@ -173,7 +178,7 @@ def test_each_prior_has_its_own_fit(folder):
     [
         ({"train": "dev.csv"}, "ab", "write train = { a = FILE"),
         ({"train": {"a": "dev.csv"}}, "ab", "give one file for each"),
-        ({"train": {"a": "dev.csv"}, "folds": 3}, "a", "folds goes without train"),
+        ({"train": {"a": "dev.csv"}, "folds": 3}, "a", "folds cannot be used with train"),
         ({"method": "splin"}, "a", "did you mean 'spline'"),
     ],
 )

@@ -1,5 +1,6 @@
 """Checks of splits: planted leaks fire with the right ids and lines, and clean splits do not."""
 
+import re
 from collections import Counter
 
 import numpy as np
@@ -222,7 +223,8 @@ def test_prevalence_against_use_and_between_dev_and_eval():
     found = check(read(make(p=0.3)), prior=0.1, plan=FEW)
     [finding] = of(found, "prevalence-shift")
     assert finding.sets == ("eval",)
-    assert "against 0.1 in use (95% intervals over 100 spk)" in finding.message
+    assert "against 10% in use (95% intervals over 100 spk)" in finding.message
+    assert re.search(r" with \d[\d.]*% \[[\d.]+%, [\d.]+%\] against 10%", finding.message)
     rows = make(p=0.3)
     rows["label"][600:900] = np.arange(300) % 10 > 0
     [finding] = of(check(read(rows), plan=FEW), "dev-unlike-eval")
@@ -385,7 +387,7 @@ def test_folds_are_in_the_order_of_their_numbers():
     [
         ({"prior": 1.0}, UsageError, "above 0 and below 1"),
         ({"prior": 0.1, "priors": {"0": 1}}, UsageError, "give one of them"),
-        ({"target": "1"}, UsageError, "goes with prior"),
+        ({"target": "1"}, UsageError, "needs prior"),
         ({"prior": 0.1, "target": "x"}, UsageError, "target is 'x': use target=0 or"),
         ({"priors": {"0": 0.5}}, UsageError, "lacks 1"),
         ({"priors": {"0": 0.5, "1": 0.4}}, UsageError, "sum to 0.9"),

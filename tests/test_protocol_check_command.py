@@ -49,8 +49,8 @@ def test_as_in_the_issue(capsys):
         "1    fold       80    8  59  21",
         "2    fold       80    8  52  28",
     ]
-    assert "no leak found; looked at: groups (spk); classes" in out
-    assert "not looked at: copies (--map content=COLUMN, " in out
+    assert "no leak found; checked: groups (spk); classes" in out
+    assert "not checked: copies (--map content=COLUMN, " in out
     assert out.splitlines()[-1].startswith("check|map:id=utt+label=y+group=spk+set=fold|")
 
 
@@ -69,7 +69,7 @@ def test_leaks_end_with_3(capsys):
     )
     assert "s8 (fold 4, line 10; fold 1, line 50)" in out
     assert "u5 (fold 1, line 7) and u28 (fold 4, line 30; 0.00" in out
-    assert "2 leaks; looked at" in out
+    assert "2 leaks; checked" in out
     code, out, _ = check(capsys, "split.csv", "--map", MAP, "--shared", "spk")
     assert code == 0
     assert "note shared-groups" in out
@@ -164,8 +164,8 @@ def test_a_nested_plan_of_split_is_clean(capsys):
         (["split.csv", "split.csv", "--map", MAP], 2, "of several files each is a set"),
         (["a=split.csv", "a=split.csv", "--map", "id=utt"], 2, "two files are called a"),
         (["a=split.csv", "--map", "id=utt"], 2, "there is one file (a)"),
-        (["a=split.csv", "b=split.csv", "--map", MAP], 2, "goes with one table"),
-        (["split.csv", "--map", MAP, "--seed", "2"], 2, "--seed goes with --prior or --priors"),
+        (["a=split.csv", "b=split.csv", "--map", MAP], 2, "is for one table"),
+        (["split.csv", "--map", MAP, "--seed", "2"], 2, "--seed is for --prior or --priors"),
         (["split.csv", "--map", MAP, "--near", "2", "--audio", "y"], 2, "at least 0 and below 1"),
         (["split.csv", "--map", MAP, "--priors", "0=x,1=1"], 2, "write CLASS=P, such as"),
         (["split.csv", "--map", MAP, "--nested"], 2, "a nested plan has a column inner_F"),

@@ -397,7 +397,7 @@ TEN = Samples.from_arrays(["a", "b"] * 5, {"speaker": [*"aabbccddee"]}, {"device
         ({"folds": 2, "held_out": 1.0}, "held_out is 1: give a number above 0 and below 1"),
         ({"folds": 2, "held_out": 0.0}, "held_out is 0: give a number above 0"),
         ({"folds": 2, "held_out": float("nan")}, "held_out is nan: give a finite number above 0"),
-        ({"inner": 2}, "inner goes with folds"),
+        ({"inner": 2}, "inner is for folds"),
         ({"held_out": 0.2}, "shares train=0.8,eval=0.2"),
         ({"folds": 2, "shares": {"a": 0.5, "b": 0.5}}, "exclude each other"),
         ({"shares": {"a": 1.0}}, "1 set: a split has at least 2"),

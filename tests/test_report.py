@@ -325,7 +325,7 @@ def several(folder, applications):
         for k, file in enumerate(files.values()):
             trials(k, gain / (1 + k)).write_csv(file)
         systems[name] = {"files": files}
-    gates = [("act_dcf", 9.0), ("act_dcf", 0.01), ("cllr", 0.55)]
+    gates = [("act_dcf", 9.0, "new"), ("act_dcf", 0.01, "old"), ("cllr", 0.55, "new")]
     tables = {
         "measures": ["act_dcf", "min_dcf", "cllr", "min_cllr"],
         "baseline": "old",
@@ -335,7 +335,7 @@ def several(folder, applications):
         "applications": named,
         "interval": {"replicates": 50},
         "gate": [
-            {"measure": m, "max_upper": x, "system": "new", "application": "even"} for m, x in gates
+            {"measure": m, "max_upper": x, "system": s, "application": "even"} for m, x, s in gates
         ],
     }
     return study.run(study.Study.from_tables(tables))
@@ -403,9 +403,35 @@ def test_of_many_parts_the_headline_says_who_is_best_in_how_many(many):
     story = Story(many.result)
     assert [group.title[:5] for group in verdict.verdict(story).groups] == ["Gates"]
     assert verdict.headline(story) == (
-        "new has the lowest actual detection cost in 6 of 6 cases: 2 collections (near, far) and "
-        "3 applications (even, rare, often)."
+        "new is better than old by actual detection cost in 4 of 6 cases (2 not distinguishable): "
+        "2 collections (near, far) and 3 applications (even, rare, often)."
     )
+
+    def headline(change):
+        rows = [
+            msgspec.structs.replace(r, **change(r)) if r.kind == "difference" else r
+            for r in many.result.rows
+        ]
+        said = verdict.headline(Story(msgspec.structs.replace(many.result, rows=tuple(rows))))
+        return said.partition(": ")[0]
+
+    # The lower of two values is no winner where no comparison shows a difference.
+    assert headline(lambda row: {"lower": -1.0, "upper": 1.0}) == (
+        "new and old are not distinguishable by actual detection cost in any of 6 cases"
+    )
+    turned = {"value": 0.2, "lower": 0.1, "upper": 0.3}
+    better = {"value": -0.2, "lower": -0.3, "upper": -0.1}
+    assert headline(lambda row: turned if "far" in row.dims.values() else better) == (
+        "new is better than old by actual detection cost in 3 and worse in 3 of 6 cases"
+    )
+    third = [
+        msgspec.structs.replace(r, dims={**r.dims, "system": "third"})
+        for r in many.result.rows
+        if r.dims.get("system") == "new"
+    ]
+    told = msgspec.structs.replace(many.result, rows=(*many.result.rows, *third))
+    said = verdict.headline(Story(told))
+    assert said.endswith(". 8 of 12 comparisons show a difference.")
 
 
 def test_what_a_verdict_of_one_part_rests_on(outcome):
@@ -483,7 +509,7 @@ def test_many_systems_stand_best_first(tmp_path):
     assert tied[0] == order[0]
     assert 5 < len(tied) < 14
     assert verdict.headline(story) == (
-        f"s13 has the lowest actual detection cost of 14 systems, 0.020 [0.001, 0.131]; s12, s11, "
+        f"Of 14 systems, s13 has the lowest actual detection cost: 0.020 [0.001, 0.131]; s12, s11, "
         f"s10, s9 and {len(tied) - 5} more are tied with it."
     )
     assert story.systems == tuple(order)

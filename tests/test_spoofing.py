@@ -205,14 +205,42 @@ def test_systems_are_compared_and_subsets_without_a_kind_say_why(here, capsys):
     assert "no spoofed trial" in lone.reason
 
 
+def test_each_attack_against_all_bona_fide_trials(here):
+    def rows(*subsets):
+        asked = {"type": "score", "measures": "eer", "replicates": 20}
+        return {r.dims.get("subset"): r for r in tc.score("cm.txt", subsets=subsets, **asked).rows}
+
+    attacks = [f"A{k:02d}" for k in range(7, 20)]
+    whole, *found = rows("attack vs -").items()
+    assert [name for name, _ in found] == [f"attack={a} vs -" for a in attacks]
+    by_hand = rows("attack IN ('-', 'A17')")["attack IN ('-', 'A17')"]
+    joined = dict(found)["attack=A17 vs -"]
+    assert (joined.value, joined.lower, joined.n_trials) == (
+        by_hand.value, by_hand.lower, by_hand.n_trials,
+    )  # fmt: skip
+    assert joined.counts["targets"] == whole[1].counts["targets"]
+    lone = rows("attack")["attack=A17"]
+    assert lone.value is None
+    assert lone.reason == (
+        "undefined: there are no targets; subset 'attack vs LEVEL' joins each with the level that "
+        "has them"
+    )
+    with pytest.raises(
+        tc.InputError, match=r"'attack vs A99': name a level of attack after vs.*-, A07"
+    ):
+        rows("attack vs A99")
+    with pytest.raises(tc.UsageError, match="neither a column nor a condition"):
+        rows("atack vs -")
+
+
 @pytest.mark.parametrize(
     ("line", "code", "message"),
     [
         ("--measure a_dcf --engine serial", 2, "a_dcf, which is counted in memory"),
         ("--measure t_dcf", 2, "--asv COLUMN of the same trials, or --asv FILE"),
         ("--measure t_dcf --asv nowhere.txt", 2, "there is no such file, and no such column"),
-        ("--measure eer --asv asv.txt", 2, "--asv goes with measure t_dcf"),
-        ("--measure t_dcf --asv-threshold 1", 2, "--asv-threshold goes with"),
+        ("--measure eer --asv asv.txt", 2, "--asv is for measure t_dcf"),
+        ("--measure t_dcf --asv-threshold 1", 2, "--asv-threshold is for"),
         ("--measure t_dcf --asv key.txt", 2, "no column"),
         ("--measure a_dcf:0.5", 2, "choose shim-2024 or asvspoof-2021, or give"),
         ("--measure a_dcf:target=0.5+nontarget=0.1+spoof=0.1", 2, "sum to 1"),
@@ -286,7 +314,7 @@ def test_scores_and_labels_of_the_verification_in_two_files(here, capsys):
     assert "1 trial of the key of --asv key21.txt without a score" in err
     code, _, err = run(f"{line} --asv-key key21.txt", capsys)
     assert code == 2
-    assert "--asv-key goes with --asv" in err
+    assert "--asv-key is for --asv" in err
 
 
 def test_the_key_of_the_deepfakes_of_asvspoof_2021(here, capsys):

@@ -209,8 +209,8 @@ CASES = {
         "nothing is mapped to label",
     ),
     "no such audio": ([*COMMAND, "--audio", "device"], 3, "180 files of --audio device cannot be"),
-    "speech in no audio": ([*ASKED, "--vad", "energy"], 2, "--vad goes with --audio"),
-    "a threshold of no system": ([*ASKED, "--threshold", "1"], 2, "threshold under [data] goes"),
+    "speech in no audio": ([*ASKED, "--vad", "energy"], 2, "--vad is for --audio"),
+    "a threshold of no system": ([*ASKED, "--threshold", "1"], 2, "threshold under [data] is for"),
     "scores of no type": ([*ASKED, "--system", "m=mine.csv"], 2, "name the type of the scores"),
     "a name that is taken": (
         [*ASKED, "--system", "only device=mine.csv", "--type", "llr"],
@@ -296,7 +296,7 @@ def test_the_same_bytes_for_any_number_of_threads(run):
 
 
 def test_a_study_of_another_task_is_refused():
-    with pytest.raises(tc.errors.UsageError, match=r"\[spurious\] goes with task trials"):
+    with pytest.raises(tc.errors.UsageError, match=r"\[spurious\] is for task trials"):
         run_study(tc.Study.from_tables({"task": "terms", "spurious": {"conditions": ["a"]}}))
 
 

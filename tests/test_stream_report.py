@@ -147,12 +147,12 @@ def test_the_verdict_has_both_phases_and_the_cost_of_errors(run):
     outcome = run()
     said = verdict.verdict(story_of(outcome))
     assert said.lead.startswith(
-        "imlm (person's time over that of labelling everything by hand): lower is "
+        "imlm (person's time relative to labelling everything by hand): lower is "
     )
     assert "1 is the naive baseline: labelling everything by hand. " in said.lead
     whole = row_of(outcome, "imlm")
     times = round(whole.n_trials / whole.counts["targets"], 1)
-    assert f"misses (counted {times:g} times (items over targets)) divided" in said.lead
+    assert f"misses (each miss counts {times:g} times: items / targets), divided" in said.lead
     [line] = lines_of(outcome)
     assert (line.look, line.chip, line.name) == ("good", "less than by hand", "one")
     before, cost = row_of(outcome, "imlm", phase="pre"), row_of(outcome, "act_dcf")
@@ -170,7 +170,7 @@ def test_an_interval_above_one_is_more_than_by_hand(run):
     [line] = lines_of(outcome)
     assert row_of(outcome, "imlm").lower > 1
     assert (line.look, line.chip) == ("bad", "more than by hand")
-    assert "misses (counted 40 times) divided" in verdict.verdict(story_of(outcome)).lead
+    assert "misses (each miss counts 40 times), divided" in verdict.verdict(story_of(outcome)).lead
 
 
 def test_a_cost_of_errors_has_another_naive_system(run):
@@ -243,11 +243,11 @@ def test_the_advice_stands_first(swept):
     shown = " ".join(uncertain(best.value, best.lower, best.upper))
     assert line.text == f"margin, 2 questions a batch: {shown}"
     for other in own.others:
-        verb = "costs" if other.budget == 1 else "cost"
+        verb = "question a batch costs" if other.budget == 1 else "questions a batch cost"
         more = " more ".join(uncertain(other.value, other.lower, other.upper))
         assert f"{other.budget:g} {verb} {more}" in line.more
     assert "random, " in line.more
-    assert f"it is the best in {100 * round(over.best.best, 2):g}% of the replicates" in line.more
+    assert f"It is the best in {100 * round(over.best.best, 2):g}% of the replicates" in line.more
     shown = " ".join(uncertain(over.passive.value, over.passive.lower, over.passive.upper))
     assert f"The passive baseline has {shown}." in line.more
     assert said.remarks == ()  # the same words stand above
@@ -333,7 +333,7 @@ def test_rivals_are_named(swept):
     advice = structs.replace(own, points=points, best=points[2])
     result = with_described(swept.result, SweepAdvice, [advice])
     line = verdict.verdict(Story(result, ())).groups[0].lines[0]
-    assert "the best in 48% of the replicates; 2, 8 are in others." in line.more
+    assert "the best in 48% of the replicates; in others, the best is 2 or 8." in line.more
 
 
 def test_a_sweep_is_named_by_what_it_tried(swept, run):
@@ -426,7 +426,7 @@ def test_the_best_budgets_are_drawn_over_the_stream(swept):
         f"{best[1]}, imlm so far",
         f"{best[0]}, act_dcf so far",
     ]
-    assert section.text.endswith("For each strategy the best budget is drawn.")
+    assert section.text.endswith("The pictures show the best budget of each strategy.")
     assert {line.name for line in section.lines} == {
         f"{name}, {measure}" for name in best for measure in ("imlm", "act_dcf")
     }

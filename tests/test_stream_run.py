@@ -533,9 +533,9 @@ REFUSED = {
         "budget 7 is above the batch size: a batch has 6 items, and each can be asked about once",
     ),
     "no source": ({"source": dict.fromkeys(tables_of()["source"])}, "without [source]: name"),
-    "task": ({"task": "trials"}, "go with task streams; the task of the study is trials"),
+    "task": ({"task": "trials"}, "are for task streams; the task of the study is trials"),
     "systems": ({"systems": {"a": {"file": "a.jsonl"}}}, "has [source] and [systems]"),
-    "labels": ({"data": {"labels": "l.csv"}}, "labels under [data] does not go with [source]"),
+    "labels": ({"data": {"labels": "l.csv"}}, "labels under [data] does not fit [source]"),
     "strategy": ({"strategy": {"name": "margn"}}, "there is no strategy 'margn' (did you mean"),
     "passive": ({"strategy": {"name": "passive"}}, "'passive' is no strategy"),
     "who asks": (

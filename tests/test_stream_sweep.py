@@ -312,8 +312,8 @@ def test_an_inner_best_says_what_its_neighbours_cost():
     assert [(o.budget, o.verdict) for o in advice.others] == [(2, "worse"), (8, "inconclusive")]
     assert advice.text == (
         "margin, 4 questions a batch: imlm 0.300 [0.290, 0.310], the best in 75% of replicates; "
-        "2 cost 0.1000 more [0.0908, 0.1093]: worse; 8 cost 0.010 more [-0.009, 0.020]: "
-        "inconclusive"
+        "2 questions a batch cost 0.1000 more [0.0908, 0.1093]: worse; 8 questions a batch cost "
+        "0.010 more [-0.009, 0.020]: inconclusive"
     )
 
 
@@ -361,7 +361,7 @@ def test_what_is_undefined_is_never_the_best():
     [advice] = advice_of(rows)
     assert advice.best.budget == 2
     assert [p.best for p in advice.points] == [0, 0.5, 0.5]
-    assert "1 cannot be compared" in advice.text
+    assert "1 question a batch cannot be compared" in advice.text
 
 
 def test_strategies_are_held_against_each_other_each_at_its_best():
@@ -522,8 +522,8 @@ def test_with_prices_the_advice_and_the_curve_are_about_money(tmp_path, run):
     assert advice.measure == "total_cost"
     assert "no objective was named" in advice.objective
     said = (
-        "budgets are judged by total_cost (the person's hour has a price, and no objective was "
-        "named); --objective can name imlm"
+        "budgets are compared by total_cost (the person's hour has a price, and no objective was "
+        "named); --objective also takes imlm"
     )
     assert said in result.remarks
     assert said in " ".join(err.split())
@@ -587,7 +587,7 @@ def test_what_counts_no_questions_is_no_objective_unless_named():
     [said] = judged_by((advice,), rows)
     assert said == (
         "no budget is advised: total_cost, imlm_money, imlm, imlm_seconds are not scored; "
-        "--objective can name act_dcf"
+        "--objective also takes act_dcf"
     )
     [advice] = advice_of(rows, "act_dcf")
     assert advice.text.startswith("margin, 2 questions a batch: act_dcf 0.1 [0.1, 0.1], the best")

@@ -208,9 +208,15 @@ def test_what_is_left_out_for_want_of_width_is_said(folder, run, monkeypatch):
     given = ("--labels", "marked.csv", "--replicates", "50", "--subset", "parity")
     given += ("--method", "percentile")
     _, out, _ = run("streams", "score", "events.jsonl", *given)
-    first, *_ = out.split("\n\n")
-    assert first.splitlines()[0].startswith("system events, subset all, items 120")
-    assert "left out, as the terminal is too narrow: naive" in out
+    tables = [table.splitlines() for table in out.split("\n\n")]
+    levels = ("all", "parity=even", "parity=odd")
+    for (above, head, *_, last), level in zip(tables, levels, strict=False):
+        assert above.startswith(f"system events, subset {level}, items ")
+        assert "naive" not in head
+        assert last == "left out, as the terminal is too narrow: naive"
+    assert len(tables) == 4
+    assert "naive" in tables[3][1]
+    assert "left out" not in "".join(tables[3])
     monkeypatch.setenv("COLUMNS", "150")
     assert "left out" not in run("streams", "score", "events.jsonl", *given)[1]
 

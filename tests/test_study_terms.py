@@ -231,7 +231,7 @@ def records(tmp_path_factory):
 
 def test_the_length_of_queries_goes_with_a_record_of_searching(folder, records):
     terms = {"query_seconds": 36.0}
-    with pytest.raises(UsageError, match="query_seconds goes with searching"):
+    with pytest.raises(UsageError, match="query_seconds is for searching"):
         run(terms=terms)
     searched = SYSTEMS["fair"] | {"searching": records["searching"]}
     run(terms=terms, systems=SYSTEMS | {"fair": searched})
@@ -280,13 +280,13 @@ def test_records_of_the_wrong_phase_are_refused(folder, records):
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"task": "trials"}, r"ecf.* under \[data\] does not go with trials|goes with task terms"),
-        ({"task": "abba"}, "does not go with abba"),
-        ({"worst": 3}, "worst goes with transcripts"),
-        ({"diarization": {"collar": 0.1}}, r"\[diarization\] goes with task diarization"),
-        ({"methods": {"files": ["a.csv"]}}, r"\[methods\] goes with task trials"),
-        ({"data": DATA | {"key": "k"}}, r"key under \[data\] does not go with terms"),
-        ({"data": DATA | {"type": "posterior"}}, "type posterior does not go with terms"),
+        ({"task": "trials"}, r"ecf.* under \[data\] does not fit trials|is for task terms"),
+        ({"task": "abba"}, "does not fit abba"),
+        ({"worst": 3}, "worst is for transcripts"),
+        ({"diarization": {"collar": 0.1}}, r"\[diarization\] is for task diarization"),
+        ({"methods": {"files": ["a.csv"]}}, r"\[methods\] is for task trials"),
+        ({"data": DATA | {"key": "k"}}, r"key under \[data\] does not fit terms"),
+        ({"data": DATA | {"type": "posterior"}}, "type posterior does not fit terms"),
         ({"data": DATA | {"occurrences": "o.csv"}}, "an RTTM and occurrences are named"),
         ({"data": {"ecf": "e.ecf.xml", "kwlist": "t.kwlist.xml"}}, "no RTTM is named"),
         ({"data": {"rttm": "r.rttm", "kwlist": "t.kwlist.xml"}}, "no ECF is named"),
@@ -316,13 +316,13 @@ def test_studies_that_make_no_sense(folder, changes, said):
 
 def test_records_go_with_terms_only():
     study = Study.from_tables({"systems": {"a": {"file": "a.csv", "indexing": ["i.json"]}}})
-    with pytest.raises(UsageError, match="which go with terms; the task of the study is trials"):
+    with pytest.raises(UsageError, match="which are for terms; the task of the study is trials"):
         study.check()
 
 
 def test_terms_tables_go_with_terms_only():
     study = Study.from_tables({"systems": {"a": {"file": "a.csv"}}, "terms": {"pooled": True}})
-    with pytest.raises(UsageError, match=r"\[terms\] goes with task terms"):
+    with pytest.raises(UsageError, match=r"\[terms\] is for task terms"):
         study.check()
 
 

@@ -63,7 +63,9 @@ def test_other_measures_that_are_asked_for_stand_beside_the_first(run, monkeypat
     assert code == 0, err
     head, first, *_ = out.splitlines()
     assert head.split()[-3:] == ["p_miss", "p_fa", "stwv"]
-    assert 0 < float(first.split()[-3].rstrip("%")) < 100
+    missed = first.split()[-3]
+    assert missed.endswith("%")
+    assert 0 < float(missed.removesuffix("%")) < 100
     assert "further measures" not in err
     monkeypatch.setenv("COLUMNS", "90")
     code, out, err = run(line)

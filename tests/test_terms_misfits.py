@@ -310,7 +310,7 @@ FRAMES = {
     "given", [("normalise", "none"), ("split_characters", True), ("max_gap", 1)]
 )
 def test_options_that_words_alone_need(given):
-    with pytest.raises(UsageError, match=f"{given[0]} goes with rttm: leave it out"):
+    with pytest.raises(UsageError, match=f"{given[0]} is for rttm: leave it out"):
         tc.score(
             FRAMES["detections"],
             task="terms",

@@ -201,7 +201,7 @@ def test_two_units_in_every_way(tmp_path, rows):
     assert rows_of(tc.score(tmp_path / "s.csv", unit="enrol+test", **chosen)) == wanted
     [row] = tc.score(frame, unit=(enrol, test), **chosen).estimates
     assert row.factors == ("unit_1+unit_2",)
-    assert row.value == wanted[0]["value"]
+    assert (row.value, row.lower) == (wanted[0]["value"], wanted[0]["lower"])
     mixed = tc.score(frame, unit=("enrol", test), **chosen).estimates[0]
     assert (mixed.factors, mixed.lower) == (("enrol+unit_2",), wanted[0]["lower"])
     crossed = tc.score(frame, unit="enrol", unit2=test, **chosen).estimates[0]
@@ -545,7 +545,7 @@ WRONG = {
     "of another type": ({**CHOSEN, "seed": "x"}, "seed is 'x' (str): give a whole number"),
     "no such column": ({**CHOSEN, "unit": "spk"}, "map one with unit=COLUMN"),
     "of another length": ({**CHOSEN, "unit": [1, 2]}, "unit has 2 values, but system has 1940"),
-    "flags": ({"type": "score", "llr_base": 2}, 'llr_base goes with type="llr": leave it out'),
+    "flags": ({"type": "score", "llr_base": 2}, 'llr_base is for type="llr": leave it out'),
     "map": (
         {"type": "llr", "annotators": "any"},
         """annotators="any" needs the labels of the annotators: map={'annotators': "a+b+c"}""",
@@ -626,8 +626,8 @@ REFUSED = {  # what a verb has no use for, or cannot understand
     "a plan's subsets": (tc.plan, {"subsets": "label"}, "plan has no argument 'subsets'"),
     "a text": (tc.plan, {"half_width": "x"}, "half_width is 'x' (str): give a number"),
     "progress": (tc.score, {"progress": 3}, "progress is 3 (int): give a function"),
-    "a training prior": (tc.score, {"training_prior": 0.3}, 'training_prior goes with type="post'),
-    "icc": (tc.score, {"icc": 0.2, "method": "percentile"}, 'icc goes with method="auto": leave'),
+    "a training prior": (tc.score, {"training_prior": 0.3}, 'training_prior is for type="post'),
+    "icc": (tc.score, {"icc": 0.2, "method": "percentile"}, 'icc is for method="auto": leave'),
     "a near name": (tc.score, {"measures": "err"}, "did you mean 'eer'?"),
     "a preset": (tc.score, {"preset": "zzz"}, "zzz"),
     "a dictionary": (
@@ -691,7 +691,7 @@ def test_a_run_names_keys(tmp_path, capsys):
     path = tmp_path / "study.toml"
     path.write_text(f"[data]\ntype = 'llr'\nclip = 0.1\n[systems.a]\nfile = '{NETWORK}'\n")
     assert cli.run(["run", str(path), "--no-ledger"]) == 2
-    assert 'clip goes with type = "posterior"' in capsys.readouterr().err
+    assert 'clip is for type = "posterior"' in capsys.readouterr().err
     path.write_text(f"[interval]\nmethod = 'bc'\n[systems.a]\nfile = '{NETWORK}'\n")
     assert cli.run(["run", str(path), "--no-ledger"]) == 2
     said = "interval.method is 'bc' (did you mean 'bca'?): choose one of auto, percentile, bca"

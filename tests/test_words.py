@@ -40,6 +40,7 @@ BAD = (  # a text for each pattern, in the order of the table
     "auto knows better",
     "it covers less than it says",
     "files that mean harm",
+    "--accept goes with --annotators any",
     "corrections are taken off again",
     "what tells the class",
     "BLEU and its like",

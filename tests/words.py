@@ -76,6 +76,12 @@ PATTERNS = (
     Pattern(r"\bknows better\b", "corrects for this"),
     Pattern(r"\bthan (?:it|they) (?:says?|claims?|promises?)\b", "than its nominal level"),
     Pattern(r"\bmeans? harm\b", "hostile"),
+    Pattern(
+        r"\bgoes with\b",
+        "is for, needs",
+        right=r"levels of one|a target that nothing",
+        why="pairs of things",
+    ),
     Pattern(r"\btaken off again\b", "subtracted"),
     Pattern(r"\bwhat tells the class\b", "spurious correlations"),
     Pattern(r"\band its like\b", "and similar measures"),

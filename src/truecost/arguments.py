@@ -313,7 +313,7 @@ def _references(given: Any, values: Mapping[str, Any], held: MemoryTables) -> tu
     found = () if given is None else _files(given, "reference", held)
     if values and (not found or found[0] not in held.tables):
         raise UsageError(
-            f"{next(iter(values))} holds values, which go with a reference in memory: name a column"
+            f"{next(iter(values))} holds values, which need a reference in memory: name a column"
         )
     if values:
         held.tables[found[0]] = with_columns(held.tables[found[0]], values)

@@ -45,18 +45,20 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
     also : str or sequence of str, optional
         Further metrics of trials, not used for ranks and gates (`f1`, `mcc`, ...).
     subsets : str, sequence of str or mapping of str to str, optional
-        Columns, each level of which is a subset, or conditions; a mapping names them.
+        Columns (each level is a subset) or conditions; a mapping names them.
     worst : int, optional
         How many of the worst items are kept, where the task counts items.
     config : path, optional
-        A study file whose settings hold where no argument is given.
+        A study file with settings for the arguments that are not given.
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
     **options
         Those of the task: `type`, `prior`, `replicates`, `key`... An option that names a file takes
         a frame too. The keys of the map (`id`, `label`, `unit`, `weight`...) are arguments of their
-        own: a text names a column, a tuple of texts several (`unit=("enrol", "test")`: a unit on
-        each side), and an array holds the values.
+        own: a text names a column, and an array holds the values. A tuple of two texts or arrays is
+        one kind of unit on each side of a trial (`unit=("enrol", "test")`, `unit=(e, t)`: the
+        speakers of both sides are the same people); `unit=e, unit2=t` are two kinds. Joined texts
+        (`e + "+" + t`) would be a unit for each pair.
 
     Returns
     -------
@@ -185,7 +187,7 @@ def threshold(data: Any = None, /, **options: Any) -> "Outcome":
     Raises
     ------
     UsageError, InputError
-        As `score` does, when no rule is given, and when no threshold is within the limit.
+        As for `score`; also if no rule is given, or no threshold is within the limit.
 
     Examples
     --------
@@ -207,8 +209,7 @@ def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "O
     Parameters
     ----------
     data, **options
-        As `score` takes them; also a path, frame or list of what has to be there (`trials=`,
-        `ids=`).
+        As for `score`; also a path, frame or list of the required items (`trials=`, `ids=`).
     strict : bool
         Warnings make data invalid too.
 
@@ -239,7 +240,8 @@ def validate(data: Any = None, /, *, strict: bool = False, **options: Any) -> "O
 
 
 def leaderboard(data: Any = None, /, *, keep_going: bool = False, **options: Any) -> "Outcome":
-    """Submissions ranked by the first measure; those that are not told apart share a rank.
+    """Submissions ranked by the first measure; submissions with inconclusive differences share a
+    rank.
 
     Parameters
     ----------
@@ -277,8 +279,8 @@ def run(study: "str | Path | Mapping[str, Any]", progress: "Progress | None" = N
     Parameters
     ----------
     study : path or mapping
-        A path is that of a study file (TOML), as `Study.read` takes it; a mapping has its tables,
-        as `Study.from_tables` takes them.
+        A path of a study file (TOML), as for `Study.read`, or a mapping with its tables, as for
+        `Study.from_tables`.
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
 

@@ -108,17 +108,17 @@ def prices_of(
     Raises
     ------
     UsageError
-        When a key is not known, stands twice or goes with other tasks, or a price is no finite
+        When a key is not known, stands twice or is for other tasks, or a price is no finite
         number from 0.
     """
     entries = [*(given.items() if isinstance(given, Mapping) else given)]
     has = [key for key in Prices.__struct_fields__ if key in (*keys, "currency")]
     for key, value in entries:
         if not keys:
-            raise UsageError(f"--price {key}={value} does not go with {task}: leave it out")
+            raise UsageError(f"--price {key}={value} does not fit {task}: leave it out")
         if key not in has:
             known = key in Prices.__struct_fields__
-            said = f"does not go with {task}" if known else f"is not known{near(key, has)}"
+            said = f"does not fit {task}" if known else f"is not known{near(key, has)}"
             raise UsageError(f"--price {key}={value} {said}: {task} has {', '.join(has)}")
     keys_given = [key for key, _ in entries]
     if twice := [key for key in has if keys_given.count(key) > 1]:

@@ -36,7 +36,7 @@ def score(
     masks : sequence of (str, ndarray of bool), optional
         Name and rows of each subset; those of `scoring.subsets` when left out.
     dims : mapping of str to str, optional
-        What the rows are about besides the system: a collection or an application.
+        Subject of the rows in addition to the system: a collection or an application.
 
     Returns
     -------
@@ -132,7 +132,7 @@ def compare_systems(
         One for all, or one for each system where they are decided otherwise (thresholds, training
         priors).
     dims : mapping of str to str, optional
-        What the rows are about besides the system: a collection or an application.
+        Subject of the rows in addition to the system: a collection or an application.
     paired : bool
         The systems have their trials in one order already, as `pair` gives them.
 
@@ -141,7 +141,7 @@ def compare_systems(
     rows : list of list of Estimate
         For each system what `score` gives.
     comparisons : list of list of Comparison
-        For each later system one for each row, paired replicate by replicate.
+        One comparison for each row of each later system, paired by replicate.
 
     Raises
     ------

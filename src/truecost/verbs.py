@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
 COMMAND = r"truecost [a-z][^;,:()]*"  # quoted: its flags stay
 FLAG = re.compile(
-    COMMAND + r"|(?<![\w'-])--([a-z](?:[a-z0-9-]*[a-z0-9])?)(?: (?!--)([^\s,;:()]+))?"
+    COMMAND
+    + r"|(?<![\w'-])--([a-z](?:[a-z0-9-]*[a-z0-9])?)(?: (?!--)([^\s,;:()]+(?::[^\s,;:()]+)*))?"
 )
 OF_STUDY = re.compile(
     r",? or [a-z_]+ = \S+ under \[\w+\]| \([a-z_]+( (?:or|and) [a-z_]+| = \w+)? under \[\w+\]\)"

@@ -157,16 +157,17 @@ class Attack:
         return ended
 
     def _of_left_file(self, scene: Scene, folder: Path) -> Iterator[str]:
-        """A file of its own that a killed command left is whole; it is taken away, as none is
-        replaced unasked.
+        """A file of its own that a killed command left is whole, and so is the one beside it (the
+        plan of a split); they are taken away, as none is replaced unasked.
         """
         if not scene.output or scene.output in scene.there or scene.output == "-":
             return
-        left, whole = folder / scene.output, scene.folder / scene.output
-        if left.is_file() and whole.is_file():
-            if left.read_bytes() != whole.read_bytes():
-                yield "half a result"
-            left.unlink()
+        for name in (scene.output, f"{scene.output}.json"):
+            left, whole = folder / name, scene.folder / name
+            if left.is_file() and whole.is_file():
+                if left.read_bytes() != whole.read_bytes():
+                    yield "half a result"
+                left.unlink()
 
     def _differing(self, scene: Scene, folder: Path, said: Said, kind: str) -> list[str]:
         """A change that means nothing must leave all figures, another one must not pass unsaid."""

@@ -90,7 +90,10 @@ def make(page: str, text: str, folder: Path, target: Path, places: Mapping[str, 
 def run_page(text: str, folder: Path) -> Iterator[tuple[str, str]]:
     """Each command or block of Python of a page, and what it prints."""
     scope: dict[str, Any] = {"__name__": "__main__", "every_measure": every_measure}
-    for _, language, block in test_docs.FENCE.findall(text):
+    first = "<!-- first -->\n"  # before blocks that run before the others
+    blocks = test_docs.FENCE.finditer(text)
+    for found in sorted(blocks, key=lambda found: not text.endswith(first, 0, found.start())):
+        _, language, block = found.groups()
         if language == "python":
             yield f"python\n{block}", run_python(block, scope, folder)
             continue

@@ -130,7 +130,7 @@ class AffineClasses(Scaled):
         labels : array_like, shape (N,)
             Index of the class.
         priors : array_like, shape (K,), optional
-            P, each above 0; the shares in the data when left out.
+            P, each above 0; default: the shares in the data.
         training : array_like, shape (K,), optional
             Priors that the scores contain: of no effect, as the offsets take them up.
         weights : array_like, shape (N,), optional
@@ -352,9 +352,9 @@ class TemperatureClasses(Scaled):
     ) -> "TemperatureClasses":
         """The scale of least prior-weighted cross entropy; P = Q gives plain softmax(scale s).
 
-        As `AffineClasses.fit`, with the Q of `training`, shape (K,), each above 0; the shares in
-        the data when left out. It refuses scores of which the truth has the highest (or the lowest)
-        in every trial.
+        As `AffineClasses.fit`, with the Q of `training`, shape (K,), each above 0; default: the
+        shares in the data. It refuses scores of which the truth has the highest (or the lowest) in
+        every trial.
         """
         data = class_sample(scores, labels, priors, weights)
         given = data.shares

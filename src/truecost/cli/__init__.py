@@ -72,6 +72,15 @@ GLOBAL = (
     ("resources", "writing:resources", "Run a program and measure its CPU time and peak memory."),
     ("demo", "demo:demo", "Run a small evaluation of each task, on files of the package."),
 )
+_DRAWN = "-o FOLDER writes report.html; truecost report FOLDER draws it again"
+ELSEWHERE = {  # what people look for as a command of a task, or as an option, and where it is
+    "gate": "gates check the stored result of any task: store it with -o FOLDER, then use truecost "
+    "gate FOLDER --gate MEASURE:max_upper=LIMIT",
+    "report": _DRAWN,
+    "html": _DRAWN,
+    "csv": "--table FILE.csv writes the table",
+    "bootstrap": "intervals need no option; --method and --replicates change them",
+}
 OF_TASK = "task_"  # before the name of a task, so that no module hides it
 BOARD = "board_"  # before that of the task of a leaderboard, which has a command below it
 BUNDLE = "Make the bundle of a challenge on Codabench from a study."
@@ -233,8 +242,13 @@ def _plain(error: Exception) -> str:
     lacking = re.fullmatch(r'Command "(.+)" parameter (\S+) requires an argument\.', said)
     if lacking:
         said = f"{lacking[1]} needs {lacking[2]}"
-    unknown = re.match(r"Unknown option: (?:\"?)--([\w-]+)", said)
-    key = unknown[1].replace("-", "_") if unknown else ""
+    unknown = re.match(r"Unknown (?:option: \"?--|command \")([\w-]+)", said)
+    word, option = unknown[1] if unknown else "", said.startswith("Unknown option")
+    if where := ELSEWHERE.get(word.removesuffix("s")):
+        return f"there is no {'option --' if option else 'command '}{word} here: {where}"
+    if not option and word in app:
+        return f"{word} is a command for all tasks: truecost {word} (see truecost {word} --help)"
+    key = word.replace("-", "_") if option else ""
     if key and any(key in find(task).map_keys for task in names()):
         said = f"columns are mapped: --map {key}=COLUMN"
     elif key and (tasks := [task for task in names() if key in _flags_of(task)]):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from truecost.person.store import Store
 
 LOOK = 0.25  # seconds between two looks at the store
-OF_FOLDER = ("idle", "tail")  # options of a list that go with a folder of answers too
+OF_FOLDER = ("idle", "tail")  # options of a list that are for a folder of answers too
 EXIT_INPUT = 3  # not all is answered
 
 
@@ -83,7 +83,7 @@ def _of_list(items: str, given: Given, kept: AnswersAction) -> int:
 
     other = [f"--{name}" for name in ("link", "forget") if getattr(kept, name)]
     if other := [*other, *(option.flag for option in given if option.owner is TimingTable)]:
-        raise UsageError(f"{other[0]} goes with a folder of answers, and {items} is a list")
+        raise UsageError(f"{other[0]} is for a folder of answers, and {items} is a list")
     if kept.output is None:
         raise UsageError("name a folder for the answers: --output FOLDER")
     how = settled(keys_of(given))
@@ -210,7 +210,7 @@ def _check_of_folder(folder: Path, given: Given, kept: AnswersAction) -> None:
     other += [f"--{name}" for name in ("output", "resume") if getattr(kept, name)]
     if other:
         raise UsageError(
-            f"{other[0]} goes with a list; a folder of answers takes --idle, --tail, --audio-time "
+            f"{other[0]} is for a list; a folder of answers takes --idle, --tail, --audio-time "
             f"and --unfocused"
         )
     shows = kept.report or kept.export or kept.export_answers
@@ -220,7 +220,7 @@ def _check_of_folder(folder: Path, given: Given, kept: AnswersAction) -> None:
             f"--export-answers FILE, --link NAME or --forget NAME"
         )
     if own and not shows:
-        raise UsageError(f"{own[0].flag} goes with --report or --export FILE")
+        raise UsageError(f"{own[0].flag} is for --report or --export FILE")
     for path in filter(None, (kept.export, kept.export_answers)):
         _check_export(path, str(folder), again=True)
 

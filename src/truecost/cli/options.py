@@ -31,7 +31,10 @@ MEASURE = (
     "Measure as NAME or NAME:PARAMETER, or all; repeat or separate by commas. See: "
     "truecost list measures"
 )
-SUBSET = 'Column (each level is a subset) or condition such as "snr < 10"; may be repeated.'
+SUBSET = (
+    'Column (each level is a subset), "COLUMN vs LEVEL" (each other level together with that one) '
+    'or condition such as "snr < 10"; may be repeated.'
+)
 Measures = Annotated[tuple[str, ...], Parameter(negative=(), help=MEASURE)]
 Subsets = Annotated[tuple[str, ...], Parameter(negative=(), help=SUBSET)]
 Target = Annotated[str | None, Parameter(name=["--output", "-o"])]
@@ -210,14 +213,14 @@ class Checked(Output):
 @Parameter(name="*", group="Output")
 @dataclass(frozen=True, kw_only=True)
 class Unscored(Output):
-    """The same of commands that score nothing: what goes with scores is refused, and hidden."""
+    """The same of commands that score nothing: what is for scores is refused, and hidden."""
 
     config: Annotated[str | None, Parameter(show=False, negative=())] = None
     print_config: Hidden = False
     cite: Hidden = False
 
     def refuse(self) -> None:
-        """Refuse what goes with scores."""
+        """Refuse what is for scores."""
         for option in ("config", "print_config", "cite"):
             if getattr(self, option):
                 raise UsageError(

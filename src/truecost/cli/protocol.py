@@ -276,7 +276,7 @@ def check(
         )
     drawn = [option.flag for option in given if option.key in ("replicates", "seed")]
     if drawn and not how.keys() & {"prior", "priors"}:
-        raise UsageError(f"{drawn[0]} goes with --prior or --priors: leave it out")
+        raise UsageError(f"{drawn[0]} is for --prior or --priors: leave it out")
     read = {key: how.pop(key, None) for key in ("map", "conditions", "input_format")}
     samples, paths = _read(files, **read)
     plan = Plan(**{key: how.pop(key) for key in ("replicates", "seed") if key in how})
@@ -317,7 +317,7 @@ def _read(
     named = {"": files[0]} if single else _named(files)
     if not single and "set" in (map or {}):
         raise UsageError(
-            "--map set=... goes with one table of all samples; of several files each is a set"
+            "--map set=... is for one table of all samples; of several files each is a set"
         )
     found = {
         name: read_samples(path, map or {}, conditions or (), input_format=input_format)
@@ -371,9 +371,9 @@ def _show(screen: "Screen", found: "Checked", plans: "Sequence[str]") -> None:
     shown = [f for f in found.findings if f.kind == "leak" or screen.output.advice]
     verdict = counted(len(found.leaks), "leak") if found.leaks else "no leak found"
     lines = (f"{f.kind} {f.rule}: {f.message}" for f in shown)
-    told = [*lines, f"{verdict}; looked at: {'; '.join(found.looked_at)}"]
+    told = [*lines, f"{verdict}; checked: {'; '.join(found.looked_at)}"]
     if found.not_looked_at:
-        told.append(f"not looked at: {'; '.join(found.not_looked_at)}")
+        told.append(f"not checked: {'; '.join(found.not_looked_at)}")
     screen.tell([*told, *plans, found.signature])
 
 

@@ -158,7 +158,7 @@ def execute(
     outcome = noted(outcome, study, place, screen)
     if further is not None:
         further(outcome)
-    return report(outcome, output, screen)
+    return report(outcome, output, screen, worst=study.worst is not None)
 
 
 def noted(outcome: "Outcome", study: "Study", place: "Place | None", screen: "Screen") -> "Outcome":
@@ -208,15 +208,18 @@ def report(
     output: Output,
     screen: "Screen",
     table: "Callable[[Outcome], list[Columns]] | None" = None,
+    *,
+    worst: bool = False,
 ) -> int:
     """Print the outcome, write its directory, and advise; returns the exit code of its gates.
 
-    `table` makes the tables that are printed; values and comparisons when left out.
+    `table` makes the tables that are printed; values and comparisons when left out. `worst` items
+    that were asked for are printed where no directory takes them.
     """
     from truecost import study
     from truecost.cli.tables import layout_of
     from truecost.cli.terminal import brief, result_table
-    from truecost.core.flags import assumed
+    from truecost.core.flags import assumed, hours_of
 
     layout = layout_of(outcome.task)
     screen.explain(outcome)
@@ -236,9 +239,13 @@ def report(
         for part in outcome.parts:
             if said := assumed(part.estimates):
                 screen.say(f"{part.title or 'application'}: {said}")
+        if said := hours_of(outcome.estimates):
+            screen.say(f"hours: {said}")
     advised = layout.told(outcome)  # a result: it stands in JSON too
     if advised and not output.json:
         screen.tell(advised)
+    if worst and target is None and not output.json:
+        screen.show_worst(outcome)
     for remark in (text for text in outcome.remarks if text not in advised):
         screen.say(remark)
     screen.advise(outcome.problems)

@@ -77,16 +77,14 @@ class Columns:
         return table
 
     def spared(self, width: int) -> "Columns":
-        """The table without spare columns until it fits; it says which, where any of them might
-        have stood above it.
-        """
+        """The table without spare columns until it fits; it says which."""
         table, left_out = self, []
         for name in self.spare:
             if table.width() > width and name in table.names:
                 shown = any(row[table.names.index(name)] for row in table.rows)
                 left_out += [name] if shown else []
                 table = table.without(name)
-        if not left_out or not {*self.spare} & {*self.above}:
+        if not left_out:
             return table
         said = f"left out, as the terminal is too narrow: {', '.join(reversed(left_out))}"
         return replace(table, below=(*table.below, said))
@@ -133,7 +131,7 @@ class Columns:
             return self.without("note")
         marks = {"": "", **{note: f"({number})" for number, note in enumerate(notes, 1)}}
         below = tuple(f"{marks[note]} {note}" for note in notes)
-        return replace(self._with(k, marks.__getitem__), below=below)
+        return replace(self._with(k, marks.__getitem__), below=(*below, *self.below))
 
     def _with(self, k: int, change: Callable[[str], str]) -> "Columns":
         """The table with the cells of one column changed."""
@@ -283,16 +281,20 @@ def dim_cells(row: Row, dims: Sequence[str]) -> tuple[str, ...]:
     return tuple(cells.get(name, "all" if name == "subset" else "") for name in dims)
 
 
-def _best_of(rows: Sequence[Row]) -> Sequence[int]:
-    """The places of the best of several systems; none where nothing is there twice."""
+def _best_of(rows: Sequence[Row], differences: Sequence[Row]) -> Sequence[int]:
+    """The places of the best of several systems, decided where there are comparisons; none where
+    nothing is there twice.
+    """
     if len({row.label for row in rows}) == len(rows):
         return ()
-    from truecost.pictures.tables import best_of
+    from truecost.pictures.tables import best_of, is_decided
 
-    return best_of(rows)
+    return [k for k in best_of(rows) if not differences or is_decided(rows[k], differences)]
 
 
-def values(rows: Sequence[Row], *, by_run: bool = False) -> Columns:
+def values(
+    rows: Sequence[Row], differences: Sequence[Row] = (), *, by_run: bool = False
+) -> Columns:
     """A line a row; of streams with the items of a run."""
     dims, items, sizes = dims_shown(rows), items_of(rows), [str(row.n_trials) for row in rows]
     if by_run:
@@ -308,7 +310,7 @@ def values(rows: Sequence[Row], *, by_run: bool = False) -> Columns:
     )
     above = (*ABOVE, items, "units") if by_run else ABOVE
     spare = ("units", items, "naive")
-    best = frozenset((k, "value") for k in _best_of(rows))
+    best = frozenset((k, "value") for k in _best_of(rows, differences))
     table = Columns((*dims, *names, "note"), cells, spare=spare, about=dims, above=above, best=best)
     return table if any(map(units_shown, rows)) else table.without("units")
 

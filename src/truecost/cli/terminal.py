@@ -80,6 +80,16 @@ class Screen:
             whole = not place.isatty()
             print(text if whole else fill(text, width, subsequent_indent="  "), file=place)
 
+    def show_worst(self, outcome: Outcome) -> None:
+        """The worst items of each system on standard output, aligned, with the value of each."""
+        row = outcome.estimates[0]
+        for case in outcome.cases:
+            about = ", ".join(filter(None, (case.collection, case.system, case.item)))
+            wide = max((len(label) for label, _ in case.lines), default=0)
+            value = figure(case.value, scale_of(row.shown_in))
+            lines = [f"{label:{wide}}  {text}".rstrip() for label, text in case.lines]
+            print("", *map(visible, [f"{about}: {row.label} {value}", *lines]), sep="\n")
+
     @contextmanager
     def progress(self, first: str = "reading") -> Iterator[Callable[[str, int, int], None] | None]:
         """A bar on standard error, on terminals only: what is being done, how much of it, and the
@@ -216,12 +226,12 @@ def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
         return verbose or "subset" not in row.dims or row.label in labels
 
     told = [e for e in outcome.estimates if shown(e)]
-    tables = [values(told)] if layout.values is None else layout.values(told)
+    apart = [c.difference for c in outcome.comparisons]
+    tables = [values(told, apart)] if layout.values is None else layout.values(told)
     if outcome.comparisons:
-        pairs = [c for c in outcome.comparisons if shown(c.difference)]
-        table = _pairs(pairs)
-        differences = [c.difference for c in pairs]
-        tables.append(table if layout.pairs is None else layout.pairs(table, differences))
+        table = _pairs(pairs := [c for c in outcome.comparisons if shown(c.difference)])
+        own = [c.difference for c in pairs]
+        tables.append(table if layout.pairs is None else layout.pairs(table, own))
     return [*tables, *layout.below(outcome)]
 
 
@@ -331,9 +341,13 @@ def beside_board(outcome: Outcome, table: Columns, output: str | None) -> str:
 
 
 def plan_table(rows: Sequence[Mapping[str, Any]]) -> list[Columns]:
-    """Units needed for a narrower interval."""
+    """Units, or hours of events in time, needed for a narrower interval."""
+    in_hours = {"n_units": "hours", "units_needed": "hours_needed", "more_units": "more_hours"}
 
     def text(row: Mapping[str, Any], key: str) -> str:
+        if "hours" in row and key in in_hours:
+            hours = row[in_hours[key]]
+            return "" if hours is None else f"{figure(float(hours))} h"
         value, half = row[key], row["half_width"]
         if value is None:
             return ""

@@ -45,7 +45,7 @@ def ranked(study: "Study", keep_going: bool, output: Output) -> int:
     with screen.progress() as progress:
         outcome = rank(study, progress, keep_going=keep_going)
     table = standings_table(outcome, screen.out.width)
-    code = report(outcome, output, screen, lambda _: [table])
+    code = report(outcome, output, screen, lambda _: [table], worst=study.worst is not None)
     if not output.json and (said := beside_board(outcome, table, output.output)):
         screen.say(said)
     return code
@@ -94,7 +94,8 @@ HELP = {
     "keep_going": "Leave out invalid submissions with a warning, instead of stopping.",
     "wanted": "File with the expected items.",
     "further": "Further reference; may be repeated.",
-    "worst": "Number of the worst items to keep with their alignment; 0 for none. Default: 5.",
+    "worst": "Number of the worst items to store, aligned, or to print without -o; 0 for none. "
+    "Default: 5.",
 }
 Command = Callable[..., Any]
 P = inspect.Parameter

@@ -175,7 +175,7 @@ def convert(file: str, /, *, written: TableOutput, given: Given) -> None:
     kind = format_for(written.output, written.output_format)  # before the work, not after it
     how = keys_of(given)
     if "type" in how and kind != "nist-sre":
-        raise UsageError("--type goes with --output-format nist-sre: other formats do not state it")
+        raise UsageError("--type is for --output-format nist-sre: other formats do not state it")
     table = read(file, how.pop("input_format", None))
     layout = f"read as {table.layout}; " if table.layout else ""
     rows = f"{counted(len(table), 'row')}, columns {', '.join(table.columns)}"

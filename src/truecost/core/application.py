@@ -33,12 +33,12 @@ class Application:
         Cost matrix (classes x decisions), each entry finite and at least 0; 0 for right and 1 for
         wrong decisions when left out.
     priors : tuple of float, optional
-        Prior of each class, summing to 1; the shares in the data when left out.
+        Prior of each class, summing to 1; default: the shares in the data.
     name : str
         Name of a preset, for signatures.
     prices : Prices
-        What errors, people, computing and waiting cost in a currency: costs and priors weigh
-        rates, prices weigh amounts.
+        Prices of errors, people, computing and waiting in a currency: costs and priors weigh rates,
+        prices weigh amounts.
     """
 
     costs: tuple[tuple[float, ...], ...] | None = None
@@ -209,7 +209,7 @@ class Application:
         Raises
         ------
         UsageError
-            When the priors given are for another number of classes.
+            If the number of priors differs from the number of classes.
         """
         weights = np.asarray(counts, np.float64)
         if self.priors is not None:
@@ -223,7 +223,7 @@ class Application:
             return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
 
     def with_priors(self, priors: Sequence[float] | Floats) -> "Application":
-        """The same application, with priors filled in where it has none.
+        """The same application; if it has no priors, with these.
 
         Raises
         ------

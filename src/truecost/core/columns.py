@@ -31,8 +31,8 @@ def part_of(column: str) -> str:
 def mean(totals: Totals, _: Application, column: str) -> Result:
     """Mean of a column: sum_i w_i x_i / sum_i w_i over the trials, weights of one unless mapped.
 
-    In the range and the unit of the column; which values are better is said by the user. There is
-    no naive baseline: nothing is known of how the numbers were made. Undefined (NaN) without any
+    In the range and the unit of the column; the user states which values are better. There is
+    no naive baseline: the origin of the numbers is unknown. Undefined (NaN) without any
     weight.
     """
     return share(totals.sums(part_of(column), "value"), totals.sums(part_of(column), "n")), NONE

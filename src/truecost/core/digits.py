@@ -113,7 +113,7 @@ def precision(
     most = max(map(abs, (*ends, *known)), default=0.0)
     if not LEAST * most < half or most >= HUGE:
         return None
-    places = max(0, 1 - math.floor(math.log10(half)))
+    places = max(0, 1 - int(f"{half:.1e}".partition("e")[2]))  # 0.00999 is 0.010 in two digits
     if places > MOST_PLACES:
         return None
     if apart is not None:

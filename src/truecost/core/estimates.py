@@ -36,7 +36,7 @@ class Context:
     Attributes
     ----------
     dims : dict of str to str
-        What the rows are about: system, subset.
+        Subject of the rows: system, subset.
     n_trials, item : int, str
         Trials scored, and what they are in the singular.
     counts : dict of str to float
@@ -95,7 +95,7 @@ def estimate(
     Parameters
     ----------
     evidence, measures, application : Evidence, sequence of Measure, Application
-        What was counted, what to compute, costs and priors.
+        The counts, the measures to compute, costs and priors.
     plan : Plan, optional
         How units are resampled; 2,000 multinomial replicates with seed 0 by default.
     level : float
@@ -115,8 +115,8 @@ def estimate(
     Raises
     ------
     UsageError
-        When the level is no level, the plan names a factor that is not there, or BCa is not defined
-        for it.
+        If the level is not between 0 and 1, the plan names a factor that the data do not have, or
+        BCa is not defined for the plan.
 
     Examples
     --------
@@ -194,6 +194,9 @@ class Setting:
         if np.isnan(value) and 0 in (self.context.counts.get(k) for k in ("targets", "nontargets")):
             lacking = "targets" if not self.context.counts["targets"] else "nontargets"
             reason = f"undefined: there are no {lacking}"
+            column, level, _ = self.context.dims.get("subset", "").partition("=")
+            if level and column.isidentifier():
+                reason += f"; subset '{column} vs LEVEL' joins each with the level that has them"
         undefined = int(np.isnan(drawn.values).sum())
         used = self.method != "auto" or not left or found.support.drawn
         lost = raised(undefined_replicates=undefined > 0 and used)

@@ -48,8 +48,8 @@ class Evidence:
 
     @cached_property
     def factors(self) -> dict[str, Factor]:
-        """Every factor by name: those of the parts, then the outer ones; InputError when parts
-        that share a name do not share the units, or an outer factor and its axis the labels.
+        """Every factor by name: factors of the parts, then outer factors. InputError if parts with
+        the same factor have different units, or an outer factor and its axis have different labels.
         """
         found: dict[str, Factor] = {}
         for factor in [*(f for p in self.parts.values() for f in p.slots.factors), *self.outer]:

@@ -130,7 +130,7 @@ class Factor:
         Stratum code of each unit; one stratum when left out. Units of one stratum are drawn among
         themselves.
     sizes : ndarray of int, shape (units,), optional
-        How many equal units each label stands for, one when left out. A row counts what one such
+        Number of equal units that each label stands for. Default: 1. A row counts what one such
         unit has; in a replicate it weighs the number of draws that fall on any of them. So a
         million units with only a hundred different rows are drawn as fast as a hundred.
     tied : ndarray of int, shape (labels,), optional
@@ -142,8 +142,8 @@ class Factor:
     Raises
     ------
     InputError
-        When the sizes are not one whole number from 1 up for each label, or sum to more than
-        4,000,000,000; when ties stand beside strata or sizes, or leave out a unit.
+        If the sizes are not one positive whole number for each label, or their sum is above
+        4,000,000,000; if ties are combined with strata or sizes, or leave out a unit.
 
     Examples
     --------

@@ -2,6 +2,7 @@
 tables and warnings say of rows: what they assume, count, rest on, and what to do.
 """
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -115,6 +116,33 @@ def assumed(rows: "Sequence[Row]") -> str:
     return "; ".join(words)
 
 
+_SOURCE = re.compile(r"[|](?:hours|duration):[^|:]*(:background)?")  # of hours, in signatures
+
+
+def hours_of(rows: "Sequence[Row]") -> str:
+    """The hours of audio that false alarms are divided by, and their source: `12 (background)`;
+    where sets or systems differ `dev 12 (background), test 6`. Empty without hours.
+    """
+    known = [row for row in rows if "hours" in row.counts and "subset" not in row.dims]
+    sets = ("collection", "system", "data")
+    apart = [name for name in sets if len({row.dims.get(name) for row in known}) > 1]
+    found: dict[str, str] = {}
+    for row in known:
+        place = " ".join(row.dims[name] for name in apart if name in row.dims)
+        source = _SOURCE.search(row.signature)
+        if source or place not in found:
+            found[place] = figure(row.counts["hours"]) + (_source(source) if source else "")
+    if len({*found.values()}) <= 1:
+        return next(iter(found.values()), "")
+    return ", ".join(f"{place} {text}" for place, text in found.items())
+
+
+def _source(found: "re.Match[str]") -> str:
+    if found[1]:
+        return " (background)"
+    return " (duration)" if "duration" in found[0] else " (given)"
+
+
 MOST_CLASSES = 3  # of a row that are told of
 FEW = 30  # trials that say more than their errors: 8 targets, however many of them are missed
 
@@ -162,7 +190,8 @@ def _amount_seen(kind: "Kind") -> str:
         return f"only {errors.amount(1)} {kind.of}" if kind.trials == 1 else f"only {of}"
     if kind.errors > kind.trials / 2:
         rest = errors.amount(round(kind.trials - kind.errors, 2))
-        return f"{_plural(kind.what)} in all but {rest} of {of}"
+        most = f"all but {rest} of" if rest != "0" else "all"
+        return f"{_plural(kind.what)} in {most} {of}"
     if kind.errors == 0:
         return f"no {kind.what} among {of}"
     what = kind.what if round(kind.errors, 2) == 1 else _plural(kind.what)
@@ -196,24 +225,68 @@ def rows_name(rows: "Sequence[Row]") -> str:
 
 def without_interval(rows: "Sequence[Row]") -> list[str]:
     """Why rows have no interval: a sentence for each reason, of rows with a value and without both
-    ends.
+    ends; `lone_subsets` says it of subsets of one unit.
 
     `auc (network) and 1 other row: no interval: the figure is at the end of its range ...`.
     """
-    said = []
+    said, rows = [], [row for row in rows if not _lone(row)]
     for reason in dict.fromkeys(row.reason or "no interval" for row in rows):
         own = [row for row in rows if (row.reason or "no interval") == reason]
         said.append(f"{rows_name(own)}: {reason}")
     return said
 
 
+def _lone(row: "Row") -> bool:
+    return "subset" in row.dims and row.n_units == 1 and row.item not in row.factors
+
+
+def lone_subsets(rows: "Sequence[Row]") -> list[str]:
+    """That subsets have one unit, and what to do, of rows without an interval; empty if none has.
+
+    `no interval: 40 subsets have only one speaker each, and an interval needs several units ...`.
+    """
+    own = [row for row in rows if _lone(row)]
+    if not own:
+        return []
+    subsets, unit = dict.fromkeys(row.dims["subset"] for row in own), " and ".join(own[0].factors)
+    have = errors.counted(len(subsets), "subset", "have")
+    each = "each" if len(subsets) > 1 else f"({next(iter(subsets))})"
+    return [
+        f"no interval: {have} only one {unit} {each}, and an interval needs several units. Name a "
+        f"smaller unit than {unit}, or none: every {own[0].item} is then resampled"
+    ]
+
+
 def detailed(flag: str, rows: "Sequence[Row]") -> str:
     """The warning of a flag for the row that it concerns most, with the number of other rows that
     have it; empty where the warning is the same for every row.
     """
+    if flag == "combined":
+        return _combined(rows)
     found = [(row, text) for row in rows if flag == "few_errors" and (text := few_errors(row))]
     if not found:
         return ""
     row, text = min(found, key=lambda pair: min(map(fewest_of, pair[0].rates)))
     more = f" (and {errors.counted(len(rows) - 1, 'other row')})" if len(rows) > 1 else ""
-    return f"{interval_name(row)}: {text}{more}. Collect more of them before you trust the figure"
+    return f"{interval_name(row)}: {text}{more}. Collect more data before you trust the figure"
+
+
+def _combined(rows: "Sequence[Row]") -> str:
+    """How few units carry a difference, and its paired percentiles: of the row with the fewest,
+    whole data first.
+    """
+    known = [row for row in rows if "carrying" in row.counts]
+    if not known:
+        return ""
+    row = min(known, key=lambda r: ("subset" in r.dims, r.counts["carrying"]))
+    low, high = (figure(row.counts[f"paired_{end}"], row.scale) for end in ("lower", "upper"))
+    more = f" (and {errors.counted(len(rows) - 1, 'other row')})" if len(rows) > 1 else ""
+    few = row.counts["carrying"]
+    units = f"only {few:.2g} effective units carry" if few >= 1.5 else "at most one unit carries"
+    return (
+        f"{100 * row.level:.10g} % CI of the difference in {_row_name(row)}: {units} "
+        f"the difference or the part of one kind of error in it, so the intervals of both systems "
+        f"are combined without full pairing, and it is wide{more}. --method percentile gives "
+        f"[{low}, {high}] by pairing, which may cover too little with so few units; more units "
+        f"decide"
+    )

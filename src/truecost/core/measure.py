@@ -189,13 +189,13 @@ class Measure:
         Checks and converts the text of a parameter; raises ValueError when it is not understood.
         The text itself is passed on when left out.
     advice : str
-        One line that a user should know when asking for it.
+        One line of advice for users of the measure.
     rule : str
-        Id of the rule of `truecost.advice` that the advice belongs to, if any.
+        Id of the rule of `truecost.advice` for this advice, if there is one.
     detection : bool
-        Whether it needs two classes of which one is the target.
+        Whether the measure needs two classes, one of which is the target.
     uses : tuple of str
-        What of the application enters the value: "costs", "prior", "prices". Parameters and
+        Parts of the application that change the value: "costs", "prior", "prices". Parameters and
         signature of a row have these only.
     errors : {"misses", "false_alarms", ""}
         The errors that it counts, where it reads decisions; every kind when left out.
@@ -221,10 +221,10 @@ class Measure:
     follows : bool
         Whether the measure that its parameter names says which values are better.
     interval : Rule
-        Which interval suits it; that of a positive smooth figure when left out.
+        Rule of the interval. Default: the rule for a positive smooth measure.
     beside : bool
-        Whether people must report it and nobody should decide by it: it stands beside other
-        measures (`--also`), and no gate and no leaderboard takes it.
+        Whether the measure is only reported, beside other measures (`--also`); gates and
+        leaderboards refuse it.
     """
 
     name: str
@@ -268,7 +268,7 @@ class Measure:
         Raises
         ------
         UsageError
-            When the measure takes no parameter, or does not understand this one.
+            If the measure has no parameter, or this one is invalid.
         """
         if self.parameter is None:
             raise UsageError(

@@ -47,7 +47,8 @@ class MethodEstimate:
     members : tuple of Estimate
         One for each run, in the order of `runs`.
     run, mean : Estimate
-        What one run gives, and what the method gives on average: `dims["estimator"]` says which.
+        The result of one run, and the mean result of the method; `dims["estimator"]` distinguishes
+        them.
     plan : Plan
         The plan of replicates and run weights.
     """
@@ -60,7 +61,7 @@ class MethodEstimate:
 
 
 def estimate_method(members: Sequence[Estimate], runs: Runs, plan: Plan) -> MethodEstimate:
-    """Both estimates of a method from those of its runs.
+    """Both estimates of a method, computed from the estimates of its runs.
 
     With x_j the value of run j, x_j^(r) that in replicate r, and v_j^(r) the weight of the run:
 

@@ -108,7 +108,7 @@ class Ranking:
         sides: UnitColumns,
         weights: npt.NDArray[np.float64] | None = None,
     ) -> "Ranking":
-        """Trials that stand in ascending order of score already; nothing is copied."""
+        """Trials that are already in ascending order of score; nothing is copied."""
         extra = np.zeros(0) if weights is None else weights
         return Ranking(scores, UnitIndex.join(sides), codes, extra)
 

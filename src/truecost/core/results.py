@@ -20,10 +20,10 @@ NO_WIDTH = 1e-9  # relative: below this two figures differ by rounding only
 MOST_UNDEFINED = 0.05  # a larger share of the replicates leaves a verdict inconclusive
 
 
-class Kind(msgspec.Struct, frozen=True, kw_only=True):
+class Kind(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A rate that a figure is made of: what is counted and of whom (`miss` of a `target`), errors
     and trials, weights included, the effective number of units that hold the trials (Kish 1965),
-    and the interval of the rate.
+    the interval of the rate, and of events in time its design effect.
     """
 
     what: str
@@ -33,6 +33,7 @@ class Kind(msgspec.Struct, frozen=True, kw_only=True):
     units: float
     lower: float
     upper: float
+    design: float | None = None
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -49,11 +50,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         A difference is system minus baseline, a ratio system over baseline, the system compared
         against.
     parameters : dict
-        What enters the value: `preset`, `costs`, `prior` or `priors` as `Application.describe`
-        gives them, and `prices`, where the measure uses them, and `variant`.
+        Parameters of the value: `preset`, `costs`, `prior` or `priors` as `Application.describe`
+        gives them, and `prices`, if the measure uses them, and `variant`.
     dims : dict of str to str
-        What the row is about: `system`; `collection` and `application` where there are several;
-        `estimator` (run, mean) of a method; `subset` where it is one.
+        Subject of the row: `system`; `collection` and `application` if there are several;
+        `estimator` (`run`, `mean`) of a method; `subset` of a subset.
     value, lower, upper, level : float or None
         The figure and the ends of its interval, in the unit of the measure; None when undefined or
         infinite: `reason` says which. The level lies between 0 and 1.
@@ -63,16 +64,16 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     naive, direction : float or None, {"lower", "higher"}
         The naive baseline on the same scale, None when there is none; which values are better.
     factors : tuple of str
-        What was resampled; factors that the plan holds are not.
+        Names of the resampled factors; factors that the plan holds fixed are excluded.
     n_units : int
-        Number of units; of the factor that has the fewest when several are crossed (of a method:
-        units of the test).
+        Number of units; if several factors are crossed, of the factor with the fewest units (of a
+        method: units of the test).
     units_by_factor : dict of str to int
-        Number of units of each factor; only when several are crossed. `COLUMN of METHOD` counts
+        Number of units of each factor, if several factors are crossed. `COLUMN of METHOD` counts
         the runs of a method.
     n_trials, item : int, str
-        Trials scored, one with a soft label once; what they are in the singular: `trial`, or
-        `utterance`, `sentence`, `recording`.
+        Number of scored trials (a trial with a soft label counts once), and their name in the
+        singular: `trial`, or `utterance`, `sentence`, `recording`.
     shown_in : str
         How readers see the figures: `percent` of shares (here they stay shares), `currency EUR`.
     counts : dict of str to float
@@ -93,7 +94,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     n_replicates, n_undefined : int
         Replicates drawn, and those in which the measure is undefined (left out of the interval).
     reason : str or None
-        Why the value or an end of the interval is None, or which naive baseline is not known.
+        Reason for a value or an end of the interval that is None, or for an unknown naive baseline.
     flags : tuple of str
         Warnings:
 
@@ -103,14 +104,18 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `crossed`: several factors or sides; the interval is conservative;
         - `few_units`: fewer than 20 units (percentile and bca intervals), or fewer than a measure
           needs (auto); the interval covers too little;
-        - `few_effective_units`: few units carry most of the figure;
+        - `few_effective_units`: a few units determine most of the value;
         - `clustered_errors`: fewer than 20 effective units with several trials each;
-        - `rare_losses`: 50 trials of a class or fewer, resampled one by one, in a mean of losses;
+        - `rare_losses`: a mean of losses over at most 50 trials of a class, which are resampled
+          singly;
         - `in_order`: units in order of time, which may be correlated over more steps than the data
           show;
         - `few_runs`: a method has fewer than 20 runs: as far as they vary, too little is covered;
         - `few_errors`: fewer than 10 errors of a kind that the measure counts;
         - `no_spread`: the interval has no width, though the value is not just the naive one;
+        - `combined`: few units carry the difference (`counts["carrying"]`): the intervals of both
+          systems are combined and hold 0, though the paired percentiles
+          (`counts["paired_lower"]`, `counts["paired_upper"]`) do not;
         - `undefined_replicates`: the measure is undefined in some replicates;
         - `uncorrected`: machine labels alone (AB/BA): right if calibrated in each cell;
         - `other_side`: machine labels put a ratio on the other side of 1 than human labels do, and
@@ -129,6 +134,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `uninformative`: the best affine map of the scores does not rise with them;
         - `separated`: no target scores below a nontarget;
         - `outside`: the value lies outside its own interval;
+        - `threshold_chosen`: the threshold was chosen on these data;
         - `best_of_many`: the best of `counts["best_of"]` systems that were scored one after another
           on this evaluation set, as the ledger says;
         - `alone`: the interval of a difference excludes 0, but the difference does not hold among
@@ -208,6 +214,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The value of no difference; figures have the digits that tell an end from it."""
         return {"difference": 0.0, "ratio": 1.0}.get(self.kind)
 
+    def __str__(self) -> str:
+        """`nec 0.310 [0.290, 0.331]`."""
+        return " ".join(filter(None, (self.label, *figures(self))))
+
+    def __repr__(self) -> str:
+        """`<Row b: nec 0.310 [0.290, 0.331]>`, on one line."""
+        of = ", ".join(self.dims.values())
+        return f"<{type(self).__name__} {of}: {self}>" if of else f"<{type(self).__name__} {self}>"
+
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON-ready builtins: without defaults, but with `kind` and undefined figures
         (null).
@@ -230,10 +245,10 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
     left_out : tuple of LeftOut
         The value without single units of each resampled factor (not for percentile intervals).
     support : object, optional
-        The rates that the figure is made of, with what they rest on (`intervals.auto.Support`).
+        The rates in the value, with their numbers of trials and errors (`intervals.auto.Support`).
     counted, resampling : str
-        A hash of what was counted for the measure: equal ones are of one system. How the replicates
-        were drawn: only equal ones can be paired.
+        Hash of the counts of the measure: equal hashes belong to the same system. How the
+        replicates were drawn: only equal ones can be paired.
     icc : float
         Correlation of the trials of a unit that `auto` assumes where the data do not show it.
     """
@@ -268,8 +283,8 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
         n units give the half-width h now; the width of an interval shrinks with the square root of
         the number of units. A fifth more is planned, as widths vary: about 87 % of such plans reach
         w, without it 57 %. A width that n units reach already needs no more than n. With crossed
-        factors n is the smallest number of units. w, in the unit of the measure, is half of the
-        present half-width when left out: 4.8 n.
+        factors n is the smallest number of units. By default, w (in the unit of the measure) is
+        half of the present half-width, which needs 4.8 n units.
 
         Raises
         ------
@@ -296,10 +311,6 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
             )
         return units
 
-    def __str__(self) -> str:
-        """`nec 0.310 [0.290, 0.331]`."""
-        return " ".join(filter(None, (self.label, *figures(self))))
-
 
 def label_of(measure: str, parameters: dict[str, Any]) -> str:
     """How a measure with its variant is named: `measure`, or `measure:variant`."""
@@ -321,6 +332,11 @@ class Comparison:
     def verdict(self) -> Side:
         """Whether the interval of the difference excludes 0, and on which side (`verdict_of`)."""
         return verdict_of(self.difference)
+
+    def __repr__(self) -> str:
+        """`b against a: nec -0.20 [-0.28, -0.12], better`."""
+        of = self.difference
+        return f"<{of.dims.get('system', 'system')} against {of.baseline}: {of}, {self.verdict}>"
 
 
 def verdict_of(difference: Row) -> Side:

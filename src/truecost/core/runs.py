@@ -36,7 +36,7 @@ ENDS = {"log": (0.0, np.inf), "log1m": (-np.inf, 1.0), "logit": (0.0, 1.0), "log
 
 @dataclass(frozen=True)
 class Runs:
-    """The runs of one method: what tells them apart, and what of it is held fixed.
+    """The runs of one method: the varied factors, and the fixed ones.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ class Runs:
         """The weight of each run in each replicate, float64 (replicates, runs).
 
         All zero in a replicate that holds no run (two columns whose levels are not all combined).
-        The scheme is multinomial whatever that of the test units is.
+        The scheme is multinomial for every scheme of the test units.
         """
         found = np.ones((plan.replicates, len(self)))
         drawn = Plan(plan.replicates, plan.seed)

@@ -30,7 +30,7 @@ class Scoring:
     Parameters
     ----------
     application : Application
-        Costs and priors; 0/1 costs and the shares in the data when left out.
+        Costs and priors; 0/1 costs and default: the shares in the data.
     measures : tuple of str
         `NAME` or `NAME:PARAMETER`; those that suit the score type when left out.
     plan : Plan
@@ -39,24 +39,24 @@ class Scoring:
         Level of the intervals, how their ends are made ("auto", "percentile" or "bca"), and the
         correlation of the trials of a unit where the data do not show it (see `truecost.estimate`).
     subsets : tuple of str or (str, str)
-        Columns, each level of which is a subset, or conditions such as `snr < 10`; a pair gives a
-        name and one of these.
+        Columns, each level of which is a subset, `COLUMN vs LEVEL` for each other level together
+        with that one, or conditions such as `snr < 10`; a pair gives a name and one of these.
     jobs : int, optional
         Threads; all cores by default. The result does not depend on their number.
     choices : object, optional
-        What the task of the system chooses beside: `TrialsScoring`, `TermsScoring`,
+        Further choices of the task of the system: `TrialsScoring`, `TermsScoring`,
         `StreamScoring`, `LifelongScoring`, `AbbaScoring`; its defaults when left out.
     progress : callable, optional
         Told what is being scored, the replicates done and all of them, from time to time.
     also : tuple of str
         Further measures, after those that are asked for or suit the score type.
     directions : mapping of str to {"higher", "lower"}
-        Which values are better, by the column of `mean:COLUMN`; under "" those of all others.
+        Direction of each column of `mean:COLUMN`; the key "" has that of all other columns.
 
     Raises
     ------
     UsageError
-        When a number is out of range, or a text is given in place of several names.
+        When a number is out of range, or a text is given instead of a list of names.
     """
 
     application: Application = field(default_factory=Application)
@@ -83,7 +83,7 @@ class Scoring:
 
     def chosen(self, kind: type[Chosen]) -> Chosen:
         """The choices of a task, of the class that holds them; its defaults where none were made.
-        UsageError when the choices are those of another task.
+        UsageError if the choices belong to another task.
         """
         if self.choices is None:
             return kind()

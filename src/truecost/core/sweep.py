@@ -38,7 +38,7 @@ class Sweep:
 
     Pmiss(t) = weight of targets with score < t / weight of targets, Pfa(t) = weight of nontargets
     with score >= t / weight of nontargets (Rodriguez-Fuentes & Penagarikano 2013, Eq. 1 and 3).
-    Where a class is empty (has no weight in a replicate), its rate is undefined.
+    If a class is empty (has no weight in a replicate), its rate is undefined.
 
     Examples
     --------
@@ -229,8 +229,8 @@ class Sweep:
         """Cross entropy in bits at the prior of a target after each replicate's best monotone
         calibration; float64 (replicates,), NaN where a class is empty.
 
-        Pool adjacent violators turns the scores into posteriors, tied scores together (Brümmer and
-        du Preez 2006).
+        Pool adjacent violators turns the scores into posteriors; equal scores get equal posteriors
+        (Brümmer and du Preez 2006).
         """
         at = np.empty(self.block.count)  # filled: a broadcast may be read-only: compiled anew
         at[:] = priors
@@ -316,8 +316,8 @@ class Sweep:
             yield self.thresholds(positions[found] + part.start), *rates
 
     def pools(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], Floats, Floats]:
-        """The best monotone map of the scores to posteriors, of the first replicate: pool adjacent
-        violators, tied scores together.
+        """The best monotone map of the scores to posteriors, of the first replicate, by pool
+        adjacent violators; equal scores get equal posteriors.
 
         For each pool, ascending: its first trial, the place after its last one, and the weight of
         targets and of nontargets. Barlow and others (1972); Brümmer and du Preez (2006).
@@ -335,8 +335,8 @@ class Sweep:
         """The thresholds of the first replicate at which a distance is small, ascending.
 
         `distance` is signed, of Pmiss and Pfa; it rises with Pmiss and falls with Pfa. Thresholds
-        farther away than `most` are left out, but for the nearest ones on both sides of 0. Only the
-        buckets that can hold such a threshold are looked at.
+        farther away than `most` are omitted, except for the nearest ones on both sides of 0. Only
+        the buckets that can hold such a threshold are looked at.
         """
         ranking, (miss, fa) = self.ranking, self._edges
         whole = self.targets[0], self.nontargets[0]

@@ -46,7 +46,7 @@ class Tally:
     statistics : tuple of str
         Names of the summed quantities.
     fixed : ndarray, shape (*cells, statistics)
-        What belongs to no unit (the annotations made before a stream starts, say).
+        Counts that belong to no unit, such as annotations before the start of a stream.
     squares : ndarray of float64, shape (cells,), optional
         Sum of the squared weights of the rows of each cell, where rows have weights.
     """
@@ -94,7 +94,7 @@ class Tally:
             Weight of each row (inverse inclusion probability, share of a soft label); makes every
             sum float64.
         fixed : array_like, shape (*cells, statistics), optional
-            What belongs to no unit.
+            Counts that belong to no unit.
 
         Raises
         ------
@@ -209,7 +209,7 @@ class Tally:
 
     @cached_property
     def stood(self) -> npt.NDArray[np.float64]:
-        """Weight of each entry when every unit weighs one: a label may stand for several."""
+        """Weight of each entry if each unit has weight one; a label can stand for several units."""
         ones = Weights.ones({factor.name: factor for factor in self.slots.factors}).block()
         of_slots = self.slots.columns(ones)[:, 0].astype(np.float64)
         return np.asarray(of_slots[self.slots.codes].prod(axis=1))

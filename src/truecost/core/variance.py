@@ -51,7 +51,8 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Variance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="variance"):
-    """Shares of variance of a method for one measure, empty with a reason when nothing can be said.
+    """Shares of variance of a method for one measure; if they cannot be estimated, empty with a
+    reason.
 
     `sets` is the number of training sets, 1 when nothing tells them apart; `dims` has the
     application, where there are several.
@@ -80,17 +81,17 @@ def shares_of_variance(found: MethodEstimate) -> Variance:
     - test: mean over runs of the variance over replicates.
 
     Each has its source's variance as its mean; below 0 it counts as 0. With one training set there
-    is no term for it. Where some training set has one seed only, both are one source: half the
+    is no term for it. If a training set has only one seed, both are one source: half the
     mean squared difference of two runs of different training sets, less its bar.
 
     The intervals are generalised ones (Weerahandi 1993): MSW, MSB and the variance of the test are
     divided by draws of chi-square over its degrees of freedom (N - T, T - 1, units of the test - 1)
-    and the shares computed anew. They hold for normal effects; `docs/methods.md` says how often
-    they cover. Where seeds and training sets are one source, the degrees of freedom are those of
-    Satterthwaite (1946) were all of it the training set: (N^2 - sum n_t^2)^2 over
-    sum_t n_t^2 (N - n_t)^2 + sum_{t != u} n_t^2 n_u^2, which is T - 1 for equal n_t and less
-    otherwise. That is the worst case: 95 % intervals then cover about 0.95, and up to 0.99 where
-    the seed decides, for its share of that source is not known.
+    and the shares are computed again. They hold for normal effects; `docs/methods.md` says how
+    often they cover. If seeds and training sets are one source, the degrees of freedom are those
+    of Satterthwaite (1946) were all of it the training set: (N^2 - sum n_t^2)^2 over sum_t n_t^2 (N
+    - n_t)^2 + sum_{t != u} n_t^2 n_u^2, which is T - 1 for equal n_t and less otherwise. This is
+    the worst case: 95 % intervals then cover about 95 %, and up to 99 % if the seed causes most of
+    the variance, because its share of that source is unknown.
 
     Parameters
     ----------

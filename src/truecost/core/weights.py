@@ -89,8 +89,8 @@ class Plan:
 
     def weights(self, factors: Mapping[str, Factor]) -> "Weights":
         """The bootstrap weights of this plan for factors by name, as `Evidence.factors` gives them;
-        nothing is drawn before a block is asked for. UsageError when the plan names a factor that
-        is not there.
+        nothing is drawn before a block is asked for. UsageError if the plan names a factor that the
+        data do not have.
         """
         unknown = [name for name in (*self.schemes, *self.hold) if name not in factors]
         if unknown:
@@ -102,7 +102,7 @@ class Plan:
         return Weights(dict(factors), self.replicates, self)
 
     def scheme_of(self, factor: str) -> Scheme:
-        """How a factor of this name is resampled, unless it is held."""
+        """The way in which a factor of this name is resampled, if it is not held fixed."""
         return self.schemes.get(factor, self.scheme)
 
     def describe(self, factors: Mapping[str, Factor]) -> str:
@@ -154,7 +154,7 @@ class Block:
     count : int
         Number of replicates.
     without : Without, optional
-        Of a jackknife: which units each replicate leaves out, and what that makes of the others.
+        The units that each replicate of a jackknife leaves out, and the weights of the others.
     """
 
     rows: Mapping[str, Rows]
@@ -240,7 +240,7 @@ class Weights:
     def ones(factors: Mapping[str, Factor]) -> "Weights":
         """One replicate in which every unit of these factors weighs one: the point estimate.
 
-        A label of a factor with sizes stands for several units and weighs its size.
+        A label of a factor with sizes represents several units, and its weight is its size.
         """
         return Weights(dict(factors), 1)
 
@@ -251,8 +251,8 @@ class Weights:
         """The jackknife of one factor: each replicate leaves out one group of units, by default as
         `Groups.deal` deals them; other `factors` of the evidence weigh one.
 
-        Where the factor has strata, the rest of the stratum of those left out weighs n / (n - r)
-        for r of its n units, so that it keeps its share of the whole.
+        If the factor has strata, the rest of the stratum of the omitted units has weight n / (n -
+        r) for r of its n units, so that it keeps its share of the whole.
         """
         groups = Groups.deal(factor) if groups is None else groups
         known = dict(factors or {factor.name: factor})

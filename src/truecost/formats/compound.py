@@ -1,9 +1,11 @@
 """Columns of several values, and values of several columns: a list of scores in each row, an id
-that several columns make.
+that several columns make, or the name of a file without its folders.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -15,6 +17,8 @@ from truecost.formats.table import Table, filled, refuse_values
 from truecost.names import full_name
 
 JOINED = "+"  # between columns, and between their values
+STEM = ":stem"  # behind a column of paths: the names of the files alone
+FOLDERS, ENDING = r"^.*[/\\]", r"\.[A-Za-z][A-Za-z0-9]{2,4}$"  # what a path has beside the name
 
 
 def matrix_of(table: Table, name: str) -> npt.NDArray[Any] | None:
@@ -86,12 +90,21 @@ def resolved(columns: Mapping[str, str], table: Table) -> dict[str, str]:
     found = {}
     for key, column in columns.items():
         parts = [full_name(part, table.columns) or part for part in column.split(JOINED)]
+        if key == "score":
+            parts = [name for part in parts for name in fitting(part, table.columns)]
         found[key] = column if column in table.columns else JOINED.join(parts)
     return found
 
 
+def fitting(pattern: str, columns: Sequence[str]) -> Sequence[str]:
+    """The columns that a pattern with `*` fits, in their order; else what it says."""
+    known = pattern in columns or "*" not in pattern
+    return [pattern] if known else [n for n in columns if fnmatchcase(n, pattern)] or [pattern]
+
+
 def identified(table: Table, columns: Mapping[str, str], key: str = "id") -> Table:
-    """A table with its id as a column, where several columns make it: `id=doc_id+prompt_id`.
+    """A table with its id as a column, where several columns make it, `id=doc_id+prompt_id`, or
+    the names of files without folders and ending, `id=audio_filepath:stem`.
 
     Raises
     ------
@@ -100,13 +113,48 @@ def identified(table: Table, columns: Mapping[str, str], key: str = "id") -> Tab
     """
     joined = columns.get(key, "")
     names = joined.split(JOINED)
-    if len(names) < 2 or joined in table.columns:
+    if joined in table.columns or not (len(names) > 1 or joined.endswith(STEM)):
         return table
-    parts = pl.DataFrame([filled(table, name, key).alias(str(k)) for k, name in enumerate(names)])
-    ids = parts.select(pl.concat_str(pl.all(), separator=JOINED).alias(joined)).to_series()
+    plain = [name.removesuffix(STEM) for name in names]
+    parts = pl.DataFrame([filled(table, name, key).alias(str(k)) for k, name in enumerate(plain)])
+    stems = [_stem(str(k)) for k, name in enumerate(names) if name.endswith(STEM)]
+    ids = parts.with_columns(stems).select(pl.concat_str(pl.all(), separator=JOINED).alias(joined))
     if ids.n_unique() != parts.n_unique():
+        why = f"{', '.join(plain)} are joined by {JOINED}, which occurs in their values"
+        why = f"folders and endings of {plain[0]} are left out" if stems else why
         raise InputError(
-            f"{table.source}: two rows get the same id when {', '.join(names)} are joined by "
-            f"{JOINED}, which occurs in their values: write the ids into a column of their own"
+            f"{table.source}: two rows get the same id when {why}: write the ids into a column of "
+            f"their own"
         )
-    return replace(table, frame=table.frame.with_columns(ids))
+    return replace(table, frame=table.frame.hstack(ids))
+
+
+def _stem(column: str) -> pl.Expr:
+    """The names of files without folders and ending, of a column of paths."""
+    return pl.col(column).str.replace(FOLDERS, "").str.replace(ENDING, "")
+
+
+def stem_hint(
+    here: Collection[str], there: Collection[str], columns: Mapping[str, str], key: str = "id"
+) -> str:
+    """A hint for ids of two files that do not match, where the names of files in them do; else
+    empty.
+    """
+    sides = (pl.DataFrame({key: [*ids]}, {key: pl.String}).drop_nulls() for ids in (here, there))
+    left, right = ({*side.select(_stem(key)).to_series()} for side in sides)
+    if 2 * len(left & right) < max(min(len(left), len(right)), 1):
+        return ""
+    column = columns.get(key, key)
+    return f"; without folders and endings of files they match: --map {key}={column}{STEM}"
+
+
+def without_prefix(columns: tuple[str, ...], present: Sequence[str]) -> tuple[str, ...]:
+    """Class names from columns of scores: without what all names begin with (`p_cat`, `p_dog`) if
+    each label is then a class, and none is before; else as they are.
+    """
+    letters = zip(*columns, strict=False)
+    shared = len([*takewhile(lambda at: len({*at}) == 1, letters)])
+    ends = (tuple(name[k:] for name in columns) for k in range(shared, 0, -1))
+    if not {*present} & {*columns}:
+        return next((rest for rest in ends if {*present} <= {*rest} - {""}), columns)
+    return columns

@@ -151,7 +151,7 @@ class EventLog:
         String: logs are put together with `how="vertical_relaxed"`. Answers without a batch have
         a `set` and a `count`.
     problems : tuple of str
-        What a reader should know: a last line that was cut short, columns that were ignored.
+        Warnings for the reader, such as an incomplete last line or ignored columns.
     first_line : int
         Line of the first event; 0 where there are no lines (Parquet), or rows that span lines.
     """

@@ -121,6 +121,7 @@ def read(
     task: str | Formats | None = None,
     *,
     empty: bool = False,
+    metadata: bool = False,
 ) -> Table:
     """Read a file, a folder, or standard input.
 
@@ -135,13 +136,15 @@ def read(
         content does: a list of trials is of the layout that fits every line. A .tsv file with the
         columns modelid and segmentid is of NIST's format.
     task : str or Formats, optional
-        Whose formats are meant; trials when left out. Endings of others are .trn, .stm, .ctm, .json
+        Task whose formats are used. Default: trials. Endings of others are .trn, .stm, .ctm, .json
         (SegLST), .rttm and .uem beside those of tables; `recognising.py` says how content decides.
         Lists of detections are read faster, and in less memory, by `formats.searches`, event logs
         by `formats.events`.
     empty : bool
         Accept a file without records, of an output in which nothing was found (Kaldi text, trn, CTM
         and RTTM).
+    metadata : bool
+        Accept a list of two fields whose second column has no name yet.
 
     Returns
     -------
@@ -176,9 +179,13 @@ def read(
         if found is not None:
             return found
     table = _read_content(data, source, stated, formats)
-    if table.format == "tsv" and input_format is None and "nist-sre" in formats.texts:
-        from truecost.formats import trial_lists
+    from truecost.formats import trial_lists
 
+    if metadata:
+        table = trial_lists.as_metadata(table)
+    else:
+        trial_lists.refuse_unnamed(table)
+    if table.format == "tsv" and input_format is None and "nist-sre" in formats.texts:
         return trial_lists.from_columns(table) if trial_lists.is_header(table.columns) else table
     return table
 

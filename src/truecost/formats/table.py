@@ -14,6 +14,7 @@ import polars as pl
 from truecost.errors import InputError, UsageError, counted, first_five, near, the_columns
 from truecost.names import COLUMNS, LARGEST, NO_NUMBER, ScoreType
 
+UNITS = ("unit", "unit2")  # keys of what is resampled, which may stand in metadata too
 _OF_OPTIONS = ("condition", "audio", "feature")  # columns that an option names, not a map
 WITHOUT_TEXT = (pl.Binary, pl.Object, pl.Duration)  # besides lists and structures
 Way = Literal["number", "date"]
@@ -37,16 +38,16 @@ class Table:
     files : sequence of (int, str)
         Of a folder that is read as one file: the first row of each file, and its name.
     noun : str
-        What is numbered in messages: lines, or objects of a list.
+        Numbered parts in messages: lines, or objects of a list.
     ordered : bool
         Whether rows of two tables of this format correspond by position (arrays).
     format : str
         Name of the format that it was read as, `trn` say; empty for tables that were made.
     layout : str
-        What was decided from the content, such as "wespeaker: enroll test score label"; empty
-        when the file's ending said it.
+        Layout recognised from the content, such as "wespeaker: enroll test score label"; empty if
+        the ending of the file determines it.
     kind : str, optional
-        What the scores are ("llr", say), for formats that state it.
+        Type of the scores, such as "llr", for formats that state it.
     ids : str
         Column that names rows in messages where there are no lines (after a join); empty for none.
     mapped_by : str
@@ -112,7 +113,7 @@ class Table:
         Parameters
         ----------
         meaning : str
-            What it is mapped to, such as "score".
+            Key of the column, such as "score".
 
         Raises
         ------
@@ -122,6 +123,7 @@ class Table:
         if name in self.columns:
             return
         how = f"map one with {self.mapped_by} {meaning}=COLUMN"
+        how += ", or join it with --metadata FILE (utt2spk, or a table)" * (meaning in UNITS)
         if not self.mapped_by:
             how = f"name one of these with --{meaning}"
         elif meaning in _OF_OPTIONS or " " in meaning:
@@ -137,7 +139,7 @@ class Table:
         Parameters
         ----------
         meaning : str
-            What it is mapped to, such as "score".
+            Key of the column, such as "score".
 
         Returns
         -------
@@ -184,7 +186,7 @@ class Table:
         Parameters
         ----------
         meaning : str
-            What it is mapped to, such as "label".
+            Key of the column, such as "label".
 
         Returns
         -------
@@ -249,7 +251,7 @@ def refuse_values(
 
 
 def mapped_column(columns: Mapping[str, str], key: str, table: Table) -> str | None:
-    """The column that is mapped to a key, or the one that has its name; None without either."""
+    """The column mapped to a key, or the column with its name; None if there is neither."""
     if key in columns:
         return columns[key]
     return next((n for n in COLUMNS.get(key, ()) if n in table.columns), None)
@@ -331,9 +333,8 @@ def unit_columns(
 ) -> dict[str, tuple[npt.NDArray[Any], ...]]:
     """Unit labels of each side, shape (N,), by factor name; InputError when one is empty."""
     units: dict[str, tuple[npt.NDArray[Any], ...]] = {}
-    for meaning in ("unit", "unit2"):
-        mapped = mapped_column(columns, meaning, table)
-        if mapped is None:
+    for meaning in UNITS:
+        if (mapped := mapped_column(columns, meaning, table)) is None:
             continue
         texts = [filled(table, column, meaning) for column in mapped.split("+")]
         # Numbers only when all sides are: one factor has one kind of label.

@@ -10,7 +10,8 @@
 | utt2spk | `utterance speaker` | Kaldi data folders; no trials, but their metadata |
 
 A file of two fields that is called like Kaldi's others (`spk2gender`, `utt2cond`) is of this layout
-too; its second column has the name behind the 2.
+too; its second column has the name behind the 2. The second column of any other file has no name
+unless the layout is stated: `read` refuses it, and metadata must name it.
 Labels of kaldi-trials and wespeaker may be spoof beside target and nontarget. Lists of ASVspoof
 (`SPOOFED`) are read and not written: scores and keys of countermeasures with the words bonafide and
 spoof, and those of speaker verification with target, nontarget and spoof. Source of those of 2021:
@@ -44,7 +45,8 @@ from truecost.formats.table import Table, refuse_values
 from truecost.formats.tables import read_columns
 from truecost.names import NO_NUMBER, ScoreType
 
-TELLS = re.compile(r"[A-Za-z]+2([A-Za-z]\w*)")  # the name of a file of Kaldi
+TELLS = re.compile(r"(?:.*[._-])?(?:utt|spk|reco)2([A-Za-z]\w*)(?:\..*)?")  # files of Kaldi
+UNNAMED = "(no name)"  # the second column of a file whose own name does not tell it
 ORDER = (
     *("id", "enroll", "test", "speaker", "score", "label"),
     *("attack", "environment", "codec", "transmission", "source"),
@@ -135,7 +137,7 @@ def read_lines(data: bytes, source: str, kind: str | None = None) -> Table:
             f"{source}: two layouts fit every line, {layouts}, as in {text.line_at(data, 1)!r}: "
             f"choose one with --input-format {'|'.join(fitting)}"
         )
-    return _table(fields, fitting[0], source)
+    return _table(fields, fitting[0], source, stated=kind is not None)
 
 
 def single_blanks(data: bytes) -> bytes:
@@ -240,9 +242,11 @@ def _misfit(layout: Layout, fields: list[str]) -> str:
     raise AssertionError("a line that fits was said to be broken")
 
 
-def _table(fields: pl.DataFrame, name: str, source: str) -> Table:
+def _table(fields: pl.DataFrame, name: str, source: str, *, stated: bool) -> Table:
     """The canonical columns of a layout."""
-    layout = _of_file((LAYOUTS | SPOOFED)[name], source)
+    layout = (LAYOUTS | SPOOFED)[name]
+    if name == "utt2spk" and ((own := _told_name(source)) or not stated):
+        layout = Layout(("id", own or UNNAMED))
     frame = fields.rename({str(k): field for k, field in enumerate(layout.fields)})
     if "enroll" in frame.columns:
         joined = pl.concat_str("enroll", "test", separator=" ").alias("id")
@@ -252,12 +256,41 @@ def _table(fields: pl.DataFrame, name: str, source: str) -> Table:
     return Table(source, frame, first_line=1, format=name, layout=said)
 
 
-def _of_file(layout: Layout, source: str) -> Layout:
-    """The layout of a file of Kaldi whose own name says what it tells: `spk2gender`, `utt2cond`."""
-    named_so = TELLS.fullmatch(Path(source).name.removesuffix(".gz"))
-    if layout.fields != ("id", "speaker") or named_so is None or named_so[1] in ("id", "spk"):
-        return layout
-    return Layout(("id", named_so[1]))
+def _told_name(source: str) -> str:
+    """The second column of a file of Kaldi whose own name tells it: `spk2gender`, `utt2cond`."""
+    found = TELLS.fullmatch(Path(source).name)
+    name = found[1] if found else ""
+    return {"spk": "speaker", "id": ""}.get(name, name)
+
+
+def as_metadata(table: Table) -> Table:
+    """A list of two fields as metadata: a number is not taken for a score, either."""
+    if table.format != "utt-scores":
+        return table
+    name = _told_name(table.source) or UNNAMED
+    return replace(table, frame=table.frame.rename({"score": name}), layout=f"metadata: id {name}")
+
+
+def refuse_unnamed(table: Table, column: str = "") -> None:
+    """Refuse a list of two fields whose second column has no name: UsageError.
+
+    `column` is the column that metadata are looked up by, empty where the table is none.
+    """
+    if UNNAMED not in table.frame.columns:
+        return
+    source, line = table.source, " ".join(table.frame.row(0))
+    stem = Path(source).name.partition(".")[0]
+    name = stem if stem.isidentifier() else "NAME"
+    how = f"write --metadata {column or 'id'}.{name}={source} (COLUMN.NAME=FILE)"
+    if not column:
+        how = (
+            f"use --input-format utt2spk for speakers or --input-format utt-scores for scores, "
+            f"give it as --metadata id.{name}={source}, write a table with a header"
+        )
+    raise UsageError(
+        f"{source}: two fields on a line and no header (line 1: {text.cut(line)!r}), so that the "
+        f"second column has no name: {how}, or call the file utt2{name}"
+    )
 
 
 TRIAL = ("modelid", "segmentid", "side")

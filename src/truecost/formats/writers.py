@@ -296,7 +296,7 @@ def write(
     Parameters
     ----------
     path : str
-        Where to; an ending `.gz` compresses.
+        Path of the file; the ending `.gz` compresses it.
     output_format : str, optional
         One of `truecost list formats`; from the path's ending when left out. With `npy` a path that
         ends in .npy becomes a file with the scores, any other one a folder of all columns.

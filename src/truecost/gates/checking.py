@@ -8,6 +8,8 @@ of n units the arm is arm sqrt(n / N), and the limit is kept with 80 % power whe
 - the truth is the value: N = n ((z + .84) / z * arm / away)^2;
 - the truth is as uncertain as the interval shows: z r + .84 sqrt(1 - r^2) <= away / SE with
   r = sqrt(n / N), the n units being part of the N. No N does it where away <= .84 SE.
+
+Rates of events in time need hours, not units: `truecost.core.intervals.events`.
 """
 
 import math
@@ -18,6 +20,7 @@ from typing import Literal
 
 from truecost.core.digits import figure, precision, told_apart
 from truecost.core.flags import telling, warning_of
+from truecost.core.intervals.events import Heard, hours_to_decide
 from truecost.core.results import Comparison, Row
 from truecost.errors import DOOR, UsageError, checked, plural
 from truecost.gates.gate import (
@@ -44,19 +47,22 @@ OF_ROW = (  # what a verdict has of its row
 
 @dataclass(frozen=True)
 class Needed:
-    """Units in all that decide a gate with 80 % power: if the truth is the value, and if it is as
-    uncertain as the interval shows; None where no number is enough.
+    """Units, or hours of events in time, in all that decide a gate with 80 % power: if the truth is
+    the value, and if it is as uncertain as the interval shows; None where no number is enough.
     """
 
     if_value: int | None = None
     unsure: int | None = None
     stays: bool = False  # the value is at the end of its range: its arm shrinks as 1 / N there
+    hours: float = 0.0  # present, of events in time; else units are meant
 
 
 def needed(gate: Gate, row: Row) -> Needed:
     """How many units decide a gate whose limit lies in a whole interval, with 80 % power."""
     if row.value is None or row.lower is None or row.upper is None or not row.n_units:
         return Needed()
+    if heard := Heard.from_row(row):
+        return _needed_hours(gate, row, heard)
     ends = (row.upper, row.lower) if row.value <= gate.limit else (row.lower, row.upper)
     arm, away = abs(ends[0] - row.value), abs(gate.limit - row.value)
     stays = row.value == ends[1] and (row.value, row.value == row.lower) in ENDS_OF_RATES
@@ -65,6 +71,15 @@ def needed(gate: Gate, row: Row) -> Needed:
     z = NormalDist().inv_cdf(0.5 + row.level / 2)
     grown = arm / away if stays else ((z + Z_POWER) / z * arm / away) ** 2
     return Needed(_units(row, grown), _units(row, _predicted(z, z * away / arm)), stays)
+
+
+def _needed_hours(gate: Gate, row: Row, heard: Heard) -> Needed:
+    """Hours that decide a gate on a rate of events."""
+    upper = heard.events / heard.hours <= gate.limit
+    found = hours_to_decide(heard, gate.limit, row.level, upper=upper)
+    least = math.floor(heard.hours) + 1
+    if_value, unsure = (None if x is None else max(least, math.ceil(x)) for x in found)
+    return Needed(if_value, unsure, heard.events == 0, heard.hours)
 
 
 def _predicted(z: float, apart: float) -> float:
@@ -144,7 +159,8 @@ def judge(gate: Gate, row: Row) -> Verdict:
         measure=row.label,
         limit=gate.limit,
         message=message + (f"; warning: {said}" if said else ""),
-        units_needed=units.if_value,
+        units_needed=None if units.hours else units.if_value,
+        hours_needed=units.if_value if units.hours else None,
         **{name: getattr(row, name) for name in OF_ROW},
     )
 
@@ -228,10 +244,12 @@ def _too_few(gate: Gate, row: Row, found: Needed) -> str:
     limit, value = number(gate.limit, row.scale), _precise(row.value, gate, row)
     if row.value is not None and (row.value - gate.limit) * (1 if gate.is_upper else -1) > 0:
         side = "above" if gate.is_upper else "below"
-        count = "" if found.if_value is None else f" (about {found.if_value - row.n_units} more)"
+        here = found.hours or row.n_units
+        count = "" if found.if_value is None else f" (about {found.if_value - here:.0f} more)"
+        more = "hours" if found.hours else _units_name(row)
         return (
             f"the value itself, {value}, lies {side} the limit {limit}, which lies in the "
-            f"interval: more {_units_name(row)} would more likely make it fail{count}"
+            f"interval: more {more} would more likely make it fail{count}"
         )
     if found.if_value is None:
         return (
@@ -243,9 +261,14 @@ def _too_few(gate: Gate, row: Row, found: Needed) -> str:
         given = f"if the value stays exactly {figure(row.value, row.scale)}"
     sure = "no number gives 80% power, as it may lie beyond the limit"
     if found.unsure is not None:
-        sure = _times(row, found.unsure) if row.units_by_factor else f"{found.unsure} in all"
+        alike = row.units_by_factor and not found.hours
+        sure = _times(row, found.unsure) if alike else f"{found.unsure} in all"
+    more = _more_units(row, found.if_value)
+    if found.hours:
+        more = f"about {found.if_value - found.hours:.0f} more hours would decide, "
+        more += f"{found.if_value} in all,"
     return (
-        f"the limit {limit} lies in the interval: {_more_units(row, found.if_value)} {given}; "
+        f"the limit {limit} lies in the interval: {more} {given}; "
         f"allowing for the uncertainty of the value, {sure}"
     )
 
@@ -290,13 +313,14 @@ def assert_gate(
     estimate : Estimate, Row or Comparison
         Of a comparison, its difference.
     max_upper : float, optional
-        The upper end may not exceed it, in the unit of the measure; lower is better.
+        Limit for the upper end of the interval, in the unit of the measure; for measures with lower
+        as better.
     min_lower : float, optional
-        The lower end may not fall below it; higher is better.
+        Limit for the lower end of the interval, for measures with higher as better.
     max_upper_delta, min_lower_delta : float, optional
         The same for a comparison or a row that is a difference.
     undecided : {"fail", "pass"}
-        What to do when the limit lies in the interval.
+        Result if the limit is within the interval.
     method : {"auto", "percentile", "bca"}
         How the interval was made; one of another method is refused.
 

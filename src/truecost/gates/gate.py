@@ -23,6 +23,7 @@ from truecost.options import Option, declared
 of_every = partial(Option, shown="every one")
 LARGEST = 3  # of limits on shares: nobody allows errors of more than 300%
 LIMITS = ("max_upper", "min_lower", "max_upper_delta", "min_lower_delta")
+APART = (*LIMITS, "name", "method")  # keys by which two gates on the same rows do not differ
 MIRROR = dict(zip(LIMITS, (LIMITS[1], LIMITS[0], LIMITS[3], LIMITS[2]), strict=True))
 
 

@@ -19,7 +19,7 @@ import msgspec
 from truecost.core.digits import Scale, figure, figures, scale_of
 from truecost.errors import InputError, UsageError, near, visible
 from truecost.formats.opening import read_toml
-from truecost.gates.gate import DIMS, LIMITS, Gate
+from truecost.gates.gate import APART, DIMS, LIMITS, Gate
 from truecost.tasks.measures import find_of_any_task
 
 KEYS = ("name", *DIMS, "baseline", *LIMITS, "undecided", "method")
@@ -118,7 +118,24 @@ def read_gates(path: str) -> tuple[Gate, ...]:
         raise UsageError(
             f"{path}: there is no [[gate]] table{found}: write [[gate]] above each gate"
         )
-    return tuple(_gate(table, f"{path}: gate {k}") for k, table in enumerate(tables, start=1))
+    places = [f"{path}: gate {k + 1}" for k in range(len(tables))]
+    refuse_twice(gates := tuple(map(_gate, tables, places)), places)
+    return gates
+
+
+def refuse_twice(gates: Sequence[Gate], places: Sequence[str]) -> None:
+    """Refuse two limits on the same side for the same rows, both with the same outcome of undecided
+    ones: UsageError with both places.
+    """
+    seen: dict[tuple[Any, ...], str] = {}
+    for gate, place in zip(gates, places, strict=True):
+        limited = (gate.key, *(getattr(gate, k) for k in gate.__struct_fields__ if k not in APART))
+        if limited in seen:
+            raise UsageError(
+                f"{place} limits {gate.key} of the same rows as {seen[limited]} ({gate.measure}): "
+                f"leave one of them out"
+            )
+        seen[limited] = place
 
 
 def _gate(table: Any, where: str) -> Gate:
@@ -143,7 +160,10 @@ def _plain(said: str) -> str:
 
 def gates_of(texts: Sequence[str], path: str | None) -> tuple[Gate, ...]:
     """The gates of a command line: those of a file, then those given as text."""
-    gates = (*(() if path is None else read_gates(path)), *map(parse_gate, texts))
+    stored = () if path is None else read_gates(path)
+    gates = (*stored, *map(parse_gate, texts))
+    places = [*(f"{path}: gate {k + 1}" for k in range(len(stored)))]
+    refuse_twice(gates, [*places, *(f"--gate {text}" for text in texts)])
     if not gates:
         raise UsageError(
             "no gate is given: use --gate MEASURE:max_upper=NUMBER, or --gates FILE.toml"
@@ -173,6 +193,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         the value: n ((z + .84) / z * a / w)^2 with a the distance from the value to the end of the
         interval beyond the limit (or, for a value beyond it, to the other end), w that from the
         value to the limit, and z = 1.96 at level .95.
+    hours_needed : int or None
+        The same for events in time, in hours of audio (`truecost.core.intervals.events`).
     """
 
     gate: Gate
@@ -186,6 +208,7 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     limit: float
     message: str
     units_needed: int | None = None
+    hours_needed: int | None = None
     reason: str | None = None
     flags: tuple[str, ...] = ()
     shown_in: str = ""

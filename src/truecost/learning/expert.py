@@ -57,7 +57,7 @@ class RecordedExpert:
                 self._read(row)
 
     def visit(self, version: int, where: str | None) -> None:
-        """Which version is helped, and on which set."""
+        """The version that gets help, and its set."""
         if not self._lives:
             raise InputError(
                 f"{self.log.source}: questions and answers have no version: this is the log of a "
@@ -70,7 +70,7 @@ class RecordedExpert:
         return self.correct(question, batch, None)
 
     def correct(self, question: Question, batch: Batch, output: str | None) -> Answer | None:
-        """The recorded answer; None where the person had stopped.
+        """The recorded answer; None if the person had stopped.
 
         A question that has no answer although the help went on stays open: its answer was late, and
         never arrived. InputError when the log does not have the question.
@@ -258,7 +258,7 @@ class ReferenceExpert(SimulatedPerson):
     labels : mapping of str to str
         The right label of every item by id.
     classes : tuple of str
-        What labels there are; empty for numbers.
+        Possible labels; empty for numbers.
     seconds : float or (float, float)
         Time that the person is active for an answer: always the same, or the mean and standard
         deviation of a lognormal distribution. A refusal takes as long.
@@ -266,7 +266,8 @@ class ReferenceExpert(SimulatedPerson):
         Probability [0, 1] of a wrong answer: another class, each as likely; for numbers the label
         of another item, each other value as likely (values are mixed up).
     delay : int or (int, int)
-        Batches until the system gets to know; or the least and the most of them, each as likely.
+        Number of batches between an answer and its arrival at the system, or the lowest and highest
+        number, drawn uniformly.
     refusal : float
         Probability [0, 1] that the person gives no label.
     cost : mapping of str to float or (float, float)
@@ -304,7 +305,7 @@ class ReferenceExpert(SimulatedPerson):
         return refusal if refuses < self.refusal else replace(refusal, label=said)
 
     def label_of(self, question: Question) -> str:
-        """The right answer; who asks about parts of items overrides this.
+        """The right answer; subclasses with questions about parts of items override this.
 
         InputError when no label is known, or the question is about a part of an item.
         """

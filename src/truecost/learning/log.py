@@ -148,11 +148,11 @@ class LogWriter:
     Attributes
     ----------
     recorded : sequence of Event
-        What was in the file when it was opened, in order.
+        Events in the file at the time of opening, in order.
     position : int
         Number of events emitted (or skipped) so far.
     problems : tuple of str
-        What was found when it was opened: a last line that was cut short.
+        Problem at the time of opening: an incomplete last line.
     """
 
     def __init__(self, path: Path, lines: Sequence[bytes], tail: bytes, size: int) -> None:
@@ -181,14 +181,14 @@ class LogWriter:
         Parameters
         ----------
         path : str or Path
-            Where the log is, or shall be; its folder must exist.
+            Path of the log; its folder must exist.
         resume : bool
-            Go on with what is there; where nothing is there, begin.
+            Continue an existing log; without one, start a new log.
 
         Raises
         ------
         UsageError
-            When there is something already and `resume` was not said.
+            If a log exists and `resume` is not set.
         InputError
             When it cannot be read or written, or a line is no event; with the line.
         """
@@ -222,7 +222,7 @@ class LogWriter:
     def recorded_answer(self, question: Event) -> Event | None:
         """The recorded answer to a question, so that the person need not be asked again.
 
-        Of the answer `batch` says when it arrived; `label` is None when the person refused.
+        For an answer, `batch` is the batch of its arrival; `label` is None if the person refused.
         """
         return self._answers.get(question.key)
 
@@ -249,7 +249,7 @@ class LogWriter:
             self._append(new)
 
     def digest(self) -> str:
-        """SHA-256 in hexadecimal of the lines up to `position`, as they stand in the file."""
+        """SHA-256 in hexadecimal of the lines of the file up to `position`."""
         return self._digest.hexdigest()
 
     def skip(self, count: int, digest: str) -> bool:
@@ -274,7 +274,7 @@ class LogWriter:
         Raises
         ------
         InputError
-            When the log holds events that the run did not come to.
+            If the log contains events beyond the end of the run.
         """
         left = len(self.recorded) - self.position
         if left > 0 or (self._tail and self.position <= len(self.recorded)):

@@ -59,7 +59,7 @@ class Asking:
     Attributes
     ----------
     strategy : Strategy
-        Chooses from what the learner said of the batch before it adapted to it.
+        Chooses from the learner's output on the batch before adaptation.
     """
 
     learner: Learner
@@ -149,9 +149,9 @@ class Budget:
     Parameters
     ----------
     count : int
-        Of each batch; a batch with fewer items has as many as items.
+        Number of questions per batch; a smaller batch has one question for each item.
     rate : float, optional
-        In place of it, the share [0, 1] of all items so far, spread evenly: a batch has
+        Instead of it, the share [0, 1] of all items so far, spread evenly: a batch has
         floor(rate x items so far) - questions so far.
 
     Raises
@@ -177,7 +177,7 @@ class Budget:
         size : int
             Items of the batch.
         items : int
-            So far, those of the batch included.
+            Number of items so far, including the items of the batch.
         asked : int
             Questions so far.
         """

@@ -42,15 +42,15 @@ _TAKES = {  # which other settings each source reads
 class Source(SourceTable, frozen=True, kw_only=True, omit_defaults=False):
     """Where the items come from, and how they become streams: the keys of `SourceTable`, settled.
 
-    `id`, `label`: the first of id, ids, path, paths and of label, labels, y by default.
-    `features`: by default the matrix of an archive, or all other columns. `context`: features of
-    that kind make a system look better than it can be where the future is not known; no program can
-    see from numbers how they were computed, so they have to be named. `kind`: by default detection
-    where there are targets or the labels are 0 and 1, of which 1 is the target then. `order`:
-    `time` for a table with such a column, else `given`; `given` for drift, else `dirichlet`. `tsv`:
-    a path, or a name in the folder or in each folder of a language there. `prevalence` is reached
-    exactly. The items that are left over are the pool. In `options` a table with the key
-    `generator` stands for a generator itself.
+    `id`, `label`: the first of id, ids, path, paths and of label, labels, y by default. `features`:
+    by default the matrix of an archive, or all other columns. `context`: features of that kind make
+    a system look better than it can be where the future is not known; no program can see from
+    numbers how they were computed, so they have to be named. `kind`: by default detection where
+    there are targets or the labels are 0 and 1, of which 1 is the target then. `order`: `time` for
+    a table with such a column, else `given`; `given` for drift, else `dirichlet`. `tsv`: a path, or
+    a name in the folder or in each folder of a language there. `prevalence` is reached exactly. The
+    items that are left over are the pool. In options, a table with the key `generator` represents a
+    generator.
     """
 
     name: str
@@ -86,7 +86,7 @@ def checked(source: Source) -> Source:
         )
     if source.classes and (source.asked or source.kind not in (None, "classes")):
         raise UsageError(
-            "[source] classes goes with kind = 'classes' and without target: leave out one of these"
+            "[source] classes is for kind = 'classes' without target: leave out one of these"
         )
     if source.classes and len({*source.classes}) < max(2, len(source.classes)):
         raise UsageError(

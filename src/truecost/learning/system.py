@@ -37,7 +37,7 @@ class Batch:
     ids : tuple of str
         Names of the items, each once in a stream.
     features : ndarray, shape (items, ...)
-        What the system sees of them; numbers, or objects where it reads them itself.
+        Input of the system: numbers, or objects if the system reads them itself.
     stream : str
         Name of the stream; empty where there is one.
     times : ndarray of float64, shape (items,), optional
@@ -75,14 +75,14 @@ class Outputs:
         text (regression), or a text (lifelong learning).
     scores : ndarray of float64, shape (items,)
         Higher for the target (detection), probability of the decision (several classes), or the
-        predicted number (regression). Texts need none: 0 stands in the log then.
+        predicted number (regression). Texts need no score: the log then has 0.
     probabilities : ndarray of float64, shape (items, classes), optional
         Of the classes in their order; what most strategies read.
     logits : ndarray of float64, shape (items, classes), optional
-        Unnormalised log-probabilities, for the energy strategy; logarithms of the probabilities
-        stand in for them.
+        Unnormalised log-probabilities, for the energy strategy. Default: the logarithms of the
+        probabilities.
     embedding : ndarray of float64, shape (items, dimensions), optional
-        Where items lie for strategies that look at distances; the features stand in for it.
+        Positions of the items for strategies that use distances. Default: the features.
     members : ndarray of float64, shape (members, items, classes), optional
         Probabilities of each member of a committee.
     """
@@ -118,15 +118,15 @@ class Answer:
     expert : str
         Who answered.
     delay : int
-        Batches until the system gets to know: 0 is at once.
+        Number of batches between an answer and its arrival at the system; 0 means at once.
     part : str
         Part of the item that was asked about.
     words, actions : int, optional
-        Words that the person put in, and simple actions that it took (lifelong learning).
+        Words that the person entered, and simple actions of the person (lifelong learning).
     verdict : {"", "right", "wrong"}
-        Where the person said only that: there is no label then.
+        Whether the output is right, if the person answered only that; then there is no label.
     timing : str
-        What counted as active time, where a page measured `seconds`.
+        Settings of the active time, if a page measured seconds.
     asked : str
         Numbers of the questions on that page whose time `seconds` holds, joined by `+`.
     wall, heard : float, optional
@@ -161,7 +161,8 @@ class Answered:
     Attributes
     ----------
     items : Batch
-        One for each answer, in order; of this batch and, when answers are late, of earlier ones.
+        One entry for each answer, in order: answers about this batch and, if answers are late,
+        about earlier ones.
     answers : tuple of Answer
         Without refusals: every answer has a label, or (lifelong learning) a verdict.
     """
@@ -219,7 +220,7 @@ class Task:
     Attributes
     ----------
     kind : {"detection", "classes", "numbers", "transcripts", "translation", "diarization"}
-        The last three put out texts (lifelong learning); a diarization is one as
+        The last three output texts (lifelong learning); a diarization is one as
         `truecost.corrections.texts` writes it.
     classes : tuple of str
         For detection (other, target); empty for numbers and texts.
@@ -247,7 +248,7 @@ def number_of(text: object) -> float:
 def generator(seed: int, *purpose: str | int) -> np.random.Generator:
     """Random numbers that depend on the seed and on what they are for, and on nothing else.
 
-    So a run that resumes, or stands in another process, draws the same.
+    So a resumed run, or a run in another process, has the same draws.
     """
     from truecost.core.factors import generator as drawn
 
@@ -263,7 +264,7 @@ class Stream:
     name : str
         Empty where there is one stream.
     kind : {"detection", "classes", "numbers"}
-        What is said of an item: whether it is a target, its class, or a number.
+        Label of an item: whether it is a target, its class, or a number.
     classes : tuple of str
         For detection ("0", "1"), of which "1" is the target; empty for numbers.
     batches : tuple of Batch
@@ -280,7 +281,7 @@ class Stream:
     signature : str
         How the stream was made, in a few words: `digits|order:dirichlet|chunks:10|seed:0`.
     target : str, optional
-        What the source calls the target (detection); None where its labels are 0 and 1 already.
+        Label of the target in the source (detection); None if the labels are 0 and 1.
     """
 
     name: str

@@ -37,7 +37,7 @@ def count_transcripts(
     Parameters
     ----------
     references, hypotheses : iterable of str, length N
-        What was said and what the system put out: a text for each utterance, "" where it is empty.
+        Reference and output: a text for each utterance, "" if it is empty.
     normalise : iterable of str, or str
         Steps in their order (`truecost list normalisations`); texts stay as they are without.
     measures : iterable of str, or str
@@ -58,8 +58,8 @@ def count_transcripts(
     Raises
     ------
     InputError
-        When lengths differ, an entry is no text (None, say), a single text or a dict is given in
-        place of a list, or ids repeat.
+        When lengths differ, an entry is not a text (such as None), a single text or a dict is given
+        instead of a list, or ids repeat.
     UsageError
         When a step or a measure is not known, the name of a column is nearly that of an option, or
         rapidfuzz (extra `speech`) is not installed.
@@ -106,7 +106,7 @@ def count_translations(
         One right translation of each sentence, or several lists of them: each over all sentences,
         with "" where a sentence has no such reference.
     hypotheses : iterable of str, length N
-        What the system put out: a text for each sentence, "" where it is empty.
+        Output of the system: a text for each sentence, "" if it is empty.
     tokenizer, lowercase : str and bool
         One of sacrebleu's; whether to ignore case.
     measures : iterable of str, or str
@@ -127,8 +127,8 @@ def count_translations(
     Raises
     ------
     InputError
-        When lengths differ, an entry is no text (None, say), a single text or a dict is given in
-        place of a list, there is a list of references for each sentence, or ids repeat.
+        If lengths differ, an entry is not a text (such as None), a single text or a dict is given
+        instead of a list, there is a list of references for each sentence, or ids repeat.
     UsageError
         When the tokeniser or a measure is not known, the name of a column is nearly that of an
         option, or sacrebleu (extra `translation`) is not installed.
@@ -182,7 +182,7 @@ def count_diarization(
     skip_overlap : bool
         Leave out overlapped speech: where several reference speakers speak.
     mapping : {"scored", "evaluated"}
-        Where speakers are mapped (see `DiarizationOptions`).
+        Regions for the mapping of speakers (see `DiarizationOptions`).
     uem : mapping of str to array_like, or frame of polars or pandas, optional
         Regions that are scored: columns `recording`, `start`, `end`; the extent of reference and
         hypothesis when left out.

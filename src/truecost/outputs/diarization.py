@@ -71,8 +71,8 @@ class DiarizationOptions(FileOptions):
     skip_overlap : bool
         Leave out overlapped speech: where several reference speakers speak.
     mapping : {"scored", "evaluated"}
-        Where the mapping of speakers has the most time in common: in what is scored, or in all of
-        the regions, with their collars and overlaps, as md-eval does.
+        Regions in which the mapping of speakers maximises the common time: the scored regions, or
+        all regions with their collars and overlaps, as in md-eval.
     tolerance : float
         For voice activity: seconds on each side of every boundary of reference speech, all
         speakers as one, that are not scored.
@@ -104,7 +104,7 @@ class DiarizationOptions(FileOptions):
         """Refuse a mapping where all is scored that is evaluated: UsageError."""
         if self.mapping == "evaluated" and not (self.collar or self.skip_overlap):
             raise UsageError(
-                "--mapping evaluated goes with --collar or --skip-overlap, which leave times out: "
+                "--mapping evaluated is for --collar or --skip-overlap, which leave times out: "
                 "add one of them, or leave it out"
             )
 
@@ -112,7 +112,7 @@ class DiarizationOptions(FileOptions):
         """Refuse choices that enter none of these parts: UsageError."""
         voice = "speech_miss, speech_fa or speech_error (voice activity)"
         if (self.tolerance or self.merge_gaps) and "activity" not in parts:
-            raise UsageError(f"--tolerance and --merge-gaps go with {voice}: ask for one of them")
+            raise UsageError(f"--tolerance and --merge-gaps are for {voice}: ask for one of them")
         if (self.collar or self.skip_overlap) and {"speech", "speakers"}.isdisjoint(parts):
             raise UsageError(
                 f"--collar and --skip-overlap do not enter {voice}; boundaries of speech have "
@@ -156,7 +156,7 @@ def count(
     name : str
         Of the system.
     uem : Table, optional
-        What is scored: columns `recording`, `start` and `end`, and `channel` where there is one.
+        Scored regions: columns `recording`, `start` and `end`, and optionally `channel`.
         A recording that only the UEM and the output have is scored: all of its output is false
         alarm. One that the UEM does not name is not scored.
     parts : collection of {"speech", "speakers", "activity"}

@@ -43,9 +43,9 @@ class Counting:
         The parts that it can count, with the factor that turns sums into what readers see:
         microseconds become seconds.
     measures : tuple of str
-        Measures that are computed unless others are asked for.
+        Default measures.
     worst : mapping of str to tuple of str
-        Of each part the statistics whose sum makes an item one of the worst.
+        For each part, the statistics whose sum ranks the worst items.
     events : frozenset of str
         Parts whose errors are events that can be few; those of others are spans of time.
     alone : frozenset of str
@@ -88,7 +88,7 @@ class Items(Rows):
     signatures : mapping of str to str
         Choices made while reading and counting that entered a part, separated by bars.
     problems : tuple of str
-        What a reader should know.
+        Warnings for the reader.
     units : mapping of str to tuple of ndarray, shape (N,)
         For each factor the unit of each item on each side; each item its own unit when empty.
     weights, strata : ndarray, shape (N,), optional
@@ -100,9 +100,9 @@ class Items(Rows):
     show : callable, optional
         From the place of an item to labelled lines of text: how it was aligned.
     sources : tuple of polars.DataFrame
-        What studies counted them from: the references, then the output.
+        Files that were counted: the references, then the output.
     described : tuple of Struct
-        What the page draws beside the rows (`Work.descriptions`).
+        Data for the page in addition to the rows (`Work.descriptions`).
     """
 
     name: str

@@ -141,9 +141,9 @@ def matching(rows: Sequence[Row], *, title: str = "") -> Picture:
 def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
     """Each system with its interval, then a row a unit with the value that each has on it alone.
 
-    Larger dots rest on more reference; a single unit has no interval. The interval of all is a band
-    behind the units of up to two systems. An arrow points to a value that is many times as bad as
-    others.
+    A larger dot stands for more reference data; a single unit has no interval. The interval of all
+    is a band behind the units of up to two systems. An arrow points to a value that is many times
+    as bad as others.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
     """
     _check(found)
     row, factor, names = found[0].row, found[0].factor, found[0].names
-    lines = Rows((row.label, "rests on"), [u.system for u in found], factor)
+    lines = Rows((row.label, "data"), [u.system for u in found], factor)
     rules, step = list[Mark](), APART / max(len(found), 2)
     lines.head("all")
     for u in found:
@@ -181,8 +181,8 @@ def by_unit(found: Sequence[Units], *, title: str = "") -> Picture:
                 at = y + step * (place - (len(found) - 1) / 2)
                 lines.mark("dot", at, x=x, series=u.system, size=u.areas[k], label=said)
     low, high = _ends(found, [v for u in found for v in (u.row.lower, u.row.upper)])
-    caption = f"Larger dots have more reference. A single {factor} has no interval"
-    caption += "; the band is that of all." if rules else "."
+    caption = f"A larger dot stands for more reference data. A single {factor} has no interval"
+    caption += "; the band is the interval of all data." if rules else "."
     if row.naive is not None and low <= row.naive <= high:
         rules += naive_rule(row)
     return lines.picture(
@@ -281,7 +281,7 @@ def paired_units(found: Sequence[Units], *, title: str = "") -> Picture:
     return Picture(
         name="pairs",
         title=title,
-        caption=f"{side} the diagonal {new.system} is better. Larger dots have more reference."
+        caption=f"{side} the diagonal {new.system} is better. A larger dot stands for more data."
         + " An arrow points to values outside the picture." * far,
         x=axes[0],
         y=axes[1],

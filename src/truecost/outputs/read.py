@@ -83,7 +83,7 @@ def read_output(source: Source, reader: Reader) -> Table:
     """The file of a system, which may be empty where what is missing counts as empty."""
     data = source.data
     table = reader.table(source.file, data.input_format, empty=data.missing == "worst")
-    return as_output(table, data.map)
+    return identified(as_output(table, data.map), data.map)
 
 
 def read_reference(path: str, stated: str | None, reader: Reader) -> Table:
@@ -151,7 +151,7 @@ def _files(counting: Counting, source: Source, study: Study, reader: Reader) -> 
         name=source.name,
         collection=source.collection,
         item=counting.item,
-        output=identified(read_output(source, reader), source.data.map),
+        output=read_output(source, reader),
         references=tuple(identified(table, theirs) for table in references),
         columns=source.data.map,
         reference_columns=theirs,
@@ -292,7 +292,7 @@ def _by_line(given: str, reader: Reader, source: Source) -> Table:
     reference = reader.table(source.data.reference[0], source.data.reference_format)
     if reference.format != "lines":
         raise UsageError(
-            f"--lines {given}: a value a line goes with texts that have one a line, and "
+            f"--lines {given}: a value a line is for texts that have one a line, and "
             f"{reference.source} has ids: give a file with ids by --metadata"
         )
     values = reader.table(path, "lines")

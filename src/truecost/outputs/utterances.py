@@ -13,6 +13,7 @@ import polars as pl
 
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
+from truecost.formats.compound import stem_hint
 from truecost.formats.table import filled, mapped_column, refuse_repeated, refuse_repeated_rows
 from truecost.names import Outside
 from truecost.outputs.files import FileOptions
@@ -40,7 +41,7 @@ class TextOptions(FileOptions):
         Columns that name an utterance in place of the id, joined by +; texts of the same utterance
         are put together in the order of time. SegLST goes by recording by default.
     outside : {"error", "drop"}
-        What to do with words of a CTM file that lie in no segment of the reference.
+        Handling of words of a CTM file outside all segments of the reference.
     allow_duplicates : bool
         Count words or texts that stand twice at the same time in one recording, each of them; they
         are refused otherwise.
@@ -257,4 +258,5 @@ def _mismatch(
         advice += " (a recording and channel without any word is missing, not silent)"
     if len(extra) and not options.by and "recording" in set(here.columns) & set(there.columns):
         advice += "; if segments differ, use --by recording+speaker, which joins the texts of each"
+    advice += "" if options.by else stem_hint(absent, extra, options.columns)
     return f"{here.source}: {'; '.join(said)}: {advice}"

@@ -98,7 +98,7 @@ class LiveExpert:
     view : callable
         From an id to what is shown of the item.
     says : {"corrections", "verdicts"}
-        What is right, or only whether the output is.
+        The right output, or only whether the output is right.
     corrects : bool
         Whether people correct outputs, as in life cycles: these are in view unless they are hidden,
         and words and actions of an answer are counted.

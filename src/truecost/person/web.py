@@ -60,7 +60,7 @@ class Page:
     def announce(self) -> None:
         """Say where each person answers: on standard error, unless logging is set up otherwise."""
         for person, link in self.links.items():
-            LOG.warning("truecost: %s answers at %s", person, link)
+            LOG.warning("truecost: to answer as %s, open %s", person, link)
 
     def stop(self) -> None:
         """Stop serving; pages that are open keep what they could not send."""

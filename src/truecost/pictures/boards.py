@@ -167,7 +167,8 @@ def runs(rows: Sequence[Row], *, title: str = "") -> Picture:
     Parameters
     ----------
     rows : sequence of Row
-        Of one measure, as `truecost.estimate_method` gives them; those of single runs are left out.
+        Estimates of one measure, as from `truecost.estimate_method`; those of single runs are
+        ignored.
 
     Raises
     ------
@@ -210,7 +211,7 @@ def stacks(
     kinds : sequence of str
         How they are called.
     of, across : str
-        What a name is, and what is counted.
+        Meaning of a name, and the counted quantity.
     scale : str
         "%" of shares.
     """

@@ -196,8 +196,7 @@ class Frame:
         if self.labels:
             heads = self.picture.y.heads
             texts = [t for k, lines in enumerate(self.labels) if k not in heads for t in lines]
-            most = 0.42 * self.width
-            texts += [cut(cell, most - 12) for cell in self.below_names()]
+            texts += [cut(cell, self.width / 2 - 12) for cell in self.below_names()]
             return max((width_of(t) for t in texts), default=0.0) + 14
         y, ends = self.picture.y, self.picture.domain("y")
         places = [Place(y, ends, share * self.width, 0.0, 26.0) for share in HIGH]

@@ -36,19 +36,19 @@ class Axis:
     Attributes
     ----------
     label : str
-        What it measures, with its unit.
+        Measured quantity, with its unit.
     kind : str
         "linear", "log", "asinh" (linear near 0, logarithmic far from it on both sides), "probit"
         (rates; normal deviates), or names: "rows" down, "columns" across.
     domain : tuple of float, optional
-        Its ends; those of the marks, and a little more, when left out.
+        Ends of the axis. Default: the range of the marks, and a little more.
     scale : str
         "%" for shares that are shown in percent, "pp" for differences of such; else what stands
         behind figures (" EUR").
     ticks : tuple of float
-        Where ticks may stand, those that matter most first; round numbers when empty.
+        Possible ticks, the most important first. Default: round numbers.
     names : tuple of str
-        Of an axis of names; of another what is written at its `ticks` (numbers when empty).
+        Names of an axis of names; for another axis, the texts of its ticks. Default: numbers.
     reverse : bool
         Whether it runs from right to left.
     heads : tuple of int
@@ -106,17 +106,17 @@ class Mark:
     series : str
         The system, or what else has a colour of its own.
     label : str
-        What a pointer on it reads: name, figures, and what they rest on.
+        Text under the mouse pointer: name, figures, and the amount of data.
     step : bool
-        Of a line: each y holds until the next x.
+        For a line: each y is valid until the next x.
     tone : int
         Of a bar, which of `Picture.parts`; of a cell, which of `Picture.shades`.
     weak : bool
         Rests on too little: drawn dashed.
     size : float
-        Of a dot, its area against that of others.
+        For a dot: its area relative to other dots.
     live : str
-        What a slider of the page moves it by.
+        The slider of the page that moves the mark.
     """
 
     kind: Kind
@@ -162,7 +162,7 @@ class Picture:
     key : tuple
         Pairs of a kind of mark and what it means.
     parts, shades : tuple of str
-        What the tones of bars, and of cells, mean.
+        Meaning of the tones of bars and of cells.
     strip : tuple
         Above the picture along its x axis: triples of series, places and heights.
     square : bool
@@ -263,7 +263,7 @@ class Picture:
     def svg(self, width: float = 760.0, order: Sequence[str] | None = None) -> str:
         """The picture as SVG in light colours, every look resolved: for files and notebooks.
 
-        `order`: all systems, each of which has its own colour; the series when left out.
+        order: all systems, each with its own colour. Default: the series.
         """
         from truecost.pictures.frame import Frame
         from truecost.pictures.svg import alone

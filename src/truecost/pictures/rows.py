@@ -171,7 +171,7 @@ def forest(
     size: Callable[[Row], str] | None = None,
     label: str = "",
 ) -> Picture:
-    """One measure by subset: value and interval of each system, with the data that they rest on.
+    """One measure by subset: value and interval of each system, with the amount of data.
 
     An interval that leaves the axis ends in an arrow; an arrow points to a value that is many times
     as bad as others.
@@ -181,21 +181,21 @@ def forest(
     rows : sequence of Row
         Rows of one measure; a heading for each subset (or collection and so on).
     size : callable, optional
-        What a row rests on, in a few words.
+        Amount of data of a row, in a few words.
     label : str
         What the measure is called. Default: its name.
 
     Raises
     ------
     UsageError
-        When there are none, or they are of several measures.
+        If there are no estimates, or they belong to several measures.
     """
     needed(rows, "there are no rows")
     name = one_measure(rows)
     label = label or name
     systems = dict.fromkeys(r.dims["system"] for r in rows)
     slots = list(dict.fromkeys(slot_of(r) for r in rows))
-    found = Rows((label, "rests on"))
+    found = Rows((label, "data"))
     for slot in slots:
         name = slot if slot != "all" else "all data"
         if len(systems) > 1:
@@ -269,7 +269,7 @@ def _bad(rows: Sequence[Figures]) -> Callable[[float], bool]:
 def differences(found: Sequence[Comparison | Row], *, title: str = "") -> Picture:
     """Paired differences with intervals and verdicts: a row a difference, better to the right.
 
-    Where lower is better the axis runs from right to left.
+    If lower is better, the axis runs from right to left.
 
     Parameters
     ----------

@@ -70,7 +70,7 @@ class Table:
     Attributes
     ----------
     left_out : int
-        Rows that stand in result.json only.
+        Rows that are only in `result.json`.
     named : int
         The column that names a row.
     best : frozenset of (int, int)
@@ -93,7 +93,7 @@ class Table:
 
     @cached_property
     def numeric(self) -> tuple[bool, ...]:
-        """Whether the cells of each column are numbers, and stand at the right."""
+        """Whether the cells of each column are numbers, which are aligned to the right."""
         columns = zip(*self.rows, strict=True)
         return tuple(
             k != self.named and all(map(NUMBER.fullmatch, c)) for k, c in enumerate(columns)
@@ -154,6 +154,20 @@ def best_of(rows: Sequence[Row]) -> list[int]:
             found.setdefault((row.label, *about), {})[k] = ahead
     groups = (of for of in found.values() if len({*of.values()}) > 1)
     return sorted(k for of in groups for k, ahead in of.items() if ahead == min(of.values()))
+
+
+def is_decided(row: Row, differences: Sequence[Row]) -> bool:
+    """Whether a system differs from all that it was compared with, by the measure of a row."""
+    beside = {**row.dims, "system": ""}
+    name = row.dims.get("system")
+    own = [
+        d
+        for d in differences
+        if d.label == row.label
+        and {**d.dims, "system": ""} == beside
+        and name in (d.dims.get("system"), d.baseline)
+    ]
+    return bool(own) and all(verdict_of(d) != "inconclusive" for d in own)
 
 
 def _number(cell: str, k: int) -> str:

@@ -247,9 +247,8 @@ def check(
         Largest distance of a near copy, where unrelated samples are about 1 apart (see `Scaled`);
         0 looks for exact copies alone.
     files, audio : str, optional
-        Columns of paths: of files that are compared (wav files by their samples), and of wav files
-        in which shared stretches are looked for, whose features are those of near copies unless
-        others are given.
+        Columns of paths: of files to compare (wav files by their samples), and of wav files to
+        search for shared segments. By default, features of these wav files also find near copies.
     shared : sequence of str
         Group columns that several sets may share, because they are known in use.
     nested : bool, optional

@@ -108,7 +108,7 @@ def few_units(samples: Samples, division: Division) -> list[Finding]:
         if examples := _few_of_class(samples, rows, found):
             message = (
                 f"{about}: {counted(len(examples), 'class', 'have')} fewer than {FEWEST_OF_CLASS} "
-                f"samples or groups: {first_five(examples)}; figures of such a class rest on "
+                f"samples or groups: {first_five(examples)}; figures of such a class have "
                 f"few data: collect more"
             )
             findings.append(warning("too-few-units", message, sets, examples))
@@ -277,7 +277,7 @@ def deployment(
     check(CheckTable(prior=prior, priors=dict(priors)))
     if prior is None and not priors:
         if target is not None:
-            raise UsageError(f"--target {target} goes with --prior, its prevalence in use")
+            raise UsageError(f"--target {target} needs --prior, its prevalence in use")
         return {}
     if prior is not None and priors:
         raise UsageError("--prior and --priors both say how often classes come: give one of them")
@@ -290,7 +290,7 @@ def deployment(
     if prior is not None:
         return _target_priors(classes, prior, target)
     if target is not None:
-        raise UsageError("--target goes with --prior; --priors names every class itself")
+        raise UsageError("--target needs --prior; --priors names every class itself")
     for name in priors:
         if name not in classes:
             raise UsageError(
@@ -339,10 +339,9 @@ def against_use(
         for k, name in _looked_at(shares.classes, priors):
             ends = intervals[:, k]
             if not ends[0] <= priors[name] <= ends[1]:
-                held = " ".join(
-                    uncertain(float(shares.points[0, k]), float(ends[0]), float(ends[1]))
-                )
-                said.append(f"{name} with {held} against {figure(priors[name])} in use")
+                point, low, high = map(float, (shares.points[0, k], *ends))
+                held = " ".join(uncertain(point, low, high, "%"))
+                said.append(f"{name} with {held} against {figure(priors[name], '%')} in use")
         if said:
             message = (
                 f"{_titled(division, part)}: {counted(len(said), 'class', 'are')} not as frequent "
@@ -388,7 +387,7 @@ def dev_against_eval(samples: Samples, division: Division, plan: Plan) -> list[F
         low, high = intervals[:, k]
         if low > 0 or high < 0:
             dev, judged = shares.points[:, k]
-            said.append(f"{name} with {figure(dev)} against {figure(judged)}")
+            said.append(f"{name} with {figure(dev, '%')} against {figure(judged, '%')}")
     if not said:
         return []
     names = [listing(division.named(side)) for side in sides]

@@ -117,9 +117,9 @@ def deal_shares(
     seed : int
         It decides only in which order units of equal size are dealt.
     purpose : str
-        What is dealt; draws of different purposes are independent.
+        Purpose of the draw; draws of different purposes are independent.
     tried : int
-        As many assignments are tried one by one, if there are no more.
+        Largest number of assignments for an exhaustive search.
     """
     from truecost.kernels.dealing import deal, improve, try_all
 
@@ -226,7 +226,7 @@ class Balance:
         return max(self.levels, key=lambda level: level.deviation)
 
     def to_dict(self) -> dict[str, Any]:
-        """As the plan beside a split stores it."""
+        """The form in which the plan of a split stores it."""
         total = sum(part.samples for part in self.parts)
         return {
             "imbalance": self.imbalance,
@@ -290,7 +290,7 @@ def balance_of(
 
 @dataclass(frozen=True)
 class Note:
-    """Something that a reader of a split should know: "advice" on a choice, or something odd about
+    """Warning for the reader of a split: "advice" on a choice, or something odd about
     the "data" (`kind`); `rule` is the id of its rule of `truecost.advice`, or empty.
     """
 

@@ -31,7 +31,7 @@ class Finding:
     Attributes
     ----------
     rule : str
-        Id of the rule of `truecost list advice` that it belongs to.
+        Id of its rule in `truecost list advice`.
     kind : {"leak", "warning", "note"}
     message : str
         What, how many, the first five with their places, and what to do.
@@ -82,11 +82,12 @@ class Checked:
     findings : tuple of Finding
         Leaks first, then warnings, then notes.
     looked_at, not_looked_at : tuple of str
-        What can hide a leak, and whether it was looked at; for the latter, what to give.
+        Checks that were done, and checks that were not done, with the options that they need.
     ids, set_of : ndarray of str
-        Of all rows, so that `ids[finding.rows]` names them; the set of each, empty where none.
+        Ids of all rows, so that `ids[finding.rows]` names them; set of each row, empty if it has
+        none.
     use : mapping of str to float
-        How often each class comes in use; empty where nobody said.
+        Share of each class in use; empty if it was not stated.
     """
 
     sets: tuple[SetSummary, ...]

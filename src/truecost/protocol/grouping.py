@@ -50,7 +50,7 @@ class Units:
     first : ndarray of int64, shape (units,)
         Row of the smallest id of each unit.
     titles : ndarray of str, shape (N,)
-        What names a sample's unit in messages: its level of the first column, or its id.
+        Name of a sample's unit in messages: its level of the first column, or its id.
     """
 
     codes: Ints

@@ -125,14 +125,14 @@ class Ledger:
     last: str = ""
 
     def scorings(self, evaluation: str, upto: int | None = None) -> list[Line]:
-        """The scorings of an evaluation set, those up to a line when it is given."""
+        """The scorings of an evaluation set; with `upto`, only the first lines of the ledger."""
         lines = self.lines if upto is None else self.lines[:upto]
         return [line for line in lines if line.evaluation == evaluation]
 
 
 def read_ledger(path: str | Path) -> Ledger:
-    """The content of a ledger, its chain verified: its `faults` name the lines at which it is
-    broken.
+    """The content of a ledger after the check of its chain; `faults` lists the lines at which the
+    chain is broken.
 
     Raises
     ------

@@ -369,12 +369,10 @@ def plan_of(asked: SplitTable, strata: Sequence[str]) -> SplitPlan:
 def _refuse_without_folds(inner: int | None, held_out: float | None) -> None:
     """Refuse what goes with folds only."""
     if inner is not None:
-        raise UsageError(
-            "--inner goes with --folds: inner folds are folds of each outer one's rest"
-        )
+        raise UsageError("--inner is for --folds: inner folds are folds of each outer one's rest")
     if held_out is not None:
         raise UsageError(
-            f"--eval goes with --folds; for sets say its share: "
+            f"--eval is for --folds; for sets say its share: "
             f"--shares train={1 - held_out:.6g},eval={held_out:g}"
         )
 

@@ -158,7 +158,7 @@ class Predictions:
     posteriors : ndarray of float64, shape (N, K)
         At least 1 / (n + K), where n samples were trained on: what was not seen is not impossible.
     chosen : tuple of int
-        Candidate that was chosen in each fold; 0 knows the class shares only.
+        Chosen candidate of each fold; candidate 0 uses the class shares only.
     """
 
     posteriors: Floats
@@ -184,11 +184,11 @@ def predict(
     labels : array_like of int, shape (N,)
         Index of the class of each sample.
     units : array_like, shape (N,)
-        What samples share; a unit lies in one fold as a whole.
+        Unit of the samples; a unit is in one fold as a whole.
     weights : array_like, shape (N,), optional
         Of samples in training; 1 when left out.
     known : array_like of bool, shape (N,), optional
-        Which samples have characteristics at all; the others get the class shares of the training
+        Samples with characteristics; the other samples get the class shares of the training
         samples.
 
     Raises

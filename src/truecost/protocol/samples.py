@@ -49,7 +49,7 @@ class Samples:
     origins : ndarray of str, shape (N,), optional
         Sample or recording that it was made from; its own id where that is empty.
     contents : ndarray of str, shape (N,), optional
-        What is the same for copies.
+        Content of each sample; copies have the same content.
     columns : mapping of str to str
         Column of each key.
     """
@@ -122,7 +122,7 @@ def read_samples(
     need : sequence of str
         Keys without which it cannot go on.
     input_format : str, optional
-        By default that of the file's ending.
+        Format of the file. Default: by its ending.
 
     Raises
     ------

@@ -53,9 +53,9 @@ class Split:
     balances : mapping of str to Balance
         How well each column is spread.
     units : Units
-        What was kept whole.
+        Columns whose groups are kept whole.
     notes : tuple of Note
-        What a reader should know.
+        Warnings for the reader.
     """
 
     samples: Samples
@@ -85,7 +85,7 @@ class Split:
         return replace(table, frame=table.frame.with_columns(added))
 
     def to_dict(self) -> dict[str, Any]:
-        """The plan that is stored beside a split."""
+        """The plan that is stored with a split."""
         return {
             "schema_version": 1,
             "signature": self.signature,
@@ -166,11 +166,11 @@ def split(
     Parameters
     ----------
     shares : mapping of str to float, optional
-        Share of each set; they sum to 1. Train 0.8, dev 0.1, eval 0.1 unless anything is given.
+        Share of each set; they sum to 1. Shares of the sets. Default: train 0.8, dev 0.1, eval 0.1.
     folds : int, optional
         Number of folds, at least 2, in place of sets.
     inner : int, optional
-        Number of inner folds of what is left of each outer fold.
+        Number of inner folds of the training samples of each outer fold.
     held_out : float, optional
         Share of an evaluation set that is held out before the rest is divided into folds.
     seed : int

@@ -122,9 +122,9 @@ def units_of(items: Any, row: Row) -> Units:
     Parameters
     ----------
     items : polars.DataFrame or Items
-        What items.parquet holds, or the counted items of the system.
+        Content of `items.parquet`, or the counted items of the system.
     row : Row
-        A value on the whole data; of several collections one of them.
+        A value on the whole data; for several collections, on one of them.
 
     Returns
     -------

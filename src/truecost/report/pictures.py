@@ -3,6 +3,7 @@
 import io
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ from truecost.errors import UsageError
 from truecost.formats.publishing import publish
 from truecost.names import STANDARD_INPUT
 from truecost.pictures.picture import Picture
-from truecost.pictures.tables import Table, of_values
+from truecost.pictures.tables import Table, is_decided, of_pairs, of_values
 from truecost.report.story import Story, page_of
 
 if TYPE_CHECKING:
@@ -72,8 +73,14 @@ def chosen(story: Story | None, name: str) -> Picture:
     return found[0]
 
 
-def write_rows(rows: Sequence[Row], target: str, naive: str = "naive") -> None:
-    """Write the rows of a result: as they are shown (.tex, .md), or in full (.csv, .parquet).
+def write_rows(
+    rows: Sequence[Row],
+    target: str,
+    naive: str = "naive",
+    pairs: Sequence[tuple[Row, Row | None]] = (),
+) -> None:
+    """Write the rows of a result: as they are shown (.tex, .md), values and then comparisons
+    (`pairs`, difference and ratio), or in full (.csv, .parquet).
 
     Raises
     ------
@@ -85,6 +92,10 @@ def write_rows(rows: Sequence[Row], target: str, naive: str = "naive") -> None:
     check_table(target)
     values = [r for r in rows if r.kind == "value"]
     shown = [of_values("Values", values, len(values), naive)]
+    if pairs:  # bold is what is decided
+        told = [difference for difference, _ in pairs]
+        best = frozenset(at for at in shown[0].best if is_decided(values[at[0]], told))
+        shown = [replace(shown[0], best=best), of_pairs("Differences", pairs, len(pairs))]
     write_table(target, shown, lambda: _frame_of(rows))
 
 

@@ -241,7 +241,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="l
     weight, audio_s, query_s
         As `load_of` takes them.
     indexing, searching : Resources or None
-        What was measured, without the commands.
+        Measured values, without the commands.
     """
 
     system: str = ""
@@ -271,7 +271,7 @@ def load_of(
     Parameters
     ----------
     audio_s : float
-        Seconds of the audio that is searched; of none the speed factors are undefined.
+        Seconds of the searched audio; without it, the speed factors are undefined.
     indexing, searching : Resources, optional
         As `phase_of` reads them. A system that does not index has a record of a program that does
         nothing (`truecost resources -- true`): a phase without a record is unknown, not free.

@@ -134,7 +134,7 @@ def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> R
     command : sequence of str
         Program and arguments.
     phase : str
-        What it does: indexing, searching.
+        Phase of the program: indexing, searching.
     aside : bool
         Send the program's standard output to standard error.
 

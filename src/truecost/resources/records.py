@@ -61,9 +61,9 @@ class Resources(
     Attributes
     ----------
     schema_version, truecost
-        Versions of this layout, and of what measured it.
+        Versions of this layout, and of the program that measured.
     phase : str
-        What the program did: indexing, searching, training; empty when nobody said.
+        Phase of the program: indexing, searching, training; empty if it was not stated.
     command : tuple of str
         As typed; empty where several commands were merged.
     status : int
@@ -71,7 +71,7 @@ class Resources(
     user_s, system_s : float
         Seconds of CPU, of all threads and processes, in programs and in the system for them.
     wall_s : float
-        Seconds that passed; of the longest one where several nodes were merged.
+        Elapsed seconds; if several nodes were merged, those of the slowest node.
     peak_bytes : int
         Largest resident memory of any single process.
     gpu_s : float or None
@@ -80,7 +80,7 @@ class Resources(
     running : int
         Processes that went on when the program had ended: what they took later does not count.
     nodes : tuple of Machine
-        Where it ran; each type of node once.
+        Machine of the run; each type of node once.
     """
 
     schema_version: int = msgspec.field(default=SCHEMA_VERSION)
@@ -173,7 +173,7 @@ def phase_of(paths: Sequence[str], phase: str) -> Resources:
     Raises
     ------
     InputError
-        As `read_resources` does; when a record is of another phase, or is given twice.
+        As for `read_resources`; also if a record belongs to another phase or is given twice.
     """
     records = {path: read_resources(path) for path in paths}
     for path, record in records.items():

@@ -80,7 +80,8 @@ def silero_frames(clip: Floats) -> Bools:
     Parameters
     ----------
     clip : ndarray of float64, shape (samples,)
-        At 16 kHz; how loud it is matters to the detector, so that the loudest sample is made 1.
+        Samples at 16 kHz. The detector depends on the level, so the signal is scaled to a maximum
+        of 1.
 
     Raises
     ------

@@ -13,6 +13,7 @@ import msgspec
 
 from truecost.errors import UsageError, first_five, near, shown_as
 from truecost.face import Face, at
+from truecost.gates.verdict import refuse_twice
 from truecost.names import COLUMNS, ITEM_MAP_KEYS, STANDARD_INPUT
 from truecost.options import KINDS, Declared, PartialTable, certain, check, declared
 from truecost.prices import prices_of
@@ -168,7 +169,7 @@ def refuse_idle(tables: "Iterable[tuple[PartialTable, Facts]]") -> None:
         if all(option in every for _, every in giving):
             keys = giving[0][0] if isinstance(giving[0][0], dict) else {}
             said = f"{option.flag} {next(iter(keys))}=..." if keys else option.flag
-            raise UsageError(f"{said} goes with {needed}: leave it out")
+            raise UsageError(f"{said} is for {needed}: leave it out")
 
 
 def _named_else(study: "Study", name: str) -> str:
@@ -261,24 +262,24 @@ def check_task(study: "Study") -> None:
         if name not in face.tables and (table if isinstance(table, dict) else table.given()):
             # Where several tasks take a table, the one of its name.
             owner = name if name in names() else next(n for n in names() if name in find(n).tables)
-            raise UsageError(
-                f"[{name}] goes with task {owner}; the task of the study is {face.name}"
-            )
+            raise UsageError(f"[{name}] is for task {owner}; the task of the study is {face.name}")
     for table in (study.data, *study.collections.values(), *study.systems.values()):
         _check_data(table, face)
     _refuse_beside(study, face)
+    _refuse_deployed(study, face)
+    refuse_twice(study.gate, [f"[[gate]] {k + 1}" for k in range(len(study.gate))])
     if study.prices.given():
         prices_of(study.prices.given(), face.prices, face.name)
     if lost := [key for key in study.engine.given() if key not in face.engine]:
         takes = ", ".join(face.engine) or "none of its keys: its files are counted here"
         raise UsageError(
-            f"{first_five(lost)} under [engine] does not go with {face.name}, which takes {takes}"
+            f"{first_five(lost)} under [engine] does not fit {face.name}, which takes {takes}"
         )
     for key, given in {"worst": study.worst is not None, "also": bool(study.also)}.items():
         if given and key not in face.beside:
             *others, last = (name for name in names() if key in find(name).beside)
             also = f"{', '.join(others)} and " if others else ""
-            raise UsageError(f"{key} goes with {also}{last}")
+            raise UsageError(f"{key} is for {also}{last}")
     if not face.application and (study.application.given() or study.applications):
         raise UsageError(f"an application has costs and priors of trials; {face.name} has none")
     if sum(file in STANDARD_INPUT for file in files_of_study(study)) > 1:
@@ -292,7 +293,7 @@ def _check_live(study: "Study", given: Sequence[str], face: Face) -> None:
     if not face.live:
         runs = [name for name in names() if find(name).live]
         raise UsageError(
-            f"{said} {'goes' if len(given) == 1 else 'go'} with task {runs[0]}; the task of the "
+            f"{said} {'is' if len(given) == 1 else 'are'} for task {runs[0]}; the task of the "
             f"study is {face.name}: say task = {' or '.join(map(repr, runs))}"
         )
     if "source" not in given:
@@ -302,6 +303,22 @@ def _check_live(study: "Study", given: Sequence[str], face: Face) -> None:
         )
     live: Live = at(face.live)
     live.check(study)
+
+
+def _refuse_deployed(study: "Study", face: Face) -> None:
+    """Refuse what only scoring reads where thresholds are chosen instead."""
+    name, _, key = face.choosing.partition(".")
+    given = study.given(name)
+    if not (given if name != face.name else given.get(key)):
+        return
+    takes = {o.key: o.option.verbs or ("threshold",) for o in declared(DataTable)}
+    for data in (study.data, *study.collections.values(), *study.systems.values()):
+        lost = [name for name in data.given() if "threshold" not in takes.get(name, ("threshold",))]
+        if lost:
+            raise UsageError(
+                f"{first_five(lost)} under [data] {'is' if len(lost) == 1 else 'are'} for scoring, "
+                f"and this study chooses thresholds: leave {'it' if len(lost) == 1 else 'them'} out"
+            )
 
 
 def _refuse_beside(study: "Study", face: Face) -> None:
@@ -315,7 +332,7 @@ def _refuse_beside(study: "Study", face: Face) -> None:
             own = [key for key in other.systems if key in given and key not in face.systems]
             if own:
                 raise UsageError(
-                    f"[systems.{name}] has {first_five(own)}, which go with {other.name}; the task "
+                    f"[systems.{name}] has {first_five(own)}, which are for {other.name}; the task "
                     f"of the study is {face.name}"
                 )
 
@@ -325,6 +342,6 @@ def _check_data(table: DataTable, face: Face) -> None:
     wrong = [key for key in table.given() if key in known and key not in face.data]
     if wrong:
         raise UsageError(
-            f"{first_five(wrong)} under [data] does not go with {face.name}: it takes "
+            f"{first_five(wrong)} under [data] does not fit {face.name}: it takes "
             f"{', '.join(face.data)}"
         )

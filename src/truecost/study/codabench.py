@@ -66,7 +66,7 @@ def codabench(
     Parameters
     ----------
     study : Study
-        Settings given otherwise; laid over those of `ref/study.toml`.
+        Other settings; they replace those of `ref/study.toml`.
     source, target : str
         Folders INPUT and OUTPUT.
     progress : callable, optional

@@ -13,8 +13,9 @@ import polars as pl
 from truecost import names
 from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
-from truecost.formats.compound import matrix_of
+from truecost.formats.compound import STEM, matrix_of, stem_hint
 from truecost.formats.table import mapped_column, refuse_repeated, refuse_rows
+from truecost.formats.trial_lists import refuse_unnamed
 from truecost.names import POSTERIORS, SCORE_TYPES, Annotators, Missing, ScoreType, full_name
 from truecost.options import check_fields, check_keys
 from truecost.study.tables import DataTable
@@ -31,10 +32,10 @@ class Options:
     Parameters
     ----------
     kind : {"llr", "posterior", "log-posterior", "log-score", "score", "decision", "number", ...}
-        What the scores are: natural-log likelihood ratios; posteriors of the target or of each
-        class; their natural logarithms; one log-score a class (softmax gives posteriors); scores
-        of which only the ranks are known; the decided classes; predicted numbers; none, but
-        columns of numbers (`values`).
+        Type of the scores: natural-log likelihood ratios; posteriors of the target or of each
+        class; natural logarithms of posteriors; one log-score per class (softmax gives posteriors);
+        scores that only rank trials; decided classes; predicted numbers; no scores, only columns of
+        numbers (values).
     columns : mapping of str to str
         Column for each of these keys, as far as they are there. `id`: trial id, joins files and
         pairs systems. `score`: the score; `a+b+c` for one column a class. `label`: true class or
@@ -50,21 +51,20 @@ class Options:
     classes : tuple of str, optional
         Class names in the order of score columns and cost-matrix rows.
     missing : {"error", "drop", "worst"}
-        What to do with trials that have no score: refuse them, leave them out, or give them the
-        worst score of the system (least for a target, highest for a nontarget).
+        Handling of trials without a score: an error, leave them out, or give them the worst score
+        of the system (lowest for a target, highest for a nontarget).
     llr_base : float, optional
         Base of the logarithm of likelihood ratios, above 1; e when left out.
     annotators : {"votes", "any"}, optional
-        What counts as right when annotators are mapped, which needs a choice: each label with its
-        share of the annotators, or any label that enough of them gave (Ferrer et al. 2024, section
-        3.7).
+        Right labels, if annotators are mapped (required then): each label with its share of the
+        annotators, or any label that enough annotators gave (Ferrer et al. 2024, section 3.7).
     accept : float, optional
         Least share of the annotators that makes a label right (rule "any"), above 0 and at most 1;
         one annotator is enough when left out.
     values : tuple of str
         Columns of numbers whose means are asked for.
     machine : str, optional
-        Column with a machine's judgement of every trial, beside human ones that may be missing.
+        Column with a machine's judgement of every trial; human judgements may be missing.
 
     Raises
     ------
@@ -113,11 +113,11 @@ class Options:
                 "mean or median say, with --map label=COLUMN"
             )
         if accept is not None and rule != "any":
-            raise UsageError("--accept goes with --annotators any: votes count every label")
+            raise UsageError("--accept is for --annotators any: votes count every label")
 
     def column(self, key: str, table: Table) -> str | None:
-        """The mapped column of a key (one of `MAP_KEYS`), or the one that has its name; None where
-        nothing is mapped and no column has the name.
+        """Column that is mapped to a key (one of `MAP_KEYS`). Default: the column with the name of
+        the key, or None if there is none.
         """
         return mapped_column(self.columns, key, table)
 
@@ -242,7 +242,7 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
     Parameters
     ----------
     role : str
-        What the second table is, for messages.
+        Name of the second table, for messages.
 
     Returns
     -------
@@ -271,7 +271,7 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
         extra = left.filter(~known).fill_null("(empty)")
         raise InputError(
             f"{scores.source}: {counted(len(extra), 'id', 'are')} not in {role} {key.source}: "
-            f"{first_five(extra)}"
+            f"{first_five(extra)}{stem_hint(extra, absent, {'id': column})}"
         )
     if len(absent) and options.missing == "error":
         advice = ", or use --missing drop|worst" if role == "the key" else ""
@@ -282,7 +282,7 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
     placed = scores.frame.drop(column)
     placed = placed if same else placed.select(pl.all().gather(places))
     both = [name for name in placed.columns if name in key.frame.columns]
-    for name in both:
+    for name in (n for n in both if n != column.removesuffix(STEM)):
         here, there = (t.texts(name, name) for t in (replace(scores, frame=placed), key))
         rows = (~(here.eq_missing(there) | places.is_null())).arg_true()
         if len(rows):
@@ -342,45 +342,43 @@ def join_metadata(
         When there is no such column, or a column of that name is there already.
     InputError
         When values repeat in the metadata, or are missing there.
-
-    Examples
-    --------
-    Trials of pairs, with the speakers of both sides as units: look up `enroll` and `test`, then map
-    `unit=enroll.speaker+test.speaker`.
     """
     column, name = _looked_up(table, metadata, column, id_column)
-    by_id = column == id_column
+    asked, file = "id" if column == id_column else column, metadata.source
     there = metadata.frame.columns
     by = next((name for name in ("id", column) if name in there), there[0])
     known, wanted = metadata.texts(by, by), table.texts(column, column)
-    refuse_repeated(metadata.source, known.drop_nulls(), "each may name one row only")
+    refuse_repeated(file, known.drop_nulls(), "each may name one row only")
     absent = wanted.filter(~wanted.is_in(known.implode()).fill_null(value=False))
     if len(absent):
         values = absent.fill_null("(empty)").unique(maintain_order=True)
-        file = metadata.source
-        hint = f"; to look up a side of a trial use --metadata enroll={file} or test={file}"
+        hint = stem_hint(values, known, {"id": column})
+        if "enroll" in table.columns:
+            hint = f"; to look up a side of a trial use --metadata enroll={file} or test={file}"
         raise InputError(
             f"{table.source}: {counted(len(values), 'value')} of the column {column!r} without a "
-            f"row in the column {by!r} of {metadata.source}: {first_five(values)}"
-            f"{hint if by_id and 'enroll' in table.columns else ''}"
+            f"row in the column {by!r} of {file}: {first_five(values)}"
+            f"{hint if asked == 'id' else ''}"
         )
     found = metadata.frame.drop(by).select(pl.all().gather(_places(wanted, known)))
     if name:
         if found.width != 1:
             raise UsageError(
-                f"{metadata.source}: --metadata {column}.{name}= names one column, and the file "
-                f"has {', '.join(found.columns)} beside {by}: use --metadata "
-                f"{column}={metadata.source}, and the columns are {column}.NAME"
+                f"{file}: --metadata {column}.{name}= names one column, and the file has "
+                f"{', '.join(found.columns)} beside {by}: use --metadata {column}={file}, and the "
+                f"columns are {column}.NAME"
             )
         found.columns = [name]
-    if not by_id:
+    else:
+        refuse_unnamed(metadata, asked)
+    if asked != "id":
         found = found.rename(lambda name: f"{column}.{name}")
     clash = [name for name in found.columns if name in table.columns]
     if clash:
-        raise UsageError(
-            f"{metadata.source}: {named('column', clash)} are in {table.source} too: rename them "
-            f"in one of the two"
-        )
+        how = f"another name with --metadata {asked}.NAME={file}"
+        how = how if found.width == 1 else "other names in one of the two files"
+        said = f"{named('column', clash, 'are')} in {table.source} too: give {how}"
+        raise UsageError(f"{file}: {said}")
     return replace(table, frame=pl.concat([table.frame, found], how="horizontal"))
 
 

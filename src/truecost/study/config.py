@@ -67,7 +67,7 @@ class Study(
     Attributes
     ----------
     task : str, optional
-        What the systems do: the name of a task, trials by default.
+        Task of the systems, by name. Default: trials.
     measures : tuple of str
         `NAME` or `NAME:PARAMETER`; those that suit the score type, or the task, when left out.
     also : tuple of str
@@ -75,7 +75,7 @@ class Study(
     baseline : str, optional
         The system that all others are compared with, trial by trial.
     data : DataTable
-        What the files hold.
+        Meaning of the data files.
     systems : dict of str to SystemTable
         The systems, by name.
     collections : dict of str to DataTable
@@ -86,11 +86,11 @@ class Study(
     applications : dict of str to ApplicationTable
         Several applications by name, in place of `application`.
     prices : Prices
-        What errors, people, computing and waiting cost.
+        Prices of errors, people, computing and waiting.
     interval : IntervalTable
         How intervals are made.
     engine : EngineTable
-        Where files are counted; no figure depends on it.
+        Engine that counts the files; the values do not depend on it.
     subsets : dict of str to str
         A column (each of its levels is a subset) or a condition, by name.
     own : dict of str to table
@@ -102,14 +102,14 @@ class Study(
     training : TrainingTable
         How the runs of methods are made.
     ledger : LedgerTable
-        Where it is kept how often an evaluation set was scored.
+        File that records how often an evaluation set was scored.
     challenge : ChallengeTable
-        What `leaderboard bundle` says beside the rules; nothing is scored by it.
+        Texts of `leaderboard bundle` in addition to the rules; they do not change scores.
     worst : int, optional
         How many of the worst utterances, sentences or recordings of each system are stored and
         shown with their alignment; default 5, 0 for none.
     gate : tuple of Gate
-        What has to hold.
+        Conditions on the results.
 
     Raises
     ------
@@ -247,7 +247,7 @@ class Study(
 
     @classmethod
     def read(cls, path: str) -> Self:
-        """A study from a TOML file; the files that it names lie beside it.
+        """A study from a TOML file; relative paths start in its folder.
 
         Returns
         -------

@@ -73,8 +73,8 @@ def check_target(directory: str, ours: str = "result.json") -> Path:
 
 
 def write(outcome: Outcome, directory: str) -> Path:
-    """Write the files of a result directory, all of them or none; of a plan plan.csv too, of a
-    validation checks.csv.
+    """Write the files of a result directory, all of them or none; a plan also gets `plan.csv`, and
+    a validation `checks.csv`.
 
     Parameters
     ----------

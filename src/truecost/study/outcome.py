@@ -105,7 +105,7 @@ class ResultFile(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     truecost : str
         Version that wrote it.
     task : str
-        What the systems do.
+        Task of the systems.
     gates : tuple of Verdict
         How the gates of the study turned out.
     remarks : tuple of str
@@ -187,7 +187,7 @@ class Part:
     comparisons : tuple of Comparison
         Each other system against the baseline.
     described : tuple of Struct
-        What the page draws beside the rows (`Work.descriptions`).
+        Data for the page in addition to the rows (`Work.descriptions`).
     runs : mapping of str to tuple of Record
         Of methods what each run gave, by method; they are no systems of their own.
     """
@@ -236,15 +236,16 @@ class Outcome(Shown):
     first_rank : dict of str to tuple of str
         As the file has it.
     task : str
-        What the systems do.
+        Task of the systems.
     cases : tuple of Case
         The worst items of each system.
     described : tuple of Struct
-        What is of the whole run: what was fitted, the best of several budgets.
+        Descriptions of the whole run: fitted parameters, the best of several budgets.
     planned : tuple of dict, optional
-        Of a plan for each row the half-width, the wanted one, and the units that it needs.
+        For each row of a plan: the half-width, the wanted half-width, and the number of units that
+        it needs.
     checks : mapping of str to sequence of Check, optional
-        Of a validation by name of the system, after its collection where there are several.
+        Checks of a validation, by name of the system (after its collection, if there are several).
     valid : bool
         Whether a validation found nothing wrong.
     """
@@ -267,7 +268,7 @@ class Outcome(Shown):
 
     @property
     def systems(self) -> tuple[Record, ...]:
-        """The records of all parts; those of several applications once."""
+        """The records of all parts, without repetition for several applications."""
         seen = {id(t): t for part in self.parts for t in part.systems}
         return tuple(seen.values())
 
@@ -314,7 +315,7 @@ class Outcome(Shown):
         return replace(self, gates=check(gates, self.rows))
 
     def save(self, folder: str | Path) -> Path:
-        """Write result.json, report.html and what else belongs to them (`truecost.write`)."""
+        """Write `result.json`, `report.html` and their tables (`truecost.write`)."""
         from truecost.study.directory import write
 
         return write(self, str(folder))

@@ -60,7 +60,7 @@ class Shown:
         return pl.DataFrame(records_of(self._outcome()), infer_schema_length=None)
 
     def to_pandas(self) -> Any:
-        """The same as a frame of pandas; MissingExtraError where it is not installed."""
+        """The same as a frame of pandas; MissingExtraError if pandas is not installed."""
         try:
             pandas = importlib.import_module("pandas")
         except ModuleNotFoundError as error:
@@ -69,7 +69,7 @@ class Shown:
         return pandas.DataFrame({name: frame[name].to_list() for name in frame.columns})
 
     def to_csv(self, path: str | Path | None = None) -> str:
-        """The same as CSV text, which is written too where a path is given."""
+        """The same as CSV text; with a path, it is also written to a file."""
         text = self.to_polars().write_csv()
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")

@@ -9,6 +9,7 @@ from dataclasses import replace
 import msgspec
 
 from truecost.core.digits import percent
+from truecost.core.intervals.events import Heard, hours_for_width
 from truecost.core.leaderboard import standings
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
@@ -79,7 +80,7 @@ def plan_rows(outcome: Outcome, half_width: float | None) -> list[dict[str, obje
     """For each row the present half-width and the units for the wanted one.
 
     A quantity measured once, such as memory, has no units to add, and a sum over units has no
-    interval that more units narrow.
+    interval that more units narrow. Rates of events in time need hours.
     """
     rows: list[dict[str, object]] = []
     for e in outcome.estimates:
@@ -88,7 +89,8 @@ def plan_rows(outcome: Outcome, half_width: float | None) -> list[dict[str, obje
             continue
         known = math.isfinite(e.half_width) and e.half_width > 0
         wanted = e.half_width / 2 if half_width is None else half_width
-        needed = int(e.units_for(half_width)) if known else None
+        heard = Heard.from_row(e) if known else None
+        needed = int(e.units_for(half_width)) if known and heard is None else None
         rows.append(
             {
                 "system": e.dims["system"],
@@ -101,9 +103,18 @@ def plan_rows(outcome: Outcome, half_width: float | None) -> list[dict[str, obje
                 "wanted_half_width": wanted if math.isfinite(wanted) else None,
                 "units_needed": needed,
                 "more_units": None if needed is None else max(0, needed - e.n_units),
+                **({} if heard is None else _hours_for(heard, wanted, e.level)),
             }
         )
     return rows
+
+
+def _hours_for(heard: Heard, wanted: float, level: float) -> dict[str, object]:
+    """Hours at hand, those for a half-width, and how many more these are; none beyond reach."""
+    found = hours_for_width(heard, wanted, level)
+    needed = math.ceil(found) if math.isfinite(found) else None
+    more = None if needed is None else max(0.0, needed - heard.hours)
+    return {"hours": heard.hours, "hours_needed": needed, "more_hours": more}
 
 
 SAID = (
@@ -148,7 +159,7 @@ def rank(
         When there are fewer than two submissions, or the study has several collections or
         applications.
     InputError
-        When submissions are invalid (all of them are named), or not of the same trials.
+        If submissions are invalid (the message lists all of them) or do not have the same trials.
     """
     if study.collections or study.applications:
         raise UsageError(

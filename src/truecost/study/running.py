@@ -10,8 +10,9 @@ from typing import Any
 
 import msgspec
 
-from truecost.core.flags import FLAGS, detailed, rows_name, telling, without_interval
+from truecost.core.flags import FLAGS, detailed, lone_subsets, rows_name, telling, without_interval
 from truecost.core.intervals.auto import NO_SAMPLE
+from truecost.core.intervals.smooth import ONE_UNIT
 from truecost.core.measure import Measure
 from truecost.core.results import Comparison, Estimate
 from truecost.core.scoring import Scoring
@@ -31,6 +32,8 @@ from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
 from truecost.tasks.measures import ALL, find, named, refuse_beside
 
+OF_DIFFERENCES = ("alone", "combined")  # flags that no value has
+
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
     """Faults of the data of each part, then advice, each once; faults of further metrics last."""
@@ -49,14 +52,15 @@ def problems_of(parts: Sequence[Part]) -> list[Problem]:
 def _on_flags(parts: Sequence[Part]) -> list[Problem]:
     """The advice of each flag, with the rows that have it where not all do."""
     rows = [(e, _flags(e, part)) for part in parts for e in part.estimates]
+    values = len(rows)
     compared = [c.difference for part in parts for c in part.comparisons]
-    rows += [(row, ("alone",)) for row in compared if "alone" in row.flags]
+    rows += [(row, tuple(f for f in row.flags if f in OF_DIFFERENCES)) for row in compared]
     said_of = next((work_of(s).flagged for part in parts for s in part.systems), flagged)
     found = []
     for flag in FLAGS.values():
         own = [e for e, flags in rows if flag.name in flags]
         if own:
-            about = f"{rows_name(own)}: " if len(own) < len(rows) else ""
+            about = f"{rows_name(own)}: " if len(own) < values else ""
             text = detailed(flag.name, own) or f"{about}{said_of(flag, parts)}"
             found.append(Problem(kind="advice", message=text, rule=flag.rule))
     return found
@@ -69,10 +73,11 @@ def _on_intervals(parts: Sequence[Part]) -> list[Problem]:
         for part in parts
         for row in part.estimates
         if row.value is not None and row.lower is None and row.upper is None
-        if row.left_out and row.reason != NO_SAMPLE
+        if (row.left_out and row.reason != NO_SAMPLE) or row.reason == ONE_UNIT
     ]
-    said = without_interval(lacking)
-    return [Problem(kind="advice", message=text, rule="too-few-units") for text in said]
+    said = [("data", text) for text in lone_subsets(lacking)]
+    said += [("advice", text) for text in without_interval(lacking)]
+    return [Problem(kind=kind, message=text, rule="too-few-units") for kind, text in said]
 
 
 def _flags(row: Estimate, part: Part) -> tuple[str, ...]:

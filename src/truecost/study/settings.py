@@ -91,11 +91,12 @@ class Reader:
         task: str | None = None,
         *,
         empty: bool = False,
+        metadata: bool = False,
     ) -> Table:
-        """The table of a file of a task, which may be `empty` where its format allows it; one that
-        is asked for again is read once.
+        """The table of a file of a task, which may be `empty` where its format allows it, or of
+        `metadata`; one that is asked for again is read once.
         """
-        return self._table(path, input_format, task or self.task, empty)
+        return self._table(path, input_format, task or self.task, empty, metadata)
 
     def given(self, path: str) -> str | Table:
         """The table in memory that a path stands for; any other path itself."""
@@ -135,8 +136,8 @@ class Reader:
         return doing(what, self.progress)
 
     def scratch(self) -> str:
-        """A new folder for what does not fit into memory; it goes with the reader, or with the next
-        one where the process was killed.
+        """A new folder for what does not fit into memory. It is removed with the reader, or with
+        the next one where the process was killed.
         """
         held = ExitStack()
         from truecost.formats.publishing import aside
@@ -153,13 +154,15 @@ class Reader:
             return self.held.get(path) is self.held.get(other)
         return self.digest(path) == self.digest(other)
 
-    def _read(self, path: str, input_format: str | None, task: str, empty: bool) -> Table:
+    def _read(
+        self, path: str, input_format: str | None, task: str, empty: bool, metadata: bool
+    ) -> Table:
         if path in self.held:
             return self.held[path]
         if path in STANDARD_INPUT and any(p in STANDARD_INPUT for p in self._seen):
             raise UsageError("standard input can be read once only")
         self._seen.append(path)
-        table = read(path, input_format, task, empty=empty)
+        table = read(path, input_format, task, empty=empty, metadata=metadata)
         if table.layout:
             self.readings.append(f"{table.source}: read as {table.layout}")
         return table
@@ -183,7 +186,7 @@ class Reader:
         metadata = []
         for given in data.metadata:
             column, _, file = given.rpartition("=")
-            metadata.append((column or "id", self.table(file, task=DEFAULT)))
+            metadata.append((column or "id", self.table(file, task=DEFAULT, metadata=True)))
             self.note(file, collection=collection)
         return key, metadata
 
@@ -197,7 +200,12 @@ def application_of(table: ApplicationTable) -> Application:
     """The application that a table describes; 0/1 costs and the data's priors when it is empty."""
     given = table.given()
     if isinstance(table.prior, tuple):
-        raise UsageError("--prior: only score, compare and plan take several priors: give one here")
+        listed = ", ".join(f"{p:g}" for p in table.prior)
+        raise UsageError(
+            f"--prior, or prior of [application] in a study, is {listed}: give one here. Only "
+            f"score, compare, plan and run take several priors; to calibrate for several, use "
+            f"truecost run STUDY with [calibration] train"
+        )
     if table.preset is not None:
         known = preset(table.preset)
         if len(given) > 1:

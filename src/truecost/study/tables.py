@@ -156,7 +156,7 @@ class DataTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     background: Annotated[
         str | None,
         Option(
-            "The same as a list of recordings: a table with a column duration (seconds).",
+            "List of recordings (column duration, seconds); detections there are nontargets.",
             file=True,
             needs=_OF_DETECTION,
             verbs=names.COUNTED,

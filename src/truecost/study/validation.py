@@ -28,7 +28,7 @@ class Check:
         What was checked.
     state : {"ok", "warning", "error"}
     message : str
-        What was found, and what to do about it.
+        Description of the problem, and what to do.
     """
 
     name: str

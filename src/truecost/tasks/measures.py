@@ -133,7 +133,7 @@ def look_up(name: str, task: str = "") -> Measure | None:
     name : str
         Without a parameter.
     task : str
-        Whose measure of that name is meant, where several tasks have one.
+        Task of the measure, if several tasks have a measure of this name.
 
     Returns
     -------
@@ -151,13 +151,23 @@ def look_up(name: str, task: str = "") -> Measure | None:
     return None
 
 
+ELSEWHERE = {  # names of measures in other tools
+    **dict.fromkeys(("log_loss", "logloss", "nll", "cross_entropy"), "ce"),
+    **dict.fromkeys(("roc_auc", "auroc"), "auc"),
+    "brier_score_loss": "brier",
+    **dict.fromkeys(("acc", "accuracy_score"), "accuracy"),
+    "matthews_corrcoef": "mcc",
+    "cohen_kappa": "kappa",
+}
+
+
 def find(text: str, task: str = "") -> Measure:
     """The measure that `NAME` or `NAME:PARAMETER` names.
 
     Parameters
     ----------
     task : str
-        Whose measure of that name is meant, where several tasks have one.
+        Task of the measure, if several tasks have a measure of this name.
 
     Returns
     -------
@@ -167,8 +177,8 @@ def find(text: str, task: str = "") -> Measure:
     Raises
     ------
     UsageError
-        When there is no such measure (with what to use in its place, or the nearest name), or its
-        parameter is not understood.
+        If the measure does not exist (the message names a replacement or the nearest name), or its
+        parameter is invalid.
 
     Examples
     --------
@@ -185,7 +195,9 @@ def find(text: str, task: str = "") -> Measure:
         own = [m.name for m in registry(task or None).values()]
         others = [m.name if m.task in ("", task) else m.key for m in registry().values()]
         searched = (others, own) if name.lower() in others else (own, others)
-        hint = near(name, searched[0]) or near(name, searched[1])
+        known = ELSEWHERE.get(name.lower().replace("-", "_"), "")
+        hint = f" (did you mean {known!r}?)" if known in own else ""
+        hint = hint or near(name, searched[0]) or near(name, searched[1])
         raise UsageError(
             f"measure {name!r} is not known{hint}: `truecost list measures` shows them all"
         )

@@ -67,6 +67,7 @@ class Support:
                 units=k.kish,
                 lower=m.lower,
                 upper=m.upper,
+                design=m.design if k.events else None,
             )
             for k, m in zip(self.kinds, self.limits, strict=True)
         )

@@ -216,14 +216,14 @@ def class_weights(
 
 
 def build(name: str, task: Task) -> Learner:
-    """A learner that knows nothing yet.
+    """A learner without training.
 
     Parameters
     ----------
     name : str
         One of `LEARNERS`.
     task : Task
-        What it is built for; its options are the learner's settings.
+        Task of the learner; its options are the learner's settings.
 
     Returns
     -------

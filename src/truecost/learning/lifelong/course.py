@@ -38,7 +38,7 @@ class Course:
     name : str
         Stands as `stream` in the log; may be empty.
     kind : {"classes", "transcripts", "translation", "diarization"}
-        What is put out for an item: a class or a text. A diarization is one as
+        Output for an item: a class or a text. A diarization is one as
         `truecost.corrections.texts` writes it.
     classes : tuple of str
         All classes; empty for texts.
@@ -52,12 +52,11 @@ class Course:
         The times t_j, ascending; some may be equal, so that documents of one time are helped with
         apart.
     references : mapping of str to str
-        What is right, by id, of all items.
+        Reference of every item, by id.
     bootstrap : Batch, optional
         Initialisation data: what M_0 has learnt, with their references.
     documents : mapping of str to str
-        The document that an item belongs to, for budgets of documents; by default each item is its
-        own.
+        Document of an item, for budgets of documents. Default: each item is its own document.
     digest : str
         Short hash of all above: a run resumes on the same course only.
     signature : str

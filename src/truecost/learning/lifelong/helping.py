@@ -147,16 +147,16 @@ class Help:
     Parameters
     ----------
     questions : int
-        That the system may ask (active).
+        Number of questions that the system may ask (active).
     corrections : int
-        That the person volunteers (interactive).
+        Number of corrections that the person volunteers (interactive).
     document : int, optional
-        Questions and corrections together of one document (an item, unless the course says
-        otherwise).
+        Largest number of questions and corrections for one document. By default, each item is a
+        document.
     seconds : float, optional
         Busy time after which the person stops.
     rounds : int
-        In which they come: after each the system adapts.
+        Number of rounds; the system adapts after each round.
 
     Raises
     ------

@@ -84,26 +84,27 @@ class DomainExpert(SimulatedPerson):
     ----------
     kind : {"classes", "transcripts", "translation", "diarization"}
     references : mapping of str to str
-        What is right, by id.
+        Reference of each item, by id.
     classes : tuple of str
         Of the kind `classes`.
     seconds : float or (float, float)
         Time of an answer: always the same, or mean and standard deviation of a lognormal
         distribution.
     word_seconds, action_seconds : float
-        Time on top for each word put in, and for each simple action.
+        Additional seconds for each entered word, and for each simple action.
     error_rate : float
-        Probability [0, 1] of a wrong answer: another class; a text with a word that is another; a
-        turn that is given to another speaker.
+        Probability [0, 1] of a wrong answer: another class; a text with one wrong word; a turn with
+        another speaker.
     delay : int or (int, int)
-        Batches of the lifelong set until the system gets to know. Where an output waits for the
-        person (on the test set), offline, and for what is volunteered there is none.
+        Number of batches of the lifelong set between an answer and its arrival at the system. There
+        is no delay on the test set (where an output waits for the person), offline, and for
+        corrections.
     refusal : float
         Probability [0, 1] that the person gives no answer, and overlooks what could be volunteered.
     cost : mapping of str to float or (float, float)
         `seconds` of items of a class, where they differ.
     says : {"corrections", "verdicts"}
-        What is right, or only whether the output is.
+        The right output, or only whether the output is right.
     seed : int
         Experts with the same seed make the same mistakes.
     name : str

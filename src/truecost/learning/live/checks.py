@@ -74,7 +74,7 @@ def _check_person(study: "Study") -> None:
     if table.name != "person":
         if alien := [key for key in given if key not in (*SIMULATED, "file")]:
             raise UsageError(
-                f"[expert] {first_five(alien)} {'goes' if len(alien) == 1 else 'go'} with name = "
+                f"[expert] {first_five(alien)} {'is' if len(alien) == 1 else 'are'} for name = "
                 f"'person', who answers on a page"
             )
         return
@@ -90,11 +90,11 @@ def check_streams_live(study: "Study") -> None:
     """Refuse what a live run of streams does not do, before anything runs (UsageError)."""
     _check_person(study)
     if study.help.given():
-        raise UsageError("[help] goes with task lifelong: of a stream [loop] says the budget")
+        raise UsageError("[help] is for task lifelong: of a stream [loop] says the budget")
     _refuse_kind(study, OF_LIFE, "lifelong", f"a stream it is classes, {' or '.join(OF_STREAM)}")
     if study.source.text is not None:
         raise UsageError(
-            "[source] text goes with task lifelong; of a stream features name what the learner sees"
+            "[source] text is for task lifelong; of a stream features name what the learner sees"
         )
     _refuse_logs(study, "systems", "collections")
     _refuse_data([key for key in study.data.given() if key in OF_LOGS])
@@ -106,7 +106,7 @@ def check_streams_live(study: "Study") -> None:
 def _refuse_kind(study: "Study", others: Sequence[str], task: str, own: str) -> None:
     """Refuse outputs of the other task."""
     if study.source.kind in others:
-        raise UsageError(f"[source] kind = {study.source.kind!r} goes with task {task}; of {own}")
+        raise UsageError(f"[source] kind = {study.source.kind!r} is for task {task}; of {own}")
 
 
 def _refuse_logs(study: "Study", *tables: str) -> None:
@@ -123,7 +123,7 @@ def _refuse_data(said: Sequence[str]) -> None:
     """Refuse keys of logs beside a source."""
     if said:
         raise UsageError(
-            f"{first_five(said)} under [data] {'does' if len(said) == 1 else 'do'} not go with "
+            f"{first_five(said)} under [data] {'does' if len(said) == 1 else 'do'} not fit "
             f"[source], which has the reference"
         )
 
@@ -211,7 +211,7 @@ def check_lifelong_live(study: "Study") -> None:
     _refuse_logs(study, "collections")
     if study.sweep.given():
         raise UsageError(
-            "[sweep] goes with task streams: of a lifelong run each system is named under "
+            "[sweep] is for task streams: of a lifelong run each system is named under "
             "[systems.NAME], with its learner and strategy"
         )
     _refuse_data([k for k in study.data.given() if k not in ("classes", "metadata", "map")])
@@ -219,7 +219,7 @@ def check_lifelong_live(study: "Study") -> None:
     _refuse_kind(study, OF_STREAM, "streams", own)
     if other := [key for key in study.loop.given() if key not in OF_LOOP]:
         raise UsageError(
-            f"[loop] {first_five(other)} goes with task streams; of a lifelong run [loop] has "
+            f"[loop] {first_five(other)} is for task streams; of a lifelong run [loop] has "
             f"{', '.join(OF_LOOP)}, and [help] has the amount of help"
         )
     if study.expert.guess == "hidden" and study.help.corrections:

@@ -294,7 +294,7 @@ def run_live(
         written below it, and stay whatever happens; the result itself is for
         `truecost.study.write`.
     resume : bool
-        Go on with what is there.
+        Continue an existing run.
     progress : callable, optional
         Told what is being done, how far it is, and all of it.
 

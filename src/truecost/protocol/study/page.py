@@ -56,9 +56,9 @@ def _headline(found: Checked) -> str:
 
 def _looked_at(found: Checked) -> str:
     """What was looked at, and what may still leak."""
-    said = f"Looked at: {'; '.join(found.looked_at)}."
+    said = f"Checked: {'; '.join(found.looked_at)}."
     unseen = "; ".join(found.not_looked_at)
-    return f"{said} Not looked at, so that these may still leak: {unseen}." if unseen else said
+    return f"{said} Not checked, so these may still leak: {unseen}." if unseen else said
 
 
 def _made_by(found: Checked) -> list[tuple[str, str]]:

@@ -61,7 +61,7 @@ def run_spurious(study: Study, progress: Progress | None = None) -> Outcome:
     running.check_study(study)
     idle = study.data.given().keys() - {"target", "classes"}
     if idle and not study.systems:
-        raise UsageError(f"{first_five(sorted(idle))} under [data] goes with systems: leave it out")
+        raise UsageError(f"{first_five(sorted(idle))} under [data] is for systems: leave it out")
     reader = Reader("trials")
     known = _read_characteristics(study, reader, progress)
     parts: list[Part] = []

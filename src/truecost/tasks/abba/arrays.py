@@ -137,7 +137,7 @@ def collected_items(
     accept_a, accept_b : array_like, shape (N,), optional
         Whether each model accepts an item.
     label : array_like, shape (N,), optional
-        1 for a true accept, 0 for a false one, NaN or None where nobody labelled it.
+        1 for a true accept, 0 for a false one, NaN or None for an item without a label.
     machine : array_like of float, shape (N,), optional
         Probability of label 1 that a machine gives.
     inclusion : array_like of float, shape (N,), optional
@@ -156,11 +156,11 @@ def collected_items(
     exposure : (float, float), optional
         Amount of traffic of A and of B in one unit, such as hours.
     units : (int, int), optional
-        Number of units of A and of B, with those of which nothing was accepted.
+        Number of units of A and of B, including units without an accepted item.
     split : float, optional
         Share of the units that was meant for A, between 0 and 1.
     users : mapping of str to array_like, or frame of polars or pandas, optional
-        Every unit, with those of which nothing was accepted: columns `unit`, `collected_by` and,
+        Every unit, including units without an accepted item: columns `unit`, `collected_by` and,
         where it differs, `exposure`.
     mismatch : {"error", "drop"}
         Handling of items that are rejected offline by the model that collected them.
@@ -176,7 +176,7 @@ def collected_items(
     Returns
     -------
     Deployment
-        Items in the order of their ids. Its `problems` say what a reader should know.
+        Items in the order of their ids. Its `problems` are warnings for the reader.
 
     Raises
     ------
@@ -185,8 +185,8 @@ def collected_items(
         that collected it rejects it, a label or a probability is out of range, ids repeat, or
         nothing is known of the truth.
     UsageError
-        When scores and decisions are both given, or of one model only, a number is out of range, or
-        the name of a column is nearly that of an option.
+        If scores and decisions are both given, or are given for one model only, a number is out of
+        range, or the name of a column differs only slightly from that of an option.
 
     Examples
     --------

@@ -50,14 +50,14 @@ OTHER_MIX = (
 
 @dataclass(frozen=True, eq=False)
 class MachineCalibration:
-    """Probabilities from machine scores, with what tells whether to trust them.
+    """Probabilities from machine scores, with figures of their quality.
 
     Attributes
     ----------
     probabilities : ndarray of float64, shape (N,)
         Of label 1, for each item of the log.
     method : {"spline", "poly3", "affine", "pav"}
-        What was fitted: the spline where it took the place of every polynomial.
+        The fitted method; `spline` if it replaced every polynomial.
     trained : str
         "train-NAME", or "folds5:by-user:seed0".
     labels : int
@@ -75,10 +75,10 @@ class MachineCalibration:
         201 rows over the range of the labelled scores: `score`, `probability` (the mean of the
         fits) and `isotonic`, a monotone step function of the same labels.
     largest_difference, mean_difference : float
-        Between these two, in absolute value, over the labelled scores; the mean is weighted by the
-        inverse inclusion probabilities.
+        Largest and mean absolute difference between these two over the labelled scores; the mean
+        has inverse inclusion probabilities as weights.
     problems : tuple of str
-        What a reader should know.
+        Warnings for the reader.
     fallbacks : int
         Number of fits in which the spline took the place of the polynomial.
     """
@@ -118,7 +118,7 @@ class MachineCalibration:
         return [calibrator.parameters for calibrator in self.calibrators]
 
     def summary(self) -> dict[str, Any]:
-        """All but the probabilities and the curve as plain values; undefined ones as None."""
+        """Plain values of all fields but the probabilities and the curve; None if undefined."""
         return {
             "method": self.method,
             "fallbacks": self.fallbacks,
@@ -143,10 +143,10 @@ def calibrate_machine(
 ) -> MachineCalibration:
     """Probability of a true accept from machine scores on any scale.
 
-    With `train` a map from score to probability is fitted to the labelled items there. Without, the
-    log is cross-fitted: the units that have labels are dealt into folds, each labelled item gets
-    its probability from the fit to the other folds, and an item without a label the mean over the
-    fits. A label weighs the inverse of its inclusion probability.
+    With `train`, the map from score to probability is fitted to the labelled items of that file.
+    Without, the log is cross-fitted: the units that have labels are dealt into folds, each labelled
+    item gets its probability from the fit to the other folds, and an item without a label the mean
+    over the fits. A label weighs the inverse of its inclusion probability.
 
     An isotonic fit to all labels (pool adjacent violators) is the check: a mean absolute difference
     above 0.05 raises a warning, if chance does not explain it. Of n labels of a logistic truth, a
@@ -177,7 +177,7 @@ def calibrate_machine(
     folds : int
         Number of folds without `train`, at least 2.
     seed : int
-        Of the folds, from 0 up.
+        Seed of the folds, at least 0.
 
     Raises
     ------

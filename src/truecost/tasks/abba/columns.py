@@ -223,7 +223,7 @@ class LogOptions:
         return [kind for kind in KINDS if any(f"{kind}_{arm}" in self.columns for arm in "ab")]
 
     def column(self, key: str, table: Table) -> str | None:
-        """The mapped column of a key, or the one that has its name; None without either."""
+        """The column mapped to a key, or the column with its name; None if there is neither."""
         return self.columns.get(key, key if key in table.columns else None)
 
 
@@ -246,11 +246,11 @@ def load(
     table : Table
         One row for each collected item, as `truecost.read` gives it.
     options : LogOptions
-        What the columns mean, and what is known beside them.
+        Meaning of the columns, and further facts about the deployment.
     name : str
         Name of the deployment.
     users : Table, optional
-        Every unit and its arm, those included of which nothing was accepted: columns `unit` and
+        Every unit and its arm, including units without an accepted item: columns `unit` and
         `collected_by` (or as they are called in the log), and `exposure` where it differs.
 
     Returns

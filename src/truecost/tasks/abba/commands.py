@@ -126,7 +126,7 @@ WORDS = {  # columns of the tables that are printed
 
 @dataclass(frozen=True, kw_only=True)
 class ItemFile(ToFile):
-    """The same where nothing is scored: what goes with scores is refused, and not offered."""
+    """The same where nothing is scored: what is for scores is refused, and not offered."""
 
     print_config: Hidden = False
     cite: Hidden = False
@@ -251,7 +251,7 @@ def _study(log: str | None, given: Given, output: ToFile) -> "Study":
     """The study that names the log; nothing is said in place of the work."""
     if output.print_config or output.cite:
         option = "--print-config" if output.print_config else "--cite"
-        raise UsageError(f"nothing is scored here: {option} goes with truecost abba score")
+        raise UsageError(f"nothing is scored here: {option} is for truecost abba score")
     named = dict(name_systems(() if log is None else (log,)))
     of_log = {o: value for o, value in given.items() if o in _OF_LOG}
     return study_of(FACE, named, of_log, config=output.config)

@@ -108,7 +108,7 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
     Attributes
     ----------
     thresholds : tuple of float
-        Ascending; the first is the deployed one, unless a grid was given.
+        Ascending thresholds; the first one is the deployed threshold, if there is no grid.
     rrecall, rrecall_lower, rrecall_upper, rfpr, rfpr_lower, rfpr_upper : tuple of float or None
         None where undefined.
     deployed : float or None
@@ -120,7 +120,7 @@ class Plane(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="
     by : {"point", "upper"}
         Whether limits hold for the value or for the bound of its interval.
     collection, subset : str
-        Where there are several.
+        Only if there are several.
     """
 
     system: str
@@ -180,18 +180,18 @@ class CellCounts(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="deployment"):
-    """The description of a deployment, as stored beside its rows.
+    """Description of a deployment, stored with its rows.
 
     Attributes
     ----------
     system : str
         Name of the deployment.
     collection : str
-        Where there are several.
+        Only if there are several.
     items, labels : int
         Collected, and with a human label.
     unit : str
-        What is resampled together; empty where every item is on its own.
+        Unit of each item, resampled as a whole; empty if every item is its own unit.
     units : tuple of int
         Units of A and of B: all there are where that is known, those that collected something
         otherwise; empty where neither is.
@@ -202,7 +202,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     thresholds : tuple of float
         Deployed ones of A and of B; empty where only decisions are known.
     level : float
-        Of the intervals of the cells.
+        Confidence level of the intervals of the cells.
     cells : tuple of CellCounts
         In the order of `CELLS`.
     """
@@ -252,7 +252,7 @@ def describe(
     Parameters
     ----------
     estimates : sequence of Estimate
-        Its rows; those of other deployments and of subsets are passed over.
+        Rows of the deployment; rows of other deployments and of subsets are ignored.
     dims : mapping of str to str, optional
         `collection`, where there are several.
     """

@@ -150,7 +150,7 @@ class Log:
             return Model(scores >= given, scores, float(given))
         if given is not None:
             raise UsageError(
-                f"--threshold-{name.lower()} goes with scores, and column {column!r} holds "
+                f"--threshold-{name.lower()} is for scores, and column {column!r} holds "
                 f"decisions: map score_a and score_b, or leave it out"
             )
         codes, texts, _ = self.rows.coded(column, key, LABEL_WORDS)

@@ -178,8 +178,8 @@ def rrecall(totals: Totals, _: Application, estimator: str) -> Told:
     """Recall of the candidate B over that of the deployed A, P(B = 1 | L = 1) / P(A = 1 | L = 1).
 
     Range [0, inf), higher is better; 1 is a candidate that finds as many as the deployed model. By
-    Bayes' theorem it is P(B = 1 | A = 1, L = 1) / P(A = 1 | B = 1, L = 1), which items that were
-    collected tell. Petegrosso et al. 2022, Eq. 1, 2, 6, 9.
+    Bayes' theorem it is P(B = 1 | A = 1, L = 1) / P(A = 1 | B = 1, L = 1), which collected items
+    estimate. Petegrosso et al. 2022, Eq. 1, 2, 6, 9.
     """
     return _with_clipped(1, totals, estimator)
 

@@ -175,7 +175,7 @@ class AbbaScoring:
     Raises
     ------
     UsageError
-        When a text is given in place of several names.
+        If a text is given instead of a list of names.
     """
 
     estimators: tuple[str, ...] = ()

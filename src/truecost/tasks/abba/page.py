@@ -248,8 +248,7 @@ def pointed_out(story: Story, problems: Sequence["Problem"]) -> list["Problem"]:
     others = [p for p in problems if p.message not in told]
     if not warned:
         return others
-    verb = "warns" if warned == 1 else "warn"
-    said = f"{counted(warned, 'check')} of the data {verb}: see Checks"
+    said = f"{counted(warned, 'warning')} about the data: see Checks"
     return [Problem(kind="data", message=said), *others]
 
 

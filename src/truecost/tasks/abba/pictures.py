@@ -29,8 +29,8 @@ POINTS = 20  # rows of a table of a curve
 def ratios(rows: Sequence[Row], *, title: str = "") -> Picture:
     """Ratios with intervals on a logarithmic axis, a row each, a line at 1 and the verdict.
 
-    A value from machine labels alone is hollow; one that rests on too little is hollow and dashed,
-    and does not widen the axis.
+    A value from machine labels only is hollow. A value from too few data is hollow and dashed, and
+    does not widen the axis.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def ratios(rows: Sequence[Row], *, title: str = "") -> Picture:
     Raises
     ------
     UsageError
-        When there are none, or they are of several measures.
+        If there are no estimates, or they belong to several measures.
 
     Examples
     --------

@@ -100,7 +100,7 @@ class Deployment(Rows):
     signature : str
         Choices made while reading, separated by bars.
     problems : tuple of str
-        What a reader should know.
+        Warnings for the reader.
     """
 
     name: str
@@ -133,7 +133,7 @@ class Deployment(Rows):
         return (pl.DataFrame({"id": self.ids, "arm": self.arm, "label": self.label}),)
 
     def outputs(self) -> tuple[pl.DataFrame, ...]:
-        """Ids with what the other model said, and the scores; rows have no order."""
+        """Ids, decisions of the other model, and scores, in no particular order."""
         scores = {"a": self.score_a, "b": self.score_b, "machine": self.machine}
         known = {name: values for name, values in scores.items() if values is not None}
         return (pl.DataFrame({"id": self.ids, "other": self.other, **known}),)
@@ -172,7 +172,7 @@ class Deployment(Rows):
 
     @cached_property
     def label_weights(self) -> Floats:
-        """How many items each labelled one stands for: 1 over its inclusion probability.
+        """Number of items that each labelled item represents: 1 / its inclusion probability.
 
         Without such probabilities the labels of a stratum (of a cell where there are no strata)
         count as a simple random sample of it. 1 for items without a label; shape (N,).

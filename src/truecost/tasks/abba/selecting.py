@@ -49,11 +49,11 @@ class Selection:
         `state` (`chosen`, `labelled` already, or `left`) and `inclusion_probability`, which is that
         of having been chosen now or earlier.
     table : polars.DataFrame
-        Every stratum: `stratum`; `size`; `labelled`, its earlier labels; `rate`, the share of false
-        accepts that is assumed, and `source`, where from; `standard_deviation` of a label;
-        `gradient`, how much a label weighs in the target; `wanted`, labels old and new in
-        proportion to size x standard deviation x gradient; `chosen`, new labels; `probability`, the
-        mean inclusion probability of its items.
+        Every stratum: `stratum`; `size`; `labelled`, its earlier labels; `rate`, the assumed share
+        of false accepts, and `source`, its origin; `standard_deviation` of a label; `gradient`, the
+        weight of a label in the target; `wanted`, the ideal number of old and new labels,
+        proportional to size x standard deviation x gradient; `chosen`, new labels; `probability`,
+        the mean inclusion probability of its items.
     expected : polars.DataFrame
         Every `measure`: standard error of log `rrecall`, of log `rfpr` and of the share `fpr` of
         false accepts among all items; `before` these labels, `after` them, with as many labels
@@ -62,7 +62,7 @@ class Selection:
     signature : str
         Choices, separated by bars.
     problems : tuple of str
-        What a reader should know.
+        Warnings for the reader.
     """
 
     items: pl.DataFrame
@@ -107,9 +107,9 @@ def select(
     """Choose the items whose labels make the target surest (Neyman allocation).
 
     The labels of a stratum, earlier ones included, are in proportion to its size times the standard
-    deviation of an item's part in the target (`strata.precision`), within what is there. Of the
-    items without a label each stratum then gives a simple random sample. A larger budget keeps the
-    items of a smaller one as far as their strata get no fewer labels.
+    deviation of an item's part in the target (`strata.precision`), within what is there. Each
+    stratum then gives a simple random sample of its items without a label. A larger budget keeps
+    the items of a smaller one as far as their strata get no fewer labels.
 
     Without inclusion probabilities in the log, or where those of a stratum are all the same as far
     as they are known, earlier labels count as a simple random sample of their stratum, and every
@@ -129,7 +129,7 @@ def select(
         Labels that each stratum has at least, earlier ones included; all its items when it has
         fewer. Lowered evenly when the budget does not reach.
     seed : int
-        Of the draw, from 0 up.
+        Seed of the draw, at least 0.
     rates : mapping of str to float, optional
         Share of false accepts to assume, by cell or by stratum; see `strata.stratify` for what is
         assumed otherwise.
@@ -142,7 +142,7 @@ def select(
     Raises
     ------
     UsageError
-        When the target is not known, a number is out of range or rates name what is not there.
+        If the target is unknown, a number is out of range, or rates name an unknown cell.
     InputError
         When an arm has no item that both models accept (the ratios are undefined), or the log has
         different inclusion probabilities in a stratum, but not of every item without a label.

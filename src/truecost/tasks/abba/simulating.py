@@ -107,7 +107,7 @@ def simulate(
     datasets : int, optional
         default 2,000 for Table 1, 200 for the others.
     replicates : int
-        Of the bootstrap in each data set.
+        Number of bootstrap replicates in each data set.
     progress : callable, optional
         Told what is simulated, the data sets done and all of them.
 

@@ -96,8 +96,8 @@ def break_even_miss(totals: Totals, application: Application) -> Result:
     """Price of a miss at which the candidate and the deployed model cost the same.
 
     false alarm x F_A (rFPR - 1) / (T_A (rRecall - 1)), as in `candidate_cost`. Range [0, inf);
-    there is no naive baseline. Undefined where no price of a miss turns the decision: the row names
-    the model that costs more for any price. Petegrosso et al. 2022, Eq. 1-3.
+    there is no naive baseline. Undefined if no price of a miss changes the decision; then the row
+    names the model that costs more at every price. Petegrosso et al. 2022, Eq. 1-3.
     """
     more, price = _more(totals), application.prices.false_alarm
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -91,7 +91,7 @@ def gain(weights: npt.ArrayLike, rates: npt.ArrayLike, overall: float | None = N
     weights, rates : array_like, shape (strata,)
         As in `neyman`.
     overall : float, optional
-        Overall rate, in [0, 1]; that of the strata, sum w p, when left out.
+        Overall rate, in [0, 1]. Default: the rate of the strata, sum w p.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Choosing the threshold of the candidate: both ratios over a grid, chosen anew in every replicate.
+"""Choosing the threshold of the candidate: both ratios over a grid, chosen again in each replicate.
 
 How a threshold is chosen from the curves stands in `choosing`.
 """
@@ -67,7 +67,7 @@ class Choice:
     grid : int or tuple of float
         Number of quantiles of the scores that B accepts, or the thresholds themselves.
     test_set : Table, optional
-        Labelled trials with the scores of both models, for ratios beside those of AB/BA.
+        Labelled trials with the scores of both models, for ratios in addition to those of AB/BA.
 
     Raises
     ------
@@ -109,7 +109,7 @@ def choose(
     scoring : Scoring
         Plan, level, estimators (the one to trust when none is named) and jobs.
     dims : mapping of str to str, optional
-        What the rows are about besides the deployment.
+        Subject of the rows in addition to the deployment.
 
     Returns
     -------

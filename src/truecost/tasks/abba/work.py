@@ -300,7 +300,7 @@ def check(study: "Study") -> None:
         )
     if not asked.thresholds and (given := [k for k in _OF_CHOICES if k in asked.given()]):
         raise UsageError(
-            f"{first_five(given)} under [abba] goes with the choice of a threshold: set thresholds "
+            f"{first_five(given)} under [abba] is for the choice of a threshold: set thresholds "
             f"= true, or use truecost abba threshold"
         )
     if asked.thresholds and study.measures:

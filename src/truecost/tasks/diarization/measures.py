@@ -24,8 +24,8 @@ def der(totals: Totals, _: Application) -> Result:
     """Diarization error rate: (missed + false alarm + confusion) / speaker time of the reference.
 
     sum of T (max(Nref, Nsys) - Ncorrect) / sum of T Nref. Range [0, inf), lower is better; the
-    naive baseline says nothing and gets 1. Undefined without scored reference speech. Prokopalo et
-    al. 2020, appendix B (Eq. 4-5).
+    naive baseline is an empty output and gets 1. Undefined without scored reference speech.
+    Prokopalo et al. 2020, appendix B (Eq. 4-5).
     """
     return ratio(totals, SPEECH, ERRORS, "reference"), 1.0
 
@@ -64,9 +64,9 @@ def jer(totals: Totals, _: Application) -> Result:
 
     With the one-to-one mapping of speakers of each recording that makes it least; a speaker without
     a partner counts 1. All speakers of all recordings have the same weight. Range [0, 1], lower is
-    better; the naive baseline says nothing and gets 1. Undefined without a reference speaker. Ryant
-    et al. 2019 (second DIHARD challenge); pyannote.metrics maps by the time in common instead,
-    which never gives less.
+    better; the naive baseline is an empty output and gets 1. Undefined without a reference speaker.
+    Ryant et al. 2019 (second DIHARD challenge); pyannote.metrics maps by the time in common
+    instead, which never gives less.
     """
     return ratio(totals, SPEAKERS, "errors", "speakers"), 1.0
 
@@ -92,8 +92,8 @@ def speech_fa(totals: Totals, _: Application) -> Result:
 def speech_error(totals: Totals, _: Application) -> Result:
     """Detection error rate: (missed + false alarm) / speech, all speakers as one.
 
-    Range [0, inf), lower is better; the naive baseline says nothing and gets 1. Undefined without
-    scored speech. Ferrer et al. 2024, 3.7.
+    Range [0, inf), lower is better; the naive baseline is an empty output and gets 1. Undefined
+    without scored speech. Ferrer et al. 2024, 3.7.
     """
     return ratio(totals, ACTIVITY, "missed+false_alarm", "speech"), 1.0
 

@@ -267,7 +267,7 @@ def read_lifelong(
     Parameters
     ----------
     logs : str, Path or EventLog, or a sequence of these
-        Event logs, one for each run; a folder stands for the logs in it.
+        Event logs, one for each run, or folders of logs.
     options : object, optional
         Choices of the kind.
     labels : Labels, optional

@@ -222,7 +222,7 @@ def lifelong_sequence(found: Found, *, beside: Sequence[Found] = (), title: str 
     found : LifelongDescription
         Of a system of a result.
     beside : sequence of LifelongDescription
-        Systems whose pictures stand beside this one: the axis of scores is that of all.
+        Systems with pictures beside this one: all have the same axis of scores.
     """
     needed(found.stream, "the lifelong set was not scored")
     scored = {f.version for f in found.stream}

@@ -113,7 +113,7 @@ class LifelongDescription(
     Attributes
     ----------
     dims : dict of str to str
-        Whose it is: `system`, `strategy`.
+        Its owner: system, strategy.
     score : str
         Label of the score: wer, bleu, classification_cost, ...
     title : str
@@ -176,7 +176,7 @@ def describe_lifelong(
     scoring : Scoring
         At most 500 replicates of its plan are drawn.
     dims : mapping of str to str, optional
-        What it is about besides the system.
+        Subject in addition to the system.
     """
     plan, every = scoring.plan, replace(scoring.chosen(LifelongScoring), every_version=True)
     fewer = replace(plan, replicates=min(plan.replicates, FEWER))

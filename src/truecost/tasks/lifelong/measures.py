@@ -160,9 +160,9 @@ def forgetting_max(totals: Totals, application: Application, inner: Measure, how
     """Forgetting, max minus last: the best score of any earlier version less that of this one.
 
     Mean over the times t_j whose own version (the newest at t_j) is older than M_i, of the best of
-    M_1 to M_(i-1) minus M_i; in errors, of M_i minus the least. Lower is better, below 0 where the
+    M_1 to M_(i-1) minus M_i; in errors, of M_i minus the least. Lower is better, below 0 if the
     newest version is the best; the naive baseline is a version that changes nothing, 0. The best is
-    chosen anew in each replicate. Chaudhry et al. 2018.
+    chosen again in each replicate. Chaudhry et al. 2018.
     """
     loss = _loss(totals, application, inner, how)
     earlier = loss[:, how.learnt : how.version]
@@ -187,7 +187,7 @@ def forgetting_first(
     """Forgetting, first minus last: the score of the own version of each time less that of M_i.
 
     Mean over the times t_j whose own version (the newest at t_j) is older than M_i. Lower is
-    better, below 0 where what came later helped; the naive baseline is a version that changes
+    better, below 0 if later learning helped; the naive baseline is a version that changes
     nothing, 0. It is minus the backward transfer. Lopez-Paz and Ranzato 2017; Prokopalo et al.
     2020, section 3.1.
     """
@@ -199,9 +199,9 @@ def backward_transfer(
 ) -> Result:
     """Backward transfer: mean over past times of what M_i gained there since their own version.
 
-    R_(T,j) - R_(j,j) for qualities, with the signs changed for errors: above 0 what was learnt
-    later helped. Higher is better; the naive baseline is a version that changes nothing, 0.
-    Lopez-Paz and Ranzato 2017.
+    R_(T,j) - R_(j,j) for qualities, with the signs changed for errors: above 0, later learning
+    helped. Higher is better; the naive baseline is a version that changes nothing, 0. Lopez-Paz and
+    Ranzato 2017.
     """
     return 0.0 - _since(totals, application, inner, how), 0.0  # 0, and never -0
 
@@ -367,7 +367,7 @@ def mean_score(totals: Totals, _: Application) -> Result:
     """Weighted mean of scores that came ready-made: sum_i w_i s_i / sum_i w_i.
 
     In the range and the unit of the scores; lower is better unless the user says otherwise. There
-    is no naive baseline: nothing is known of what was scored. Undefined (NaN) without any weight.
+    is no naive baseline: the scored items are unknown. Undefined (NaN) without any weight.
     Prokopalo et al. 2020, section 3.1, for s(M_i, t_j).
     """
     weight = totals.sums("scored", "weight")

@@ -232,12 +232,11 @@ class LifelongScoring:
     Parameters
     ----------
     score : str
-        What is measured of the outputs, `NAME` or `NAME:PARAMETER`; the first of the kind when
-        left out.
+        Score of the outputs, `NAME` or `NAME:PARAMETER`. Default: the first score of the kind.
     policies : tuple of Policy
         Rows are made under each.
     factors : {"item", "seed", "item,seed"}, optional
-        What is resampled; items unless no time has several, then seeds.
+        Resampled factor. Default: items, or seeds if no time has several items.
     unit : str
         Column of the items whose values are resampled together (a document, a speaker).
     compat : {"allies-2020"}, optional
@@ -247,10 +246,10 @@ class LifelongScoring:
         Seconds that correcting a part of an item takes, for a minimal supervision rate in seconds,
         and for what a person costs who does everything.
     cost : {"seconds", "words", "actions", "answers", "cost"}, optional
-        What that rate and the learning curve count; the first of cost, words and answers of which
-        there are any when left out.
+        Unit of that rate and of the learning curve. Default: the first of `cost`, `words` and
+        `answers` that the data contain.
     max_cost : float, optional
-        Where the learning curve ends; at its own largest cost when left out.
+        Cost at which the learning curve ends. Default: its largest cost.
     every_version : bool
         Rows for each version, in place of the last alone.
     """
@@ -268,7 +267,7 @@ class LifelongScoring:
     def __post_init__(self) -> None:
         check_fields(self, LifelongTable)
         if self.unit and self.factors == "seed":
-            raise UsageError("--unit goes with --factors item or item,seed: leave it out")
+            raise UsageError("--unit is for --factors item or item,seed: leave it out")
         if not self.policies:
             raise UsageError("a score across time needs a policy: uniform, for one")
         names = [policy.name for policy in self.policies]

@@ -82,7 +82,7 @@ def under_policies(story: Story) -> Section:
             found[joined(label, part.name)] = [*map(without_dims, beside)]
     every = (p for d in story.described_as(LifelongDescription) for p in d.policies)
     says = [f"{name}: {text}" for name, text in {p.name: p.says for p in every}.items() if text]
-    text = "The newest version on the test data of all times up to its own, weighted by a policy."
+    text = "Score of the newest version on the test data up to its time. A policy sets the weights."
     text += f" {'; '.join(says)}." if says else ""
     return Section("Policies of users", text, of_each(pictures.policy_scores, found))
 

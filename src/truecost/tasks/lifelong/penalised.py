@@ -117,7 +117,7 @@ def _refuse_idle(
     """Refuse choices that no score or measure needs: UsageError."""
     named = {text.partition(":")[0] for text in (*scores, *measures)}
     if how.cost is not None and "msr" not in named:
-        raise UsageError("--cost goes with measure msr: leave it out")
+        raise UsageError("--cost is for measure msr: leave it out")
     tables: list[PartialTable] = [LifelongTable(cost=how.cost, item_seconds=how.item_seconds)]
     tables += [TranslationTable(**given.options)] if given.kind == "translation" else []
     refuse_idle((table, {"measure": named}) for table in tables)

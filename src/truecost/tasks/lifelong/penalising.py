@@ -280,9 +280,9 @@ def penalise(
     Parameters
     ----------
     kind : {"classes", "transcripts", "translation", "diarization"}
-        What an output is.
+        Kind of the outputs.
     base, adapted : iterable of str, length N, or Table
-        What the system put out before the corrections, and after them: texts, or tables as
+        Output of the system before the corrections, and after them: texts, or tables as
         `truecost.read` gives them. A diarization is `START END SPEAKER|START END SPEAKER|...` in
         seconds.
     references : iterable of str, length N, several of them, or Table(s)
@@ -301,7 +301,7 @@ def penalise(
     ids : array_like, shape (N,), optional
         Ids of the texts; their places, from 0, when left out.
     unit : array_like, shape (N,), optional
-        What items share (a document), resampled together.
+        Unit of the items, such as a document, resampled as a whole.
     uem : Table, optional
         What is scored of recordings, beside tables.
 
@@ -317,7 +317,7 @@ def penalise(
         When the kind or a score is not known, a score cannot be penalised, or an option does not
         go with the kind.
     InputError
-        When outputs and references do not belong together, or what was corrected is not among them.
+        If outputs and references do not match, or corrections refer to other items.
 
     Examples
     --------

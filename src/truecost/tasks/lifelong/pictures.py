@@ -51,7 +51,7 @@ def score_matrix(
     state : {"base", "adapted", "impaired", "corrected", "penalised"}
         Before the person's help, after it, or with its penalty.
     beside : sequence of LifelongDescription
-        Systems whose pictures stand beside this one: shades mean the same in all.
+        Systems with pictures beside this one: all have the same shades.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def score_matrix(
         y=Axis(kind="rows", names=tuple(f"version {v}" for v in versions)),
         marks=(*marks, *edges),
         shades=_shades(low, high, found.direction, found.scale),
-        key=(("edge", "seen | to come"),) if edges else (),
+        key=(("edge", "seen | not yet seen"),) if edges else (),
     )
 
 
@@ -133,8 +133,8 @@ def _edges(seen: Sequence[Sequence[bool]]) -> list[Mark]:
 def policy_scores(rows: Sequence[Row], *, title: str = "") -> Picture:
     """A heading for each policy: the score of each system, and a stroke where it started.
 
-    A system that nobody helped has nothing to pay: its `policy_score` stands beside the penalised
-    scores of others.
+    A system without help has no penalty: its `policy_score` is shown beside the penalised scores of
+    others.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def helped(rows: Sequence[Row]) -> dict[tuple[str, str], dict[str, Row]]:
 def penalised_bars(rows: Sequence[Row], *, title: str = "") -> Picture:
     """The score after help and the penalty of the help, stacked (Prokopalo et al. 2020, Fig. 4).
 
-    S_pen = S_adapt + (S_imp - S_cor) (Eq. 1). Where higher is better the penalty is taken off: its
+    S_pen = S_adapt + (S_imp - S_cor) (Eq. 1). If higher is better, the penalty is subtracted: its
     bar ends at the adapted score. The stroke is the base, before the help.
 
     Parameters

@@ -103,17 +103,17 @@ class Lifelong(Rows):
     Attributes
     ----------
     kind : Kind
-        What its outputs are, and which scores they have.
+        Kind of its outputs, and their scores.
     versions : tuple of str
         Names of the versions in the order in which they came to be.
     learnt : ndarray of float64, shape (versions,)
-        Time l_i of the data that each adapted to, ascending; `INITIAL` of the initial version.
+        Time l_i of the data that each version adapted to, ascending; `INITIAL` for the first.
     stream : Scored, optional
-        The lifelong set: outputs on the data of l_i before (`base`, by M_(i-1)) and after
-        (`adapted`, by M_i) adapting to it, under version i.
+        The lifelong set: for version i, outputs on the data of l_i before adaptation (`base`, by
+        M_(i-1)) and after it (`adapted`, by M_i).
     offline : polars.DataFrame
-        What people did away from any output that is scored: `version` (that came of it), `seed`,
-        `answers`, `seconds`, `words`, `actions`. Reported beside, never added to a score.
+        Help that is not on a scored output: `version` (that came of it), `seed`,
+        `answers`, `seconds`, `words`, `actions`. Reported separately, never added to a score.
     experts : tuple of str
         Names of who helped: systems are compared only when they had the same help.
     about : mapping of str to str
@@ -132,9 +132,9 @@ class Lifelong(Rows):
     took : mapping of str to float
         The same of all runs, of records: hours of `cpu` and `gpu`, GB-hours of `memory`.
     timing, guess : str
-        What counted as active time on a page; what was in view there. Empty where no page asked.
+        Settings of the active time on a page, and the visible content. Empty where no page asked.
     no_penalty : str
-        Why nothing can be penalised (the person said only "wrong", say); empty when it can.
+        Reason if no penalty is possible (such as answers "wrong" only); otherwise empty.
     """
 
     name: str

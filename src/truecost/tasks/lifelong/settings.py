@@ -63,9 +63,9 @@ class Policy:
     ----------
     kind : {"recent", "uniform", "conservative", "table"}
     half_life : float, optional
-        In the unit of the times (days for dates); of `recent` and `conservative`.
+        Half-life of `recent` and `conservative`, in the unit of the times (days for dates).
     table : mapping of str to float
-        Weight, 0 or more, of each test time by name; of `table`.
+        Weight (at least 0) of each test time by name, for `table`.
     label : str
         Name of the policy; made of the rest when left out.
     normalise : bool
@@ -101,7 +101,9 @@ class Policy:
         if self.half_life is not None and not halves:
             raise UsageError(f"policy {self.kind} has no half-life")
         if (self.kind == "table") != bool(self.table):
-            raise UsageError("policy table goes with a table of weights by time, and no other does")
+            raise UsageError(
+                "policy table is for a table of weights by time, and no other policy is"
+            )
         for time, weight in self.table.items():
             if not (weight >= 0 and math.isfinite(weight)):
                 raise UsageError(
@@ -362,7 +364,7 @@ def refuse_others(study: Study, kind: str | None) -> None:
     for what, own in found.items():
         if own != kind:
             said = kind or "not given"
-            raise UsageError(f"{what} goes with kind {own} under [lifelong]; the kind is {said}")
+            raise UsageError(f"{what} is for kind {own} under [lifelong]; the kind is {said}")
 
 
 def _kind_of_runs(study: Study) -> str | None:
@@ -380,8 +382,8 @@ def _check_own(study: Study) -> None:
         live = [k for k in ("learner", "strategy_options") if k in system.given()]
         if live and not study.source.given():
             raise UsageError(
-                f"[systems.{name}] has {first_five(live)}, which go with live lifelong runs: add "
+                f"[systems.{name}] has {first_five(live)}, which are for live lifelong runs: add "
                 f"[source]"
             )
         if system.budget is not None:
-            raise UsageError(f"[systems.{name}] has a budget, which goes with stream")
+            raise UsageError(f"[systems.{name}] has a budget, which is for stream")

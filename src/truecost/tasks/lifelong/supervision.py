@@ -219,9 +219,9 @@ def msr(totals: Totals, _: Application, how: Across) -> Result:
     """Minimal supervision rate: cost of the corrections until the output is right / cost of all.
 
     The costs are words put in, or parts corrected (`answers`), or seconds (where the seconds that
-    correcting a part takes are stated). Range [0, inf), lower is better; the reference is
-    correcting everything, 1. Undefined where an output is not right in the end. Geoffrois 2016;
-    Prokopalo et al. 2020, section 2.2.
+    correcting a part takes are stated). Range [0, inf), lower is better; 1 is the naive baseline,
+    the cost of correcting everything. Undefined where an output is not right in the end. Geoffrois
+    2016; Prokopalo et al. 2020, section 2.2.
     """
     sums = {
         name: totals.sums(EFFORT, name)[:, how.version]
@@ -247,9 +247,9 @@ def _mean_per_run(part: str, statistic: str) -> Function:
 def classification_cost(totals: Totals, _: Application) -> Result:
     """Mean cost of a decision: sum of c(class, decision) / items; the share of errors by default.
 
-    Range [0, largest cost], lower is better; the reference is the constant decision that costs
-    least on the same items, found anew in each replicate. Undefined without items. Prokopalo et al.
-    2020, sections 2.2 and 4; Rodriguez-Fuentes & Penagarikano 2013, section 2.3.
+    Range [0, largest cost], lower is better; the naive baseline is the constant decision that costs
+    least on the same items, found again in each replicate. Undefined without items. Prokopalo et
+    al. 2020, sections 2.2 and 4; Rodriguez-Fuentes & Penagarikano 2013, section 2.3.
     """
     items = totals.sums("classified", "n")
     constant = _constant(totals)

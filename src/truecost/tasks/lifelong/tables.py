@@ -68,8 +68,7 @@ class TableOptions:
     Parameters
     ----------
     higher : bool, optional
-        Whether higher scores are better; a curve of errors knows, other scores cannot be scored
-        without.
+        Whether higher scores are better. Required, except for a curve of errors.
     bounds : (float, float), optional
         Lowest and highest score that there can be. Scores are held against it where it is given,
         and where they are to be penalised: then the default is 0 to infinity.
@@ -251,20 +250,20 @@ def read_scores(table: Table, name: str, options: TableOptions | None = None) ->
     table : Table
         A long or wide matrix, or a curve.
     name : str
-        Of the system; its rows are taken where the table has a column `system`.
+        Name of the system; if the table has a column `system`, only its rows are used.
 
     Returns
     -------
     Lifelong
-        Of the kind `scores`, whose measure is `mean_score`.
+        A life cycle of the kind `scores`, with the measure `mean_score`.
 
     Raises
     ------
     UsageError
         When a column is missing or not known.
     InputError
-        When a cell is not what it should be, scores repeat or are missing, or versions and times
-        cannot be put in order; with the line.
+        If a cell is invalid, scores repeat or are missing, or versions and times have no order; the
+        message contains the line.
 
     Examples
     --------
@@ -356,10 +355,10 @@ def from_matrix(
     times : sequence, optional
         Numbers or ISO dates; 1, 2, ... when left out.
     versions : sequence, optional
-        Times that they learnt at, or `initial`; those of the tests when left out, with the initial
-        version first where there is one version more than there are times.
+        Times at which the versions learned, or `initial`. Default: the times of the tests, with the
+        initial version first if there is one version more than there are times.
     higher : bool, optional
-        Whether higher scores are better; nothing can be scored before that is said.
+        Whether higher scores are better. Required for scoring.
     name : str
         Of the system.
 

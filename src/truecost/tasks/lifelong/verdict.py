@@ -79,10 +79,11 @@ def _outcome(story: Story, rows: Sequence[Row]) -> str:
 
 
 def _under(rows: Sequence[Row], states: Sequence[str]) -> str:
-    """`better under recent:3; worse under uniform`."""
+    """`better under policy recent:3; worse under policy uniform`."""
     found = grouped(zip(states, map(policy_of, rows), strict=True), lambda one: one[0])
     names = {state or "undefined": [name for _, name in of] for state, of in found.items()}
-    return "; ".join(s + f" under {listed(of, POLICIES)}" * any(of) for s, of in names.items())
+    said = {s: f" under polic{'ies' if len(of) > 1 else 'y'} " for s, of in names.items()}
+    return "; ".join(s + (said[s] + listed(of, POLICIES)) * any(of) for s, of in names.items())
 
 
 def _firsts(story: Story, rows: Sequence[Row], pairs: Mapping[str, Sequence[Row]]) -> str:

@@ -156,12 +156,12 @@ def _from_scores(source: Source, reader: Reader, study: Study) -> Lifelong:
     if asked.kind is not None:
         raise UsageError(
             f"{source.file}: is a table of scores (it has no column event); the kind {asked.kind} "
-            f"goes with event logs"
+            f"is for event logs"
         )
     others = [key for key in ("labels", "reference", "classes") if key in source.data.given()]
     if others or study.application.given():
         said = ", ".join(others or ["a cost matrix"])
-        raise UsageError(f"{source.file}: is a table of scores; {said} goes with event logs")
+        raise UsageError(f"{source.file}: is a table of scores; {said} is for event logs")
     paths = [source.file] if source.file in reader.held else files_of_runs(source.file)
     tables = [reader.table(path, source.data.input_format) for path in paths]
     table = of_seeds(tables, source.file) if tables[1:] else tables[0]

@@ -203,9 +203,9 @@ class OnlineDescription(
     ends : tuple of int
         Number of batches of a stream at the end of each window.
     resampled, level
-        What the intervals resample, and their level.
+        Resampled factor of the intervals, and their level.
     by_stream : tuple of OfStream
-        Where there are several.
+        Only if there are several.
     """
 
     dims: dict[str, str]

@@ -48,7 +48,7 @@ Direction = Literal["lower", "higher"]
 
 
 def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Result:
-    """Interactive machine learning metric: the person's time over that of doing all by hand.
+    """Interactive machine learning metric: the person's time relative to labelling everything.
 
     (N_ann + N_fp + q N_fn) / N. q is a number, or N / N_target; of several classes N_fp + q N_fn is
     the sum of a cost matrix, of numbers that of absolute errors over the tolerance. Range [0, inf),
@@ -58,7 +58,7 @@ def imlm(totals: Totals, application: Application, how: Effort = PLAIN) -> Resul
 
 
 def imlm_seconds(totals: Totals, _: Application, how: Effort = PLAIN) -> Result:
-    """The same with measured annotation times: seconds of the person over those of all by hand.
+    """The same with measured annotation times: the person's seconds relative to labelling all.
 
     (seconds of the annotations + mean seconds (N_fp + q N_fn)) / (mean seconds N). Range [0, inf),
     lower is better; 1 is labelling everything by hand. Annotations without a measured time take
@@ -250,7 +250,7 @@ def _gap(name: str) -> Any:
         )
         return before - after, NONE
 
-    function.__doc__ = f"""{name} before adaptation minus {name} after it: what adapting brings.
+    function.__doc__ = f"""{name} before adaptation minus {name} after it: the saving by adaptation.
 
     Range (-inf, inf), higher is better: the answers are put to use at once. Lindsey et al., section
     III.
@@ -326,16 +326,16 @@ IN_MONEY = {
 UNPRICED = "no price of the person's hour (--price person=NUMBER), or no time of an item"
 PRICES = ("miss", "false_alarm", "error", "person", "cpu", "gpu", "memory", "waiting")
 MEASURES = (
-    _measure(imlm, "Person's time over that of labelling everything by hand", "paper 000, Eq. 3-5"),
+    _measure(imlm, "Person's time relative to labelling everything by hand", "paper 000, Eq. 3-5"),
     _measure(
         imlm_seconds,
-        "Measured person's time over that of labelling everything by hand",
+        "Measured person's time relative to labelling everything by hand",
         "paper 000, Eq. 2",
         undefined="no annotation time was measured: state the seconds of an item (--item-seconds)",
     ),
     _measure(
         imlm_money,
-        "Cost of person and machine over that of labelling everything by hand",
+        "Cost of person and machine relative to labelling everything by hand",
         SECTION_V,
         uses=("prices",),
         undefined=UNPRICED,

@@ -164,7 +164,7 @@ class StreamTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
 
 @dataclass(frozen=True)
 class StreamScoring:
-    """How an event log is scored, beside its application.
+    """Choices for the scoring of an event log, in addition to the application.
 
     Parameters
     ----------
@@ -182,9 +182,9 @@ class StreamScoring:
         The prequential score counts the annotations of its own batch too, in place of those of
         earlier batches only.
     empty : {"nothing", "error"}
-        What a batch without targets adds to the miss terms.
+        Miss term of a batch without targets.
     last : {"kept", "dropped"}
-        What becomes of a last batch that is shorter than the first.
+        Handling of a last batch that is shorter than the first.
     decision : {"own", "bayes"}
         The learner's own, or score >= Bayes threshold of the application.
     posterior : bool
@@ -193,8 +193,8 @@ class StreamScoring:
     tolerance : float, optional
         Of numbers: the absolute error that costs as much as one annotation.
     factors : {"batch", "stream", "seed", "batch,seed"}, optional
-        What intervals resample: moving blocks of batches within each stream, streams, seeds, or
-        batches and seeds; seeds where there are several runs, batches otherwise.
+        Resampled factor of the intervals: moving blocks of batches within each stream, streams,
+        seeds, or batches and seeds. Default: seeds if there are several runs, otherwise batches.
     window : int, optional
         Batches of a window; a twentieth of the longest stream, rounded up, when left out.
     item_seconds : float, optional

@@ -95,7 +95,7 @@ def over_the_stream(story: Story) -> Section | None:
     lines = tuple(line for part, d in shown for line in _gap_lines(story, part, d))
     text = _windows_caption(beside[0])
     if chosen:
-        text += " For each strategy the best budget is drawn."
+        text += " The pictures show the best budget of each strategy."
     text += left_out_of(len(shown), len(every))
     return Section("Over the stream", text, tuple(drawings), lines=lines)
 
@@ -116,7 +116,7 @@ def _adapting(story: Story, part: Part) -> list[OnlineDescription]:
 def _windows_caption(found: OnlineDescription) -> str:
     """What is drawn, and what a window and its band are."""
     windows = "batch" if found.window == 1 else f"window of {found.window} batches"
-    text = f"Over everything so far, and over each {windows} by itself."
+    text = f"Values of all batches so far, and of each {windows} alone."
     bare = [c for c in found.curves if all(v is None for v in c.lower)]
     if len(bare) == len(found.curves):
         return text

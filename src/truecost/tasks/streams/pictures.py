@@ -39,7 +39,7 @@ def budgets(rows: Sequence[Row], *, title: str = "") -> Picture:
 
     A strategy without questions, the passive baseline, is a line across with its interval as a
     band, unless it is far off; the legend has its figures. The axis of budgets is logarithmic when
-    the largest is at least six times the smallest; that of values does not start at 0.
+    the largest is at least six times the smallest; the axis of values does not start at 0.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def phases(
         Everything from the start of the stream to the end of each window; each window alone when
         False.
     beside : sequence of OnlineDescription
-        Systems whose pictures stand beside this one: the axis of values goes as far for all.
+        Systems with pictures beside this one: all have the same axis of values.
 
     Raises
     ------
@@ -243,7 +243,8 @@ def _curve(curve: Curve, places: Any, names: Sequence[str], shown: Sequence[int]
 def streams_forest(found: Systems, measure: str = "imlm", *, title: str = "") -> Picture:
     """Streams one by one, the costliest for the first system first, at most 200.
 
-    Of one system both phases are drawn, before adaptation hollow; of several only the later one.
+    For one system, both phases are drawn (before adaptation: hollow); for several systems, only the
+    later phase.
 
     Parameters
     ----------

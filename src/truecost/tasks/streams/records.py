@@ -63,7 +63,7 @@ class Online(Rows):
     signature : str
         Choices made while reading, separated by bars.
     timing : str
-        What counted as active time on a page; empty where no page measured it.
+        Settings of the active time on a page; empty if no page measured it.
     took : mapping of str to float
         What all runs took and no event tells (records of `truecost resources`): hours of `cpu` and
         `gpu`, GB-hours of `memory`.

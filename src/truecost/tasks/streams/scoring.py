@@ -235,7 +235,7 @@ def batches(online: Online, scoring: Scoring, dims: Dims, _whole: object) -> Ite
     count = Counted.from_online(online, scoring)
     if scoring.plan.block_length is not None and not count.by_batch:
         raise UsageError(
-            f"--block-length goes with --factors batch: {online.name} is resampled by "
+            f"--block-length is for --factors batch: {online.name} is resampled by "
             f"{count.factors}, so that no blocks are drawn; leave it out"
         )
     yield from Rows(count, scoring, dims).batches(measures)

@@ -118,8 +118,8 @@ class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
     budget : float or None
         Questions a batch; None for the passive baseline, which asks nothing.
     best : float or None
-        Share of the replicates in which no other of the budgets compared is better; of equal ones
-        the smaller is the better; None where an interval has no width.
+        Share of the replicates in which no other compared budget is better; of equal budgets, the
+        smaller one counts as better. None where an interval has no width.
     """
 
     strategy: str
@@ -152,15 +152,15 @@ class SweepAdvice(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
     ----------
     phase : {"pre", "post"}
     application : str
-        Where there are several.
+        Only if there are several.
     objective : str
-        Why budgets are compared by this measure; empty for one that is shown beside it.
+        Reason why budgets are compared by this measure; empty for an additional measure.
     strategy : str
-        Whose budgets are compared; empty where those of all strategies are.
+        Strategy whose budgets are compared; empty if those of all strategies are compared.
     edge : {"", "lowest", "highest"}
-        Where the best is the smallest or largest budget of its strategy, so that a better one may
-        lie beyond; empty for a measure that leaves out the cost of questions, as `act_dcf`, which
-        the largest budget most often has least of.
+        "lowest" or "highest" if the best budget is the smallest or largest tried budget of its
+        strategy, so that a better one may be beyond. Empty for a measure without the cost of
+        questions, such as `act_dcf`, for which the largest budget is usually the best.
     points : tuple of SweepPoint
         Everything compared, by strategy and budget.
     others : tuple of SweepDifference
@@ -185,9 +185,9 @@ def advice_of(
 ) -> tuple[SweepAdvice, ...]:
     """Advice for each strategy, then over all, by the objective and by the cost of errors.
 
-    From the rows of one system for each strategy and budget, on the same streams; those of subsets
-    are left out. Nothing where there is but one budget, or no objective is scored. Where no
-    `objective` is named, budgets are judged by the first of `OBJECTIVES` that has a value.
+    Computed from the rows of one system for each strategy and budget, on the same streams; rows of
+    subsets are ignored. Nothing where there is but one budget, or no objective is scored. Where no
+    `objective` is named, budgets are compared by the first of `OBJECTIVES` that has a value.
     UsageError when the objective is not scored, or has no value.
     """
     known = _valued(rows)
@@ -227,15 +227,15 @@ def _valued(rows: Sequence[Estimate]) -> list[str]:
 
 
 def judged_by(sweeps: Sequence[SweepAdvice], rows: Sequence[Estimate]) -> tuple[str, ...]:
-    """By what the budgets are judged, and by what else they could be; nothing without advice."""
+    """The measure that compares the budgets, and other possible ones; nothing without advice."""
     if not sweeps:
         return ()
     first = sweeps[0]
     others = [name for name in _valued(rows) if name != first.measure or not first.objective]
-    more = f"; --objective can name {first_five(others)}" if others else ""
+    more = f"; --objective also takes {first_five(others)}" if others else ""
     if not first.objective:
         return (f"no budget is advised: {', '.join(OBJECTIVES)} are not scored{more}",)
-    return (f"budgets are judged by {first.measure} ({first.objective}){more}",)
+    return (f"budgets are compared by {first.measure} ({first.objective}){more}",)
 
 
 def _chosen(rows: Sequence[Estimate], measure: str, application: str) -> list[Estimate]:
@@ -356,7 +356,8 @@ def _text(advice: SweepAdvice, row: Estimate) -> str:
         share = f", the best in {percent(round(best.best, 2))} of replicates"
     said = [f"{whose}, {questions(best.budget)}: {row.measure}{where} {found}{share}"]
     for other in advice.others:
-        name = f"{other.budget:g}" if strategy else f"{other.strategy}, {questions(other.budget)},"
+        name = questions(other.budget)
+        name = name if strategy else f"{other.strategy}, {name},"
         scale = scale_of(row.shown_in, difference=True)
         more = uncertain(other.value, other.lower, other.upper, scale, apart=0.0)
         said.append(against(other, name, more, one=not strategy or other.budget == 1))
@@ -383,7 +384,7 @@ def budget_hint(edge: str, best: SweepPoint) -> str:
 
 
 def against(other: SweepDifference, name: str, figures: tuple[str, str], *, one: bool) -> str:
-    """The additional cost of another choice, in words: `8 cost 0.01 more [0.004, 0.02]: worse`.
+    """The additional cost of another choice, in words: `8 questions a batch cost 0.01 more: worse`.
 
     The figures are its value and interval as a reader sees them.
     """

@@ -66,14 +66,14 @@ def about_imlm(story: Story, row: Row) -> str:
     if row.measure != "imlm" or weight is None or "targets" not in row.counts:
         return ""
     targets = {r.counts.get("targets", 0) for r in story.whole}
-    said = "as often as there are items to a target"
+    said = "items / targets times"
     if weight[1] != "prevalence":
         said = f"{weight[1]} times"
     elif len(targets) == 1 and (number := targets.pop()):
-        said = f"{amount(round(row.n_trials / number, 1))} times (items over targets)"
+        said = f"{amount(round(row.n_trials / number, 1))} times: items / targets"
     return (
-        f"It is the sum of annotations, false alarms and misses (counted {said}) divided by the "
-        f"number of items. "
+        f"It is the sum of annotations, false alarms and misses (each miss counts {said}), divided "
+        f"by the number of items. "
     )
 
 
@@ -251,9 +251,9 @@ def _advice(story: Story, own: SweepAdvice, over: SweepAdvice | None) -> Line:
     scale = scale_of("" if row is None else row.shown_in, True)
     said = []
     for other, named in others:
-        name = amount(other.budget)
+        name = questions(other.budget)
         if named:
-            name = f"{isolated(other.strategy)}, {questions(other.budget)},"
+            name = f"{isolated(other.strategy)}, {name},"
         figures = uncertain(other.value, other.lower, other.upper, scale, apart=0.0)
         said.append(f"{against(other, name, figures, one=named or other.budget == 1)}.")
     if own.measure in WITHOUT_QUESTIONS:
@@ -297,8 +297,7 @@ def _share(advice: SweepAdvice) -> str:
         for p in others
         if p != advice.best and (p.best or 0) >= RIVAL
     ]
-    said = f"Of all that were tried it is the best in {percent(round(advice.best.best, 2))} of the "
-    said += "replicates"
+    said = f"It is the best in {percent(round(advice.best.best, 2))} of the replicates"
     if rivals:
         said += f"; {listed(rivals, 4)} {'is' if len(rivals) == 1 else 'are'} in others"
     if shares_understate(advice):

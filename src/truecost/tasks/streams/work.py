@@ -64,10 +64,10 @@ def read(
     Parameters
     ----------
     logs : str, Path or EventLog, or a sequence of these
-        Event logs, one for each run; a folder stands for the logs in it.
+        Event logs, one for each run, or folders of logs.
     labels : str, Path or polars.DataFrame, optional
-        What is right: a table with `id` and `label`, and perhaps `stream`; its further columns are
-        for subsets. The labels of the predictions when left out.
+        Reference: a table with `id`, `label` and optionally `stream`; further columns are for
+        subsets. The labels of the predictions when left out.
     name : str
         Of the system.
     target : str, optional
@@ -79,7 +79,7 @@ def read(
     about : mapping of str to str, optional
         Further dims of its rows: `strategy`, `budget`.
     resources : sequence of path
-        Records of `truecost resources` of what the runs took and no event tells.
+        Records of `truecost resources` about the runs.
 
     Raises
     ------
@@ -235,9 +235,7 @@ def check_stream(study: Study) -> None:
     """Refuse a study of event logs that makes no sense, before any file is read."""
     for data in (study.data, *study.collections.values(), *study.systems.values()):
         if data.type is not None and data.type not in TYPES:
-            raise UsageError(
-                f"type {data.type} does not go with stream: it takes {', '.join(TYPES)}"
-            )
+            raise UsageError(f"type {data.type} does not fit stream: it takes {', '.join(TYPES)}")
     refuse_own(study, ("labels", "map", "target", "classes"))
     for system in (*study.systems.values(), None):
         data = study.data if system is None else system.over(study.data)

@@ -203,9 +203,9 @@ class SearchDescription(
     Attributes
     ----------
     collection, application : str
-        Where there are several.
+        Only if there are several.
     trial : str
-        What a trial is: occurrence, segment or document.
+        Definition of a trial: occurrence, segment or document.
     seconds : float
         Audio that is scored.
     trials : int
@@ -219,7 +219,7 @@ class SearchDescription(
     llr : bool
         Whether scores are log-likelihood ratios by their type.
     gamma, delta : float, optional
-        Best affine map of the scores, llr' = gamma llr + delta; None where there is no best one.
+        Best affine map of the scores, llr' = gamma llr + delta; None if there is none.
     worst : tuple of QueryValue
         The queries that cost most, by loss of TWV.
     values : tuple of float

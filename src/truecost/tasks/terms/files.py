@@ -229,7 +229,7 @@ def read_search(
     options : SearchOptions, optional
         Those of the reference's compat when left out.
     name : str
-        Of the system; that of the file when left out.
+        Name of the system. Default: the name in the file.
     columns : mapping of str to str, optional
         Columns of a table that have other names.
 

@@ -94,8 +94,8 @@ def stwv(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
     """Supremum TWV: mean share of the targets that any detection is aligned with.
 
     1 - mean_q (targets of q never aligned, whatever the score / Nact(q)): the recall of the list,
-    false alarms being free. Range [0, 1], higher is better; the reference, 0, is the empty list.
-    NIST, KWSEval.
+    false alarms being free. Range [0, 1], higher is better; the naive baseline is an empty list and
+    gets 0. NIST, KWSEval.
     """
     shares = Shares.from_totals(totals, how)
     found = (shares.gain * totals.sums("term_targets", "found")).sum(axis=1)
@@ -103,7 +103,7 @@ def stwv(totals: Totals, _: Application, how: Averaging = MEAN) -> Told:
 
 
 def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
-    """Maximum TWV over one threshold for all queries, chosen anew in every replicate.
+    """Maximum TWV over one threshold for all queries, chosen again in each replicate.
 
     max over the submitted scores t (tied scores together), and over rejecting everything, of
     TWV(t); of equal ones the lowest threshold. It describes the scores and bounds ATWV from above.
@@ -127,7 +127,7 @@ def mtwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Tol
 
 
 def otwv(totals: Totals, application: Application, how: Averaging = MEAN) -> Told:
-    """Optimum TWV: each query at its own best threshold, chosen anew in every replicate.
+    """Optimum TWV: each query at its own best threshold, chosen again in each replicate.
 
     mean_q max_t (1 - Pmiss(q, t) - beta Pfa(q, t)). Range [0, 1], higher is better; the reference,
     0, rejects everything. NIST, KWSEval.
@@ -152,8 +152,8 @@ def mean_average_precision(totals: Totals, _: Application, how: Averaging = MEAN
     """Mean over queries of the average precision of their ranked detections.
 
     AP(q) = sum over the targets found of the precision at their score / Nact(q); tied detections
-    count together. Range [0, 1], higher is better; the reference, 0, is the empty list. NIST,
-    KWSEval (which sorts scores as text; here they are numbers).
+    count together. Range [0, 1], higher is better; the naive baseline is an empty list and gets 0.
+    NIST, KWSEval (which sorts scores as text; here they are numbers).
     """
     shares = Shares.from_totals(totals, how)
     weights = shares.weights if how.pooled else None

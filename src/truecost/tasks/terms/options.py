@@ -140,7 +140,7 @@ class ReferenceOptions:
     Attributes
     ----------
     trial : {"occurrence", "segment", "document"}
-        What a trial is.
+        Definition of a trial.
     trials_per_second : float
         Trials of a query in a second of audio, of occurrences; above 0.
     max_gap : float
@@ -201,7 +201,7 @@ class SearchOptions:
 
 @dataclass(frozen=True)
 class TermsScoring:
-    """How a search for terms is scored, beside its application.
+    """Choices for the scoring of a search, in addition to the application.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ class TermsScoring:
     pooled : bool
         All queries are one: errors are added up before dividing.
     factors : {"query", "document", "query,document"}
-        What is resampled; two are crossed.
+        Resampled factors; two factors are crossed.
     query_unit : str
         Attribute that queries share which are drawn together (a voice, a topic); each query by
         itself when left out.

@@ -50,11 +50,11 @@ class Reference:
         The audio that is scored: `place` (row of `documents`), `channel` (text), `start` and `end`
         in seconds, sorted. Several may overlap or touch.
     occurrences : polars.DataFrame
-        Where the queries occur within the excerpts: `query` (row of `queries`), `place` (row of
-        `documents`), `channel`, `start`, `end`; sorted by these. `target` is the row of `targets`
-        that it makes (its own in occurrence units).
+        Occurrences of the queries within the excerpts: `query` (row of `queries`), `place` (row of
+        `documents`), `channel`, `start`, `end`; sorted by these. `target` is the row of its target
+        in `targets` (with occurrences as trials, each occurrence is a target).
     targets : polars.DataFrame
-        What is to be found: `query`, `place`, and where it is, `channel`, `start`, `end`.
+        Occurrences to find: `query`, `place`, and `channel`, `start`, `end`.
     segments : polars.DataFrame, optional
         In segment units every segment: `place`, `channel`, `start`, `end`, sorted; else None.
     trial : {"occurrence", "segment", "document"}
@@ -67,7 +67,7 @@ class Reference:
     signature : str
         Choices made while reading, separated by bars.
     problems : tuple of str
-        What a reader should know.
+        Warnings for the reader.
     """
 
     name: str
@@ -159,7 +159,7 @@ class Search:
     start, duration : ndarray of float64, shape (N,)
         Seconds, as submitted.
     line : ndarray of int64, shape (N,), optional
-        Where it stands in the file.
+        Its line in the file.
     answered : ndarray of bool, shape (queries,)
         Queries that the system lists, with or without detections.
     lowest : float
@@ -169,7 +169,7 @@ class Search:
     signature : str
         Choices made while reading and aligning, separated by bars.
     problems : tuple of str
-        What a reader should know.
+        Warnings for the reader.
     took : mapping of str to float
         What indexing and searching took by their records: hours of `cpu` and `gpu`, GB-hours of
         `memory`, and hours of `waiting` for the answers, which is searching alone.

@@ -304,7 +304,7 @@ def _check_reference(data: DataTable, collection: str) -> None:
     """What is scored, what the queries are and where they occur."""
     where = f" for {collection}" if collection else ""
     if data.type not in (None, "llr", "score"):
-        raise UsageError(f"type {data.type} does not go with terms: it takes llr or score")
+        raise UsageError(f"type {data.type} does not fit terms: it takes llr or score")
     if data.ecf is None:
         raise UsageError(
             f"no ECF is named{where}: the audio that is scored is needed, --ecf FILE (ecf = FILE "

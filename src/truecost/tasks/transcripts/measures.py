@@ -31,9 +31,10 @@ def _rate(totals: Totals, part: str, errors: str, whole: str) -> Floats:
 def wer(totals: Totals, _: Application) -> Result:
     """Word error rate: (substitutions + deletions + insertions) / words of the reference.
 
-    Range [0, inf), lower is better; the reference puts out nothing and gets 1.0 (100 %). Undefined
-    when the reference has no words. Dividing by the words of the hypothesis is a mistake (Ferrer et
-    al. 2024 names it): a system would gain from inserting words. Ferrer et al. 2024, section 3.2.
+    Range [0, inf), lower is better; the naive baseline is an empty output and gets 1.0 (100 %).
+    Undefined when the reference has no words. Dividing by the words of the hypothesis is a mistake
+    (Ferrer et al. 2024 names it): a system would gain from inserting words. Ferrer et al. 2024,
+    section 3.2.
     """
     return _rate(totals, WORDS, ERRORS, "reference"), 1.0
 
@@ -41,8 +42,8 @@ def wer(totals: Totals, _: Application) -> Result:
 def per(totals: Totals, _: Application) -> Result:
     """Phone error rate: the word error rate of texts whose words are phones.
 
-    Range [0, inf), lower is better; the reference puts out nothing and gets 1.0 (100 %). Undefined
-    when the reference has no phones. Ferrer et al. 2024, section 3.2.
+    Range [0, inf), lower is better; the naive baseline is an empty output and gets 1.0 (100 %).
+    Undefined when the reference has no phones. Ferrer et al. 2024, section 3.2.
     """
     return wer(totals, _)
 
@@ -50,9 +51,9 @@ def per(totals: Totals, _: Application) -> Result:
 def cer(totals: Totals, _: Application) -> Result:
     """Character error rate: (substitutions + deletions + insertions) / characters of the reference.
 
-    Characters are code points, the blanks between words among them. Range [0, inf), lower is
-    better; the reference puts out nothing and gets 1.0 (100 %). Undefined when the reference has no
-    characters. Ferrer et al. 2024, section 3.2.
+    Characters are code points, with the spaces between words. Range [0, inf), lower is
+    better; the naive baseline is an empty output and gets 1.0 (100 %). Undefined when the reference
+    has no characters. Ferrer et al. 2024, section 3.2.
     """
     return _rate(totals, CHARACTERS, ERRORS, "reference"), 1.0
 
@@ -60,9 +61,9 @@ def cer(totals: Totals, _: Application) -> Result:
 def mer(totals: Totals, _: Application) -> Result:
     """Match error rate: errors / (hits + errors), the share of aligned places that are wrong.
 
-    Range [0, 1], lower is better; the reference puts out nothing and gets 1.0. Undefined when the
-    reference has no words. It depends on which of several minimal alignments is taken. Morris,
-    Maier and Green, "From WER and RIL to MER and WIL", Interspeech 2004.
+    Range [0, 1], lower is better; the naive baseline is an empty output and gets 1.0. Undefined
+    when the reference has no words. It depends on which of several minimal alignments is taken.
+    Morris, Maier and Green, "From WER and RIL to MER and WIL", Interspeech 2004.
     """
     return _rate(totals, WORDS, ERRORS, f"hits+{ERRORS}"), 1.0
 
@@ -72,8 +73,8 @@ def cpwer(totals: Totals, _: Application) -> Result:
     speakers are held against those of the reference that make the errors fewest.
 
     Texts of a speaker are put together in the order of time; a speaker without a partner is all
-    deleted or all inserted. Range [0, inf), lower is better; the reference puts out nothing and
-    gets 1.0 (100 %). Undefined when the reference has no words. Watanabe et al. 2020.
+    deleted or all inserted. Range [0, inf), lower is better; the naive baseline is an empty output
+    and gets 1.0 (100 %). Undefined when the reference has no words. Watanabe et al. 2020.
     """
     return _rate(totals, SESSIONS, ERRORS, "reference"), 1.0
 
@@ -82,7 +83,7 @@ def bounded_wer(totals: Totals, _: Application) -> Result:
     """Bounded word error rate: errors / sum over utterances of the longer side.
 
     No alignment has more errors than the longer of reference and hypothesis has words. Range
-    [0, 1], lower is better; the reference puts out nothing and gets 1.0. Undefined when the
+    [0, 1], lower is better; the naive baseline is an empty output and gets 1.0. Undefined when the
     reference has no words.
     """
     return _rate(totals, WORDS, ERRORS, "longest"), 1.0
@@ -91,8 +92,8 @@ def bounded_wer(totals: Totals, _: Application) -> Result:
 def unit_accuracy(totals: Totals, _: Application) -> Result:
     """Unit accuracy: words of the reference that were put out / words of the reference.
 
-    Range [0, 1], higher is better; the reference puts out nothing and gets 0. Undefined when the
-    reference has no words. It does not see insertions. Ferrer et al. 2024, section 3.2.
+    Range [0, 1], higher is better; the naive baseline is an empty output and gets 0. Undefined when
+    the reference has no words. It does not see insertions. Ferrer et al. 2024, section 3.2.
     """
     return _rate(totals, WORDS, "hits", "reference"), 0.0
 

@@ -25,10 +25,10 @@ def bleu(
 ) -> tuple[Array, Array | float, dict[str, Array]]:
     """BLEU: 100 BP (p1 p2 p3 p4)^(1/4), BP = min(1, exp(1 - reference / hypothesis)).
 
-    p_n is the share of the n-grams of the output that match. Precisions without a match are
-    smoothed: `exp` takes 1 / (2^k total) for the k-th of them (mteval-v13a, the default),
-    `floor=F` F / total (F = 0.1 when left out), `add-k=K` adds K to matches and totals of orders
-    2 to 4 (K = 1 when left out), `none` leaves BLEU at 0. It is 0 without any match, and where the
+    p_n is the share of the n-grams of the output that match. A precision without a match is
+    smoothed. `exp` (default, as mteval-v13a) uses 1 / (2^k total) for the k-th of them. `floor=F`
+    uses F / total (default F = 0.1). `add-k=K` adds K to the matches and totals of orders 2 to 4
+    (default K = 1). `none` does not smooth, so BLEU is 0. It is 0 without any match, and where the
     output has no n-gram of an order. Chen and Cherry 2014 name these methods.
 
     Range [0, 100], higher is better; the naive baseline is the empty output, which gets 0.
@@ -91,7 +91,7 @@ def smoothing_of(text: str) -> Smoothing:
 
 
 def chrf(totals: Totals, _: Application) -> Result:
-    """chrF2: 100 (1 + 4) P R / (4 P + R) of the n-grams of characters, blanks left out.
+    """chrF2: 100 (1 + 4) P R / (4 P + R) of the n-grams of characters, without spaces.
 
     P and R are the means, over the orders 1 to 6 of which both sides have n-grams, of
     matches / hypothesis and matches / reference. 0 without any match.
@@ -105,9 +105,9 @@ def chrf(totals: Totals, _: Application) -> Result:
 def chrf_words(totals: Totals, _: Application) -> Result:
     """chrF++: chrF2 whose means of P and R go over n-grams of one and two words too.
 
-    Words are what stands between blanks; a mark at their end, or else at their begin, is a word of
-    its own. Range [0, 100], higher is better; the naive baseline is the empty output, which gets 0.
-    Undefined where the references have no characters. Popović 2017.
+    Words are separated by spaces; a punctuation mark at the end of a word, or else at its start, is
+    a separate word. Range [0, 100], higher is better; the naive baseline is the empty output, which
+    gets 0. Undefined where the references have no characters. Popović 2017.
     """
     return _character_f(totals, "chrf_words", CHARACTER_ORDER + WORD_ORDER)
 

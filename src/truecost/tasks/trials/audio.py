@@ -4,7 +4,8 @@ Hours belong to the data and are said once: their sum (`--hours`, which holds th
 nontargets stand for), a list of recordings with their seconds (`--background`), or a column of
 seconds, `duration`. That is of each trial, of which the nontargets are heard; or of each
 `recording`, which counts once however many trials it has. A list with the column of the unit has
-the hours of each unit, those too in which nothing was detected; else it is a sum.
+the hours of each unit, those too in which nothing was detected; else it is a sum. Detections in
+listed recordings are nontargets among the trials, with the id of their recording.
 """
 
 from dataclasses import dataclass, replace
@@ -13,14 +14,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from truecost.core.factors import encode
-from truecost.errors import InputError, UsageError, first_five
+from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.table import filled, refuse_rows
 
 if TYPE_CHECKING:
+    from truecost.core.evidence import Totals
     from truecost.core.factors import Factor
+    from truecost.core.measure import Measure, Result
     from truecost.core.scoring import Scoring
     from truecost.core.tally import Tally
     from truecost.core.unit_index import UnitColumns
@@ -35,9 +39,14 @@ NO_HOURS = (
     "false alarms per hour need the hours of audio: --hours 120, --background FILE (recordings "
     "and their seconds), or --map duration=COLUMN"
 )
+TAKE_OUT = "score nontarget clips in a run of their own"
 NO_SUBSET = (
     "the hours of a subset are not known, only their sum: map the seconds of each trial "
     "or recording (--map duration=COLUMN)"
+)
+NO_TEST = (
+    "the hours of the test set are not known: --test-hours 12, or --test-background FILE "
+    "(recordings and their seconds)"
 )
 
 
@@ -83,6 +92,8 @@ class Audio:
         Code of the recording of each trial.
     listed : Listed, optional
         Hours of each unit of the whole.
+    unknown : str
+        Why the hours are not known, although false alarms per hour are shown.
     """
 
     said: str
@@ -90,11 +101,16 @@ class Audio:
     seconds: Floats | None = None
     recordings: npt.NDArray[np.int32] | None = None
     listed: Listed | None = None
+    unknown: str = ""
 
     @property
     def summed(self) -> bool:
         """Whether only the sum of the hours is known, so that subsets have none."""
         return self.seconds is None
+
+    def lost(self, *, subset: bool) -> str:
+        """Why the hours of the whole or a subset are not known; empty where they are."""
+        return self.unknown or (NO_SUBSET if subset and self.summed else "")
 
     def take(self, rows: npt.NDArray[Any]) -> "Audio":
         """That of the trials at these rows; a sum stays that of the whole."""
@@ -126,8 +142,10 @@ class Audio:
 
     def sum_of(self, trials: "Trials", *, subset: bool = False) -> float | None:
         """Hours of these trials; None where only those of the whole are known."""
+        if self.lost(subset=subset):
+            return None
         if self.summed:
-            return None if subset else self.total
+            return self.total
         each = self.hours(trials.labels, trials.weights)
         return fsum(each if trials.weights is None else each * trials.weights)
 
@@ -144,6 +162,18 @@ def audio_tally(trials: "Trials", scoring: "Scoring", sides: Any) -> "Tally":
     found = tally_of(trials, sides, decision, n=np.ones(len(hours)), hours=hours)
     listed = trials.audio.listed
     return found if listed is None else listed.tally(found, sides[0][0])
+
+
+def without_hours(measure: "Measure", why: str) -> "Measure":
+    """A measure of trials whose hours are not known: without a value where it needs them."""
+    if measure.name != "fa_per_hour":
+        return measure
+
+    def undefined(totals: "Totals", *_: object) -> "Result":
+        found = np.full(totals.block.count, np.nan)
+        return found, found
+
+    return replace(measure, function=undefined, undefined=why)
 
 
 def audio_of(table: Table, options: "Options", ids: Any) -> Audio | None:
@@ -188,10 +218,15 @@ def with_hours(trials: "Trials", data: "DataTable", reader: "Reader") -> "Trials
     }
     said = [name for name, there in given.items() if there]
     if len(said) > 1:
-        raise UsageError(f"{trials.name}: {' and '.join(said)} both give the hours: use one")
+        raise UsageError(
+            f"{trials.name}: {' and '.join(said)} both give the hours, for different data: keep "
+            f"--background FILE where background recordings were searched, those too in which "
+            f"nothing was detected; --map duration=COLUMN where each nontarget (or recording) has "
+            f"its own seconds; --hours 12 where only their sum is known"
+        )
     if said and not trials.detection:
         raise UsageError(
-            f"{trials.name}: {said[0]} goes with the detection of one class: use --target"
+            f"{trials.name}: {said[0]} is for the detection of one class: use --target"
         )
     if data.hours is not None:
         return replace(trials, audio=Audio(f"hours:{data.hours:g}", data.hours))
@@ -220,11 +255,12 @@ def _with_list(trials: "Trials", table: Table) -> "Trials":
     said = f"hours:{total:.6g}:background"
     name = next(iter(trials.units), "")
     if not name or trials.ascending:
-        return replace(trials, audio=Audio(said, total))
+        return _summed(trials, Audio(said, total), table, "")
     if len(trials.units) > 1 or len(trials.units[name]) > 1 or trials.strata is not None:
-        return _summed(trials, Audio(said, total), "goes by one unit, without strata")
+        return _summed(trials, Audio(said, total), table, "goes by one unit, without strata")
     if name not in table.columns:
-        return _summed(trials, Audio(said, total), f"has no column {name}, which is the unit")
+        why = f"has no column {name}, which is the unit"
+        return _summed(trials, Audio(said, total), table, why)
     labels, codes = encode(filled(table, name, "unit").to_numpy())
     own = np.asarray(trials.units[name][0])
     if own.dtype.kind in "iu":
@@ -232,19 +268,54 @@ def _with_list(trials: "Trials", table: Table) -> "Trials":
     unheard = (trials.labels == 0) & ~np.isin(own.astype(str), labels.astype(str))
     if unheard.any():
         raise InputError(
-            f"{table.source}: nontargets of {trials.name} are in units that the list of background "
-            f"audio lacks: {first_five(np.unique(own[unheard]))}; list every {name} "
-            f"in which false alarms are counted, or leave out the column {name} (a sum of hours)"
+            f"{table.source}: {np.count_nonzero(unheard)} of {_nontargets(trials)} of "
+            f"{trials.place} lie in no listed {name} ({first_five(np.unique(own[unheard]))}), so "
+            f"they were not detected in these {total:.6g} hours: {TAKE_OUT}, or list every {name} "
+            f"whose audio was searched"
         )
     hours = np.bincount(codes, seconds) / HOUR
     audio = Audio(f"{said}:by-{name}", total, listed=Listed(labels, hours))
     return replace(trials, audio=audio, units={name: (own,)})
 
 
-def _summed(trials: "Trials", audio: Audio, why: str) -> "Trials":
-    """Trials with the sum of a list of background audio alone, and a word on what is lost."""
-    said = (
-        f"{trials.name}: the list of background audio {why}: only its sum is used, so the "
-        f"variation between recordings without detections is not known"
+def _summed(trials: "Trials", audio: Audio, table: Table, why: str) -> "Trials":
+    """Trials with the sum of a list of background audio alone; a warning says what is lost, and
+    which nontargets are divided by hours in which nothing shows that they were detected.
+    """
+    said = [_misplaced(trials, audio, table)]
+    if why:
+        said.append(
+            f"the list of background audio {why}: only its sum is used, so the variation between "
+            f"recordings without detections is not known"
+        )
+    return replace(trials, audio=audio, problems=(*trials.problems, *filter(None, said)))
+
+
+def _misplaced(trials: "Trials", audio: Audio, table: Table) -> str:
+    """That nontargets lie outside of the listed recordings; empty where all lie in them."""
+    nontargets, frame = pl.Series(trials.labels == 0), trials.frame
+    shared = [c for c in table.columns if c != "duration" and c in frame.columns]
+    texts = {column: frame[column].cast(pl.String).fill_null("") for column in shared}
+    outside = {
+        column: nontargets & ~own.is_in(table.texts(column, column).to_list())
+        for column, own in texts.items()
+    }
+    place = min(outside, key=lambda column: outside[column].sum(), default="")
+    if place and not outside[place].any():
+        return ""
+    why = f"nothing shows that they were detected there: {trials.place} has none of its columns"
+    if place:
+        some = texts[place].filter(outside[place]).unique().sort()
+        why = f"{outside[place].sum()} of them lie in no listed {place} ({first_five(some)})"
+    column = place or next(iter(trials.units), "recording")
+    return (
+        f"fa_per_hour divides the false alarms among {_nontargets(trials)} by "
+        f"the {audio.total:.6g} hours of {table.source}, but {why}. A detection in background "
+        f"audio is a row with label nontarget and the id of its recording, in column {column!r} "
+        f"of both files; {TAKE_OUT}. If all were detected in this audio, give --hours "
+        f"{audio.total:.6g} instead"
     )
-    return replace(trials, audio=audio, problems=(*trials.problems, said))
+
+
+def _nontargets(trials: "Trials") -> str:
+    return counted(int(np.count_nonzero(trials.labels == 0)), "nontarget")

@@ -39,9 +39,9 @@ class Decomposition:
     Attributes
     ----------
     actual : tuple of Estimate
-        Of the scores as they are.
+        Measures of the uncalibrated scores.
     minimum : tuple of Estimate
-        Of the scores calibrated on the trials themselves.
+        Measures of the scores after calibration on the trials themselves.
     losses : tuple of Comparison
         Actual against minimum: `difference` is the calibration loss.
     """
@@ -63,7 +63,7 @@ def decompose(
     Parameters
     ----------
     trials : Trials
-        Of a type with an actual loss: likelihood ratios, posteriors or log-scores.
+        Trials of a type with an actual loss: likelihood ratios, posteriors or log-scores.
     method : str
         Names the minimum: "pav" for the best monotone map (two classes), "affine" and others for
         the best of theirs. "affine" also suits many classes (Rodriguez-Fuentes & Penagarikano 2013,
@@ -230,7 +230,9 @@ def _train_files(table: CalibrationTable, systems: Sequence[Trials]) -> Mapping[
             f"give one file for each ({', '.join(sorted(unlike))})"
         )
     if files and (clash := [k for k in ("folds", "fold", "in_sample") if k in table.given()]):
-        raise UsageError(f"[calibration] {clash[0]} goes without train: leave one of them out")
+        raise UsageError(
+            f"[calibration] {clash[0]} cannot be used with train: leave one of them out"
+        )
     return files
 
 

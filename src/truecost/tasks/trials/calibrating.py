@@ -42,20 +42,20 @@ class Calibrated:
     method : str
         A key of `truecost.calibration.METHODS`.
     calibrators : tuple of Calibrator
-        What was fitted; in cross-fitting one for each fold, or pair of folds.
+        Fitted calibrators; in cross-fitting one for each fold, or for each pair of folds.
     used : ndarray of int64, shape (N,)
         Which of them calibrated each trial.
     priors : tuple of float, optional
         Priors of the classes in the loss that was minimised. The calibrators of classes give
-        log-posteriors at these priors. None where each fit has those of its own training trials:
-        cross-fitted, without a prior in the application.
+        log-posteriors at these priors. None if each fit uses the priors of its own training trials:
+        with cross-fitting and no prior in the application.
     trained : str
-        Where the calibrators come from, as in the signature: "train-dev", "self", or
+        Origin of the calibrators, as in the signature: "train-dev", "self", or
         "folds5:by-speaker:seed0".
     problems : tuple of str
-        What a reader should know; `trials.problems` holds them too.
+        Warnings for the reader; `trials.problems` has them, too.
     fittings : tuple of Fitting
-        What entered the fit of each calibrator.
+        Parameters of the fit of each calibrator.
     kind : str
         Type of the scores that the calibrators read.
     """
@@ -97,7 +97,7 @@ class Calibrated:
         Parameters
         ----------
         scores : array_like of shape (N,) or (N, K), or Table
-            Of the type and the classes of the training trials.
+            Trials with the score type and classes of the training trials.
         options : Options, optional
             What the columns of a table mean, and how the scores are to be read; those named
             `score` when left out. Labels, units and weights are not looked at.
@@ -211,18 +211,17 @@ def calibrate(
 ) -> Calibrated:
     """Turn scores into log-likelihood ratios, or log-scores of classes into log-posteriors.
 
-    Without `train` the trials are cross-fitted: each is calibrated by what was fitted to the other
-    folds. Units are never split over the folds that are dealt. All facts of a fit about labels,
-    class shares too, come from its training trials; only the dealing, which balances the classes
-    over the folds, looks at all labels. A trial with units on two sides (or of two factors) that
-    lie in the folds i and j is calibrated by what was fitted to the trials with no unit in i or j:
-    with 5 folds that is a fit for each of 15 pairs, to some 36 % of the trials where i and j
-    differ.
+    Without `train`, the trials are cross-fitted: each is calibrated by the fit to the other folds.
+    Units are never split over the folds that are dealt. All facts of a fit about labels, class
+    shares too, come from its training trials; only the dealing, which balances the classes over the
+    folds, looks at all labels. A trial with units on two sides (or of two factors) that lie in the
+    folds i and j is calibrated by what was fitted to the trials with no unit in i or j: with 5
+    folds that is a fit for each of 15 pairs, to some 36 % of the trials where i and j differ.
 
     Parameters
     ----------
     trials : Trials
-        To be calibrated; of any type but decisions and numbers.
+        Trials to calibrate, of any type except decisions and numbers.
     method : {"affine", "temperature", "pav", "spline", "poly3"}
         See `truecost.calibration`; the last three are for detection and for two classes.
     train : Trials or "self", optional
@@ -242,7 +241,7 @@ def calibrate(
     clip : float, optional
         Least probability that posteriors give a class before they are calibrated (see `Scoring`).
     seed : int
-        Of the folds, from 0 up.
+        Seed of the folds, at least 0.
     **options
         Of the method: `laplace=True` for `pav`, Laplace's rule, which keeps likelihood ratios at
         the ends finite (see `Pav.fit`); `ridge` for `affine`, a penalty on the scale (see

@@ -12,6 +12,7 @@ those of any score.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from math import log
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,8 +20,10 @@ import numpy as np
 
 from truecost.core.estimates import estimate
 from truecost.core.evidence import Totals
-from truecost.core.intervals.rates import Limits, rate_limits, threshold_limits
-from truecost.core.measure import Rate, at_threshold
+from truecost.core.flags import raised
+from truecost.core.intervals.events import Heard, hours_without
+from truecost.core.intervals.rates import Errors, Limits, rate_limits, threshold_limits
+from truecost.core.measure import at_threshold
 from truecost.core.replication import by_block, errors_of
 from truecost.core.results import Estimate
 from truecost.core.scoring import Scoring
@@ -31,9 +34,17 @@ from truecost.running import score
 from truecost.study.outcome import Part
 from truecost.tasks.measures import find
 from truecost.tasks.trials import counting
-from truecost.tasks.trials.audio import NO_HOURS, audio_tally
+from truecost.tasks.trials.audio import NO_HOURS, NO_TEST, Audio, audio_tally
 from truecost.tasks.trials.measures.thresholds import at_each, share_per_hour
-from truecost.tasks.trials.options import PARTS_OF, Chosen, Rule, ThresholdTable, TrialsScoring
+from truecost.tasks.trials.options import (
+    LEAST_COST,
+    PARTS_OF,
+    Chosen,
+    Rule,
+    ThresholdTable,
+    TrialsScoring,
+    shortest,
+)
 from truecost.tasks.trials.records import Floats, Trials
 
 if TYPE_CHECKING:
@@ -110,18 +121,41 @@ class Choosing:
             else:
                 low = middle + 1
         if low == len(places):
-            least = self._end(rule, int(places[-1]))
             raise InputError(
                 f"{self.trials.name}: no threshold is within {rule} by its upper end: even without "
-                f"such an error the interval ends at {least:.3g}; collect more trials, or use --by "
-                f"point"
+                f"{self._too_little(rule, int(places[-1]))}, or use --by point"
             )
         return float(self.sweep.thresholds(places[low : low + 1])[0])
 
     def _end(self, rule: Rule, position: int) -> float:
         """Upper end of the interval of the measure of a rule at a place in the ranking."""
+        return self._limits(self._errors(rule, position)).upper
+
+    def _too_little(self, rule: Rule, position: int) -> str:
+        """Where the interval ends without an error, and what would be enough."""
+        found, level = self._errors(rule, position), self.scoring.level
+        least = self._limits(found).upper
+        if not found.events:
+            return f"such an error the interval ends at {least:.3g}; collect more trials"
+        alone, limit, hours = -log((1 - level) / 2), rule.limit or 0.0, found.trials
+        more = "no hours keep a limit of 0"
+        if limit:
+            wanted = hours_without(Heard(0.0, hours, found.kish), limit, level)
+            more = (
+                f"collect {wanted:.3g} hours without one, or {alone:.3g} / {limit:g} = "
+                f"{alone / limit:.3g} hours in many more units"
+            )
+        return (
+            f"a false alarm the interval of {hours:.4g} hours ends at {least:.3g} an hour "
+            f"({alone:.3g} / {hours:.4g} = {alone / hours:.3g}, and more as only {found.kish:.3g} "
+            f"effective units hold the hours); {more}"
+        )
+
+    def _errors(self, rule: Rule, position: int) -> Errors:
+        """The errors that a rule limits at a place in the ranking."""
         if rule.measure != "fa_per_hour":
-            return self._limits(at_threshold(int(rule.measure == "p_miss"), position)).upper
+            rate = at_threshold(int(rule.measure == "p_miss"), position)
+            return errors_of(self.seen, rate, self.scoring.plan)
         at = float(self.sweep.thresholds(np.array([position]))[0])
         if not np.isfinite(at):
             at = float(np.nextafter(self.sweep.ranking.scores[-1], np.inf))
@@ -129,10 +163,9 @@ class Choosing:
         tally = audio_tally(self.trials, there, counting.sides_of(self.trials, there))
         seen = counting.point_of(type(self.evidence)({"audio": tally}))
         [rate] = find("fa_per_hour").interval.rates(seen, there.application)  # type: ignore[misc]
-        return self._limits(rate, seen).upper
+        return errors_of(seen, rate, self.scoring.plan)
 
-    def _limits(self, rate: Rate, seen: Totals | None = None) -> Limits:
-        errors = errors_of(seen or self.seen, rate, self.scoring.plan)
+    def _limits(self, errors: Errors) -> Limits:
         found = rate_limits(errors, self.scoring.level, self.scoring.icc)
         if found is None:
             raise InputError(f"{self.trials.name}: a class has no trials, or there is one unit")
@@ -170,7 +203,8 @@ class Choosing:
             held = self._share(rule.limit, rule)
         [row] = self._estimates(replace(find(name), parameter=repr(held)))
         position = int(self.sweep.ranking.positions(np.array([threshold]))[0])
-        limits = self._limits(at_threshold(int(of_misses), position))
+        held_rate = at_threshold(int(of_misses), position)
+        limits = self._limits(errors_of(self.seen, held_rate, self.scoring.plan))
         lower, upper = threshold_limits(
             self.sweep, of_misses, limits.effective, held, self.scoring.level
         )
@@ -295,6 +329,8 @@ def chosen_of(
     shared = ""
     if test is not None:
         shared = shared_between(trials, test)
+        if trials.audio is not None and test.audio is None:
+            test = replace(test, audio=Audio("hours:unknown", 0.0, unknown=NO_TEST))
         rows += _scored(test, choosing.deployed(test, threshold), {**about, "data": "test"})
     found = Chosen(
         system=trials.name,
@@ -307,14 +343,25 @@ def chosen_of(
         lower=own.lower if np.isfinite(own.lower) else None,
         upper=own.upper if np.isfinite(own.upper) else None,
         shared=shared,
+        text=shortest(threshold, choosing.sweep.ranking.scores),
     )
     return found, there, rows
 
 
 def _scored(trials: Trials, scoring: Scoring, about: Mapping[str, str]) -> list[Estimate]:
-    """Both error rates and the cost at a threshold, and false alarms an hour with hours."""
-    hours = ("fa_per_hour",) if trials.audio is not None else ()
-    own = replace(scoring, measures=("p_miss", "p_fa", *hours, "act_dcf"))
+    """Both error rates at a threshold, false alarms an hour with hours, and the cost where an
+    application was stated or the rule is about it.
+    """
+    application = scoring.application
+    costs = application.costs is not None or application.priors is not None
+    costs = costs or about["rule"] == LEAST_COST
+    names = {
+        "p_miss": True,
+        "p_fa": True,
+        "fa_per_hour": trials.audio is not None,
+        "act_dcf": costs,
+    }
+    own = replace(scoring, measures=tuple(name for name, shown in names.items() if shown))
     return score(trials, own, dims=about)
 
 
@@ -323,11 +370,13 @@ def _knowing(row: Estimate, ends: Mapping[str, tuple[float, float]], said: str) 
     that might have been chosen give.
     """
     signed = f"{row.signature}|{said}"
+    flags = (*row.flags, *raised(threshold_chosen=True))
+    row = msgspec.structs.replace(row, signature=signed, flags=flags)
     if "subset" in row.dims or row.measure not in ends or row.lower is None or row.upper is None:
-        return msgspec.structs.replace(row, signature=signed)
+        return row
     low, high = ends[row.measure]
     lower, upper = min(row.lower, low), max(row.upper, high)
-    return msgspec.structs.replace(row, lower=lower, upper=upper, signature=signed)
+    return msgspec.structs.replace(row, lower=lower, upper=upper)
 
 
 def shared_between(trials: Trials, test: Trials) -> str:

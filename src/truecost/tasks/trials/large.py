@@ -302,8 +302,9 @@ def refuse_parts(source: Source, why: Mapping[str, Any]) -> None:
     """Refuse the first of what cannot be done in parts and holds: UsageError."""
     if lost := [text for text, holds in why.items() if holds]:
         raise UsageError(
-            f"{source.file}: {lost[0]} does not go with files that are read in parts (several "
-            f"files, more than {LARGE:,} trials, or --engine)"
+            f"{source.file}: {lost[0]} does not fit files that are read in parts (several "
+            f"files, more than {LARGE:,} trials, or --engine); if each file is a run of "
+            f"one system: truecost methods compare NAME=PATTERN NAME=PATTERN --runs file"
         )
 
 

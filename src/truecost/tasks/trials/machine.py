@@ -117,7 +117,7 @@ def completed(table: Table, options: Options, kind: str, column: str) -> Complet
     name = str(options.machine)
     if kind != "label" or options.kind in ("number", "values"):
         raise UsageError(
-            f"--machine {name} goes with labels of classes, or with mean:COLUMN: not with "
+            f"--machine {name} is for labels of classes, or for mean:COLUMN: not for "
             f"{'true numbers' if options.kind == 'number' else f'{kind} labels'}"
         )
     texts, said = table.texts(column, "label"), table.texts(name, "machine")

@@ -4,8 +4,9 @@
 `Chosen` is what a result has of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR, Context
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -14,10 +15,12 @@ import numpy as np
 
 from truecost.core.application import check_priors
 from truecost.core.digits import figure
+from truecost.core.subsets import Floats
 from truecost.errors import UsageError
 from truecost.names import POSTERIORS, ChosenBy, ThresholdBy
 from truecost.options import Option, PartialTable, check_fields
 from truecost.study.tables import DataTable
+from truecost.tasks.measures import only_means
 
 if TYPE_CHECKING:
     from truecost.core.results import Row
@@ -35,21 +38,26 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
 }
 
 
+def of_means(data: DataTable, measures: Sequence[str]) -> DataTable:
+    """The data, of type `values` where only means are asked for: they need no scores or labels."""
+    means = data.type is None and only_means(measures)
+    return msgspec.structs.replace(data, type="values") if means else data
+
+
 @dataclass(frozen=True)
 class TrialsScoring:
-    """How trials are scored, beside their application.
+    """Choices for the scoring of trials, in addition to the application.
 
     Parameters
     ----------
     training_prior : tuple of float, optional
-        Priors of the classes that the posteriors contain, summing to 1; the shares in the data
-        when left out. Likelihood ratios contain none.
+        Priors of the classes that the posteriors contain, summing to 1; default: the shares in the
+        data. Likelihood ratios contain none.
     threshold : float, optional
         The deployed threshold on the score, in place of the Bayes threshold; a probability (or its
         logarithm) when the scores are posteriors.
     clip : float, optional
-        Least probability that a class is given, between 0 and 0.5; nothing is clipped when left
-        out.
+        Lowest probability of a class, between 0 and 0.5. Default: no clipping.
     allow_reversed : bool
         Accept the scores of a detection task that rank nontargets above targets beyond chance
         (the 99.9 % interval of the area under the ROC curve lies below 0.5), which are refused
@@ -58,9 +66,9 @@ class TrialsScoring:
         Class shares of the whole when a subset is scored: what the system takes from the data
         (the training prior, the prior of its decisions) does not change from subset to subset.
     threshold_by : {"whole", "subset"}
-        Whose threshold a subset has where a measure chooses it.
+        Data on which a measure chooses the threshold of a subset.
     whole : Trials, optional
-        The whole when a subset of it is scored, whose threshold measures choose.
+        The whole data, if a subset is scored; measures choose the threshold on it.
 
     Raises
     ------
@@ -126,6 +134,7 @@ class Rule:
         return self.name if self.limit is None else f"{self.name} {self.limit:g}"
 
 
+LEAST_COST = "least-cost"
 MEASURES = {"max_fa_per_hour": "fa_per_hour", "max_p_fa": "p_fa", "max_p_miss": "p_miss"}
 
 
@@ -187,7 +196,7 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
     test_background: Annotated[
         str | None,
         _option(
-            help="The same as a list of recordings with a column duration (seconds).",
+            help="List of background recordings of TEST with a column duration (seconds).",
             file=True,
             needs=_TESTED,
         ),
@@ -206,8 +215,8 @@ class ThresholdTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True
         ]
         if self.least_cost:
             if self.by == "upper":
-                raise UsageError("--by upper goes with a limit, not with --least-cost")
-            found.append(Rule("least-cost", "act_dcf"))
+                raise UsageError("--by upper is for a limit, not for --least-cost")
+            found.append(Rule(LEAST_COST, "act_dcf"))
         if not found:
             raise UsageError(
                 "choose a rule for the threshold: --max-fa-per-hour 0.5, --max-p-fa "
@@ -235,6 +244,8 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
         The threshold with its interval; None for an end that is infinite.
     shared : str
         What the test set shares with the trials that chose it; empty for nothing.
+    text : str
+        The shortest number of four digits or more that decides the same trials.
     """
 
     system: str
@@ -247,6 +258,35 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     lower: float | None
     upper: float | None
     shared: str = ""
+    text: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The threshold as readers may copy it."""
+        return self.text or figure(self.threshold)
+
+
+def shortest(threshold: float, scores: Floats) -> str:
+    """The shortest number of four digits or more that accepts the same of sorted scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truecost.tasks.trials.options import shortest
+    >>> shortest(0.4545831, np.array([0.1, 0.454579, 0.4545831, 0.9]))
+    '0.45458'
+    >>> shortest(0.5, np.array([0.1, 0.5]))
+    '0.5'
+    """
+    place = int(np.searchsorted(scores, threshold))
+    below = scores[place - 1] if place else -np.inf
+    from_here = scores[place] if place < len(scores) else np.inf
+    for digits in range(4, 18):
+        for how in (Context(digits), Context(digits, ROUND_FLOOR)):
+            number = how.create_decimal(repr(float(threshold)))
+            if below < float(number) <= from_here:
+                return f"{number.normalize():f}"
+    return repr(float(threshold))
 
 
 def ends_of(found: Chosen) -> str:

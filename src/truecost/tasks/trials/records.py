@@ -64,27 +64,27 @@ class Trials(Rows):
     signature : str
         Choices that entered while loading.
     problems : tuple of str
-        What a reader should know.
+        Warnings for the reader.
     origin : ndarray of int, shape (N,), optional
-        The trial that each row stands for, when soft labels or votes make several rows of one.
+        Trial of each row, if soft labels or votes make several rows of one trial.
     annotation : Annotation, optional
-        What several annotators said of the trials. When any label that they gave is right
+        Labels of several annotators. When any label that they gave is right
         (`several_right`), `labels` is the one of most votes, the first of those that tie.
     ascending : bool
-        Whether the rows stand in ascending order of score, as memory maps of sorted segments do.
+        Whether the rows are in ascending order of score, as in memory maps of sorted segments.
     machine : Machine, optional
-        A machine's judgement of every trial, beside human ones of some.
+        A machine's judgement of every trial, in addition to human judgements of some.
     spoofing : Spoofing, optional
         Which trials are spoofed, and how a speaker verification decides on them.
     made : dict
-        What was counted of them once: the units with their codes, the ranking.
+        Cached counts of the trials: units with their codes, the ranking.
     source : str
         The file that they were read from, with its key; empty for arrays.
     took : mapping of str to float
-        What deciding took by its records: hours of `cpu`, `gpu` and `waiting`, GB-hours of
+        Recorded resources of the decisions: hours of `cpu`, `gpu` and `waiting`, GB-hours of
         `memory`.
     audio : Audio, optional
-        What is known of the hours that they stand for.
+        The hours of audio of the trials.
     rows : ndarray of int, shape (N,), optional
         Their places among the trials that they were taken from.
     """
@@ -180,17 +180,17 @@ class Trials(Rows):
             among the score columns; true numbers. With `annotators` one column an annotator, with
             None, "" or NaN where one did not answer, or texts with labels separated by `|`.
         kind : {"llr", "posterior", "log-posterior", "log-score", "score", "decision", "number"}
-            What the scores are (see `Options`).
+            Type of the scores (see Options).
         name : str
             Name of the system.
         unit, unit2 : array_like, shape (N,), optional
-            What is resampled together; second unit, crossed with the first.
+            Unit, resampled as a whole; a second unit is crossed with the first.
         stratum, ids, weight : array_like, shape (N,), optional
             Stratum of the unit (or stream, for moving blocks), trial ids, trial weights.
         target : str, optional
-            Label of the class to detect, where it is not clear.
+            Label of the class to detect. Needed if the labels do not show it.
         annotators : {"votes", "any"}, optional
-            What counts as right when there are several annotators (see `Options`).
+            Right labels if there are several annotators (see Options).
         accept : float, optional
             Least share of the annotators that makes a label right.
         **columns : array_like, shape (N,)
@@ -201,7 +201,7 @@ class Trials(Rows):
         InputError
             When lengths differ, or scores, labels, units, ids or weights cannot be used.
         UsageError
-            When the score type is not known or does not go with the arrays, or the name of a column
+            If the score type is unknown or does not fit the arrays, or the name of a column
             is nearly that of an argument.
 
         Examples
@@ -298,12 +298,12 @@ class Trials(Rows):
 
     @property
     def in_order(self) -> bool:
-        """Whether rows stand in the order of a ranking, in which ties stand in order of weight."""
+        """Whether rows are in the order of a ranking, with ties in order of weight."""
         return self.ascending and self.weights is None
 
     @property
     def taken_from(self) -> "Trials | None":
-        """The trials of which these are a subset, where they are still there."""
+        """The trials of which these are a subset, if they are still in memory."""
         return WHOLES[self]() if self in WHOLES else None
 
     def subset(self, expression: str) -> "list[tuple[str, Trials]]":
@@ -329,7 +329,7 @@ class Trials(Rows):
         return [(name, self.take(mask)) for name, mask in self.masks(expression)]
 
     def right(self) -> tuple[pl.DataFrame, ...]:
-        """Ids with their labels, as a frame whose rows have no order."""
+        """Ids and labels, as a frame with rows in no particular order."""
         columns = {"id": self._ids, "label": named_labels(self.labels, self.classes)}
         if self.annotation is not None or self.origin is not None:  # a trial has several labels
             weights = np.ones(len(self.labels)) if self.weights is None else self.weights

@@ -26,7 +26,7 @@ from truecost.core.estimates import Context
 from truecost.core.evidence import Evidence, Totals
 from truecost.core.factors import sizes_of
 from truecost.core.flags import raised
-from truecost.core.measure import Measure, Result
+from truecost.core.measure import Measure
 from truecost.core.results import Estimate
 from truecost.core.scoring import Batch, Scoring
 from truecost.errors import InputError, UsageError, first_five
@@ -40,6 +40,7 @@ from truecost.tasks.trials.options import PARTS_OF, TrialsScoring
 from truecost.tasks.trials.records import Floats, Trials
 
 TASK = "trials"
+THRESHOLD = "--threshold 0.5"
 DEFAULT_MEASURES: dict[str, tuple[str, ...]] = {
     "llr": ("act_dcf", "min_dcf", "cllr", "min_cllr", "eer", "p_miss", "p_fa"),
     "score": ("min_dcf", "eer", "auc"),
@@ -49,6 +50,7 @@ DEFAULT_MEASURES: dict[str, tuple[str, ...]] = {
     "values": ("mean",),
     "posterior": ("nec", "nce", "nbs", "expected_cost", "nte", "total_error"),
 }
+AT_THRESHOLD = ("p_miss", "p_fa", "fa_per_hour")  # beside those of a ranking; the last with hours
 
 
 def defaults(kind: str | None) -> tuple[str, ...]:
@@ -68,9 +70,11 @@ def measures_for(trials: Trials, scoring: Scoring) -> list[Measure]:
         if trials.several_right
         else _distinct_measures(kind, scoring.application)
     )
+    available, prices = counting.parts_of(trials, scoring), scoring.application.prices
+    if trials.detection and "decisions" in available:
+        usual = (*usual, *AT_THRESHOLD[: None if "audio" in available else -1])
     if trials.machine is not None:
         usual = tuple(n for n in usual if find(n, TASK).parts in (("decisions",), ("columns",)))
-    available, prices = counting.parts_of(trials, scoring), scoring.application.prices
     found = [
         _finished(_allowed(find(name, TASK), trials, available), trials, scoring)
         for name in dict.fromkeys(
@@ -141,10 +145,12 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
             f"rate or a cost of decisions ({first_five(own)}) or mean:COLUMN"
         )
     lacking = [part for part in measure.parts if part not in available]
-    if lacking == ["audio"]:
+    undecided = trials.kind == "score" and "decisions" in lacking
+    if "audio" in lacking:
         from truecost.tasks.trials.audio import NO_HOURS
 
-        raise UsageError(f"measure {measure.label!r}: {NO_HOURS}")
+        decide = f"; and a threshold, {THRESHOLD}" * undecided
+        raise UsageError(f"measure {measure.label!r}: {NO_HOURS}{decide}")
     if not {*lacking}.isdisjoint(counting.SPOOFING) and trials.detection:
         from truecost.tasks.trials.further import NEEDED, NOT_SPOOFED
 
@@ -155,10 +161,13 @@ def _allowed(measure: Measure, trials: Trials, available: set[str]) -> Measure:
                 f"measure {measure.label!r} is not for trials: truecost list measures shows its "
                 f"task"
             )
-        wanted = [k for k, parts in PARTS_OF.items() if set(measure.parts) <= set(parts)]
+        needed = {*measure.parts} - {"audio"}  # hours go with every type
+        wanted = [k for k, parts in PARTS_OF.items() if needed <= {*parts}]
         raise UsageError(
             f"measure {measure.label!r} cannot be computed from type {trials.kind} "
-            f"({SCORE_TYPES[trials.kind]}): it needs type {' or '.join(wanted)}"
+            f"({SCORE_TYPES[trials.kind]}): it needs "
+            + (f"decisions: give the threshold in use, {THRESHOLD}, or " * undecided)
+            + f"type {' or '.join(wanted)}"
             + ("; truecost calibrate makes likelihood ratios" if trials.kind == "score" else "")
         )
     return measure
@@ -299,7 +308,11 @@ def batches(trials: Trials, scoring: Scoring, dims: Dims, whole: Scoring | None)
         places = [k for k, m in enumerate(measures) if chosen in (None, m.name in AT_RATES)]
         if not places:
             continue
-        asked = [_without_hours(measures[k], trials, dims) for k in places]
+        asked = [measures[k] for k in places]
+        if trials.audio is not None and (why := trials.audio.lost(subset="subset" in dims)):
+            from truecost.tasks.trials.audio import without_hours
+
+            asked = [without_hours(measure, why) for measure in asked]
         if chosen:
             from truecost.tasks.trials.chosen import chosen_batch, chosen_evidence
 
@@ -332,21 +345,6 @@ def _with_labels(
 
     application = scoring.application
     return partial(with_labels, evidence=evidence, measures=asked, application=application)
-
-
-def _without_hours(measure: Measure, trials: Trials, dims: Dims) -> Measure:
-    """A measure of a subset, without a value where it needs the hours of the subset."""
-    lost = "subset" in dims and trials.audio is not None and trials.audio.summed
-    if not lost or measure.name != "fa_per_hour":
-        return measure
-    from truecost.tasks.trials.audio import NO_SUBSET
-
-    return replace(measure, function=_undefined, undefined=NO_SUBSET)
-
-
-def _undefined(totals: Totals, *_: object) -> Result:
-    found = np.full(totals.block.count, np.nan)
-    return found, found
 
 
 def frozen(trials: Trials, scoring: Scoring) -> Scoring:

@@ -101,7 +101,7 @@ def validate(
     table : Table
         Scores.
     options : Options
-        What the columns mean.
+        Meaning of the columns.
     trials : Table, optional
         The trials that have to be scored, with or without labels.
     key : Table, optional
@@ -111,7 +111,7 @@ def validate(
     name : str
         Name of the system.
     stated : bool
-        Whether the score type was stated; otherwise nothing is said of it.
+        Whether the user stated the score type; if not, there is no message about it.
 
     Returns
     -------

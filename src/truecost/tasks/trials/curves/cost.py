@@ -43,7 +43,7 @@ class CostCurve:
         (threshold, cost) in use, and of least cost; the threshold is infinite where rejecting
         everything costs least.
     steps, step_miss, step_fa : ndarray of float64
-        The same thresholds for all systems, and both error rates there: exact, for sliders.
+        Common thresholds of all systems, and both exact error rates at each of them, for sliders.
     shown : tuple of float
         Thresholds between which the curve says something: the 1 % of either class (weighing both
         alike) that score lowest and highest left out.
@@ -64,7 +64,7 @@ class CostCurve:
     step_fa: Floats
 
     def numbers(self) -> Table:
-        """Cost at the threshold in use, the least, and at every fourth threshold of the band."""
+        """Cost at the threshold in use, lowest cost, and cost at each fourth threshold."""
         axes, places = ("threshold", "normalised cost"), range(2, len(self.grid), 6)
         caption = "Cost against threshold"
         return numbers_of(caption, self, axes, self.grid, self.at(self.grid), places)

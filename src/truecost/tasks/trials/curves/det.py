@@ -123,7 +123,7 @@ class Curve:
 
 
 def det_curves(systems: Sequence[Trials], scoring: Scorings) -> list[Curve]:
-    """DET curves of the detection systems whose scores rank trials; the others are left out.
+    """DET curves of the detection systems with scores that rank trials; other systems are left out.
 
     Parameters
     ----------

@@ -232,8 +232,8 @@ def reliability(curves: Sequence[Reliability], *, title: str = "") -> Picture:
 
     The line is the best monotone calibration (pool adjacent violators), dots are bins of about
     equally many trials with intervals, and the strip above shows how frequent the predictions are.
-    Where only one class occurs the log odds are infinite: there the line has a gap and a ring or
-    triangle stands on the edge. Calibration error is no measure of quality: a system that always
+    If only one class occurs, the log odds are infinite: there the line has a gap, and a ring or
+    triangle is on the edge. Calibration error is no measure of quality: a system that always
     predicts the prior lies on the diagonal (Ferrer et al. 2024, section 3.6).
 
     Parameters

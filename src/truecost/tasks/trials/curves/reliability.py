@@ -51,20 +51,20 @@ class Reliability:
     Attributes
     ----------
     scale : {"llr", "posterior", "top"}
-        What the axes show: log-likelihood ratios in nats; posteriors of the target; posteriors of
+        Quantity on the axes: log-likelihood ratios in nats; posteriors of the target; posteriors of
         the class that is most probable.
     prior : float or None
         Prior of the target at which trials weigh; 1/2 for "llr", None for "top".
     said, seen : ndarray of float64
-        The monotone map from what is said to what is seen, thinned; natural log odds at `prior`,
-        which are log-likelihood ratios for "llr"; infinite where only one class is seen.
+        The monotone map from predicted to observed values, thinned; natural log odds at `prior`,
+        which are log-likelihood ratios for "llr"; infinite if only one class is observed.
     bin_said, bin_seen, bin_lower, bin_upper : ndarray of float64, shape (bins,)
-        Mean of what is said, share seen and the ends of its interval: probabilities at `prior`.
+        Mean prediction, observed share and the ends of its interval: probabilities at `prior`.
     bin_trials : ndarray of float64, shape (bins,)
         Weight of the trials of each bin.
     edges, counts : ndarray of float64, shapes (columns + 1,) and (columns,)
-        Histogram of what is said: log-likelihood ratios for "llr", else probabilities; shares of
-        the trials, classes weighing as their priors.
+        Histogram of the predictions: log-likelihood ratios for "llr", otherwise probabilities;
+        shares of the trials, classes weighing as their priors.
     measure : {"cllr", "nce"}
     actual, minimum : float
         Cllr and minimum Cllr in bits, whose difference is the calibration loss; or the normalised

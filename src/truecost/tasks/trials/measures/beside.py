@@ -53,7 +53,7 @@ def macro_f1(totals: Totals, application: Application) -> Result:
     """Macro F1: mean over classes of 2 J[k, k] / (P_k + sum_j J[j, k]).
 
     Range [0, 1], higher is better; the naive baseline always decides the class of highest prior and
-    gets 2 P / (1 + P) / K. Classes that neither occur nor are decided are left out. Ferrer et al.
+    gets 2 P / (1 + P) / K. Classes without trials and without decisions are left out. Ferrer et al.
     2024, section 3.1.
     """
     shares, priors = joint(totals, application)

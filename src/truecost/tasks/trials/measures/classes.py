@@ -40,7 +40,7 @@ def accepted_cost(totals: Totals, _: Application) -> Result:
 
     A is the set of accepted labels of a trial and d its decision. Range [0, max c] in the unit of
     the costs, lower is better; the naive baseline is the best constant decision under the same
-    rule, min_d mean min_{k in A} c[k, d], chosen anew in each replicate. Equal to `expected_cost`
+    rule, min_d mean min_{k in A} c[k, d], chosen again in each replicate. Equal to `expected_cost`
     at the shares of the data when each trial has one label. Ferrer et al. 2024, sections 3.1 and
     3.7.
     """
@@ -123,12 +123,12 @@ def class_recall(totals: Totals, _: Application, name: str) -> Result:
 
 
 def class_precision(totals: Totals, application: Application, name: str) -> Result:
-    """Precision of one class: P_k R[k, k] / sum_j P_j R[j, k], the share that is right of what is
-    decided so.
+    """Precision of one class: P_k R[k, k] / sum_j P_j R[j, k], the share of right ones among the
+    trials with this decision.
 
-    Range [0, 1], higher is better; the naive baseline decides everything so and gets P_k. Undefined
-    where nothing is decided so. Petegrosso et al. 2022, A.1.1 (Eq. 10), with a class in place of
-    the target.
+    Range [0, 1], higher is better; the naive baseline always decides this class and gets P_k.
+    Undefined if no trial has this decision. Petegrosso et al. 2022, A.1.1 (Eq. 10), with a class in
+    place of the target.
     """
     k = place_of(totals, name)
     counts, rates = class_rates(totals)

@@ -213,8 +213,8 @@ def nec(totals: Totals, application: Application) -> Result:
     """Normalised expected cost: expected cost / cost of the best constant decision.
 
     sum_k P_k sum_d c[k, d] R[k, d] / min_d sum_k P_k c[k, d]. Range [0, inf), lower is better; 1.0
-    is the naive baseline that knows only the priors. Its cost is computed anew in each replicate;
-    undefined where it is 0. Ferrer et al. 2024, section 3.5.
+    is the naive baseline, which uses only the priors. Each replicate computes its cost again;
+    undefined if it is 0. Ferrer et al. 2024, section 3.5.
     """
     cost, naive = _costs(totals, application)
     return share(cost, naive), 1.0
@@ -315,7 +315,7 @@ def recall(totals: Totals, _: Application) -> Result:
 
 
 def precision(totals: Totals, application: Application) -> Result:
-    """Precision: share of targets among what is accepted, at the application's prior.
+    """Precision: share of targets among the accepted trials, at the application's prior.
 
     P (1-Pmiss) / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], higher is better; the naive baseline
     accepts everything and gets P. Undefined when nothing is accepted. Petegrosso et al. 2022, A.1.1
@@ -327,7 +327,7 @@ def precision(totals: Totals, application: Application) -> Result:
 
 
 def fdr(totals: Totals, application: Application) -> Result:
-    """False-discovery rate: share of nontargets among what is accepted, 1 - precision.
+    """False-discovery rate: share of nontargets among the accepted trials, 1 - precision.
 
     (1-P) Pfa / (P (1-Pmiss) + (1-P) Pfa). Range [0, 1], lower is better; the naive baseline accepts
     everything and gets 1-P. Undefined when nothing is accepted. Petegrosso et al. 2022, A.1.2 (Eq.
@@ -340,9 +340,9 @@ def fdr(totals: Totals, application: Application) -> Result:
 def abstained(totals: Totals, application: Application) -> Result:
     """Share of trials on which the system abstains: sum_k P_k R[k, abstain].
 
-    Range [0, 1], lower is better: what is left to someone else; 0 when the cost matrix has no
-    column for it. No naive baseline. Read it beside the expected cost, which prices abstaining as
-    one more decision (Ferrer et al. 2024, section 3.1).
+    Range [0, 1], lower is better: the share of trials that the system leaves to someone else; 0 if
+    the cost matrix has no column for it. No naive baseline. Read it beside the expected cost, which
+    prices abstaining as one more decision (Ferrer et al. 2024, section 3.1).
     """
     counts, rates = class_rates(totals)
     classes = counts.shape[-1]

@@ -10,7 +10,7 @@ Rodriguez-Fuentes & Penagarikano 2013, section 4.2.
 
 `errors` is a tally with the statistics `n`, `absolute`, `squared` (of the error), `truth` and
 `truth2` (sums of the true value and its square, about a fixed origin); `truths` ranks the true
-values. The best constant is found anew in each replicate. Source: Ferrer et al. 2024, sections 3.4
+values. The best constant is found again in each replicate. Source: Ferrer et al. 2024, sections 3.4
 and 3.5.
 
 The total cost of trials, errors by number and recorded computing, reads the tally `decisions` (see
@@ -68,8 +68,8 @@ def entropy(priors: Floats) -> Floats:
 def ce(totals: Totals, application: Application) -> Result:
     """Cross entropy in nats: sum_k P_k mean over class k of -ln p(truth).
 
-    Range [0, inf], lower is better; the naive baseline knows only the priors and gets their
-    entropy. Infinite where a truth was given probability 0. Ferrer et al. 2024, section 3.3.
+    Range [0, inf], lower is better; the naive baseline uses only the priors and gets their entropy.
+    Infinite if the true class of a trial has probability 0. Ferrer et al. 2024, section 3.3.
     """
     counts, means = _mean_losses(totals, "losses", "log")
     priors = application.class_priors(counts)
@@ -79,8 +79,9 @@ def ce(totals: Totals, application: Application) -> Result:
 def nce(totals: Totals, application: Application) -> Result:
     """Normalised cross entropy: cross entropy / entropy of the priors.
 
-    Range [0, inf], lower is better; 1.0 knows only the priors, whose entropy is computed anew in
-    each replicate. Infinite where a truth was given probability 0. Ferrer et al. 2024, section 3.5.
+    Range [0, inf], lower is better; 1.0 is the naive baseline, which uses only the priors; each
+    replicate computes their entropy again. Infinite if the true class of a trial has probability 0.
+    Ferrer et al. 2024, section 3.5.
     """
     value, reference = ce(totals, application)
     return share(value, reference), 1.0
@@ -100,8 +101,8 @@ def brier(totals: Totals, application: Application) -> Result:
 def nbs(totals: Totals, application: Application) -> Result:
     """Normalised Brier score: Brier score / that of the priors alone.
 
-    Range [0, inf), lower is better; 1.0 knows only the priors. The score of the priors is computed
-    anew in each replicate. Ferrer et al. 2024, section 3.5.
+    Range [0, inf), lower is better; 1.0 is the naive baseline, which uses only the priors. Each
+    replicate computes its score again. Ferrer et al. 2024, section 3.5.
     """
     value, reference = brier(totals, application)
     return share(value, reference), 1.0
@@ -111,10 +112,10 @@ def cllr(totals: Totals, _: Application) -> Result:
     """Log-likelihood-ratio cost in bits.
 
     Mean of the means over targets of log2(1 + exp(-llr)) and over nontargets of log2(1 + exp(llr)).
-    Range [0, inf], lower is better; 1.0 is the system that always says llr = 0. Infinite where a
-    truth was given probability 0, undefined when a class has no trials. Independent of costs and
-    priors. Brümmer and du Preez (2006); Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-38 at Ptar =
-    1/2.
+    Range [0, inf], lower is better; 1.0 is a system with llr = 0 for every trial. Infinite if the
+    true class of a trial has probability 0, undefined when a class has no trials. Independent of
+    costs and priors. Brümmer and du Preez (2006); Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-38
+    at Ptar = 1/2.
     """
     means = _mean_losses(totals, "llr", "cllr")[1]
     return _with_impossible(means.mean(axis=-1), totals, "llr"), 1.0
@@ -125,9 +126,9 @@ def cnxe(totals: Totals, application: Application) -> Result:
 
     (Ptar mean over targets + (1-Ptar) mean over nontargets of the log cost) / prior entropy; the
     log cost is log2(1 + exp(-llr - logit(Ptar))) for a target, with both signs turned for a
-    nontarget. Range [0, inf], lower is better; 1.0 knows only the prior. Infinite where a truth was
-    given probability 0. When the prior is left to the data, logit(Ptar) is that of all data (it
-    turns scores into posteriors, part of the system), all else that of the replicate.
+    nontarget. Range [0, inf], lower is better; 1.0 knows only the prior. Infinite if the true class
+    of a trial has probability 0. When the prior is left to the data, logit(Ptar) is that of all
+    data (it turns scores into posteriors, part of the system), all else that of the replicate.
     Rodriguez-Fuentes & Penagarikano 2013, Eq. 36-43.
     """
     counts, means = _mean_losses(totals, "llr", "cnxe")
@@ -146,9 +147,9 @@ def _effective(application: Application, priors: Floats) -> Floats:
 def min_cllr(totals: Totals, _: Application) -> Result:
     """Cllr after the best monotone calibration of the scores (pool adjacent violators).
 
-    Range [0, 1] in bits, lower is better; 1.0 is the system that always says llr = 0. The best
-    monotone calibration is found anew in each replicate, tied scores together. Undefined when a
-    class has no trials. Brümmer and du Preez (2006).
+    Range [0, 1] in bits, lower is better; 1.0 is a system with llr = 0 for every trial. Each
+    replicate finds its own best monotone calibration; equal scores get equal values. Undefined when
+    a class has no trials. Brümmer and du Preez (2006).
     """
     return totals.sweep("ranking").pav_entropy(0.5), 1.0
 

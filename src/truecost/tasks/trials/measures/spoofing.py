@@ -117,9 +117,9 @@ def t_dcf(totals: Totals, _: Application, costs: Costs) -> Result:
 
     C0 = Pt Cm Pmiss_asv + Pn Cf Pfa_asv, C1 = Pt Cm - C0, C2 = Ps Cs Pspoof_asv, with the rates of
     the verification at its own fixed threshold. Range (0, 1], lower is better; 1 is the better of
-    letting everything and nothing through; C0 / (C0 + min(C1, C2)) is what a perfect countermeasure
-    gets. Undefined where a kind has no trials. Priors and costs are those of ASVspoof 2021
-    (0.9405, 0.0095, 0.05; 1, 10, 10) by default. Kinnunen et al. 2020.
+    accepting everything and rejecting everything; C0 / (C0 + min(C1, C2)) is what a perfect
+    countermeasure gets. Undefined where a kind has no trials. Priors and costs are those of
+    ASVspoof 2021 (0.9405, 0.0095, 0.05; 1, 10, 10) by default. Kinnunen et al. 2020.
     """
     decisions = np.asarray(totals.sums(ASV, "n"), np.float64)
     rates = share(decisions, decisions.sum(axis=-1, keepdims=True))

@@ -1,11 +1,11 @@
 """Measures that choose a threshold on the evaluation data, or sweep all of them.
 
 All read the ranking of the trials, `ranking` (code 1 target, 0 nontarget). The threshold is chosen
-anew in each replicate; of a subset on all trials, `whole`, where a measure says so. Those of false
-alarms by the hour read the hours of the trials too, `audio`. They describe the
-scores; they do not measure decisions (Ferrer et al. 2024, 3.1), but `fa_per_hour`, which is of the
-decisions of a system. All are undefined (NaN) in a replicate in
-which a class has no trials. Accept when score >= t.
+again in each replicate; of a subset on all trials, `whole`, where a measure says so. Those of false
+alarms by the hour read the hours of the trials too, `audio`. They describe the scores; they do not
+measure decisions (Ferrer et al. 2024, 3.1), but `fa_per_hour`, which is of the decisions of a
+system. All are undefined (NaN) in a replicate in which a class has no trials. Accept when score >=
+t.
 """
 
 from dataclasses import replace
@@ -91,10 +91,10 @@ def auc(totals: Totals, _: Application) -> Result:
 def miss_at_fa(totals: Totals, _: Application, rate: float) -> Result:
     """Least miss rate among the thresholds whose false-alarm rate is at most the given one.
 
-    min Pmiss(t) over t with Pfa(t) <= rate. A subset has its miss rate at the threshold that is
-    chosen on all trials, in every replicate anew (`--threshold-by subset`: at its own). Range [0,
-    1], lower is better; the naive baseline, chance, gets 1 - rate. Ferrer et al. 2024, section 3.1,
-    on what it does not tell.
+    min Pmiss(t) over t with Pfa(t) <= rate. A subset has its miss rate at the threshold that each
+    replicate chooses on all trials (`--threshold-by subset`: at its own). Range [0, 1], lower is
+    better; the naive baseline, chance, gets 1 - rate. Ferrer et al. 2024, section 3.1, on what it
+    does not tell.
     """
     return _least_misses(totals, rate), 1 - rate
 
@@ -125,9 +125,9 @@ def fa_at_miss(totals: Totals, _: Application, rate: float) -> Result:
     """Least false-alarm rate among the thresholds whose miss rate is at most the given one.
 
     min Pfa(t) over t with Pmiss(t) <= rate. A subset has its false-alarm rate at the threshold that
-    is chosen on all trials, in every replicate anew (`--threshold-by subset`: at its own). Range
-    [0, 1], lower is better; the naive baseline, chance, gets 1 - rate. Ferrer et al. 2024, section
-    3.1, on what it does not tell.
+    each replicate chooses on all trials (`--threshold-by subset`: at its own). Range [0, 1], lower
+    is better; the naive baseline, chance, gets 1 - rate. Ferrer et al. 2024, section 3.1, on what
+    it does not tell.
     """
     least, thresholds = (of[:, 0] for of in totals.sweep(_chosen_in(totals)).fa_at([rate]))
     if _chosen_in(totals) == WHOLE:
