@@ -334,9 +334,9 @@ def offline_of(events: pl.DataFrame, versions: Sequence[int], kind: str) -> pl.D
 
 def answers_within(lifelong: "Lifelong") -> str:
     """Where the help went that no measure of help counts: a clause, or nothing."""
-    answers = lifelong.spent["answers"].sum() if lifelong.spent.height else 0
+    answers = int(lifelong.spent["answers"].sum()) if lifelong.spent.height else 0
     if lifelong.offline.height:
-        answers -= lifelong.offline["answers"].sum()
+        answers -= int(lifelong.offline["answers"].sum())
     if answers <= 0:
         return ""
     return (

@@ -372,8 +372,7 @@ def _text(advice: SweepAdvice, row: Estimate) -> str:
 
 def shares_understate(advice: SweepAdvice) -> bool:
     """Whether the best is so in almost all replicates, and its interval still decides nothing."""
-    verdicts = {other.verdict for other in advice.others}
-    return (advice.best.best or 0.0) >= 0.95 and "inconclusive" in verdicts
+    return (advice.best.best or 0) >= 0.95 and "inconclusive" in {o.verdict for o in advice.others}
 
 
 def budget_hint(edge: str, best: SweepPoint) -> str:
