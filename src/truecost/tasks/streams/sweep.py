@@ -371,7 +371,7 @@ def _text(advice: SweepAdvice, row: Estimate) -> str:
 
 
 def shares_understate(advice: SweepAdvice) -> bool:
-    """Whether the best is so in almost all replicates, and its interval still decides nothing."""
+    """Whether the best is so in almost all replicates, and a comparison is still inconclusive."""
     return (advice.best.best or 0) >= 0.95 and "inconclusive" in {o.verdict for o in advice.others}
 
 
