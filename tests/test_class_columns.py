@@ -101,7 +101,9 @@ def test_bold_is_what_is_decided(tmp_path, wrong, bold):
     assert text.count("tabular") == found.to_latex().count("tabular") == 4  # with the comparison
 
 
-@pytest.mark.parametrize(("name", "ours"), [("log_loss", "ce"), ("ROC-AUC", "auc"), ("acc", "accuracy")])
+@pytest.mark.parametrize(
+    ("name", "ours"), [("log_loss", "ce"), ("ROC-AUC", "auc"), ("acc", "accuracy")]
+)
 def test_names_of_other_tools_are_hints(name, ours):
     with pytest.raises(tc.UsageError, match=f"did you mean '{ours}"):
         tc.find(name)

@@ -226,17 +226,12 @@ def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
         return verbose or "subset" not in row.dims or row.label in labels
 
     told = [e for e in outcome.estimates if shown(e)]
-    tables = [values(told)] if layout.values is None else layout.values(told)
+    apart = [c.difference for c in outcome.comparisons]
+    tables = [values(told, apart)] if layout.values is None else layout.values(told)
     if outcome.comparisons:
-        pairs = [c for c in outcome.comparisons if shown(c.difference)]
-        table = _pairs(pairs)
-        differences = [c.difference for c in pairs]
-        if layout.values is None and tables[0].best:  # bold is what is decided
-            from truecost.pictures.tables import is_decided
-
-            best = frozenset(at for at in tables[0].best if is_decided(told[at[0]], differences))
-            tables[0] = replace(tables[0], best=best)
-        tables.append(table if layout.pairs is None else layout.pairs(table, differences))
+        table = _pairs(pairs := [c for c in outcome.comparisons if shown(c.difference)])
+        own = [c.difference for c in pairs]
+        tables.append(table if layout.pairs is None else layout.pairs(table, own))
     return [*tables, *layout.below(outcome)]
 
 
