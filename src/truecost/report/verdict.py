@@ -148,7 +148,7 @@ def _over_parts(story: Story, ranked: Mapping[Part, Sequence[Row]]) -> str:
 def _pair_over_parts(story: Story, pairs: Sequence[Row]) -> str:
     """In how many cases one system is better or worse than another one, and in how many neither."""
     system, other = isolated(pairs[0].dims["system"]), isolated(pairs[0].baseline or "")
-    found = Counter(verdict_of(row) for row in pairs)
+    found: Counter[str] = Counter(verdict_of(row) for row in pairs)
     of = f"of {counted(len(pairs), 'case')}"
     if found.keys() <= {"inconclusive", "same"}:
         return f"{system} and {other} are not distinguishable by {story.called} in any {of}"

@@ -32,8 +32,6 @@ from truecost.tasks import DEFAULT
 from truecost.tasks import find as find_task
 from truecost.tasks.measures import ALL, find, named, refuse_beside
 
-OF_DIFFERENCES = ("alone", "combined")  # flags that no value has
-
 
 def problems_of(parts: Sequence[Part]) -> list[Problem]:
     """Faults of the data of each part, then advice, each once; faults of further metrics last."""
@@ -54,7 +52,7 @@ def _on_flags(parts: Sequence[Part]) -> list[Problem]:
     rows = [(e, _flags(e, part)) for part in parts for e in part.estimates]
     values = len(rows)
     compared = [c.difference for part in parts for c in part.comparisons]
-    rows += [(row, tuple(f for f in row.flags if f in OF_DIFFERENCES)) for row in compared]
+    rows += [(row, tuple(f for f in ("alone", "combined") if f in row.flags)) for row in compared]
     said_of = next((work_of(s).flagged for part in parts for s in part.systems), flagged)
     found = []
     for flag in FLAGS.values():

@@ -343,7 +343,7 @@ def chosen_of(
         lower=own.lower if np.isfinite(own.lower) else None,
         upper=own.upper if np.isfinite(own.upper) else None,
         shared=shared,
-        text=shortest(threshold, choosing.sweep.ranking.scores),
+        text=shortest(threshold, np.asarray(choosing.sweep.ranking.scores, np.float64)),
     )
     return found, there, rows
 
