@@ -4,6 +4,7 @@ The rules of version 2 of its bundles, as `src/apps/competitions/unpackers/v2.py
 `base_unpacker.py` of codalab/codabench have them, stand in `unpacked`.
 """
 
+import hashlib
 import io
 import itertools
 import json
@@ -21,6 +22,7 @@ from truecost import cli
 from truecost.study.bundle import bundle
 from truecost.study.config import Study
 from truecost.study.options import ChallengeTable
+from truecost.study.paths import files_of
 
 DEMO = files("truecost") / "data" / "demo"
 RULES = """
@@ -115,6 +117,144 @@ def test_a_bundle_is_unpacked_and_its_scoring_program_scores(folder):
     assert scores["act_dcf"] == pytest.approx(0.509744019237419)
     assert (app / "output" / "detailed_results.html").exists()
     assert said["enable_detailed_results"] is True
+
+
+def test_the_check_that_the_overview_tells_refuses_a_short_file(folder, monkeypatch, capsys):
+    line = "leaderboard bundle study.toml --key key.csv --public trials.csv -o b.zip --quiet"
+    assert cli.run(line.split()) == 0
+    zipfile.ZipFile("b.zip").extractall(folder / "b")
+    zipfile.ZipFile(folder / "b" / "public_data.zip").extractall(folder / "team")
+    text = (folder / "b" / "overview.md").read_text()
+    rules = (folder / "team" / "study.toml").read_bytes()
+    assert f"    {hashlib.sha256(rules).hexdigest()}\n" in text
+    [told] = [line.strip() for line in text.splitlines() if " validate " in line]
+    assert told == "truecost validate FILE --trials trials.csv --config study.toml"
+    scores = pl.read_csv("network.csv")
+    monkeypatch.chdir(folder / "team")
+    scores.write_csv("whole.csv")
+    scores[: len(scores) // 4].write_csv("short.csv")
+    assert cli.run(told.replace("FILE", "whole.csv").split()[1:]) == 0
+    assert cli.run(told.replace("FILE", "short.csv").split()[1:]) == 3
+    assert "1455 trials of the list trials.csv without a score" in capsys.readouterr().out
+
+
+def test_a_repeated_id_hides_no_other_fault(folder, capsys):
+    scores = pl.read_csv("network.csv")
+    foreign = pl.DataFrame({"trial": ["nobody"], "score": [1.0]})
+    bad = pl.concat([scores[:-25], scores[:1], foreign])
+    bad.with_columns(
+        pl.when(pl.col("trial") == scores["trial"][5]).then(None).otherwise("score").alias("score")
+    ).write_csv("bad.csv")
+    assert cli.run(["validate", "bad.csv", "--trials", "trials.csv", "--config", "study.toml"]) == 3
+    out = capsys.readouterr().out
+    assert f"1 id occurs more than once: {scores['trial'][0]}" in out
+    assert "1 id not in the list trials.csv: nobody" in out
+    assert "25 trials of the list trials.csv without a score" in out
+    assert "1 score is missing or NaN" in out
+    assert out.count("error: bad.csv") == 4
+
+
+def parted(folder):
+    """A key with a column of two parts, a second submission, and the key of one part."""
+    key = pl.read_csv("key.csv")
+    codes = pl.Series([int(s[:2], 16) % 2 if s[:1].isalnum() else 0 for s in key["speaker"]])
+    part = codes.replace_strict({0: "public", 1: "private"})
+    key.with_columns(part=part).write_csv("key.csv")
+    key.filter(part == "public").write_csv("key_public.csv")
+    pl.read_csv("network.csv").with_columns(pl.col("score") - 2).write_csv("low.csv")
+    study = f"{RULES}[subsets]\npublic = \"part = 'public'\"\nprivate = \"part = 'private'\"\n"
+    (folder / "parts.toml").write_text(study)
+
+
+def test_parts_stand_below_the_board_and_have_no_rank(folder, capsys):
+    parted(folder)
+    files = "leaderboard network.csv low.csv --key key.csv --seed 1 --config"
+    assert cli.run([*files.split(), "parts.toml"]) == 0
+    out, err = capsys.readouterr()
+    board, below, *_ = out.split("\n\n")
+    assert board.split("\n")[0].split()[:3] == ["rank", "place", "system"]
+    assert below.count("public") == below.count("private") == 2
+    assert "subsets: ranks are of all trials together" in err
+    assert cli.run([*files.split(), "study.toml"]) == 0
+    assert board == capsys.readouterr().out.rstrip("\n")  # subsets change no rank
+
+
+def test_the_table_of_a_stored_board_is_that_of_the_board(folder, capsys):
+    parted(folder)
+    line = "leaderboard network.csv low.csv --key key.csv --config parts.toml -q -o out --table"
+    assert cli.run([*line.split(), "a.tex"]) == 0
+    assert cli.run(["report", "out", "--table", "b.tex"]) == 0
+    assert "rank" in (folder / "a.tex").read_text()
+    assert (folder / "b.tex").read_text() == (folder / "a.tex").read_text()
+    assert cli.run(["report", "out", "--table", "b.csv"]) == 0
+    assert {"rank", "place_lower"} <= {*pl.read_csv("b.csv").columns}
+
+
+def test_a_key_of_a_part_names_the_way(folder, capsys):
+    parted(folder)
+    line = "leaderboard network.csv low.csv --config study.toml --key key_public.csv"
+    assert cli.run(line.split()) == 3
+    assert "is this key a part of what was scored? Give the whole one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "validate mine.zip --trials trials.csv --config study.toml",
+        "leaderboard mine.zip network.csv --key key.csv --config study.toml",
+        "score --codabench input output",
+        "terms validate --kwlist mine.zip --ecf mine.zip mine.zip",
+        "transcripts score mine.zip mine.zip",
+    ],
+)
+def test_a_zipped_submission_is_called_one_and_what_lies_in_it(folder, capsys, line):
+    for part in ("ref", "res"):
+        (folder / "input" / part).mkdir(parents=True)
+    for name in ("key.csv", "study.toml"):
+        (folder / "input" / "ref" / name).write_bytes((folder / name).read_bytes())
+    for place in ("mine.zip", "input/res/mine.zip"):
+        with zipfile.ZipFile(place, "w") as archive:
+            archive.write("network.csv", "team/scores.csv")
+            archive.writestr("__MACOSX/team/._scores.csv", "x")
+    assert cli.run(line.split()) == 3
+    said = "mine.zip: this is a zip archive with team/scores.csv: unpack it"
+    assert said in "".join(capsys.readouterr())
+    assert not (folder / "output").exists()
+
+
+def test_a_folder_holds_the_submissions(folder, capsys):
+    (folder / "subs" / "late").mkdir(parents=True)
+    for name in ("subs/one.csv", "subs/late/two.csv", "subs/.hidden.csv"):
+        (folder / name).write_bytes((folder / "network.csv").read_bytes())
+    arrays = folder / "subs" / "arrays"
+    arrays.mkdir()
+    line = "leaderboard subs --json --key key.csv --config study.toml"
+    assert cli.run(line.split()) == 0
+    board = json.loads(capsys.readouterr().out)["leaderboard"]
+    assert sorted(line["system"] for line in board) == ["one", "two"]
+    assert files_of(str(folder / "subs")) == [
+        str(folder / "subs" / name) for name in ("late/two.csv", "one.csv")
+    ]
+    (arrays / "scores.npy").touch()
+    assert str(arrays) in files_of(str(folder / "subs"))
+    assert files_of(str(arrays)) == [str(arrays)]
+
+
+def test_a_folder_that_is_one_submission_says_so(folder, capsys):
+    (folder / "subs").mkdir()
+    assert cli.run(["transcripts", "leaderboard", "key.csv", "subs/"]) == 2
+    said = "at least two submissions; subs/ is one submission here: give what it holds, subs/*"
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("task", ["terms", "streams"])
+def test_a_task_without_a_reference_in_one_file_is_refused_first(folder, capsys, task):
+    (folder / "study.toml").write_text(f'task = "{task}"\n')
+    assert cli.run(["leaderboard", "bundle", "study.toml", "--key", "key.csv", "-o", "b.zip"]) == 2
+    err = capsys.readouterr().err
+    assert f"task {task}: Codabench scores one file against a key or reference" in err
+    assert f"truecost {task} leaderboard --config study.toml submissions/*" in err
+    assert not (folder / "b.zip").exists()
 
 
 def test_equal_studies_make_equal_bytes(folder):

@@ -20,7 +20,8 @@ from drawn import HOSTILE, LONG, laws
 from test_report import Page
 from truecost import study
 from truecost.cli import run
-from truecost.cli.terminal import plan_table, result_table, standings_table
+from truecost.cli.boards import standings_table
+from truecost.cli.terminal import plan_table, result_table
 from truecost.core import digits as many
 from truecost.core.comparison import compare
 from truecost.core.digits import (

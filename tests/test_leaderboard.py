@@ -12,6 +12,8 @@ from scipy.special import ndtr, ndtri, stdtrit
 import truecost as tc
 from truecost import cli
 from truecost.core.leaderboard import standings
+from truecost.core.results import Standing
+from truecost.study.ranking import _crossed
 
 CHOSEN = {"type": "llr", "id": "trial", "unit": "speaker", "prior": 0.05}
 OPTIONS = ["--type", "llr", "--prior", "0.1", "--replicates", "200", "--map", "unit=spk"]
@@ -433,3 +435,14 @@ def test_strict_validation_takes_warnings_for_errors(run, folder):
     (folder / "flat.csv").write_text("id,score\n" + rows)
     assert run("validate", "flat.csv", "--trials", "trials.csv")[0] == 0
     assert run("validate", "flat.csv", "--trials", "trials.csv", "--strict")[0] == 3
+
+
+def test_a_better_value_with_a_worse_rank_is_told():
+    def line(system, value, rank):
+        ends = {"lower": value, "upper": value, "place_lower": 1, "place_upper": 3}
+        return Standing(rank=rank, system=system, measure="act_dcf", value=value, **ends)
+
+    board = [line("a", 0.4, 1), line("b", 0.69, 2), line("c", 0.81, 1)]
+    [said] = _crossed(board)
+    assert "b has a better act_dcf than c and a worse rank" in said
+    assert [*_crossed([board[0], board[2], board[1]])] == []

@@ -205,7 +205,7 @@ def report(
     else:
         story = stored_story(result)
         if table is not None:
-            write_rows(story.rows, table, story.page.naive.column, story.pairs)
+            write_rows(story, table)
             if table not in STANDARD_INPUT:
                 print(message(table))
         if figure is None:

@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 def ranked(study: "Study", keep_going: bool, output: Output) -> int:
     """Rank the systems of a study and print their standings."""
+    from truecost.cli.boards import beside_board, standings_table, subsets_below
     from truecost.cli.running import printed_instead, report
-    from truecost.cli.terminal import Screen, beside_board, standings_table
+    from truecost.cli.terminal import Screen
     from truecost.study import check_target
     from truecost.study.ranking import rank
 
@@ -45,7 +46,8 @@ def ranked(study: "Study", keep_going: bool, output: Output) -> int:
     with screen.progress() as progress:
         outcome = rank(study, progress, keep_going=keep_going)
     table = standings_table(outcome, screen.out.width)
-    code = report(outcome, output, screen, lambda _: [table], worst=study.worst is not None)
+    tables = [table, *subsets_below(outcome)]
+    code = report(outcome, output, screen, lambda _: tables, worst=study.worst is not None)
     if not output.json and (said := beside_board(outcome, table, output.output)):
         screen.say(said)
     return code

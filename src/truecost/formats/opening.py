@@ -21,12 +21,15 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Any, TypeVar
 
-from truecost.errors import InputError, UsageError, refuse_forked
+from truecost.errors import InputError, UsageError, first_five, refuse_forked
 from truecost.names import STANDARD_INPUT
 
 Kind = TypeVar("Kind")
 BLOCK = 1 << 18
 GZIP = b"\x1f\x8b"
+ZIP = b"PK\x03\x04"
+LOG_PARTS = ("header.json", "summaries.json", "_journal")  # of a log of inspect_ai
+WORKBOOK = "[Content_Types].xml"
 WITH_HEADER = 31  # zlib's window bits of gzip data
 HELD = 1 << 28  # bytes that are kept while the size of what is packed is found out
 BEFORE = b"\xef\xbb\xbf\xfe\xff\0 \t\r\n"  # what may stand before the first sign of a text
@@ -96,7 +99,10 @@ def read_bytes(path: str) -> bytes:
     source = source_name(path)
     packed, stored = _peeked(stored_blocks(path))
     if not packed:
-        return _joined(_lined(stored, source))
+        data = _joined(_lined(stored, source))
+        if data.startswith(ZIP):
+            refuse_zipped(data, source)
+        return data
     kept, held, size = io.BytesIO(), io.BytesIO(), 0
 
     def keeping() -> Iterator[bytes]:
@@ -112,6 +118,28 @@ def read_bytes(path: str) -> bytes:
         return held.getvalue()
     held.close()
     return _joined(_unpacked(pieces(kept.getvalue()), source, BLOCK))
+
+
+def refuse_zipped(data: bytes, source: str) -> None:
+    """Refuse a zip archive that is no format of ours: those hold arrays, or the log of a harness,
+    or are read by whoever knows what they are when they are damaged.
+    """
+    import zipfile
+
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            names = [entry.filename for entry in archive.infolist() if not entry.is_dir()]
+    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+        return
+    if not names or any(name.endswith(".npy") or Path(name).name in LOG_PARTS for name in names):
+        return
+    own = [name for name in names if not name.startswith("__MACOSX/")] or names
+    what = (
+        "an Excel workbook: save its sheet as CSV"
+        if WORKBOOK in names
+        else (f"a zip archive with {first_five(own)}: unpack it (unzip), and give the file in it")
+    )
+    raise InputError(f"{source}: this is {what}")
 
 
 def first_line(path: str) -> bytes:

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from truecost.core.results import Row
 from truecost.errors import UsageError
@@ -73,14 +73,9 @@ def chosen(story: Story | None, name: str) -> Picture:
     return found[0]
 
 
-def write_rows(
-    rows: Sequence[Row],
-    target: str,
-    naive: str = "naive",
-    pairs: Sequence[tuple[Row, Row | None]] = (),
-) -> None:
-    """Write the rows of a result: as they are shown (.tex, .md), values and then comparisons
-    (`pairs`, difference and ratio), or in full (.csv, .parquet).
+def write_rows(story: Story, target: str) -> None:
+    """Write the rows of a result: as they are shown (.tex, .md), values and then comparisons, or in
+    full (.csv, .parquet).
 
     Raises
     ------
@@ -90,13 +85,38 @@ def write_rows(
         When the file cannot be written.
     """
     check_table(target)
-    values = [r for r in rows if r.kind == "value"]
-    shown = [of_values("Values", values, len(values), naive)]
-    if pairs:  # bold is what is decided
+    if story.result.leaderboard:
+        _write_board(story, target)
+        return
+    values = [r for r in story.rows if r.kind == "value"]
+    shown = [of_values("Values", values, len(values), story.page.naive.column)]
+    if pairs := story.pairs:  # bold is what is decided
         told = [difference for difference, _ in pairs]
         best = frozenset(at for at in shown[0].best if is_decided(values[at[0]], told))
         shown = [replace(shown[0], best=best), of_pairs("Differences", pairs, len(pairs))]
-    write_table(target, shown, lambda: _frame_of(rows))
+    write_table(target, shown, lambda: _frame_of(story.rows))
+
+
+def _write_board(story: Story, target: str) -> None:
+    """The tables that `leaderboard` writes, of a stored one."""
+    import polars as pl
+
+    from truecost.study.outcome import Outcome, Part
+    from truecost.study.printing import records_of, tables_of
+
+    stored = story.result
+    part = Part({}, (), {}, cast("Any", tuple(story.rows)))
+    board = Outcome(
+        (part,),
+        (),
+        (),
+        task=stored.task,
+        configuration=stored.configuration,
+        leaderboard=tuple(stored.leaderboard),
+    )
+    shown = [cast("Any", table).document() for table in tables_of(board)]
+    full = records_of(board)
+    write_table(target, shown, lambda: pl.DataFrame(full, infer_schema_length=None))
 
 
 def check_table(target: str) -> None:

@@ -7,6 +7,7 @@ bytes.
 Source: docs.codabench.org, "Yaml Structure" and "Competition Bundle Structure".
 """
 
+import shlex
 import struct
 import zlib
 from collections.abc import Mapping, Sequence
@@ -86,6 +87,7 @@ def write_bundle(study: Study, target: str, wishes: ChallengeTable | None = None
 def bundle(study: Study, wishes: ChallengeTable) -> bytes:
     """The archive; see `write_bundle`."""
     check(wishes)
+    _refuse_other(study)
     names = {key: f"[challenge] {key}" for key in study.challenge.given()}
     names |= {key: f"--{key}" for key in wishes.given()}
     wishes = wishes.over(study.challenge)
@@ -110,7 +112,9 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
     named = rules.moved(lambda file: Path(file).name).to_toml()
     title = wishes.title or find_task(study.task).title
     public = {**_by_name(wishes.public), SETTINGS: _published(rules).to_toml().encode()}
-    pages = {"overview.md": _overview(title, rules), "evaluation.md": _evaluation(rules)}
+    digest = hashlib.sha256(public[SETTINGS]).hexdigest()
+    overview = _overview(title, rules, wishes.public, digest)
+    pages = {"overview.md": overview, "evaluation.md": _evaluation(rules)}
     said, content = _materials(wishes, pages, names)
     content |= {
         "reference_data.zip": packed({**files, SETTINGS: named.encode()}),
@@ -123,6 +127,17 @@ def bundle(study: Study, wishes: ChallengeTable) -> bytes:
     asked["solved"] = sample is not None
     content["competition.yaml"] = _competition(wishes, **asked, **said).encode()
     return packed(content)
+
+
+def _refuse_other(study: Study) -> None:
+    """Refuse a task that has no key or reference in one file, or that scores no handed-in file."""
+    face = find_task(study.task)
+    if {"key", "reference"}.isdisjoint(face.data):
+        raise UsageError(
+            f"task {face.name}: Codabench scores one file against a key or reference, and this "
+            f"task has neither in one file: collect the submissions in a folder and rank them with "
+            f"{_called(study)} leaderboard --config study.toml submissions/*"
+        )
 
 
 def _materials(
@@ -244,20 +259,37 @@ def _called(study: Study) -> str:
     return "truecost" if face.unnamed else f"truecost {face.name}"
 
 
-def _overview(title: str, rules: Study) -> str:
+def _overview(title: str, rules: Study, public: Sequence[str], digest: str) -> str:
     """What participants do."""
-    check_it = f"{_called(rules)} validate FILE --config study.toml"
+    asked = _asked_for(rules, [Path(path).name for path in public])
+    check_it = f"{_called(rules)} validate FILE {asked}--config {SETTINGS}"
+    whole = "" if asked else "\nThe public data have no list of what is asked for.\n"
     return f"""# {title}
 
 {find_task(rules.task).about.get("", find_task(rules.task).title)}
 
-Hand in an archive (.zip) with one file. Check it before, with the rules of the public data:
+Hand in an archive (.zip) with one file. Unpack the public data and check your file there before:
 
     pip install truecost
     {check_it}
-
+{whole}
 A submission is scored with confidence intervals; its report is shown beside it.
+
+The rules do not change: `sha256sum {SETTINGS}` of the public data gives
+
+    {digest}
 """
+
+
+def _asked_for(rules: Study, public: Sequence[str]) -> str:
+    """The option of `validate` with the public list of what has to be there, where there is one:
+    the file of its name (`trials.csv`), or the only one that is no text to read.
+    """
+    wanted = find_task(rules.task).wanted
+    lists = [name for name in public if Path(name).suffix.lower() not in (*TEXTS, *IMAGES)]
+    named = [name for name in lists if Path(name).stem == wanted]
+    found = named or (lists if len(lists) == 1 else [])
+    return f"--{wanted} {shlex.quote(found[0])} " if wanted and found else ""
 
 
 def _evaluation(rules: Study) -> str:

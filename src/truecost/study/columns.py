@@ -23,6 +23,11 @@ from truecost.tasks.trials import MAP_KEYS
 
 Floats = npt.NDArray[np.float64]
 NONE_BELOW = "no log likelihood ratio is below 0"  # said where such scores look odd
+A_PART = (
+    "; is this key a part of what was scored? Give the whole one with a column that tells the part "
+    "and name the part in a study ([subsets] public = \"part = 'public'\"; score, compare: "
+    "--subset), or cut the files to the ids of the key"
+)
 
 
 @dataclass(frozen=True)
@@ -269,9 +274,10 @@ def join(scores: Table, key: Table, options: Options, role: str = "the key") -> 
     if len(left) > len(right) - len(absent):  # ids do not repeat, so that counts tell
         known = left.is_in(right.implode()).fill_null(value=False)
         extra = left.filter(~known).fill_null("(empty)")
+        part = "" if len(absent) or role != "the key" else A_PART
         raise InputError(
             f"{scores.source}: {counted(len(extra), 'id', 'are')} not in {role} {key.source}: "
-            f"{first_five(extra)}{stem_hint(extra, absent, {'id': column})}"
+            f"{first_five(extra)}{stem_hint(extra, absent, {'id': column}) or part}"
         )
     if len(absent) and options.missing == "error":
         advice = ", or use --missing drop|worst" if role == "the key" else ""

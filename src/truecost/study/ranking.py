@@ -3,15 +3,17 @@ many units narrow the intervals of a study.
 """
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
 
 import msgspec
 
 from truecost.core.digits import percent
 from truecost.core.intervals.events import Heard, hours_for_width
 from truecost.core.leaderboard import standings
-from truecost.core.results import Comparison, Estimate
+from truecost.core.results import Comparison, Estimate, Standing
 from truecost.core.scoring import Scoring
 from truecost.errors import InputError, TruecostError, UsageError, counted
 from truecost.formats import Table
@@ -126,6 +128,12 @@ UNLIKELY = (
     "unlikely: tied for rank 1, which judges all pairs at once, and beaten in the comparison with "
     "the best, which asks for less"
 )
+CROSSED = (
+    "ranks are not in the order of the values: {above} has a better {measure} than {below} and a "
+    "worse rank, as more systems are surely better than it: how sure a difference is depends on "
+    "the pair"
+)
+ABOUT_SUBSETS = "subsets: ranks are of all trials together; those below the board have none"
 
 
 def rank(
@@ -166,7 +174,10 @@ def rank(
             "a leaderboard has one collection and one application: leave out the others"
         )
     if len(study.systems) < 2:
-        raise UsageError("a leaderboard needs at least two submissions")
+        folders = [s.file for s in study.systems.values() if s.file and Path(s.file).is_dir()]
+        one = f"; {folders[0]} is one submission here: give what it holds, {folders[0]}/*"
+        said = one.replace("//", "/") if folders else ""
+        raise UsageError(f"a leaderboard needs at least two submissions{said}")
     if study.data.missing == "drop":
         raise UsageError(
             "a leaderboard ranks on the same trials, and --missing drop would leave out different "
@@ -204,6 +215,8 @@ def rank(
         remarks=(
             SAID.format(level=percent(part.estimates[0].level)),
             *((UNLIKELY,) if any(s.rank == 1 and s.may_be_best is False for s in board) else ()),
+            *_crossed(board),
+            *((ABOUT_SUBSETS,) if any("subset" in e.dims for e in part.estimates) else ()),
         ),
         leaderboard=board,
         # Participants read the page: no text of the reference unless that is asked for.
@@ -223,6 +236,14 @@ def _ranked(
         said = "; ".join(f"{name} {', '.join(sorted(of))}" for name, of in several.items())
         raise UsageError(f"a leaderboard ranks by one figure of each system: choose one of {said}")
     return rows
+
+
+def _crossed(board: Sequence[Standing]) -> Iterator[str]:
+    """Why the first system of a board that stands above one of a better rank has its own."""
+    for above, below in combinations(board, 2):
+        if above.rank > below.rank:
+            yield CROSSED.format(above=above.system, below=below.system, measure=above.measure)
+            return
 
 
 def _check_first(study: Study) -> None:

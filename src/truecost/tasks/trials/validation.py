@@ -14,7 +14,7 @@ import numpy as np
 
 from truecost.core.subsets import kish
 from truecost.core.unit_index import UnitColumns
-from truecost.errors import TruecostError, UsageError, counted, first_five
+from truecost.errors import InputError, TruecostError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.compound import identified
 from truecost.formats.table import refuse_repeated, refuse_rows
@@ -173,18 +173,24 @@ def _ids(table: Table, options: Options) -> str:
 
 
 def _same_ids(table: Table, wanted: Table, options: Options) -> list[Check]:
-    """The ids are those of the trials: foreign ones, and missing ones unless they are allowed."""
+    """The ids are those of the trials: repeated and foreign ones, and missing ones unless they are
+    allowed.
+    """
     column = options.column("id", table)
     if column is None:
         raise UsageError(
             f"{table.source}: no column gives the ids; {table.listed}: --map id=COLUMN"
         )
     own, asked = table.texts(column, "id"), wanted.texts(column, "id")
-    refuse_repeated(table.source, own)
     refuse_repeated(wanted.source, asked)
+    found: list[Check] = []
+    try:
+        refuse_repeated(table.source, own)
+    except InputError as error:  # ids beside the repeated ones may be missing or foreign too
+        found.append(Check("trials", "error", str(error)))
     extra = own.filter(~own.is_in(asked.implode()).fill_null(value=False)).fill_null("(empty)")
+    extra = extra.unique(maintain_order=True)
     absent = asked.filter(~asked.is_in(own.implode()).fill_null(value=False))
-    found = []
     if len(extra):
         said = f"{counted(len(extra), 'id')} not in the list {wanted.source}: {first_five(extra)}"
         found.append(Check("trials", "error", f"{table.source}: {said}"))
