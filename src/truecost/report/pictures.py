@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from truecost.core.results import Row
+from truecost.core.results import Row, Standing
 from truecost.errors import UsageError
 from truecost.formats.publishing import publish
 from truecost.names import STANDARD_INPUT
@@ -99,10 +99,8 @@ def write_rows(story: Story, target: str) -> None:
 
 def _write_board(story: Story, target: str) -> None:
     """The tables that `leaderboard` writes, of a stored one."""
-    import polars as pl
-
     from truecost.study.outcome import Outcome, Part
-    from truecost.study.printing import records_of, tables_of
+    from truecost.study.printing import tables_of
 
     stored = story.result
     part = Part({}, (), {}, cast("Any", tuple(story.rows)))
@@ -115,8 +113,7 @@ def _write_board(story: Story, target: str) -> None:
         leaderboard=tuple(stored.leaderboard),
     )
     shown = [cast("Any", table).document() for table in tables_of(board)]
-    full = records_of(board)
-    write_table(target, shown, lambda: pl.DataFrame(full, infer_schema_length=None))
+    write_table(target, shown, lambda: _frame_of(story.rows, stored.leaderboard))
 
 
 def check_table(target: str) -> None:
@@ -154,11 +151,13 @@ def write_table(target: str, shown: Sequence[Table], full: "Callable[[], pl.Data
         publish({Path(target): text})
 
 
-def _frame_of(rows: Sequence[Row]) -> "pl.DataFrame":
-    """The rows of a result in full."""
+def _frame_of(rows: Sequence[Row], board: Sequence[Standing] = ()) -> "pl.DataFrame":
+    """The rows of a result in full, with where each system stands."""
     import polars as pl
 
-    from truecost.study.printing import record_of
+    from truecost.study.printing import ranked, record_of
 
     dims = dict.fromkeys(name for row in rows for name in row.dims)
-    return pl.DataFrame([record_of(row, dims) for row in rows], infer_schema_length=None)
+    lines = {line.system: line for line in board}
+    found = [{**record_of(r, dims), **(ranked(r, lines) if board else {})} for r in rows]
+    return pl.DataFrame(found, infer_schema_length=None)

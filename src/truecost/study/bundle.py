@@ -7,6 +7,7 @@ bytes.
 Source: docs.codabench.org, "Yaml Structure" and "Competition Bundle Structure".
 """
 
+import hashlib
 import shlex
 import struct
 import zlib

@@ -135,7 +135,7 @@ def records_of(outcome: "Outcome") -> list[dict[str, Any]]:
         {
             **record_of(row, dims),
             **({"verdict": _verdict(row)} if outcome.comparisons else {}),
-            **(_ranked(row, board) if board else {}),
+            **(ranked(row, board) if board else {}),
         }
         for row in rows
     ]
@@ -162,7 +162,7 @@ def _verdict(row: "Row") -> str | None:
     return verdict_of(row) if row.kind == "difference" else None
 
 
-def _ranked(row: "Row", board: "Mapping[str, Standing]") -> dict[str, Any]:
+def ranked(row: "Row", board: "Mapping[str, Standing]") -> dict[str, Any]:
     """Where a system stands, in the row that it is ranked by."""
     keys = ("rank", "place_lower", "place_upper", "may_be_best")
     line = board.get(row.dims["system"])
