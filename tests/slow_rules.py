@@ -130,6 +130,7 @@ def rate(records, wrong, factors=("unit",), *, stratum=None, icc=0.1, trials=Non
     """Rule B: value, lower, upper, n_e. `records` are the trials of the class."""
     p, trials = share(records, wrong), trials or kish([r["weight"] for r in records])
     variance, assumed, n_w, k_c, nu = 0.0, 1.0, math.inf, math.inf, math.inf
+    each = []  # SE^2 and degrees of freedom of each factor
     for factor in factors:
         units = units_of(records, factor)
         own = kish([sum(r["weight"] for r in records if r[factor] == u) for u in units])
@@ -142,11 +143,14 @@ def rate(records, wrong, factors=("unit",), *, stratum=None, icc=0.1, trials=Non
             variance, freedom, d = rate_in_strata(records, units, d, factor, stratum)
             nu = min(nu, freedom)
         k_c = min(k_c, carried(d))
+        each.append(((n - 1) / n * sum(x * x for x in d), max(1, min(own - 1, carried(d) + 1))))
     nu, design = n_w - 1, assumed
     if 0 < p < 1:
         few = min(k_c, 1e9)
         design = (few * variance / (p * (1 - p) / trials) + 2 * assumed) / (few + 2)
         nu = min(nu, k_c + 1)
+        if len(factors) > 1 and variance:  # Satterthwaite
+            nu = variance**2 / sum(v**2 / f for v, f in each)
         if stratum is not None:
             nu = min(nu, max(freedom, 1))
     nu = max(1.0, nu)

@@ -50,6 +50,8 @@ def test_plurals_of_names_of_factors():
     assert [plural(n) for n in ("speaker", "query", "day", "class", "box", "batch")] == [
         *("speakers", "queries", "days", "classes", "boxes", "batches")
     ]
+    assert plural("enroll.speaker+test.speaker") == "speakers"  # one kind on both sides
+    assert plural("speaker+text") == "speaker+texts"
     assert [plural(n) for n in ("series", "species", "time series")] == [
         *("series", "species", "time series")
     ]

@@ -251,7 +251,7 @@ def thresholds(folder):
     accepted.written(folder, machine=True, labelled=0.5, number=5000)
     rules = ("--max-rfpr", 0.4, "--min-rrecall", 0.9, "--estimator", "corrected,direct")
     how = (*ABBA, *rules, "--subset", "room", "--replicates", 200, "-o", folder / "out")
-    tell("abba", "thresholds", folder / "log.csv", *how)
+    tell("abba", "threshold", folder / "log.csv", *how)
 
 
 TERMS = ("--preset", "nist-std-2006", "--replicates", 100)

@@ -9,7 +9,7 @@ import pytest
 import truecost as tc
 from truecost.errors import InputError, UsageError
 from truecost.study.directory import read_result
-from truecost.tasks.trials.options import Chosen
+from truecost.tasks.trials.options import Chosen, shortest
 
 
 def frame_of(seed, n=400):
@@ -345,3 +345,18 @@ def test_the_command_and_its_page(tmp_path, monkeypatch, capfd):
     assert cli.run(given.split()[:-2]) == 2
     assert "choose a rule" in capfd.readouterr().err
     assert not (tmp_path / "out2").exists()
+
+
+@pytest.mark.parametrize("limit", [0.02, 0.05, 0.11, 0.3])
+def test_the_printed_threshold_decides_the_same_trials(limit):
+    one, _, _ = chosen(max_p_fa=limit)
+    assert errors(float(one.shown)) == errors(one.threshold)
+    assert len(one.shown) <= len(repr(one.threshold))
+
+
+def test_the_shortest_threshold_between_two_scores():
+    close = np.array([0.454579, 0.4545831, 0.9])
+    assert shortest(0.4545831, close) == "0.45458"  # 0.4546 would reject the trial
+    assert shortest(0.4545831, close[1:]) == "0.4545"  # nothing lies below
+    assert shortest(12345678.0, np.array([12345677.0, 12345678.0])) == "12345678"
+    assert shortest(np.nextafter(1.0, 2), np.array([1.0])) == "1.0000000000000002"

@@ -123,6 +123,20 @@ def test_pictures_of_classes(classes):
         assert "1760 of them right" in cells[12, 12].label.replace(",", "")
 
 
+@pytest.mark.parametrize(
+    ("names", "columns", "rows"),
+    [
+        ([*"0123456789"], [*"0123456789"], [*"0123456789"]),  # digits: no second numbers
+        (["a", "b", "abstain"], ["a", "b", "abstain"], ["a", "b"]),
+        (["a very long name"] * 12, [*"ABCDEFGHIJKL"], ["a very long name  A"]),
+    ],
+)
+def test_names_stand_on_both_axes_where_they_fit(names, columns, rows):
+    x, y = pictures._axes([n for n in names if n != "abstain"], names)
+    assert [*x.names] == columns
+    assert [*y.names[: len(rows)]] == rows
+
+
 def test_the_hundred_spoken_words_of_most_languages(shared):
     """A real matrix of 100 classes stays readable: words told by the nearest mean of others."""
     place = shared / "data" / "gcompris_voices"

@@ -714,3 +714,33 @@ def test_the_figures_of_a_real_list(shared):
     assert found.accepted.sum() == text.count('"YES"') == 285
     assert (len(found.queries), len(found.documents)) == (30, 10)
     assert read_ecf(str(folder / "sub2.ecf.xml")).frame["document"].n_unique() == 10
+
+
+ECF = '<ecf><excerpt audio_filename="a" channel="1" tbeg="0" dur="{}" source_type="x"/></ecf>'
+LIST = (
+    '<kwslist><detected_kwlist kwid="k"><kw file="a" channel="1" tbeg="{}" dur="1" score="1" '
+    'decision="YES"/></detected_kwlist></kwslist>'
+)
+
+
+@pytest.mark.parametrize(
+    ("how", "name", "text"),
+    [
+        (read_ecf, "e.ecf.xml", ECF),
+        (read_lexemes, "r.rttm", "LEXEME a 1 1 {} yes lex s <NA>\n"),
+        (read_detections, "p.kwslist.xml", LIST),
+        (
+            read_detections,
+            "p.csv",
+            "query,document,start,duration,score,decision\nk,a,1,{},2,YES\n",
+        ),
+    ],
+)
+def test_times_beyond_any_clock_are_refused(tmp_path, how, name, text):
+    """Sums of them would leave 64 bits."""
+    file = tmp_path / name
+    file.write_text(text.format("1e10"))
+    how(str(file))
+    file.write_text(text.format("1e11"))
+    with pytest.raises(InputError, match=r"beyond 1e\+10"):
+        how(str(file))

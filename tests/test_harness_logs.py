@@ -249,6 +249,30 @@ def test_the_metric_of_two_logs_of_lm_eval_is_compared(tmp_path):
     assert difference.value == pytest.approx(np.mean(alone[1]) - np.mean(alone[0]))
 
 
+def test_runs_of_a_language_model_are_files_of_a_method(tmp_path, capsys):
+    rights = {"a": [{0, 1}, {0, 2}, {0}], "b": [{0, 1, 2, 3}, {0, 2, 3}, {0, 1, 2}]}  # documents
+    for name, of_run in rights.items():
+        (tmp_path / name).mkdir()
+        for run, right in enumerate(of_run):
+            made = [{**s, "acc": float(s["doc_id"] in right)} for s in SAMPLES]
+            lines = (json.dumps({**s, "filter": f}) + "\n" for s in made for f in ("x", "y"))
+            (tmp_path / name / f"samples_t_{run}.jsonl").write_text("".join(lines))
+    files = [f"{name}={tmp_path / name}/samples_t_*.jsonl" for name in rights]
+    asked = ["--measure", "mean:acc", "--higher", "-q"]
+    line = ["methods", "compare", *files, "--runs", "file", *asked]
+    assert cli.run([*line, "--filter", "x", "-o", str(tmp_path / "out")]) == 0
+    rows = json.loads((tmp_path / "out" / "result.json").read_text())["rows"]
+    of = {(r["kind"], r["dims"]["system"]): r for r in rows if r["dims"]["estimator"] == "mean"}
+    assert of["value", "a"]["value"] == pytest.approx(5 / 18)  # by hand: 2 + 2 + 1 of 3 times 6
+    assert of["difference", "b"]["value"] == pytest.approx((10 - 5) / 18)
+    assert of["value", "a"]["n_units"] == len(SAMPLES)  # the questions, which all runs share
+    capsys.readouterr()
+    assert cli.run(line) == 2  # as for one log
+    assert "the log has 2 filters, x, y: choose one" in capsys.readouterr().err
+    assert cli.run(["compare", *files, *asked, "--filter", "x"]) == 2
+    assert "if each file is a run of one system: truecost methods" in capsys.readouterr().err
+
+
 def _values(path, column):
     return read(path).frame[column].cast(pl.Float64).to_numpy()
 

@@ -8,6 +8,9 @@ from scipy import stats
 
 import truecost as tc
 from truecost.core import subsets as jackknife
+from truecost.core.comparison import compare
+from truecost.core.digits import figure
+from truecost.core.flags import detailed
 
 EQUAL = tc.Application.detection(1, 1, 0.5)
 TIGHT = {"rel": 1e-9, "abs": 1e-12}
@@ -340,3 +343,43 @@ def test_labels_that_are_tied_are_one_unit():
     for a, b, c in zip(first, second, apart, strict=True):
         assert ends(a) == pytest.approx(ends(b), **TIGHT), a.measure
         assert ends(a) != ends(c)
+
+
+def pair_of_systems(seed):
+    """Rows of two systems on the same 40 units at a small prior, so that costs far exceed 1."""
+    rng = np.random.default_rng(seed)
+    unit, label = np.repeat(np.arange(40), 10), (np.arange(400) % 5 == 0).astype(int)
+    side = 2 * label - 1
+    base = 2.5 * side + rng.normal(0, 1, 40)[unit]
+    noisy = [base + more * side + rng.normal(0, 1, 400) for more in (0.6, 0)]
+    kinds = [tc.Trials.from_arrays(s, label, kind="llr", unit=unit) for s in noisy]
+    application = tc.Application.detection(1, 1, 0.01)
+    return [score(k, "act_dcf", "min_dcf", "cllr", application=application) for k in kinds]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_difference_reaches_no_further_than_the_two_intervals_lie_apart(seed):
+    ours, theirs = pair_of_systems(seed)
+    for a, b in zip(ours.values(), theirs.values(), strict=True):
+        lower, upper = ends(compare(a, b).difference)
+        assert a.lower - b.upper - 1e-12 <= lower <= a.point - b.point
+        assert a.point - b.point <= upper <= a.upper - b.lower + 1e-12
+
+
+def test_it_is_said_where_combined_intervals_hide_what_pairing_shows():
+    ours, theirs = pair_of_systems(3)
+    found = compare(ours["act_dcf"], theirs["act_dcf"]).difference
+    paired = np.quantile(found.replicates, [0.025, 0.975])
+    assert found.lower < 0 < found.upper
+    assert paired[1] < 0
+    assert "combined" in found.flags
+    assert found.counts["carrying"] < 10
+    assert [found.counts[f"paired_{end}"] for end in ("lower", "upper")] == pytest.approx(paired)
+    text = detailed("combined", [found.row()])
+    low, high = (figure(end) for end in paired)
+    assert f"--method percentile gives [{low}, {high}] by pairing" in text
+    assert "at most one unit carries the difference" in text
+    # Where the combined interval decides, too, or pairing does not, nothing is said.
+    clear = compare(ours["cllr"], theirs["cllr"]).difference
+    assert "combined" not in clear.flags
+    assert not clear.counts

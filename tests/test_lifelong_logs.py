@@ -660,3 +660,16 @@ def test_a_log_cut_anywhere_keeps_its_whole_versions_or_is_refused(tmp_path, mad
         cost = whole.test.statistics["classified"]["cost"][kept]
         assert (found.test.statistics["classified"]["cost"] == cost).all()
     assert {1, 2} <= sizes
+
+
+def test_help_with_the_lifelong_set_is_no_help_with_the_test_set(tmp_path):
+    """Answers about the lifelong set are counted by no measure of help, which says so: no 0.0."""
+    whole = life(help_=2)
+    of_test = [e for e in whole if e.get("set") == "test"]
+    left_out = [e for e in of_test if e["event"] != "predict" or e["phase"] == "post"]
+    events = [e for e in whole if e not in left_out]
+    assert sum(e["event"] == "answer" for e in events) == 4
+    found = read(tmp_path, events)
+    for name in ("help_seconds", "n_corrections", "offline_seconds"):
+        with pytest.raises(UsageError, match=r"4 answers about the lifelong set.*cost_person"):
+            tc.score_system(found, tc.Scoring(measures=(name,), plan=PLAN))

@@ -10,6 +10,7 @@ from truecost.formats.matrices import read_matrix
 from truecost.formats.reading import read
 
 MATRIX = [[0.95, 0.1, 0.05], [0.8, 0.93, 0.1], [0.7, 0.85, 0.9]]
+LIFE = {"task": "lifelong", "higher": True}
 NAMES = ["Exp0", "Exp1", "Exp2"]
 EXP = "Top1_Acc_Exp/eval_phase/test_stream/Task000/Exp{:03d}"
 RESULTS = [
@@ -59,6 +60,13 @@ def test_one_version_more_is_the_initial_one(tmp_path):
     assert other["forward_transfer"] == found["forward_transfer"]
 
 
+def test_forward_transfer_without_an_initial_version_says_what_to_add(tmp_path):
+    path = written(tmp_path, "m.json", MATRIX)
+    [row] = tc.score(path, measures="forward_transfer", **LIFE).rows
+    assert row.value is None
+    assert "no first row is the initial version: add it" in row.reason
+
+
 def test_a_triangle_and_several_seeds(tmp_path):
     triangle = [row[: k + 1] for k, row in enumerate(MATRIX)]
     found, _ = figures(written(tmp_path, "t.json", triangle))
@@ -85,6 +93,85 @@ def test_results_of_avalanche_in_csv(tmp_path):
     columns = {"version": "training_exp", "time": "eval_exp", "score": "eval_accuracy"}
     found, _ = figures(path, map=columns)
     assert found["policy_score"] == pytest.approx((0.7 + 0.85 + 0.9) / 3)
+
+
+RUNS = [[[score - 0.01 * seed for score in row] for row in MATRIX] for seed in range(3)]
+
+
+def of_avalanche(matrix):
+    """What `get_all_metrics()` returns, also pictures that are no scores."""
+    cells = [[np.float64(row[k]) for row in matrix] for k in range(3)]
+    return {EXP.format(k): ([10, 20, 30], of) for k, of in enumerate(cells)} | {"Confusion": object}
+
+
+SEEDS = {
+    "list": RUNS,
+    "array": np.array(RUNS),
+    "by seed": dict(enumerate(RUNS)),
+    "named seeds": {f"seed{k}": np.array(run) for k, run in enumerate(RUNS)},
+    "avalanche": [of_avalanche(run) for run in RUNS],
+    "avalanche by seed": {str(k): of_avalanche(run) for k, run in enumerate(RUNS)},
+    "each experience": [
+        [{EXP.format(k): s for k, s in enumerate(row)} for row in run] for run in RUNS
+    ],
+}
+
+
+@pytest.mark.parametrize("name", SEEDS)
+def test_runs_in_memory_are_seeds_of_one_system(name):
+    found = tc.score(SEEDS[name], measures="policy_score", **LIFE).rows
+    assert [row.value for row in found] == pytest.approx([(0.69 + 0.84 + 0.89) / 3])
+    assert found[0].n_units == 3
+    assert found[0].dims["version"] == "2"
+
+
+def test_results_of_avalanche_in_memory_are_those_of_its_file(tmp_path):
+    given = of_avalanche(MATRIX)
+    series = {key: of for key, of in given.items() if key != "Confusion"}
+    wanted = tc.score(written(tmp_path, "m.json", series), **LIFE).rows
+    found = tc.score(given, **LIFE).rows
+    assert [(r.label, r.value) for r in found] == [(r.label, r.value) for r in wanted]
+    assert {row.dims["system"] for row in found} == {"system"}
+
+
+def test_seeds_in_files_of_a_folder_or_pattern(tmp_path):
+    """A matrix for each seed: as CSV of pandas and JSON, by pattern and folder; one array."""
+    head = ",Exp0,Exp1,Exp2\n"
+    text = [
+        head + "".join(f"{k},{','.join(map(str, row))}\n" for k, row in enumerate(run))
+        for run in RUNS
+    ]
+    for ending, contents in (("csv", text), ("json", RUNS)):
+        (tmp_path / ending).mkdir()
+        for seed, content in enumerate(contents):
+            written(tmp_path / ending, f"seed{seed}.{ending}", content)
+    np.save(tmp_path / "R.npy", np.array(RUNS))
+    np.savez(tmp_path / "R.npz", accuracy=np.array(RUNS))
+    folders = [tmp_path / "csv", tmp_path / "json"]
+    ways = [*folders, folders[0] / "seed*.csv", tmp_path / "R.npy", tmp_path / "R.npz"]
+    for given in ways:
+        [row] = tc.score(given, measures="policy_score", **LIFE).rows
+        assert (row.value, row.n_units) == (pytest.approx((0.69 + 0.84 + 0.89) / 3), 3), given
+    written(folders[0], "seed3.csv", "version,seed,0,1\n0,7,0.9,0.1\n1,7,0.8,0.9\n")
+    with pytest.raises(tc.InputError, match=r"seed3\.csv has a column seed, the other files none"):
+        tc.score(folders[0], **LIFE)
+
+
+def test_an_array_of_no_numbers_is_refused(tmp_path):
+    np.save(tmp_path / "m.npy", np.array([{"a": 1}], dtype=object))
+    with pytest.raises(tc.InputError, match=r"m\.npy: no array of numbers"):
+        tc.score(tmp_path / "m.npy", **LIFE)
+
+
+def test_pandas_writes_an_unnamed_column_beside_seeds(tmp_path):
+    rows = [
+        f"{k},{','.join(map(str, row))},{seed}\n"
+        for seed, run in enumerate(RUNS)
+        for k, row in enumerate(run)
+    ]
+    path = written(tmp_path, "m.csv", ",task0,task1,task2,seed\n" + "".join(rows))
+    [row] = tc.score(path, measures="policy_score", **LIFE).rows
+    assert (row.value, row.n_units) == (pytest.approx((0.69 + 0.84 + 0.89) / 3), 3)
 
 
 BROKEN = {
@@ -132,9 +219,6 @@ def test_a_matrix_says_what_it_is(tmp_path):
 def test_values_of_any_kind_are_no_matrix(wrong):
     with pytest.raises(tc.InputError, match=r"m\.json"):
         read_matrix(json.dumps(wrong).encode(), "m.json")
-
-
-LIFE = {"task": "lifelong", "higher": True}
 
 
 def test_matrices_in_memory_are_those_of_files(tmp_path):

@@ -120,6 +120,23 @@ def test_as_in_the_issue(place, capsys):
     assert files[:2] == ["list.csv", "set-01/seed-1/scores.csv"]
 
 
+@pytest.mark.parametrize(("program", "why"), [("2", "No such file"), ("./list.csv", "Permission")])
+def test_a_program_that_cannot_be_run_is_refused_before_any_runs(place, capsys, program, why):
+    study_of(place)
+    text = Path("methods.toml").read_text(encoding="utf-8")
+    lines = [
+        f'commands.new = ["{program}", "{{train}}", "{{seed}}", "{{out}}"]'
+        if line.startswith('commands."new"')
+        else line
+        for line in text.splitlines()
+    ]
+    Path("methods.toml").write_text("\n".join(lines), encoding="utf-8")
+    said = told(capsys, "-o", "trained", code=2)
+    assert f"[training] commands.new: {program}: cannot be run ({why}" in said
+    assert not Path("trained").exists()
+    assert not Path("calls.txt").exists()
+
+
 def test_same_bytes_for_any_workers_and_resumed(place, capsys):
     study_of(place, bootstraps=2, group="spk")
     told(capsys, "-o", "a", "--workers", "1")

@@ -107,7 +107,12 @@ def test_priors_that_make_no_sense(prior, said):
 
 
 def test_one_prior_where_several_have_no_place():
-    with pytest.raises(UsageError, match="take several priors"):
+    said = (
+        r"^prior, or prior of \[application\] in a study, is 0\.01, 0\.2: give one here\. Only "
+        r"score, compare, plan and run take several priors; .* truecost run STUDY with "
+        r"\[calibration\] train"
+    )
+    with pytest.raises(UsageError, match=said):
         tc.leaderboard({"a": FRAME, "b": FRAME}, type="llr", prior=[0.01, 0.2])
 
 

@@ -403,9 +403,35 @@ def test_of_many_parts_the_headline_says_who_is_best_in_how_many(many):
     story = Story(many.result)
     assert [group.title[:5] for group in verdict.verdict(story).groups] == ["Gates"]
     assert verdict.headline(story) == (
-        "new has the lowest actual detection cost in 6 of 6 cases: 2 collections (near, far) and "
-        "3 applications (even, rare, often)."
+        "new is better than old by actual detection cost in 4 of 6 cases (2 not distinguishable): "
+        "2 collections (near, far) and 3 applications (even, rare, often)."
     )
+
+    def headline(change):
+        rows = [
+            msgspec.structs.replace(r, **change(r)) if r.kind == "difference" else r
+            for r in many.result.rows
+        ]
+        said = verdict.headline(Story(msgspec.structs.replace(many.result, rows=tuple(rows))))
+        return said.partition(": ")[0]
+
+    # The lower of two values is no winner where no comparison shows a difference.
+    assert headline(lambda row: {"lower": -1.0, "upper": 1.0}) == (
+        "new and old are not distinguishable by actual detection cost in any of 6 cases"
+    )
+    turned = {"value": 0.2, "lower": 0.1, "upper": 0.3}
+    better = {"value": -0.2, "lower": -0.3, "upper": -0.1}
+    assert headline(lambda row: turned if "far" in row.dims.values() else better) == (
+        "new is better than old by actual detection cost in 3 and worse in 3 of 6 cases"
+    )
+    third = [
+        msgspec.structs.replace(r, dims={**r.dims, "system": "third"})
+        for r in many.result.rows
+        if r.dims.get("system") == "new"
+    ]
+    told = msgspec.structs.replace(many.result, rows=(*many.result.rows, *third))
+    said = verdict.headline(Story(told))
+    assert said.endswith(". 8 of 12 comparisons show a difference.")
 
 
 def test_what_a_verdict_of_one_part_rests_on(outcome):
@@ -728,6 +754,9 @@ def test_words_of_one_and_of_many():
     for lost, said in ((2, "better"), (3, "inconclusive")):  # of 50 replicates, as of differences
         assert words.against_naive(row(n_undefined=lost)) == said
         assert verdict_of(row(-0.5, -0.6, -0.4, kind="difference", n_undefined=lost)) == said
+    assert verdict_of(row(-0.5, -0.5, -0.5, kind="difference")) == "inconclusive"  # no width
+    assert verdict_of(row(0.0, 0.0, 0.0, kind="difference")) == "same"
+    assert words.against_naive(row(flags=("no_spread",))) == "inconclusive"
     assert words.value(row(value=None, reason="undefined: no targets")) == "undefined: no targets"
 
 

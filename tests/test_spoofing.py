@@ -205,6 +205,34 @@ def test_systems_are_compared_and_subsets_without_a_kind_say_why(here, capsys):
     assert "no spoofed trial" in lone.reason
 
 
+def test_each_attack_against_all_bona_fide_trials(here):
+    def rows(*subsets):
+        asked = {"type": "score", "measures": "eer", "replicates": 20}
+        return {r.dims.get("subset"): r for r in tc.score("cm.txt", subsets=subsets, **asked).rows}
+
+    attacks = [f"A{k:02d}" for k in range(7, 20)]
+    whole, *found = rows("attack vs -").items()
+    assert [name for name, _ in found] == [f"attack={a} vs -" for a in attacks]
+    by_hand = rows("attack IN ('-', 'A17')")["attack IN ('-', 'A17')"]
+    joined = dict(found)["attack=A17 vs -"]
+    assert (joined.value, joined.lower, joined.n_trials) == (
+        by_hand.value, by_hand.lower, by_hand.n_trials,
+    )  # fmt: skip
+    assert joined.counts["targets"] == whole[1].counts["targets"]
+    lone = rows("attack")["attack=A17"]
+    assert lone.value is None
+    assert lone.reason == (
+        "undefined: there are no targets; subset 'attack vs LEVEL' joins each with the level that "
+        "has them"
+    )
+    with pytest.raises(
+        tc.InputError, match=r"'attack vs A99': name a level of attack after vs.*-, A07"
+    ):
+        rows("attack vs A99")
+    with pytest.raises(tc.UsageError, match="neither a column nor a condition"):
+        rows("atack vs -")
+
+
 @pytest.mark.parametrize(
     ("line", "code", "message"),
     [

@@ -6,6 +6,7 @@ import shutil
 
 import msgspec
 import numpy as np
+import polars as pl
 import pytest
 
 import truecost as tc
@@ -72,6 +73,49 @@ def test_every_strategy_has_every_budget_in_both_phases(swept):
         *(("passive", None, phase) for phase in ("pre", "post")),
     ]
     assert {(r.factors, r.n_units) for r in rows} == {(("seed",), 3)}
+
+
+def test_equal_runs_decide_nothing(tmp_path):
+    """Four seeds of one order and one bootstrap set are one run: no verdict on a budget."""
+    study = write_study(
+        tmp_path,
+        loop={"seeds": 4, "budget": None},
+        source={"order": "given"},
+        learner={"name": "logistic", "python": None},
+        sweep={"budgets": [1, 3]},
+        measures=["imlm"],
+    )
+    draws = np.random.default_rng(0)
+    label = np.arange(60) % 3 == 0
+    columns = {"id": np.arange(60), "label": label, "x": label + draws.normal(0, 0.8, 60)}
+    pl.DataFrame(columns).with_columns(pl.col("label").cast(int)).write_csv(tmp_path / "items.csv")
+    found = run_live(tc.Study.read(str(study)), tmp_path / "run")
+    [advice] = [a for a in found.described_as(SweepAdvice) if a.measure == "imlm"]
+    assert advice.best.best is None
+    assert {other.verdict for other in advice.others} == {"inconclusive"}
+    assert "of replicates" not in advice.text
+    assert {row.value == row.lower == row.upper for row in found.rows} == {True}
+    for record in found.parts[0].systems:
+        assert "4 seeds gave the same run" in record.problems[0]
+        assert 'set order = "shuffled" under [source]' in record.problems[0]
+
+
+@pytest.mark.parametrize(
+    ("measure", "label", "said"),
+    [
+        ("nec", "", "measure 'nec' is not for event logs"),
+        ("act_dcf", "abc", "'act_dcf' is for detection; the source puts out classes"),
+    ],
+)
+def test_measures_that_cannot_be_are_refused_before_the_run(tmp_path, measure, label, said):
+    source = {"target": None} if label else {}
+    study = write_study(tmp_path, source=source, measures=["imlm", measure])
+    if label:
+        items = pl.read_csv(tmp_path / "items.csv")
+        items.with_columns(label=pl.Series([*label] * 20)).write_csv(tmp_path / "items.csv")
+    with pytest.raises(UsageError, match=said):
+        run_live(tc.Study.read(str(study)), tmp_path / "run")
+    assert not [*tmp_path.rglob("*.jsonl*")]
 
 
 def test_all_of_a_seed_see_the_same(swept):
@@ -282,10 +326,21 @@ def test_an_inner_best_says_what_its_neighbours_cost():
     ],
 )
 def test_a_best_at_the_edge_is_said_to_be_there(values, edge, end):
-    rows = [row(b, v, [v] * 3) for b, v in zip((1, 2, 4), values, strict=True)]
+    apart = {1: 0.02, 2: 0.01, 4: 0.03}  # so that differences have a width
+    rows = [row(b, v, [v - apart[b], v + apart[b]]) for b, v in zip(apart, values, strict=True)]
     [advice] = advice_of(rows)
     assert advice.edge == edge
     assert advice.text.endswith(end)
+
+
+def test_replicates_that_are_surer_than_the_intervals_are_said_to_be():
+    rows = [row(1, 0.1, [0.1, 0.2, 0.2, 0.1]), row(2, 0.2, [0.2, 0.2, 0.2, 0.21])]
+    [advice] = advice_of(rows)
+    assert (advice.best.best, advice.others[0].verdict) == (1, "inconclusive")
+    assert advice.text.startswith(
+        "margin, 1 question a batch: imlm 0.100 [0.100, 0.200], the best in 100% of replicates; "
+    )
+    assert "inconclusive; replicates of few units vary too little; the intervals" in advice.text
 
 
 def test_nothing_lies_below_no_questions():
@@ -311,8 +366,11 @@ def test_what_is_undefined_is_never_the_best():
 
 def test_strategies_are_held_against_each_other_each_at_its_best():
     rows = [
-        *(row(b, v, [v] * 2) for b, v in ((1, 0.4), (2, 0.3), (4, 0.5))),
-        *(row(b, v, [v] * 2, "random") for b, v in ((1, 0.45), (2, 0.42), (4, 0.35))),
+        *(row(b, v, [v - 0.01, v + 0.01]) for b, v in ((1, 0.4), (2, 0.3), (4, 0.5))),
+        *(
+            row(b, v, [v - 0.001, v + 0.001], "random")
+            for b, v in ((1, 0.45), (2, 0.42), (4, 0.35))
+        ),
         row(None, 1.05, [1.0, 1.1], "passive"),
     ]
     margin, other, both = advice_of(rows)
@@ -321,8 +379,8 @@ def test_strategies_are_held_against_each_other_each_at_its_best():
     assert (both.strategy, both.best.strategy, both.best.budget) == ("", "margin", 2)
     assert [(o.strategy, o.budget, o.verdict) for o in both.others] == [("random", 4, "worse")]
     assert both.text == (
-        "all strategies: margin, 2 questions a batch: imlm 0.3 [0.3, 0.3], the best in 100% of "
-        "replicates; random, 4 questions a batch, costs 0.05 more [0.05, 0.05]: worse"
+        "all strategies: margin, 2 questions a batch: imlm 0.300 [0.290, 0.310], the best in 100% "
+        "of replicates; random, 4 questions a batch, costs 0.0500 more [0.0414, 0.0585]: worse"
     )
     assert both.passive.value == 1.05
 

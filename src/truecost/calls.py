@@ -55,8 +55,10 @@ def score(data: Any = None, /, **options: Any) -> "Outcome":
     **options
         Those of the task: `type`, `prior`, `replicates`, `key`... An option that names a file takes
         a frame too. The keys of the map (`id`, `label`, `unit`, `weight`...) are arguments of their
-        own: a text names a column, a tuple of texts several (`unit=("enrol", "test")`: a unit on
-        each side), and an array holds the values.
+        own: a text names a column, and an array holds the values. A tuple of two texts or arrays is
+        one kind of unit on each side of a trial (`unit=("enrol", "test")`, `unit=(e, t)`: the
+        speakers of both sides are the same people); `unit=e, unit2=t` are two kinds. Joined texts
+        (`e + "+" + t`) would be a unit for each pair.
 
     Returns
     -------

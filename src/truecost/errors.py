@@ -218,7 +218,12 @@ def amount(number: float) -> str:
 
 
 def plural(noun: str) -> str:
-    """The plural of a noun: speakers, queries, classes, series."""
+    """The plural of a noun: speakers, queries, classes, series; of both sides of a trial
+    (`enroll.speaker+test.speaker`) that of what they are, if it is one.
+    """
+    kinds = {side.rpartition(".")[2] for side in noun.split("+")}
+    if "+" in noun and len(kinds) == 1:
+        noun = kinds.pop()
     if noun.endswith(_INVARIABLE):
         return noun
     if noun.endswith("y") and noun[-2:-1] not in "aeiou":

@@ -64,6 +64,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {  # names that need no --map, the first o
     "unit": ("unit",),
 }
 LARGEST = 1e70  # size of a number that is read: its fourth power, which intervals take, is a number
+LATEST = 1e10  # seconds of a time that is read; sums of such times still fit into 64 bits
 NO_NUMBER = ("na", "nan", "null", "none")  # in lower case: what says that there is no number
 STANDARD_INPUT = ("-", "/dev/stdin")
 

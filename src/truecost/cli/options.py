@@ -31,7 +31,10 @@ MEASURE = (
     "Measure as NAME or NAME:PARAMETER, or all; repeat or separate by commas. See: "
     "truecost list measures"
 )
-SUBSET = 'Column (each level is a subset) or condition such as "snr < 10"; may be repeated.'
+SUBSET = (
+    'Column (each level is a subset), "COLUMN vs LEVEL" (each other level together with that one) '
+    'or condition such as "snr < 10"; may be repeated.'
+)
 Measures = Annotated[tuple[str, ...], Parameter(negative=(), help=MEASURE)]
 Subsets = Annotated[tuple[str, ...], Parameter(negative=(), help=SUBSET)]
 Target = Annotated[str | None, Parameter(name=["--output", "-o"])]

@@ -281,16 +281,20 @@ def dim_cells(row: Row, dims: Sequence[str]) -> tuple[str, ...]:
     return tuple(cells.get(name, "all" if name == "subset" else "") for name in dims)
 
 
-def _best_of(rows: Sequence[Row]) -> Sequence[int]:
-    """The places of the best of several systems; none where nothing is there twice."""
+def _best_of(rows: Sequence[Row], differences: Sequence[Row]) -> Sequence[int]:
+    """The places of the best of several systems, decided where there are comparisons; none where
+    nothing is there twice.
+    """
     if len({row.label for row in rows}) == len(rows):
         return ()
-    from truecost.pictures.tables import best_of
+    from truecost.pictures.tables import best_of, is_decided
 
-    return best_of(rows)
+    return [k for k in best_of(rows) if not differences or is_decided(rows[k], differences)]
 
 
-def values(rows: Sequence[Row], *, by_run: bool = False) -> Columns:
+def values(
+    rows: Sequence[Row], differences: Sequence[Row] = (), *, by_run: bool = False
+) -> Columns:
     """A line a row; of streams with the items of a run."""
     dims, items, sizes = dims_shown(rows), items_of(rows), [str(row.n_trials) for row in rows]
     if by_run:
@@ -306,7 +310,7 @@ def values(rows: Sequence[Row], *, by_run: bool = False) -> Columns:
     )
     above = (*ABOVE, items, "units") if by_run else ABOVE
     spare = ("units", items, "naive")
-    best = frozenset((k, "value") for k in _best_of(rows))
+    best = frozenset((k, "value") for k in _best_of(rows, differences))
     table = Columns((*dims, *names, "note"), cells, spare=spare, about=dims, above=above, best=best)
     return table if any(map(units_shown, rows)) else table.without("units")
 

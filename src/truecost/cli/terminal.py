@@ -86,9 +86,8 @@ class Screen:
             about = ", ".join(filter(None, (case.collection, case.system, case.item)))
             wide = max((len(label) for label, _ in case.lines), default=0)
             value = figure(case.value, scale_of(row.shown_in))
-            lines = [f"{label:{wide}}  {text}" for label, text in case.lines]
-            print("", visible(f"{about}: {row.label} {value}"), sep="\n")
-            print(*(visible(line).rstrip() for line in lines), sep="\n")
+            lines = [f"{label:{wide}}  {text}".rstrip() for label, text in case.lines]
+            print("", *map(visible, [f"{about}: {row.label} {value}", *lines]), sep="\n")
 
     @contextmanager
     def progress(self, first: str = "reading") -> Iterator[Callable[[str, int, int], None] | None]:
@@ -226,12 +225,12 @@ def result_table(outcome: Outcome, verbose: bool = False) -> list[Columns]:
         return verbose or "subset" not in row.dims or row.label in labels
 
     told = [e for e in outcome.estimates if shown(e)]
-    tables = [values(told)] if layout.values is None else layout.values(told)
+    apart = [c.difference for c in outcome.comparisons]
+    tables = [values(told, apart)] if layout.values is None else layout.values(told)
     if outcome.comparisons:
-        pairs = [c for c in outcome.comparisons if shown(c.difference)]
-        table = _pairs(pairs)
-        differences = [c.difference for c in pairs]
-        tables.append(table if layout.pairs is None else layout.pairs(table, differences))
+        table = _pairs(pairs := [c for c in outcome.comparisons if shown(c.difference)])
+        own = [c.difference for c in pairs]
+        tables.append(table if layout.pairs is None else layout.pairs(table, own))
     return [*tables, *layout.below(outcome)]
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 import numpy as np
@@ -23,6 +23,19 @@ SHARED = (  # by estimates that are paired
     *("level", "method", "icc", "subset", "resampling"),
 )
 ON_BOTH_SIDES = "no ratio: the baseline has replicates on both sides of 0"
+
+
+class Paired(NamedTuple):
+    """Ends of a paired difference or ratio, and why one is missing.
+
+    `carrying` is given where two intervals were combined: the effective units that carry the
+    difference, or the units if they are fewer than 20.
+    """
+
+    lower: float | None
+    upper: float | None
+    reason: str | None = None
+    carrying: float | None = None
 
 
 def compare(system: Estimate, baseline: Estimate) -> Comparison:
@@ -98,8 +111,11 @@ def derived(
     elif crossed:
         why = ON_BOTH_SIDES
     left_out = paired(system, baseline, both)
+    counts: dict[str, float] = {}
     if system.method == "auto" and np.isfinite(point) and left_out:
-        lower, upper, reason = paired_ends(kind, system, baseline, point, replicates)
+        found = paired_ends(kind, system, baseline, point, replicates)
+        lower, upper, reason, _ = found
+        counts = _hidden_by_width(found, point, replicates, system) if kind == "difference" else {}
     else:
         alone = left_out[0].values if system.method == "bca" and left_out else None
         lower, upper, reason = smooth.ends(
@@ -114,6 +130,7 @@ def derived(
     flags = [
         *inherited,
         *raised(no_spread=still, undefined_replicates=undefined > 0 and not crossed),
+        *raised(combined=bool(counts)),
     ]
     return msgspec.structs.replace(
         system,
@@ -125,7 +142,7 @@ def derived(
         upper=upper,
         naive=None,
         shown_in=system.shown_in if kind == "difference" else "",
-        counts={},
+        counts=counts,
         rates=(),
         threshold=None,
         n_replicates=len(replicates),
@@ -161,19 +178,19 @@ def paired_ends(
     baseline: Estimate,
     point: float,
     replicates: Floats,
-) -> tuple[float | None, float | None, str | None]:
+) -> Paired:
     """Ends of a paired difference or ratio, and why one is missing.
 
     Percentiles of the replicates where at least 10 of at least 20 units effectively carry the
     difference; otherwise MOVER-R of the intervals of both, correlated as their values without
-    single units are (Donner and Zou 2012). Units in order of time take the t limits of their low
-    frequencies.
+    single units are (Donner and Zou 2012), no further than the ends of the two intervals lie apart.
+    Units in order of time take the t limits of their low frequencies.
     """
     level = system.level
     apart = paired(system, baseline, difference)
     found = smooth.spread(apart, float(difference(system.point, baseline.point)))
     if _are_one_system(system, baseline):
-        return point, point, None
+        return Paired(point, point)
     scale = "log" if kind == "ratio" else "identity"
     over = partial(_finite, np.divide)
     plain = smooth.smooth_limits(
@@ -181,28 +198,48 @@ def paired_ends(
         replicates, level, scale, system.direction,
     )  # fmt: skip
     if any(one.ordered for one in apart) and plain is not None:
-        return *plain, None
+        return Paired(*plain)
     classes = _class_differences(system, baseline)
-    enough = found is not None and found.carrying >= CARRIED and _fewest_units(apart) >= UNITS
-    if enough and all(one.carrying >= CARRIED for _, one in classes):
-        return smooth.ends(replicates, level, "percentile", point)
+    whole = 0.0 if found is None else found.carrying
+    carrying, units = min([whole, *(one.carrying for _, one in classes)]), _fewest_units(apart)
+    if carrying >= CARRIED and units >= UNITS:
+        return Paired(*smooth.ends(replicates, level, "percentile", point))
+    told = min(carrying, units)
+    a, b = _limits(system), _limits(baseline)
     if kind == "difference" and len(classes) > 1:
         down, up = arms(*zip(*classes, strict=True))
-        return point - math.hypot(*down), point + math.hypot(*up), None
-    a, b = _limits(system), _limits(baseline)
+        lower, upper = point - math.hypot(*down), point + math.hypot(*up)
+        if a is not None and b is not None:
+            lower = max(lower, min(point, a.lower - b.upper))
+            upper = min(upper, max(point, a.upper - b.lower))
+        return Paired(lower, upper, None, told)
     if a is None or b is None:
         why = system.reason if a is None else baseline.reason
-        return None, None, why or "no interval: one of the two has none"
+        return Paired(None, None, why or "no interval: one of the two has none")
     if kind == "ratio" and min(a.lower, b.lower) < 0:
         if plain is None:
-            return None, None, "no interval: the two have replicates on both sides of 0"
-        return *plain, None
+            return Paired(None, None, "no interval: the two have replicates on both sides of 0")
+        return Paired(*plain)
     r = smooth.correlation(system.left_out, baseline.left_out)
     limits = difference_limits if kind == "difference" else ratio_limits
     lower, upper = limits(a, b, r)
     if np.isinf(upper):
-        return lower, None, "the upper end is infinite"
-    return lower, upper, None
+        return Paired(lower, None, "the upper end is infinite")
+    return Paired(lower, upper, None, told)
+
+
+def _hidden_by_width(
+    found: Paired, point: float, replicates: Floats, system: Estimate
+) -> dict[str, float]:
+    """What is counted where two intervals were combined and hold 0, but the paired percentiles do
+    not: the units that carry the difference, and those percentiles; empty otherwise.
+    """
+    if found.carrying is None or found.lower is None or found.upper is None:
+        return {}
+    low, high, _ = smooth.ends(replicates, system.level, "percentile", point)
+    if low is None or high is None or not found.lower <= 0 <= found.upper or low <= 0 <= high:
+        return {}
+    return {"carrying": found.carrying, "paired_lower": low, "paired_upper": high}
 
 
 def _class_differences(system: Estimate, baseline: Estimate) -> list[tuple[float, Limits]]:

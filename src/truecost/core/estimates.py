@@ -194,6 +194,9 @@ class Setting:
         if np.isnan(value) and 0 in (self.context.counts.get(k) for k in ("targets", "nontargets")):
             lacking = "targets" if not self.context.counts["targets"] else "nontargets"
             reason = f"undefined: there are no {lacking}"
+            column, level, _ = self.context.dims.get("subset", "").partition("=")
+            if level and column.isidentifier():
+                reason += f"; subset '{column} vs LEVEL' joins each with the level that has them"
         undefined = int(np.isnan(drawn.values).sum())
         used = self.method != "auto" or not left or found.support.drawn
         lost = raised(undefined_replicates=undefined > 0 and used)

@@ -261,9 +261,32 @@ def detailed(flag: str, rows: "Sequence[Row]") -> str:
     """The warning of a flag for the row that it concerns most, with the number of other rows that
     have it; empty where the warning is the same for every row.
     """
+    if flag == "combined":
+        return _combined(rows)
     found = [(row, text) for row in rows if flag == "few_errors" and (text := few_errors(row))]
     if not found:
         return ""
     row, text = min(found, key=lambda pair: min(map(fewest_of, pair[0].rates)))
     more = f" (and {errors.counted(len(rows) - 1, 'other row')})" if len(rows) > 1 else ""
-    return f"{interval_name(row)}: {text}{more}. Collect more of them before you trust the figure"
+    return f"{interval_name(row)}: {text}{more}. Collect more data before you trust the figure"
+
+
+def _combined(rows: "Sequence[Row]") -> str:
+    """How few units carry a difference, and its paired percentiles: of the row with the fewest,
+    whole data first.
+    """
+    known = [row for row in rows if "carrying" in row.counts]
+    if not known:
+        return ""
+    row = min(known, key=lambda r: ("subset" in r.dims, r.counts["carrying"]))
+    low, high = (figure(row.counts[f"paired_{end}"], row.scale) for end in ("lower", "upper"))
+    more = f" (and {errors.counted(len(rows) - 1, 'other row')})" if len(rows) > 1 else ""
+    few = row.counts["carrying"]
+    units = f"only {few:.2g} effective units carry" if few >= 1.5 else "at most one unit carries"
+    return (
+        f"{100 * row.level:.10g} % CI of the difference in {_row_name(row)}: {units} "
+        f"the difference or the part of one kind of error in it, so the intervals of both systems "
+        f"are combined without full pairing, and it is wide{more}. --method percentile gives "
+        f"[{low}, {high}] by pairing, which may cover too little with so few units; more units "
+        f"decide"
+    )

@@ -113,6 +113,9 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         - `few_runs`: a method has fewer than 20 runs: as far as they vary, too little is covered;
         - `few_errors`: fewer than 10 errors of a kind that the measure counts;
         - `no_spread`: the interval has no width, though the value is not just the naive one;
+        - `combined`: few units carry the difference (`counts["carrying"]`): the intervals of both
+          systems are combined and hold 0, though the paired percentiles
+          (`counts["paired_lower"]`, `counts["paired_upper"]`) do not;
         - `undefined_replicates`: the measure is undefined in some replicates;
         - `uncorrected`: machine labels alone (AB/BA): right if calibrated in each cell;
         - `other_side`: machine labels put a ratio on the other side of 1 than human labels do, and
@@ -211,6 +214,15 @@ class Row(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         """The value of no difference; figures have the digits that tell an end from it."""
         return {"difference": 0.0, "ratio": 1.0}.get(self.kind)
 
+    def __str__(self) -> str:
+        """`nec 0.310 [0.290, 0.331]`."""
+        return " ".join(filter(None, (self.label, *figures(self))))
+
+    def __repr__(self) -> str:
+        """`<Row b: nec 0.310 [0.290, 0.331]>`, on one line."""
+        of = ", ".join(self.dims.values())
+        return f"<{type(self).__name__} {of}: {self}>" if of else f"<{type(self).__name__} {self}>"
+
     def to_dict(self) -> dict[str, Any]:
         """The row as JSON-ready builtins: without defaults, but with `kind` and undefined figures
         (null).
@@ -299,10 +311,6 @@ class Estimate(Row, frozen=True, kw_only=True, eq=False):
             )
         return units
 
-    def __str__(self) -> str:
-        """`nec 0.310 [0.290, 0.331]`."""
-        return " ".join(filter(None, (self.label, *figures(self))))
-
 
 def label_of(measure: str, parameters: dict[str, Any]) -> str:
     """How a measure with its variant is named: `measure`, or `measure:variant`."""
@@ -325,21 +333,28 @@ class Comparison:
         """Whether the interval of the difference excludes 0, and on which side (`verdict_of`)."""
         return verdict_of(self.difference)
 
+    def __repr__(self) -> str:
+        """`b against a: nec -0.20 [-0.28, -0.12], better`."""
+        of = self.difference
+        return f"<{of.dims.get('system', 'system')} against {of.baseline}: {of}, {self.verdict}>"
+
 
 def verdict_of(difference: Row) -> Side:
     """Whether the interval of a difference excludes 0, and on which side.
 
     "same" when the difference and both ends of its interval are 0: the two are equal in all
-    replicates. "inconclusive" when the interval holds 0 otherwise, an end of it is missing, or more
-    than 5 % of the replicates of the difference are undefined, or the difference lies outside its
-    own interval; otherwise the side and the direction of the measure tell.
+    replicates. "inconclusive" when the interval holds 0 otherwise, has no width, an end of it is
+    missing, or more than 5 % of the replicates of the difference are undefined, or the difference
+    lies outside its own interval; otherwise the side and the direction of the measure tell.
     """
     low, high, value = difference.lower, difference.upper, difference.value
     lost = difference.often_undefined
     if low == value == high == 0 and not lost:
         return "same"
-    if low is None or high is None or low <= 0 <= high or lost or not value or difference.outside:
-        return "inconclusive"  # a value outside its interval speaks for no side
+    if low is None or high is None or low <= 0 <= high or lost or not value:
+        return "inconclusive"
+    if difference.outside or difference.narrow:  # neither speaks for a side
+        return "inconclusive"
     return "better" if (high < 0) == (difference.direction == "lower") else "worse"
 
 

@@ -39,8 +39,8 @@ class Scoring:
         Level of the intervals, how their ends are made ("auto", "percentile" or "bca"), and the
         correlation of the trials of a unit where the data do not show it (see `truecost.estimate`).
     subsets : tuple of str or (str, str)
-        Columns, each level of which is a subset, or conditions such as `snr < 10`; a pair gives a
-        name and one of these.
+        Columns, each level of which is a subset, `COLUMN vs LEVEL` for each other level together
+        with that one, or conditions such as `snr < 10`; a pair gives a name and one of these.
     jobs : int, optional
         Threads; all cores by default. The result does not depend on their number.
     choices : object, optional

@@ -130,12 +130,18 @@ def masks_of(
 ) -> Masks:
     """Name and rows of each subset that the name of a column or an SQL condition on columns gives,
     or a pair of a name and one of these; `system` and `item`, what a row is, are for messages.
+
+    `COLUMN vs LEVEL` gives each other level of a column together with that one: `attack vs -` each
+    attack against all genuine speech.
     """
     import polars as pl
 
     name, expression = (subset, subset) if isinstance(subset, str) else subset
     if column := full_name(_unquoted(expression), frame.columns):
         return _levels(frame[column], column if name == expression else name, item)
+    against, between, level = expression.partition(" vs ")
+    if between and (column := full_name(_unquoted(against), frame.columns)):
+        return _levels_against(frame[column], column if name == expression else name, item, level)
     for word in WORD.findall(QUOTED.sub("", expression)):
         full_name(word, frame.columns)  # refuses the end of several columns
     if expression.isidentifier() and (hint := near(expression, frame.columns)):
@@ -198,6 +204,18 @@ def _levels(column: "pl.Series", name: str, item: str) -> Masks:
             f"such as {_condition(column.name, levels[len(levels) // 2], sizes)}"
         )
     return [(f"{name}={level}", (texts == level).fill_null(False).to_numpy()) for level in levels]
+
+
+def _levels_against(column: "pl.Series", name: str, item: str, level: str) -> Masks:
+    """A subset for each level of a column, each together with one of its levels."""
+    levels = {found.removeprefix(f"{name}="): mask for found, mask in _levels(column, name, item)}
+    if level not in levels or len(levels) < 2:
+        raise InputError(
+            f"subset '{name} vs {level}': name a level of {column.name} after vs, which each other "
+            f"level is joined with: {first_five([*levels])}{near(level, [*levels])}"
+        )
+    rest = levels.pop(level)
+    return [(f"{name}={found} vs {level}", mask | rest) for found, mask in levels.items()]
 
 
 def _unquoted(expression: str) -> str:

@@ -16,9 +16,9 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from truecost.errors import InputError
+from truecost.names import LATEST
 from truecost.speech.spans import MICRO
 
-LATEST = 1e10  # seconds; sums of such times still fit into 64 bits
 WHOLE = ""  # the part that is all of an output
 EVER = (-(10**16), 10**16)  # microseconds, beyond any clock
 References = str | tuple[str, ...]  # several may be right

@@ -2,8 +2,10 @@
 that several columns make, or the name of a file without its folders.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -88,8 +90,16 @@ def resolved(columns: Mapping[str, str], table: Table) -> dict[str, str]:
     found = {}
     for key, column in columns.items():
         parts = [full_name(part, table.columns) or part for part in column.split(JOINED)]
+        if key == "score":
+            parts = [name for part in parts for name in fitting(part, table.columns)]
         found[key] = column if column in table.columns else JOINED.join(parts)
     return found
+
+
+def fitting(pattern: str, columns: Sequence[str]) -> Sequence[str]:
+    """The columns that a pattern with `*` fits, in their order; else what it says."""
+    known = pattern in columns or "*" not in pattern
+    return [pattern] if known else [n for n in columns if fnmatchcase(n, pattern)] or [pattern]
 
 
 def identified(table: Table, columns: Mapping[str, str], key: str = "id") -> Table:
@@ -136,3 +146,15 @@ def stem_hint(
         return ""
     column = columns.get(key, key)
     return f"; without folders and endings of files they match: --map {key}={column}{STEM}"
+
+
+def without_prefix(columns: tuple[str, ...], present: Sequence[str]) -> tuple[str, ...]:
+    """Class names from columns of scores: without what all names begin with (`p_cat`, `p_dog`) if
+    each label is then a class, and none is before; else as they are.
+    """
+    letters = zip(*columns, strict=False)
+    shared = len([*takewhile(lambda at: len({*at}) == 1, letters)])
+    ends = (tuple(name[k:] for name in columns) for k in range(shared, 0, -1))
+    if not {*present} & {*columns}:
+        return next((rest for rest in ends if {*present} <= {*rest} - {""}), columns)
+    return columns

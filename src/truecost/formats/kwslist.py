@@ -35,7 +35,7 @@ from truecost.formats import xml
 from truecost.formats.opening import blocks, source_name
 from truecost.formats.terms import Codes, Floats, document_of
 from truecost.formats.text import cut
-from truecost.names import LARGEST
+from truecost.names import LARGEST, LATEST
 
 Codings = npt.NDArray[np.int32]
 PRINTABLE = bytes(range(32, 127))
@@ -244,12 +244,12 @@ class _Detections(xml.Gathered):
         if found.null_count():
             found = pl.Series(texts).str.strip_chars().cast(pl.Float64, strict=False)
         numbers = found.to_numpy()  # NaN for what is no number
-        least = -np.inf if name == "score" else 0
-        wrong = ~((np.abs(numbers) <= LARGEST) & (numbers >= least))
+        least, most = (-np.inf, LARGEST) if name == "score" else (0, LATEST)
+        wrong = ~((np.abs(numbers) <= most) & (numbers >= least))
         if wrong.any():
             row = int(np.flatnonzero(wrong)[0])
             large = np.isfinite(numbers[row]) and numbers[row] >= least
-            fault = f"is beyond {LARGEST:g}" if large else "is no finite number"
+            fault = f"is beyond {most:g}" if large else "is no finite number"
             fault = "is negative" if -np.inf < numbers[row] < least else fault
             self._refuse_row(first + row, f"the {name} {cut(texts[row])!r} {fault}")
         return numbers

@@ -4,10 +4,13 @@
 |---|---|
 | `[[0.9, 0.1], [0.7, 0.8]]` | rows are versions, columns the tests of the same tasks in turn |
 | `[[[0.9, 0.1], ...], ...]` | the same for each seed |
+| `{"0": [[...]], "1": [[...]]}` | the same by its seed |
 | `{"acc_matrix": [[...]], "seed": 0}` | the same under a name, beside single values |
 | `{"columns": [...], "index": [...], "data": [[...]]}` | pandas, `orient="split"` |
 | `[{"Top1_Acc_Exp/.../Task000/Exp000": 0.9, ...}, ...]` | Avalanche: after each experience |
 | `{"Top1_Acc_Exp/.../Exp000": [[steps], [values]], ...}` | Avalanche: `get_all_metrics()` |
+| a list of such results, or an object of them by seed | Avalanche: a run for each seed |
+| .npy, .npz | an array of numpy: (version, test), or (seed, version, test) |
 
 Source: github.com/ContinualAI/avalanche, `avalanche/evaluation/metric_utils.py`
 (`default_metric_name_template`: `METRIC/PHASE_phase/STREAM_stream/TaskNNN/ExpNNN`, or without task
@@ -15,14 +18,16 @@ and experience) and `avalanche/logging/csv_logger.py` (`eval_results.csv`, which
 
 A matrix becomes a table with a row for each version and a column for each time; results of
 Avalanche one with a row for each version and experience, and a column for each metric. Versions and
-times are counted from 0 in names that say a number (`Exp000`), from 1 otherwise; where there is one
-version more than there are times, the first is the initial one.
+times without names are counted from 0, as in `Exp000`; where there is one version more than there
+are times, the first is the initial one.
 """
 
-import json
+import io
 import re
+import zipfile
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -30,60 +35,146 @@ import polars as pl
 from truecost.errors import InputError, counted, first_five
 from truecost.formats import text
 from truecost.formats.opening import json_of
+from truecost.formats.reading import joined
 from truecost.formats.table import Table, place_of
 
 AVALANCHE = re.compile(r"([^/]+)/[^/]+_phase/([^/]+)_stream/(?:Task\d+/)?Exp(\d+)")
 NAMED = re.compile(r"([A-Za-z][A-Za-z ]*?)[ _-]?(\d+)")  # Exp0, task_3, Experience 12
+SEED = re.compile(r"(?:(?:seed|run)[ _-]?)?(\d+)", re.IGNORECASE)
+BESIDE = ("seed", "system")  # columns that are no test
 UNNAMED = ("", "Unnamed: 0", "index", "experience", "trained_on")  # the column of the versions
 HOW = (
     "write a list of rows, [[0.9, 0.1], [0.7, 0.8]], one for each version, with a number or null "
-    "for each test; or what Avalanche returns"
+    "for each test, a list of such or one by seed; or what Avalanche returns"
 )
 
 
 def read_matrix(data: bytes, source: str) -> Table:
-    """A table of the scores of a JSON file."""
+    """A table of the scores of a JSON file, or of arrays of numpy."""
+    if data.startswith((b"\x93NUMPY", b"PK\x03\x04")):
+        return _table(_arrays_in(data, source), source)
     try:
         found = json_of(text.decoded(data, source))
     except (ValueError, RecursionError) as error:
         raise InputError(f"{source}: no JSON ({text.caught(error)}); {HOW}") from error
-    frame = _of_avalanche(found, source)
-    if frame is None and isinstance(found, list) and found and all(map(_is_matrix, found)):
-        runs = [_of_rows(rows, None, None, source) for rows in found]
-        seeds = [run.with_columns(seed=pl.lit(str(k))) for k, run in enumerate(runs)]
-        frame = pl.concat(seeds, how="diagonal")
-    elif frame is None:
-        frame = _of_rows(*_rows_of(found, source), source)
-    return Table(source, frame, noun="row", format="matrix", layout=f"matrix: {_shape(frame)}")
+    return _table(found, source)
 
 
 def in_memory(given: Any) -> Any:
-    """Tables of matrices in memory, as of a file: of an array, a tensor or lists of numbers, or of
-    each value of a mapping of such. Anything else as it is.
+    """Tables of matrices in memory, as of a file: of an array, a tensor, lists of numbers or
+    results of Avalanche, or of each value of a mapping of such. Anything else as it is.
     """
+    found = _listed(given)
+    if _is_run(found) or _runs_in(found) is not None:
+        return _table(found, "data")
     if isinstance(given, dict) and given:
-        found = {name: in_memory(one) for name, one in given.items()}
-        return found if all(isinstance(one, Table) for one in found.values()) else given
-    rows = given.tolist() if hasattr(given, "tolist") and hasattr(given, "ndim") else given
-    runs = rows if isinstance(rows, list) and rows and all(map(_is_matrix, rows)) else [rows]
-    cells = (cell for run in runs if _is_matrix(run) for row in run for cell in row)
-    if not all(map(_is_matrix, runs)) or not all(map(_is_score, cells)):
-        return given
-    empty = json.dumps(rows).replace("NaN", "null")  # what was not tested
-    return read_matrix(empty.encode(), "data")
+        tables = {name: in_memory(one) for name, one in given.items()}
+        return tables if all(isinstance(one, Table) for one in tables.values()) else given
+    return given
+
+
+def of_seeds(tables: Sequence[Table], source: str) -> Table:
+    """One table of a system's files: each is a run named as the file, unless they name their runs.
+
+    InputError where some of them have a column `seed`, and others none.
+    """
+    named = [table.source for table in tables if "seed" in table.columns]
+    if named and len(named) < len(tables):
+        raise InputError(
+            f"{source}: {first_five([Path(name).name for name in named])} "
+            f"{'has' if len(named) == 1 else 'have'} a column seed, the other files none: give "
+            f"each file its seed, or none"
+        )
+    names = [Path(table.source).name.removesuffix(".gz") for table in tables]
+    seeds = [Path(name).stem for name in names]
+    if not named:
+        numbers = _numbered(seeds) or {}
+        tables = [
+            replace(table, frame=table.frame.with_columns(seed=pl.lit(numbers.get(seed, seed))))
+            for table, seed in zip(tables, seeds, strict=True)
+        ]
+    return joined(tables, source)
+
+
+def _table(found: Any, source: str) -> Table:
+    """The table of what a file or the memory holds."""
+    runs = _runs_in(found)
+    if runs is None:
+        frame = _of_run(found, source)
+    else:
+        frames = {seed: _of_run(run, source) for seed, run in runs.items()}
+        seeds = [frame.with_columns(seed=pl.lit(seed)) for seed, frame in frames.items()]
+        frame = pl.concat(seeds, how="diagonal")
+    return Table(source, frame, noun="row", format="matrix", layout=f"matrix: {_shape(frame)}")
+
+
+def _arrays_in(data: bytes, source: str) -> Any:
+    """The only array of a file of numpy, or its arrays by name, as lists."""
+    import numpy as np
+
+    try:
+        found = np.load(io.BytesIO(data), allow_pickle=False)
+        return _listed(found if isinstance(found, np.ndarray) else dict(found))
+    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile) as error:
+        raise InputError(f"{source}: no array of numbers ({text.caught(error)}); {HOW}") from error
+
+
+def _listed(given: Any) -> Any:
+    """Arrays, tensors and tuples as lists, also within mappings and lists."""
+    if hasattr(given, "tolist") and hasattr(given, "ndim"):
+        return given.tolist()
+    if isinstance(given, dict):
+        return {key: _listed(one) for key, one in given.items()}
+    return [_listed(one) for one in given] if isinstance(given, list | tuple) else given
+
+
+def _runs_in(found: Any) -> dict[str, Any] | None:
+    """The runs of a list or of an object by seed, perhaps under a name; None where there are
+    none.
+    """
+    if isinstance(found, list) and found and all(map(_is_run, found)):
+        return {str(k): run for k, run in enumerate(found)}
+    if not isinstance(found, dict) or _is_run(found):
+        return None
+    seeds = {key: SEED.fullmatch(str(key)) for key in found}
+    if found and all(map(_is_run, found.values())) and all(seeds.values()):
+        return {told[1]: found[key] for key, told in seeds.items() if told}
+    named = [_runs_in(one) for one in found.values() if isinstance(one, list)]
+    several = any(map(_is_matrix, found.values()))
+    return named[0] if len(named) == 1 and not several else None
+
+
+def _is_run(found: Any) -> bool:
+    """Whether something is what one run gave: a matrix of numbers, or results of Avalanche."""
+    if _is_matrix(found):
+        return all(_is_score(cell) for row in found for cell in row)
+    if isinstance(found, dict):  # get_all_metrics()
+        return any(AVALANCHE.fullmatch(str(k)) and isinstance(of, list) for k, of in found.items())
+    rows = found if isinstance(found, list) and found else [None]
+    return all(isinstance(row, dict) and any(map(_is_result, row.items())) for row in rows)
+
+
+def _is_result(item: tuple[Any, Any]) -> bool:
+    """Whether a key and its value are what Avalanche measured once."""
+    return bool(AVALANCHE.fullmatch(str(item[0]))) and _is_score(item[1])
 
 
 def _shape(frame: pl.DataFrame) -> str:
     """What was found, in a few words."""
     versions = counted(frame["version"].n_unique(), "version")
-    if "time" in frame.columns:
-        metrics = [name for name in frame.columns if name not in ("version", "learnt", "time")]
-        return (
-            f"{versions}, {counted(frame['time'].n_unique(), 'experience')}, {', '.join(metrics)}"
-        )
-    tests = [name for name in frame.columns if name not in ("version", "learnt", "seed")]
+    own = ("version", "learnt", "time", "seed")
+    tests = [name for name in frame.columns if name not in own]
     runs = f"{counted(frame['seed'].n_unique(), 'seed')}, " if "seed" in frame.columns else ""
+    if "time" in frame.columns:
+        times = counted(frame["time"].n_unique(), "experience")
+        return f"{runs}{versions}, {times}, {', '.join(tests)}"
     return f"{runs}{versions}, {counted(len(tests), 'test')}"
+
+
+def _of_run(found: Any, source: str) -> pl.DataFrame:
+    """The scores of one run."""
+    frame = _of_avalanche(found, source)
+    return _of_rows(*_rows_of(found, source), source) if frame is None else frame
 
 
 def _rows_of(found: Any, source: str) -> tuple[list[Any], list[str] | None, list[str] | None]:
@@ -128,7 +219,7 @@ def _of_rows(
     width = max(len(row) for row in rows)
     if any(len(row) != width for row in rows) and columns is None:
         rows = [[*row, *[None] * (width - len(row))] for row in rows]  # a triangle
-    names = columns or [str(k) for k in range(1, width + 1)]
+    names = columns or [str(k) for k in range(width)]
     bad = [(k, cell) for k, row in enumerate(rows) for cell in row if not _is_score(cell)]
     if bad:
         raise InputError(f"{source}: row {bad[0][0]} holds {bad[0][1]!r}, no number and no null")
@@ -138,7 +229,7 @@ def _of_rows(
     cells = {name: [row[k] for row in rows] for k, name in enumerate(names)}
     scores = {name: pl.Series(of, dtype=pl.Float64, strict=False) for name, of in cells.items()}
     table = tidied(Table(source, pl.DataFrame({"version": versions, **scores})))
-    return table.frame
+    return table.frame if columns or index else _learnt_by_name(table.frame)
 
 
 def _is_score(cell: Any) -> bool:
@@ -148,15 +239,15 @@ def _is_score(cell: Any) -> bool:
 def _in_turn(versions: int, times: Sequence[str]) -> list[str]:
     """Names of versions that learnt the tasks of the tests in turn."""
     before = ["initial"] * (versions == len(times) + 1)
-    later = [str(k) for k in range(len(times) + 1, versions + 1 - len(before))]
+    later = [str(k) for k in range(len(times), versions - len(before))]
     return [*before, *times[: versions - len(before)], *later]
 
 
 def _of_avalanche(found: Any, source: str) -> pl.DataFrame | None:
     """A long table of what Avalanche returns; None for anything else."""
-    if isinstance(found, dict) and any(map(AVALANCHE.fullmatch, found)):
-        series = {key: _values(key, of, source) for key, of in found.items()}
-        series = {key: of for key, of in series.items() if AVALANCHE.fullmatch(key)}
+    if isinstance(found, dict) and any(map(AVALANCHE.fullmatch, map(str, found))):
+        named = {str(key): of for key, of in found.items() if AVALANCHE.fullmatch(str(key))}
+        series = {key: _values(key, of, source) for key, of in named.items()}
         last = max((len(of) for of in series.values()), default=0)
         found = [{key: of[k] for key, of in series.items() if k < len(of)} for k in range(last)]
     if not (isinstance(found, list) and found and all(isinstance(one, dict) for one in found)):
@@ -164,7 +255,7 @@ def _of_avalanche(found: Any, source: str) -> pl.DataFrame | None:
     cells: dict[tuple[int, int], dict[str, float]] = {}
     for row, results in enumerate(found):
         for key, value in results.items():
-            told = AVALANCHE.fullmatch(key)
+            told = AVALANCHE.fullmatch(str(key))
             if told is None or told[2] == "train" or not _is_score(value):
                 continue
             name = told[1] if told[2] == "test" else f"{told[1]}/{told[2]}"
@@ -205,12 +296,13 @@ def tidied(table: Table) -> Table:
     first = names[0] if names else ""
     frame = table.frame
     if "version" not in names and first in UNNAMED:
-        if not all(place_of(name) or NAMED.fullmatch(name) for name in names[1:]):
+        tests = [name for name in names[1:] if name not in BESIDE]
+        if not all(place_of(name) or NAMED.fullmatch(name) for name in tests):
             return table
         frame = frame.rename({first: "version"})
     if "version" not in frame.columns or "time" in frame.columns:
         return replace(table, frame=frame)
-    times = _numbered([name for name in frame.columns if name not in ("version", "seed", "system")])
+    times = _numbered([name for name in frame.columns if name not in ("version", *BESIDE)])
     if times is None:
         return replace(table, frame=frame)
     versions = _numbered(frame["version"].cast(pl.String).to_list())

@@ -48,6 +48,7 @@ from truecost.formats.opening import pieces
 from truecost.formats.reading import read
 from truecost.formats.table import Table
 from truecost.formats.text import cut
+from truecost.names import LATEST
 
 FIELDS = ["audio_filename", "channel", "tbeg", "dur"]
 EXCERPT = '<excerpt audio_filename="F.sph" channel="1" tbeg="SECONDS" dur="SECONDS"/>'
@@ -116,8 +117,9 @@ class _Excerpts(xml.Gathered):
     def _seconds(self, text: str, name: str, line: int) -> float:
         """A time of an excerpt."""
         found = xml.number(text)
-        if found is None or found < 0:
+        if found is None or not 0 <= found <= LATEST:
             fault = "is no finite number" if found is None else "is negative"
+            fault = f"is beyond {LATEST:g} s" if (found or 0) > LATEST else fault
             self._refuse(line, f"the {name} {cut(text)!r} {fault}")
         return found
 

@@ -36,6 +36,7 @@ from truecost.formats.reading import table_of_bytes
 from truecost.formats.table import Table, refuse_values
 from truecost.formats.text import parts, records, regular_fields, seconds
 from truecost.formats.trial_lists import is_number
+from truecost.names import LATEST
 
 Floats = npt.NDArray[np.float64]
 Found = TypeVar("Found")
@@ -188,6 +189,7 @@ class Columns:
         """A column of times from 0; anything else is refused with its line."""
         found = self.numbers(key)
         self.refuse(found < 0, f"whose {key} is negative", lambda r: str(found[r]))
+        self.refuse(found > LATEST, f"whose {key} is beyond {LATEST:g} s", lambda r: str(found[r]))
         return found
 
     def documents(self) -> pl.Series:

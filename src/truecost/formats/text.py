@@ -10,6 +10,7 @@ a small multiple of the file. A block is a frame with the columns `line` (number
 """
 
 import codecs
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -18,6 +19,7 @@ import polars as pl
 
 from truecost.errors import InputError, counted
 from truecost.formats.table import Table
+from truecost.names import LATEST
 
 BLOCK = 1 << 24  # bytes looked at together, so that memory does not grow with the file
 NEWLINE, QUOTE = 10, 34
@@ -265,9 +267,10 @@ def fields_of(
 def seconds(fields: pl.DataFrame, name: str, source: str) -> pl.Series:
     """A field, which is text, as seconds."""
     values = fields[name].cast(pl.Float64, strict=False)
-    wrong = ~(values.is_finite() & (values >= 0)).fill_null(value=False)
-    negative = wrong.any() and (values.filter(wrong)[0] or 0) < 0
-    fault = "is negative" if negative else "is no number of seconds"
+    wrong = ~(values.is_between(0, LATEST)).fill_null(value=False)
+    first = (values.filter(wrong)[0] or 0.0) if wrong.any() else 0.0
+    large = f"is beyond {LATEST:g} s" if LATEST < first < math.inf else "is no number of seconds"
+    fault = "is negative" if first < 0 else large
     refuse(source, fields, wrong, f"the {name} {{{name}!r}} {fault}")
     return values
 

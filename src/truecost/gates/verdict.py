@@ -118,9 +118,8 @@ def read_gates(path: str) -> tuple[Gate, ...]:
         raise UsageError(
             f"{path}: there is no [[gate]] table{found}: write [[gate]] above each gate"
         )
-    places = [f"{path}: gate {k}" for k in range(1, len(tables) + 1)]
-    gates = tuple(map(_gate, tables, places))
-    refuse_twice(gates, places)
+    places = [f"{path}: gate {k + 1}" for k in range(len(tables))]
+    refuse_twice(gates := tuple(map(_gate, tables, places)), places)
     return gates
 
 
@@ -128,10 +127,9 @@ def refuse_twice(gates: Sequence[Gate], places: Sequence[str]) -> None:
     """Refuse two limits on the same side for the same rows, both with the same outcome of undecided
     ones: UsageError with both places.
     """
-    about = [key for key in Gate.__struct_fields__ if key not in APART]
     seen: dict[tuple[Any, ...], str] = {}
     for gate, place in zip(gates, places, strict=True):
-        limited = (gate.key, *(getattr(gate, key) for key in about))
+        limited = (gate.key, *(getattr(gate, k) for k in gate.__struct_fields__ if k not in APART))
         if limited in seen:
             raise UsageError(
                 f"{place} limits {gate.key} of the same rows as {seen[limited]} ({gate.measure}): "
@@ -164,7 +162,7 @@ def gates_of(texts: Sequence[str], path: str | None) -> tuple[Gate, ...]:
     """The gates of a command line: those of a file, then those given as text."""
     stored = () if path is None else read_gates(path)
     gates = (*stored, *map(parse_gate, texts))
-    places = [f"{path}: gate {k}" for k in range(1, len(stored) + 1)]
+    places = [*(f"{path}: gate {k + 1}" for k in range(len(stored)))]
     refuse_twice(gates, [*places, *(f"--gate {text}" for text in texts)])
     if not gates:
         raise UsageError(

@@ -13,6 +13,7 @@ from truecost.formats.event_checks import Finding
 from truecost.formats.events import ENDINGS, EventLog, Labels, files_of, of_table, read_events
 from truecost.names import STANDARD_INPUT
 from truecost.person.timing import TimingTable, retimed
+from truecost.study.paths import is_pattern, matches
 from truecost.study.settings import Reader, Source
 from truecost.study.validation import Check
 
@@ -37,10 +38,12 @@ def opened(logs: Given | Sequence[Given]) -> list[EventLog]:
 
 
 def logs_of(path: str, runs: Sequence[str] = ()) -> tuple[list[str], list[str]]:
-    """The logs of a system, and those of a folder that are not finished, sorted by name.
+    """The logs of a system, of a pattern too, and those of a folder that are not finished, by name.
 
     Of a folder those of `runs` alone, by name up to the first point, where any are named.
     """
+    if is_pattern(path):
+        return matches(path), []
     folder = Path(path)
     if path not in STANDARD_INPUT and folder.is_dir() and not any(map(_is_log, folder.iterdir())):
         inside = {p.parent for p in folder.rglob("*") if _is_log(p)}

@@ -24,11 +24,10 @@ from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats import Table
 from truecost.formats.segments import FIXED, KEYS, LEFT_OUT, ROWS, segments_of
 from truecost.formats.table import filled, refuse_repeated_rows, refuse_rows
-from truecost.names import Missing
+from truecost.names import LATEST, Missing
 from truecost.outputs.files import lacking_warning, refuse_unknown
 from truecost.speech.spans import MICRO, Ints, Spans
 
-LATEST = 1e10  # seconds; beyond any clock, and sums of such times still fit into 64 bits
 SPEECH, UNSCORED, NOISES = "SPEAKER", "NOSCORE", "NON-LEX"  # types of RTTM
 NO_NAME = "<NA>"
 WHOLE = ("recording", "channel", "speaker", "start", "end")  # what makes two turns the same

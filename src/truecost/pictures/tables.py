@@ -156,6 +156,20 @@ def best_of(rows: Sequence[Row]) -> list[int]:
     return sorted(k for of in groups for k, ahead in of.items() if ahead == min(of.values()))
 
 
+def is_decided(row: Row, differences: Sequence[Row]) -> bool:
+    """Whether a system differs from all that it was compared with, by the measure of a row."""
+    beside = {**row.dims, "system": ""}
+    name = row.dims.get("system")
+    own = [
+        d
+        for d in differences
+        if d.label == row.label
+        and {**d.dims, "system": ""} == beside
+        and name in (d.dims.get("system"), d.baseline)
+    ]
+    return bool(own) and all(verdict_of(d) != "inconclusive" for d in own)
+
+
 def _number(cell: str, k: int) -> str:
     """One of the numbers of a cell; empty where it has none."""
     numbers = cell.numbers[k : k + 1] if isinstance(cell, Shown) else ()

@@ -24,6 +24,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from errno import EACCES, ENOENT
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,22 @@ class Command:
             return piece[0][0] if piece[1] is None else values[piece[1]]
 
         return tuple(PIECE.sub(put, word) for word in self.words)
+
+
+def check_programs(commands: Sequence[Command], folder: Path) -> None:
+    """Refuse programs that cannot be found, or cannot be executed, before any is run."""
+    for command in commands:
+        program = command.words[0]
+        if Command(command.method, (program,)).placeholders:
+            continue
+        place = folder / program if os.sep in program else Path(program)
+        if shutil.which(place) is None:
+            there = place.exists() and os.sep in program
+            raise UsageError(
+                f"{command.place}: {program}: cannot be run "
+                f"({os.strerror(EACCES if there else ENOENT)}): name a program that is there, or "
+                f"its interpreter before it"
+            )
 
 
 RUN = "run.json"

@@ -3,6 +3,7 @@
 import io
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,7 +12,7 @@ from truecost.errors import UsageError
 from truecost.formats.publishing import publish
 from truecost.names import STANDARD_INPUT
 from truecost.pictures.picture import Picture
-from truecost.pictures.tables import Table, of_values
+from truecost.pictures.tables import Table, is_decided, of_pairs, of_values
 from truecost.report.story import Story, page_of
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def chosen(story: Story | None, name: str) -> Picture:
 
 
 def write_rows(story: Story, target: str) -> None:
-    """Write the rows of a result: as they are shown (.tex, .md), or in full (.csv, .parquet).
+    """Write the rows of a result: as they are shown (.tex, .md), values and then comparisons, or in
+    full (.csv, .parquet).
 
     Raises
     ------
@@ -88,6 +90,10 @@ def write_rows(story: Story, target: str) -> None:
         return
     values = [r for r in story.rows if r.kind == "value"]
     shown = [of_values("Values", values, len(values), story.page.naive.column)]
+    if pairs := story.pairs:  # bold is what is decided
+        told = [difference for difference, _ in pairs]
+        best = frozenset(at for at in shown[0].best if is_decided(values[at[0]], told))
+        shown = [replace(shown[0], best=best), of_pairs("Differences", pairs, len(pairs))]
     write_table(target, shown, lambda: _frame_of(story.rows))
 
 

@@ -134,12 +134,40 @@ def _over_parts(story: Story, ranked: Mapping[Part, Sequence[Row]]) -> str:
         ends = (shown_value(row, row.value) for row in (rows[0], rows[-1]))
         name = isolated(rows[0].dims["system"])
         return f"{name}: {story.called} {' to '.join(ends)} in {_cases([*ranked])}."
+    pairs = [pair[0] for part in ranked for pair in story.main_pairs(part)]
+    if pairs and len({(row.dims["system"], row.baseline) for row in pairs}) == 1:
+        return f"{_pair_over_parts(story, pairs)}: {_cases([*ranked])}."
     name, number = firsts.most_common(1)[0]
     best = "lowest" if story.mains(story.parts[0])[0].direction == "lower" else "highest"
     return (
         f"{isolated(name)} has the {best} {story.called} in {number} of {firsts.total()} cases: "
-        f"{_cases([*ranked])}."
+        f"{_cases([*ranked])}.{_decided(pairs)}"
     )
+
+
+def _pair_over_parts(story: Story, pairs: Sequence[Row]) -> str:
+    """In how many cases one system is better or worse than another one, and in how many neither."""
+    system, other = isolated(pairs[0].dims["system"]), isolated(pairs[0].baseline or "")
+    found: Counter[str] = Counter(verdict_of(row) for row in pairs)
+    of = f"of {counted(len(pairs), 'case')}"
+    if found.keys() <= {"inconclusive", "same"}:
+        return f"{system} and {other} are not distinguishable by {story.called} in any {of}"
+    first = "better" if found["better"] else "worse"
+    said = f"{system} is {first} than {other} by {story.called} in {found[first]}"
+    said += f" and worse in {found['worse']}" if found["better"] and found["worse"] else ""
+    said += f" {of}"
+    rest = len(pairs) - found["better"] - found["worse"]
+    return f"{said} ({rest} not distinguishable)" if rest else said
+
+
+def _decided(pairs: Sequence[Row]) -> str:
+    """How many comparisons show a difference; empty where nothing was compared."""
+    if not pairs:
+        return ""
+    shown = sum(verdict_of(row) in ("better", "worse") for row in pairs)
+    found = f"{shown} of" if shown else "None of the"
+    verb = "show" if shown > 1 else "shows"
+    return f" {found} {counted(len(pairs), 'comparison')} {verb} a difference."
 
 
 def _naive(story: Story, row: Row) -> str:
@@ -209,7 +237,7 @@ def _at_the_top(story: Story, rows: Sequence[Row]) -> str:
     names = story.result.first_rank.get(best.label, ())
     if not names:
         to = next(iter(story.pairs), None)
-        beside = "the systems were not compared"
+        beside = "others may be as good: the order of the systems was not tested"
         if to is not None:
             beside = f"each was compared with {isolated(to[0].baseline or '')} alone"
     elif len(names) == len(rows):

@@ -91,7 +91,7 @@ def against_naive(row: Row) -> State:
     system equals the naive baseline in every replicate: most often it gives the same decision as
     the baseline on every trial. Of a value outside its own interval nothing is said: its replicates
     are biased. "inconclusive" also when more than 5 % of the replicates are undefined, as for
-    differences.
+    differences, and where the interval has no width.
     """
     if row.naive is None or (row.value is None and not endless(row)):
         return ""
@@ -101,6 +101,8 @@ def against_naive(row: Row) -> State:
         return "inconclusive"
     if row.lower == row.value == row.upper == row.naive:
         return "same"
+    if "no_spread" in row.flags:
+        return "inconclusive"
     upper = math.inf if endless(row) else row.upper
     if row.lower is None or upper is None or row.lower <= row.naive <= upper or row.outside:
         return "inconclusive"

@@ -50,14 +50,15 @@ def problems_of(parts: Sequence[Part]) -> list[Problem]:
 def _on_flags(parts: Sequence[Part]) -> list[Problem]:
     """The advice of each flag, with the rows that have it where not all do."""
     rows = [(e, _flags(e, part)) for part in parts for e in part.estimates]
+    values = len(rows)
     compared = [c.difference for part in parts for c in part.comparisons]
-    rows += [(row, ("alone",)) for row in compared if "alone" in row.flags]
+    rows += [(row, tuple(f for f in ("alone", "combined") if f in row.flags)) for row in compared]
     said_of = next((work_of(s).flagged for part in parts for s in part.systems), flagged)
     found = []
     for flag in FLAGS.values():
         own = [e for e, flags in rows if flag.name in flags]
         if own:
-            about = f"{rows_name(own)}: " if len(own) < len(rows) else ""
+            about = f"{rows_name(own)}: " if len(own) < values else ""
             text = detailed(flag.name, own) or f"{about}{said_of(flag, parts)}"
             found.append(Problem(kind="advice", message=text, rule=flag.rule))
     return found

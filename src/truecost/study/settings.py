@@ -200,7 +200,12 @@ def application_of(table: ApplicationTable) -> Application:
     """The application that a table describes; 0/1 costs and the data's priors when it is empty."""
     given = table.given()
     if isinstance(table.prior, tuple):
-        raise UsageError("--prior: only score, compare and plan take several priors: give one here")
+        listed = ", ".join(f"{p:g}" for p in table.prior)
+        raise UsageError(
+            f"--prior, or prior of [application] in a study, is {listed}: give one here. Only "
+            f"score, compare, plan and run take several priors; to calibrate for several, use "
+            f"truecost run STUDY with [calibration] train"
+        )
     if table.preset is not None:
         known = preset(table.preset)
         if len(given) > 1:

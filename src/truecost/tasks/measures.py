@@ -151,6 +151,16 @@ def look_up(name: str, task: str = "") -> Measure | None:
     return None
 
 
+ELSEWHERE = {  # names of measures in other tools
+    **dict.fromkeys(("log_loss", "logloss", "nll", "cross_entropy"), "ce"),
+    **dict.fromkeys(("roc_auc", "auroc"), "auc"),
+    "brier_score_loss": "brier",
+    **dict.fromkeys(("acc", "accuracy_score"), "accuracy"),
+    "matthews_corrcoef": "mcc",
+    "cohen_kappa": "kappa",
+}
+
+
 def find(text: str, task: str = "") -> Measure:
     """The measure that `NAME` or `NAME:PARAMETER` names.
 
@@ -185,7 +195,9 @@ def find(text: str, task: str = "") -> Measure:
         own = [m.name for m in registry(task or None).values()]
         others = [m.name if m.task in ("", task) else m.key for m in registry().values()]
         searched = (others, own) if name.lower() in others else (own, others)
-        hint = near(name, searched[0]) or near(name, searched[1])
+        known = ELSEWHERE.get(name.lower().replace("-", "_"), "")
+        hint = f" (did you mean {known!r}?)" if known in own else ""
+        hint = hint or near(name, searched[0]) or near(name, searched[1])
         raise UsageError(
             f"measure {name!r} is not known{hint}: `truecost list measures` shows them all"
         )

@@ -7,7 +7,8 @@ A rate p = errors / trials of one class has the binomial limits of an effective 
   by leaving units out, shrunk towards D0 = 1 + icc (N / n_w - 1), that of units whose trials
   correlate by `icc`, as if two units had shown it; k_c units carry errors; n_w is Kish's number of
   units;
-- nu = min(n_w - 1, k_c + 1), or n_w - 1 where nothing was seen;
+- nu = min(n_w - 1, k_c + 1), or n_w - 1 where nothing was seen; of crossed factors by Satterthwaite
+  (1946) from the nu and SE^2 of each;
 - n_e = max(N / D (z / t_nu)^2, min(n_w, N)); with k = p n_e the ends are the Beta quantiles
   Beta_a/2(k + 1/4, n_e - k + 3/4) and Beta_1-a/2(k + 3/4, n_e - k + 1/4), halfway between those of
   Clopper and Pearson (1934) and of Jeffreys, and never beyond p.
@@ -130,7 +131,7 @@ def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
         few = min(carrying, 1e9)
         design = (few * seen + CARRY * assumed) / (few + CARRY)
         worst = max(one.rise for one in known)
-        nu = min(nu, carrying + 1)
+        nu = _joint_freedom(found.left, [one.se**2 for one in known], p)
         if ordered or any(one.strata is not None for one in found.left):
             nu = min(nu, *(one.nu for one in known))
     nu = max(1.0, nu)
@@ -145,6 +146,16 @@ def rate_limits(found: Errors, level: float, icc: float = ICC) -> Limits | None:
             effective = max(effective, min(n_w, size))
         lower, upper = _share_ends(p, effective, tail)
     return Limits(p, float(lower), float(upper), effective, nu, carrying, max(1.0, design))
+
+
+def _joint_freedom(left: Sequence[LeftOut], variances: Sequence[float], p: float) -> float:
+    """Degrees of freedom of a rate; those of crossed factors are joined by Satterthwaite (1946)."""
+    own = np.array([min(one.kish - 1, _carrying_units(one, p) + 1) for one in left])
+    parts = np.array(variances)
+    if len(own) == 1 or not parts.any():
+        return float(own.min())
+    own = np.maximum(1.0, own)
+    return float(parts.sum() ** 2 / (parts**2 / own).sum())
 
 
 def _share_ends(p: float, effective: float, tail: float) -> tuple[float, float]:

@@ -59,6 +59,7 @@ from truecost.tasks.lifelong.options import LifelongTable
 from truecost.tasks.lifelong.scoring import AFTER, OF_HELP, ON_TEST, of_help, score_of_kind
 from truecost.tasks.lifelong.settings import refuse_others
 from truecost.tasks.lifelong.work import without_rows
+from truecost.tasks.streams.asked import OF_DETECTION, measures_named, refuse_of_detection
 from truecost.tasks.streams.options import StreamTable
 
 WITH_FOLDER = ("callable", "sklearn", "river", "program")  # learners that look for something
@@ -66,9 +67,8 @@ COUNTED: tuple[AnnotationSet, ...] = ("queries", "bootstrap", "training")  # wit
 QUESTIONS = 4  # that a system may ask about a batch, where no help is said
 UNLABELLED = (
     "the run is complete, and its items have no labels: the people's answers can be scored, "
-    "truecost annotate OUTPUT --report; errors and costs need a table with id and label (of a "
-    "detection 1 "
-    "for the target, else 0), truecost streams score OUTPUT/logs/STRATEGY/BUDGET --labels FILE"
+    "truecost annotate OUTPUT --report; errors and costs need a table of id and label (detection: "
+    "1 for the target, else 0), truecost streams score OUTPUT/logs/STRATEGY/BUDGET --labels FILE"
 )
 HELP_KEYS = ("questions", "corrections", "document", "seconds", "rounds", "offline", "test")
 
@@ -143,17 +143,20 @@ class Streams(Logged):
         """As of all logs; see `Logged.make`."""
         from truecost.tasks.streams.sweep import advice_of, judged_by
 
+        asked = [m for m in measures_named(self.study.measures) if m.name in OF_DETECTION]
+        for stream in self.recipe.see(self.jobs[0].seed) if asked else ():
+            refuse_of_detection(asked, stream.kind, "the source")
         outcome = super().make(folder, lock, progress)
-        table = self.study.sweep
-        sweeps = advice_of(outcome.estimates, table.objective) if table.given() else ()
-        texts = (advice.text for advice in sweeps)
-        remarks = (*outcome.remarks, *judged_by(sweeps, outcome.estimates), *texts)
+        table, rows = self.study.sweep, outcome.estimates
+        sweeps = advice_of(rows, table.objective) if table.given() else ()
+        remarks = (*outcome.remarks, *judged_by(sweeps, rows), *(advice.text for advice in sweeps))
         return replace(outcome, described=(*outcome.described, *sweeps), remarks=remarks)
 
 
 def streams_of(study: Study) -> Streams:
     """The logs of a study of streams; faults are refused before anything runs."""
     check_recipe(study)
+    measures_named(study.measures)
     recipe, jobs = stream_recipe(study), stream_jobs(study)
     for job in jobs:
         _check_strategy("" if job.passive else job.strategy, job.options, job.seed)

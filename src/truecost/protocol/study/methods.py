@@ -27,6 +27,7 @@ from truecost.study.outcome import Input, Outcome, Part, Problem
 from truecost.study.paths import given_name, matches, unique_names
 from truecost.study.running import outcome_of, problems_of
 from truecost.study.settings import Progress, Reader, scoring_of
+from truecost.tasks.measures import columns_of
 from truecost.tasks.trials.methods import (
     Claim,
     RunColumns,
@@ -34,7 +35,8 @@ from truecost.tasks.trials.methods import (
     load_methods,
     score_methods,
 )
-from truecost.tasks.trials.work import options_of
+from truecost.tasks.trials.options import of_means
+from truecost.tasks.trials.work import one_filter, options_of
 
 SHORT = 12  # digits of a hash that a sentence shows; result.json has all of them
 RULE_SEED, RULE_LIST = "one-seed", "fixed-training-list"
@@ -295,7 +297,9 @@ def _scored(
     """The methods in some tables; `listed` is what they were trained on, where it is known."""
     asked, plain, columns = study.table(MethodsTable), _plain(study), _columns(study)
     estimator = asked.settled("estimator")
-    options = options_of(study.data, tables[0][2])
+    data = of_means(study.data, study.measures)
+    options = options_of(data, tables[0][2], values=columns_of(study.measures))
+    tables = [(method, name, one_filter(table, data)) for method, name, table in tables]
     methods = load_methods(tables, options, columns, *reader.joined(study.data))
     if sets:
         methods = [replace(m, runs=replace(m.runs, sets=sets)) for m in methods]

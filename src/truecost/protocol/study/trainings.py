@@ -240,6 +240,7 @@ def trainings_of(study: Study) -> Trainings:
     commands = commands_of(table.commands, listed=table.list is not None, seeds=len(seeds))
     if study.baseline is not None:
         commands = tuple(sorted(commands, key=lambda c: c.method != study.baseline))
+    training_runs.check_programs(commands, Path(table.folder or "."))
     check_scoring(study)
     return Trainings(study, seeds, commands, _list(table))
 

@@ -48,11 +48,15 @@ FACE = Face(
     formats=Formats(
         of="lifelong",
         holds="events, or scores by version and time",
-        texts={**TABLES, "matrix": "score matrix, or results of Avalanche (.json)"},
+        texts={
+            **TABLES,
+            "matrix": "score matrix (.json, .npy, .npz), or results of Avalanche (.json)",
+        },
         readers={"matrix": "truecost.formats.matrices:read_matrix"},
-        endings={".json": "matrix"},
+        endings={".json": "matrix", ".npy": "matrix", ".npz": "matrix"},
         columns=("version",),
     ),
+    in_parts=("score", "compare", "plan", "validate", "leaderboard"),
     systems=("resources", "runs", "strategy", "budget", "learner", "strategy_options"),
     tables={
         "lifelong": "truecost.tasks.lifelong.options:LifelongTable",
@@ -89,7 +93,7 @@ FACE = Face(
         "the difference is inconclusive.",
         "validate": "Check tables of scores and event logs, and list faults and oddities.",
         "files": "Tables of scores (version, time, score; or version and a column for each time), "
-        "learning curves, event logs, or folders of logs, one a run",
+        "learning curves, event logs; a folder or a quoted pattern is one system, each file a run",
         "measure": "NAME, or NAME:SCORE for another score; repeat or separate by commas. See: "
         "truecost list measures",
         "subset": "Column of the items (each level is a subset), or condition on columns; may be "

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from truecost.core.costs import COMPUTING, OF_SYSTEM, no_record, unlogged
+from truecost.errors import counted
 from truecost.formats.event_checks import Finding, check_events, findings
 from truecost.formats.events import EventLog
 
@@ -328,6 +329,19 @@ def offline_of(events: pl.DataFrame, versions: Sequence[int], kind: str) -> pl.D
             actions=pl.col("actions").sum(),
         )
         .sort("seed", "version")
+    )
+
+
+def answers_within(lifelong: "Lifelong") -> str:
+    """Where the help went that no measure of help counts: a clause, or nothing."""
+    answers = int(lifelong.spent["answers"].sum()) if lifelong.spent.height else 0
+    if lifelong.offline.height:
+        answers -= int(lifelong.offline["answers"].sum())
+    if answers <= 0:
+        return ""
+    return (
+        f"; its {counted(answers, 'answer')} about the lifelong set are part of the life cycle: "
+        f"cost_person gives the price of their time (--price person=30)"
     )
 
 

@@ -280,6 +280,9 @@ OF_SCORES: tuple[tuple[Function, str, str, str, tuple[str, ...]], ...] = (
     (lifelong_score, "Score on the lifelong set", "lower", "section 3", ()),
     (area_under_curve, "Area under the learning curve", "lower", "section 2.1", ()),
 )
+WITHOUT_INITIAL = (
+    "a score that it needs is undefined, or no first row is the initial version: add it"
+)
 UNDEFINED = "a score that it needs is undefined, or no test time lies in the window"
 OWN_DIRECTION = (
     *("generalisation_gain", "forgetting_max", "forgetting_first"),
@@ -348,7 +351,7 @@ def _score_measure(row: "tuple[Function, str, str, str, tuple[str, ...]]") -> Me
         parse=inner_of,
         open=True,
         follows=function.__name__ not in OWN_DIRECTION,
-        undefined=UNDEFINED,
+        undefined=WITHOUT_INITIAL if function is forward_transfer else UNDEFINED,
         uses=(),
         task=TASK,
         interval=Rule(

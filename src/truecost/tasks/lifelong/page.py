@@ -89,10 +89,11 @@ def under_policies(story: Story) -> Section:
 
 def from_version_to_version(story: Story) -> Section:
     """The score under each policy by version."""
+    begun = any(row.naive is not None for row in story.whole if row.measure == "policy_score")
     return _of_each(
         story,
         "Scores by version",
-        "Dotted: the initial version, kept frozen.",
+        "Dotted: the initial version, kept frozen." * begun,
         pictures.policy_versions,
         lambda d: any(len(by_version(p, d)) > 1 for p in d.policies[:POLICIES]),
     )

@@ -30,7 +30,7 @@ from truecost.task import Dims
 from truecost.tasks.lifelong.cells import refuse_without_direction
 from truecost.tasks.lifelong.kind_whole import SCORES
 from truecost.tasks.lifelong.kinds import Kind
-from truecost.tasks.lifelong.log_events import lacking
+from truecost.tasks.lifelong.log_events import answers_within, lacking
 from truecost.tasks.lifelong.measures import inner_of, rule_of
 from truecost.tasks.lifelong.options import OF_POLICY, LifelongScoring
 from truecost.tasks.lifelong.records import Laid, Lifelong
@@ -127,7 +127,15 @@ def _refuse_without(name: str, lifelong: Lifelong) -> None:
     if name == "lifelong_score" and lifelong.stream is None:
         raise UsageError(f"measure {name!r} needs scores on the lifelong set; {who} has none")
     if name in (*OFFLINES, AREA) and not lifelong.offline.height:
-        raise UsageError(f"measure {name!r}: {who} has no help away from the test set")
+        raise UsageError(
+            f"measure {name!r}: {who} has no offline help (events with set offline)"
+            f"{answers_within(lifelong)}"
+        )
+    if name in ON_TEST and not lifelong.test.effort.height:
+        raise UsageError(
+            f"measure {name!r} counts help with the test set; {who} has none"
+            f"{answers_within(lifelong)}"
+        )
 
 
 def of_help(name: str) -> bool:

@@ -16,8 +16,10 @@ from truecost.core.results import Estimate
 from truecost.core.scoring import Scoring
 from truecost.errors import TruecostError, UsageError
 from truecost.formats import Table
-from truecost.formats.events import Labels
+from truecost.formats.events import UNFINISHED, Labels
+from truecost.formats.matrices import of_seeds
 from truecost.formats.opening import first_line, json_of
+from truecost.formats.reading import files_of as files_in
 from truecost.names import STANDARD_INPUT, LifelongKind
 from truecost.options import check_keys
 from truecost.outputs.event_logs import checks_of_logs, read_logs, units_planned, without_paths
@@ -25,7 +27,7 @@ from truecost.resources import phase_of
 from truecost.study.columns import join_metadata
 from truecost.study.config import Study
 from truecost.study.outcome import Part
-from truecost.study.paths import course_beside
+from truecost.study.paths import course_beside, is_pattern, matches
 from truecost.study.settings import Reader, Source
 from truecost.study.tables import ApplicationTable, DataTable
 from truecost.study.validation import Check
@@ -54,13 +56,25 @@ def read_life(source: Source, reader: Reader, study: Study) -> Lifelong:
 
 def tells_events(path: str, reader: Reader, study: Study) -> bool:
     """Whether a file is an event log, and no table of scores: standard input is one where the
-    study says the kind of outputs, a folder always.
+    study says the kind of outputs; files of a pattern or folder are what the first of them is.
     """
     if path in reader.held:
         return is_log(reader.held[path].columns)
     if path in STANDARD_INPUT:
         return study.table(LifelongTable).kind is not None
-    return Path(path).is_dir() or is_log(columns_of(path))
+    first = files_of_runs(path)[0]
+    return Path(first).is_dir() or is_log(columns_of(first))
+
+
+def files_of_runs(path: str) -> list[str]:
+    """The files of runs that fit a pattern, or that are in a folder: first those that may hold
+    scores, without those that are not finished. Else the path itself.
+    """
+    if is_pattern(path):
+        return matches(path)
+    inside = files_in(Path(path)) if Path(path).is_dir() else []
+    kept = [str(file) for file in inside if file.suffix != UNFINISHED and file.is_file()]
+    return kept or [path]
 
 
 def columns_of(path: str) -> list[str]:
@@ -148,8 +162,11 @@ def _from_scores(source: Source, reader: Reader, study: Study) -> Lifelong:
     if others or study.application.given():
         said = ", ".join(others or ["a cost matrix"])
         raise UsageError(f"{source.file}: is a table of scores; {said} is for event logs")
-    table = reader.table(source.file, source.data.input_format)
-    reader.note(source.file, source.name, source.collection)
+    paths = [source.file] if source.file in reader.held else files_of_runs(source.file)
+    tables = [reader.table(path, source.data.input_format) for path in paths]
+    table = of_seeds(tables, source.file) if tables[1:] else tables[0]
+    for path in paths:
+        reader.note(path, source.name, source.collection)
     bounds: Any = asked.bounds or None
     options = TableOptions(asked.higher, bounds, source.data.map, asked.cost or "")
     found = read_scores(table, source.name, options)

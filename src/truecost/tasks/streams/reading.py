@@ -93,7 +93,7 @@ def read_online(
     places, items = _placed(naming.coded(items))
     rows = _rows(items, frame)
     items = items.with_columns(answer=_answers(items, rows, frame, naming))
-    return Online(
+    found = Online(
         name,
         naming.kind,
         naming.classes,
@@ -110,6 +110,20 @@ def read_online(
         took=dict(took or {}),
         timing=timing_of(frame),
     )
+    return replace(found, problems=(*found.problems, *_equal_runs(found)))
+
+
+def _equal_runs(online: Online) -> list[str]:
+    """What to do where all runs are one and the same: a sentence, or nothing."""
+    of = online.batches["seed"].gather(online.items["unit"])
+    said = online.items.select("id", "answer", pl.col("^(decision|score)_.*$"))
+    runs = said.with_columns(seed=of).partition_by("seed", include_key=False, maintain_order=True)
+    if len(runs) < 2 or not all(run.equals(runs[0]) for run in runs[1:]):
+        return []
+    return [
+        f"{counted(len(runs), 'seed')} gave the same run, so that its intervals have no width and "
+        f'nothing is compared by them: in a live study set order = "shuffled" under [source]'
+    ]
 
 
 def _joined(logs: Sequence[EventLog]) -> tuple[tuple[str, ...], tuple[str, ...], pl.DataFrame]:

@@ -17,10 +17,8 @@ from truecost.core.costs import (
     OF_SYSTEM,
     ONCE,
     TOOK,
-    asked_costs,
     no_record,
     refuse_unmeasured,
-    refuse_unpriced,
     unlogged,
     without_hand,
     without_shared,
@@ -36,13 +34,14 @@ from truecost.errors import UsageError
 from truecost.outputs.event_logs import refuse_bca
 from truecost.prices import COSTS
 from truecost.task import Dims
-from truecost.tasks.measures import suiting
+from truecost.tasks.streams.asked import GAPS, asked_of
 from truecost.tasks.streams.counting import Counted, before
-from truecost.tasks.streams.measures import TASK, hourly
+from truecost.tasks.streams.measures import hourly
 from truecost.tasks.streams.options import HOURLY, OF_TIME, SETS, StreamScoring
 from truecost.tasks.streams.pooling import COUNTS, SUMS, Effort
 from truecost.tasks.streams.records import Online
 
+DEPENDENT = "streams (moving blocks of batches are not exchangeable)"
 NAMED = (("", COUNTS), ("_sums", SUMS))  # ends of the names of the tallies, and what they hold
 
 
@@ -201,58 +200,6 @@ def _annotations(count: Counted, phase: str) -> list[str]:
 def _exact(number: float) -> str:
     """A number to its last digit, whole ones without a point."""
     return repr(float(number)).removesuffix(".0")
-
-
-GAPS = ("imlm_gap", "imlm_gap_trend", "act_dcf_gap", "act_dcf_gap_trend")
-DEFAULTS = {
-    "detection": (
-        *("imlm", "act_dcf", "p_miss", "p_fa"),
-        *("n_annotations", "n_missed", "n_false_alarms", *GAPS),
-    ),
-    "classes": ("imlm", "error_rate", "n_annotations", "imlm_gap", "imlm_gap_trend"),
-    "numbers": ("imlm", "mean_loss", "n_annotations", "imlm_gap", "imlm_gap_trend"),
-}
-ERRORS_OF = {"detection": ("miss", "false_alarm"), "classes": ("error",), "numbers": ("error",)}
-DEPENDENT = "streams (moving blocks of batches are not exchangeable)"
-OF_DETECTION = ("act_dcf", "p_miss", "p_fa", HOURLY, "n_missed", "n_false_alarms", *GAPS[2:])
-
-
-def asked_of(online: Online, scoring: Scoring) -> list[Measure]:
-    """The measures asked for, or those that suit what a system puts out.
-
-    With prices, and the seconds of an item, their measures are among the default ones.
-    """
-    names = scoring.measures or _defaults(online, scoring)
-    found = suiting(names, TASK, "event logs")
-    prices = scoring.application.prices
-    refuse_unpriced(found, prices, online.name, ERRORS_OF[online.kind])
-    for measure in found:
-        if online.kind != "detection" and measure.name in OF_DETECTION:
-            raise UsageError(
-                f"measure {measure.label!r} is for detection; {online.name} puts out "
-                f"{online.kind}: name the target (--target), or take "
-                f"{', '.join(DEFAULTS[online.kind])}"
-            )
-        if measure.name == HOURLY and scoring.chosen(StreamScoring).item_duration is None:
-            raise UsageError(
-                f"measure {measure.label!r} needs the seconds of audio that an item stands for: "
-                f"--item-duration 2.5"
-            )
-        if measure.name in GAPS and len(online.phases) < 2:
-            raise UsageError(
-                f"measure {measure.label!r} needs predictions before and after adaptation; "
-                f"{online.name} has only {online.phases[0]}"
-            )
-    return found
-
-
-def _defaults(online: Online, scoring: Scoring) -> tuple[str, ...]:
-    """The default measures."""
-    names = [n for n in DEFAULTS[online.kind] if n not in GAPS or len(online.phases) == 2]
-    if scoring.chosen(StreamScoring).item_seconds is not None:  # else it is the imlm itself
-        names.insert(1, "imlm_seconds")
-    names[1:1] = asked_costs(scoring.application.prices)
-    return tuple(names)
 
 
 def lacking(online: Online, how: StreamScoring) -> dict[str, str]:

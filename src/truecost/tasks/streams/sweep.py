@@ -101,6 +101,7 @@ def is_swept(rows: Sequence[Row]) -> bool:
     return len({budget for _, budget in found}) > 1 and len(found) == len({*found})
 
 
+UNDERSTATED = "replicates of few units vary too little; the intervals allow for it, and decide"
 BESIDE = "act_dcf"  # told beside the objective, as it leaves out the cost of questions
 MONEY = ("total_cost", "imlm_money")  # defined only where the person's hour has a price
 OBJECTIVES = (*MONEY, "imlm", "imlm_seconds")  # unless one is named the first with a value
@@ -118,7 +119,7 @@ class SweepPoint(msgspec.Struct, frozen=True, kw_only=True):
         Questions a batch; None for the passive baseline, which asks nothing.
     best : float or None
         Share of the replicates in which no other compared budget is better; of equal budgets, the
-        smaller one counts as better.
+        smaller one counts as better. None where an interval has no width.
     """
 
     strategy: str
@@ -210,9 +211,7 @@ def advice_of(
 
 
 def _prices_questions(measure: str, rows: Sequence[Estimate]) -> bool:
-    """Whether what questions cost enters a measure: without a price of the person's hour a total
-    cost leaves it out.
-    """
+    """Whether what questions cost enters a measure: a total cost needs the person's price."""
     given = (row.parameters.get("prices", {}) for row in rows if row.measure == measure)
     return measure != "total_cost" or any("person" in prices for prices in given)
 
@@ -314,9 +313,9 @@ def _best(rows: Sequence[Estimate]) -> int:
 
 
 def _shares(rows: Sequence[Estimate]) -> list[float | None]:
-    """Share of the replicates in which each is the best; None where nothing was resampled."""
+    """Share of the replicates in which each is the best; None where nothing varies in them."""
     costs = np.stack([_cost(row)[1:] for row in rows])
-    if costs.shape[1] == 0:
+    if costs.shape[1] == 0 or any("no_spread" in row.flags for row in rows):
         return [None] * len(rows)
     counts = np.bincount(costs.argmin(axis=0), minlength=len(rows))
     return [float(count / costs.shape[1]) for count in counts]
@@ -362,11 +361,18 @@ def _text(advice: SweepAdvice, row: Estimate) -> str:
         scale = scale_of(row.shown_in, difference=True)
         more = uncertain(other.value, other.lower, other.upper, scale, apart=0.0)
         said.append(against(other, name, more, one=not strategy or other.budget == 1))
+    if shares_understate(advice):
+        said.append(UNDERSTATED)
     if row.measure in WITHOUT_QUESTIONS:
         said.append(f"{row.measure} leaves out the cost of questions")
     if advice.edge:
         said.append(f"it is the {advice.edge} budget tried{budget_hint(advice.edge, best)}")
     return "; ".join(said)
+
+
+def shares_understate(advice: SweepAdvice) -> bool:
+    """Whether the best is so in almost all replicates, and a comparison is still inconclusive."""
+    return (advice.best.best or 0) >= 0.95 and "inconclusive" in {o.verdict for o in advice.others}
 
 
 def budget_hint(edge: str, best: SweepPoint) -> str:
@@ -386,8 +392,7 @@ def against(other: SweepDifference, name: str, figures: tuple[str, str], *, one:
     verb = "costs" if one else "cost"
     if other.verdict == "same":
         return f"{name} {verb} the same in every replicate"
-    more = " more ".join(figures).strip()
-    return f"{name} {verb} {more}: {other.verdict}"
+    return f"{name} {verb} {' more '.join(figures).strip()}: {other.verdict}"
 
 
 def questions(budget: float | None) -> str:

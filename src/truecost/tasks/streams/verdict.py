@@ -23,6 +23,7 @@ from truecost.report.words import (
 )
 from truecost.tasks.streams.describing import OnlineDescription
 from truecost.tasks.streams.sweep import (
+    UNDERSTATED,
     WITHOUT_QUESTIONS,
     SweepAdvice,
     SweepPoint,
@@ -32,6 +33,7 @@ from truecost.tasks.streams.sweep import (
     budget_hint,
     is_swept,
     questions,
+    shares_understate,
     swept_of,
 )
 
@@ -297,7 +299,9 @@ def _share(advice: SweepAdvice) -> str:
     ]
     said = f"It is the best in {percent(round(advice.best.best, 2))} of the replicates"
     if rivals:
-        said += f"; in others, the best is {' or '.join(rivals[:4])}"
+        said += f"; {listed(rivals, 4)} {'is' if len(rivals) == 1 else 'are'} in others"
+    if shares_understate(advice):
+        said += f"; {UNDERSTATED}"
     return f"{said}."
 
 

@@ -37,11 +37,12 @@ from truecost.study.tables import ApplicationTable, DataTable
 from truecost.study.validation import Check
 from truecost.task import Work
 from truecost.tasks.streams import MAP_KEYS
+from truecost.tasks.streams.asked import DEFAULTS, asked_of
 from truecost.tasks.streams.describing import describe
 from truecost.tasks.streams.options import StreamScoring, StreamTable
 from truecost.tasks.streams.reading import pair_online, read_online, without_open_end
 from truecost.tasks.streams.records import OWN, Online
-from truecost.tasks.streams.scoring import DEFAULTS, DEPENDENT, asked_of, batches
+from truecost.tasks.streams.scoring import DEPENDENT, batches
 
 TYPES = ("llr", "posterior", "score", "decision", "number")
 OF_STREAMS = ApplicationTable(cost_miss=3, cost_fa=1, prior=0.5)  # 0.75 Pmiss + 0.25 Pfa

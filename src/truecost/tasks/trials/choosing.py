@@ -43,6 +43,7 @@ from truecost.tasks.trials.options import (
     Rule,
     ThresholdTable,
     TrialsScoring,
+    shortest,
 )
 from truecost.tasks.trials.records import Floats, Trials
 
@@ -342,6 +343,7 @@ def chosen_of(
         lower=own.lower if np.isfinite(own.lower) else None,
         upper=own.upper if np.isfinite(own.upper) else None,
         shared=shared,
+        text=shortest(threshold, np.asarray(choosing.sweep.ranking.scores, np.float64)),
     )
     return found, there, rows
 

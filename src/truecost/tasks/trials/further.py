@@ -99,11 +99,13 @@ def numbered(table: Table, options: Options) -> Table:
         refuse_rows(table, np.isinf(numbers), ("value", "are", "infinite"), None)
         open_ = options.machine is not None and column != options.machine
         if not open_ and options.missing != "drop":
-            said = (f"value of the column {column!r}", "are", "missing or NaN")
+            said = (f"{column!r} value", "are", "missing or NaN")
+            others = [name for name in table.columns if name != column]
+            judged = ", or name the column of the machine's judgement (--machine)" * bool(others)
             try:
                 refuse_rows(table, np.isnan(numbers), said, None)
             except InputError as error:
-                raise InputError(f"{error}; fill them in, or use --missing drop") from error
+                raise InputError(f"{error}; fill them in, use --missing drop{judged}") from error
         elif open_ and np.isnan(numbers).all():
             raise InputError(
                 f"{table.source}: no trial has a human judgement in the column {column!r}: without "

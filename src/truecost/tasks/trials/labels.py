@@ -24,7 +24,7 @@ import polars as pl
 from truecost.core.application import Application
 from truecost.errors import InputError, TruecostError, UsageError, counted, first_five, named
 from truecost.formats import Table
-from truecost.formats.compound import matrix_of
+from truecost.formats.compound import matrix_of, without_prefix
 from truecost.formats.table import mapped_column, refuse_rows, refuse_values
 from truecost.names import A_METRIC, SCORE_TYPES, Annotators
 from truecost.study.columns import Options, refuse_empty
@@ -109,13 +109,14 @@ def classes_of(
             f"{table.source}: {counted(len(names), 'class')} named, but "
             f"{counted(scores.shape[1], 'score')} a trial"
         )
+    names = without_prefix(names, present) if columns and options.classes is None else names
     outside = [t for t in present if t not in names]
     if outside:
         rows = texts.is_in(outside).arg_true()
         where = first_five(f"{texts[r]!r} at {table.where(int(places[r]))}" for r in rows.head(6))
         raise InputError(
             f"{table.source}: {counted(len(rows), 'label', 'are')} none of the classes "
-            f"{first_five(names)}: {where}"
+            f"{first_five(names)}: {where}; name the classes in the order of scores: --classes"
         )
     return _code(texts, {n: k for k, n in enumerate(names)}), names, False
 

@@ -303,7 +303,8 @@ def refuse_parts(source: Source, why: Mapping[str, Any]) -> None:
     if lost := [text for text, holds in why.items() if holds]:
         raise UsageError(
             f"{source.file}: {lost[0]} does not fit files that are read in parts (several "
-            f"files, more than {LARGE:,} trials, or --engine)"
+            f"files, more than {LARGE:,} trials, or --engine); if each file is a run of "
+            f"one system: truecost methods compare NAME=PATTERN NAME=PATTERN --runs file"
         )
 
 

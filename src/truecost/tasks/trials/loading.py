@@ -16,7 +16,7 @@ import polars as pl
 from truecost.core.factors import Coded, Labels, encode, sizes_of
 from truecost.errors import InputError, UsageError, checked, counted, first_five
 from truecost.formats import Table
-from truecost.formats.compound import identified, resolved
+from truecost.formats.compound import identified, resolved, without_prefix
 from truecost.formats.table import optional_texts, refuse_rows, unit_columns
 from truecost.names import POSTERIORS
 from truecost.study import columns as read
@@ -149,7 +149,11 @@ def load(
         weights=read.weights_of(table, options.columns, ids),
         frame=table.frame,
         signature=signature_of(options),
-        problems=(*_merged_labels(table, options, kind, column), *_left_out(rows, len(table))),
+        problems=(
+            *_merged_labels(table, options, kind, column),
+            *_named_classes(columns, classes, options),
+            *_left_out(rows, len(table)),
+        ),
         annotation=annotation,
         audio=_audio(table, options, ids) if detection else None,
         source=table.source,
@@ -254,6 +258,25 @@ def _merged_labels(table: Table, options: Options, kind: str, column: str) -> tu
         known = {*sizes} == {"target", "nontarget", "spoof"}
         return truth.merged_labels(sizes, "target") if known else ()
     return truth.merged_labels(sizes, options.target)
+
+
+def _named_classes(
+    columns: tuple[str, ...] | None, classes: tuple[str, ...], options: Options
+) -> tuple[str, ...]:
+    """That class names are ends of the names of columns, or stand in another order than they."""
+    if not columns or columns == classes or len(columns) != len(classes):
+        return ()
+    ends = without_prefix(columns, classes)
+    if options.classes is None:
+        pairs = map("=".join, zip(columns, classes, strict=True))
+        return (f"classes by the names of the columns: {first_five(pairs)}",)
+    if {*ends} == {*classes} and ends != classes:
+        k = next(k for k, pair in enumerate(zip(ends, classes, strict=True)) if len({*pair}) > 1)
+        return (
+            f"--classes has the names of the columns in another order: {columns[k]} is read as the "
+            f"score of class {classes[k]}; if that is wrong: --classes {','.join(ends)}",
+        )
+    return ()
 
 
 def _shared_out(trials: Trials, *, soft: bool) -> Trials:

@@ -4,8 +4,9 @@
 `Chosen` is what a result has of it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_FLOOR, Context
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
@@ -14,10 +15,12 @@ import numpy as np
 
 from truecost.core.application import check_priors
 from truecost.core.digits import figure
+from truecost.core.subsets import Floats
 from truecost.errors import UsageError
 from truecost.names import POSTERIORS, ChosenBy, ThresholdBy
 from truecost.options import Option, PartialTable, check_fields
 from truecost.study.tables import DataTable
+from truecost.tasks.measures import only_means
 
 if TYPE_CHECKING:
     from truecost.core.results import Row
@@ -33,6 +36,12 @@ PARTS_OF: dict[str, tuple[str, ...]] = {
     "llr": ("decisions", "losses", "llr", "ranking", "bins"),
     **dict.fromkeys(POSTERIORS, ("decisions", "losses", "llr", "ranking", "bins", "ranks")),
 }
+
+
+def of_means(data: DataTable, measures: Sequence[str]) -> DataTable:
+    """The data, of type `values` where only means are asked for: they need no scores or labels."""
+    means = data.type is None and only_means(measures)
+    return msgspec.structs.replace(data, type="values") if means else data
 
 
 @dataclass(frozen=True)
@@ -235,6 +244,8 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
         The threshold with its interval; None for an end that is infinite.
     shared : str
         What the test set shares with the trials that chose it; empty for nothing.
+    text : str
+        The shortest number of four digits or more that decides the same trials.
     """
 
     system: str
@@ -247,6 +258,35 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag=
     lower: float | None
     upper: float | None
     shared: str = ""
+    text: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The threshold as readers may copy it."""
+        return self.text or figure(self.threshold)
+
+
+def shortest(threshold: float, scores: Floats) -> str:
+    """The shortest number of four digits or more that accepts the same of sorted scores.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from truecost.tasks.trials.options import shortest
+    >>> shortest(0.4545831, np.array([0.1, 0.454579, 0.4545831, 0.9]))
+    '0.45458'
+    >>> shortest(0.5, np.array([0.1, 0.5]))
+    '0.5'
+    """
+    place = int(np.searchsorted(scores, threshold))
+    below = scores[place - 1] if place else -np.inf
+    from_here = scores[place] if place < len(scores) else np.inf
+    for digits in range(4, 18):
+        for how in (Context(digits), Context(digits, ROUND_FLOOR)):
+            number = how.create_decimal(repr(float(threshold)))
+            if below < float(number) <= from_here:
+                return f"{number.normalize():f}"
+    return repr(float(threshold))
 
 
 def ends_of(found: Chosen) -> str:

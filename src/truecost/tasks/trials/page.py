@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from truecost.core.claims import SingleRuns
-from truecost.core.digits import figure, percent
+from truecost.core.digits import percent
 from truecost.core.results import Row
 from truecost.core.variance import Variance
 from truecost.pictures.tables import by_measure
@@ -210,7 +210,7 @@ def headline(story: Story) -> str:
     one = next(iter(story.described_as(Chosen)), None)
     if one is None:
         return ""
-    said = f"{one.system}: threshold {figure(one.threshold)} for {one.rule}"
+    said = f"{one.system}: threshold {one.shown} for {one.rule}"
     tested = _rows_of(story, one, "test").get(one.measure)
     if tested is None:
         return f"{said}, not evaluated on other data."
@@ -233,7 +233,7 @@ def _chosen_line(story: Story, one: Chosen) -> Line:
     name = joined(*one.dims.values(), f"{one.system}, {one.rule}")
     if one.by == "upper":
         name += " by the upper end"
-    at = f"threshold {figure(one.threshold)} {ends_of(one)}"
+    at = f"threshold {one.shown} {ends_of(one)}"
     shown = [r for r in own if r.measure in ("p_miss", one.measure)]
     more = [f"{r.dims['data']}: {r.label} {value(r)}" for r in shown]
     return Line(look, chip, name, at, "; ".join(more))

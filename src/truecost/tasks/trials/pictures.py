@@ -3,6 +3,7 @@ several classes recall and precision by class, which are confused, and what each
 """
 
 from collections.abc import Sequence
+from string import ascii_uppercase
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from truecost.core.digits import amount, counted, figure, percent, uncertain
 from truecost.core.results import Row
 from truecost.core.variance import TEST, Variance
 from truecost.errors import UsageError
+from truecost.pictures.look import width_of
 from truecost.pictures.picture import Axis, Mark, Picture
 from truecost.pictures.rows import Rows, figures_of, needed, reach, value_of
 from truecost.pictures.tables import Shown, Table, slot_of, without_empty_columns
@@ -168,7 +170,7 @@ def variance_shares(found: Sequence[Variance], *, title: str = "") -> Picture:
 
 FOLDED = 30  # classes from which on a matrix shows those of the costliest confusions alone
 KEPT = 12  # of so many classes
-NAMED = 4  # most columns that have names; of more a number stands before the name of the row
+ACROSS, GAP = 290.0, 2.0  # pixels of a narrow page for the names of columns, and between two
 STEPS = (0.0, 0.01, 0.05, 0.2, 0.5)  # shares of a class at which the next shade begins
 SHADES = ("none", "up to 1%", "1 to 5%", "5 to 20%", "20 to 50%", "more of the class")
 
@@ -315,12 +317,15 @@ def confusions(found: ByClass, *, title: str = "") -> Picture:
 
 
 def _axes(rows: Sequence[str], columns: Sequence[str]) -> tuple[Axis, Axis]:
-    """The axes of a matrix of classes; with many of them columns are numbers, which have room."""
+    """The axes of a matrix of classes; where the names of columns do not fit, letters stand for
+    them, which the rows explain.
+    """
     label = "decided as"
-    if len(columns) > NAMED:
-        label += " (numbers: see the rows)"
-        columns = [str(k + 1) if k < len(rows) else name for k, name in enumerate(columns)]
-        rows = [f"{name}  {k + 1}" for k, name in enumerate(rows)]
+    if sum(width_of(name) + GAP for name in columns) > ACROSS:
+        label += " (letters: see the rows)"
+        letters = [*ascii_uppercase, *("A" + one for one in ascii_uppercase)]
+        columns = [letters[k] if k < len(rows) else name for k, name in enumerate(columns)]
+        rows = [f"{name}  {letter}" for name, letter in zip(rows, letters, strict=False)]
     across = Axis(label=label, kind="columns", names=tuple(columns))
     return across, Axis(kind="rows", names=tuple(rows))
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from truecost.cli.tables import Columns, Layout, dim_cells, dims_shown, marks_of
-from truecost.core.digits import amount, counted, figure, figures, percent, uncertain
+from truecost.core.digits import amount, counted, figures, percent, uncertain
 from truecost.core.results import Row
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _chosen(outcome: "Outcome") -> list[Columns]:
         some = next(iter(own.values()))
         parts = (v for k, v in some.dims.items() if k in ("collection", "application"))
         one = known[some.dims["system"], rule, *parts]
-        at = f"{figure(one.threshold)} {ends_of(one)}"
+        at = f"{one.shown} {ends_of(one)}"
         notes: list[str] = [limit_state(one, own)] if "subset" not in some.dims else []
         notes += dict.fromkeys(mark for row in own.values() for mark in marks_of(row))
         said = (" ".join(figures(own[k])).strip() if k in own else "" for k in labels)

@@ -29,7 +29,7 @@ from truecost.tasks.measures import columns_of, only_means
 from truecost.tasks.trials.counting import bayes_threshold, class_shares
 from truecost.tasks.trials.labels import refuse_untyped
 from truecost.tasks.trials.loading import check_classes, load
-from truecost.tasks.trials.options import TrialsScoring, choices_of
+from truecost.tasks.trials.options import TrialsScoring, choices_of, of_means
 from truecost.tasks.trials.records import Trials
 from truecost.tasks.trials.scoring import batches, defaults, frozen, measures_for, refuse_reversed
 
@@ -144,10 +144,7 @@ def read(source: "Source", reader: Reader, study: "Study") -> Trials:
 
     Files that memory does not hold are read in partitions.
     """
-    if (
-        only_means(study.measures) and source.data.type is None
-    ):  # no measure reads scores, or labels
-        source = replace(source, data=msgspec.structs.replace(source.data, type="values"))
+    source = replace(source, data=of_means(source.data, study.measures))
     reader.learn(source.data, measure=[text.partition(":")[0] for text in study.measures])
     if paths := parts_read(source, reader, study):
         from truecost.tasks.trials.large import read_large, refuse_parts
@@ -212,9 +209,7 @@ def read_trials(reader: Reader, source: "Source", values: tuple[str, ...] = ()) 
     data = source.data
     table = one_filter(reader.table(source.file, data.input_format), data)
     reader.note(source.file, source.name, source.collection)
-    options = options_of(data, table)
-    if options.kind == "values" or values:
-        options = replace(options, values=values or (VALUE,))
+    options = options_of(data, table, values=values)
     found = load(table, options, source.name, *reader.joined(data, source.collection))
     if data.asv is not None:
         from truecost.tasks.trials.further import with_verification
@@ -264,21 +259,26 @@ def facts_of(table: Table, options: Options, trials: Trials) -> dict[str, tuple[
     }
     column = options.column("score", table) or ""
     if options.kind in POSTERIORS:
-        several = "+" in column or matrix_of(table, column) is not None
+        several = {*"+*"} & {*column} or matrix_of(table, column) is not None
         found["scores"] = ("one score a class",) if several else ()
     return found
 
 
-def options_of(data: DataTable, table: Table, otherwise: ScoreType | None = None) -> Options:
+def options_of(
+    data: DataTable, table: Table, otherwise: ScoreType | None = None, values: tuple[str, ...] = ()
+) -> Options:
     """The reader's options for one table.
 
-    `otherwise` is the score type where neither the data nor the format say one.
+    `otherwise` is the score type where neither the data nor the format say one; `values`: columns
+    whose means are asked for.
     """
     kind = data.type or table.kind or otherwise
     if kind is None:
         refuse_untyped(table, data.map)
     given = data.target, data.classes or None, data.missing or "error", data.llr_base
-    return Options(kind, data.map, *given, data.annotators, data.accept, machine=data.machine)
+    options = Options(kind, data.map, *given, data.annotators, data.accept, machine=data.machine)
+    means = values or ((VALUE,) if kind == "values" else ())
+    return replace(options, values=means)
 
 
 class Fitted(msgspec.Struct, frozen=True, kw_only=True, tag="calibration"):
