@@ -23,11 +23,8 @@ from truecost.tasks.trials import MAP_KEYS
 
 Floats = npt.NDArray[np.float64]
 NONE_BELOW = "no log likelihood ratio is below 0"  # said where such scores look odd
-A_PART = (
-    "; is this key a part of what was scored? Give the whole one with a column that tells the part "
-    "and name the part in a study ([subsets] public = \"part = 'public'\"; score, compare: "
-    "--subset), or cut the files to the ids of the key"
-)
+A_PART = "; is this key a part of what was scored? Give the whole one with a column of the parts, "
+A_PART += "and a study with [subsets] public = \"part = 'public'\" (score, compare: --subset)"
 
 
 @dataclass(frozen=True)
