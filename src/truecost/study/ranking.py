@@ -174,9 +174,11 @@ def rank(
             "a leaderboard has one collection and one application: leave out the others"
         )
     if len(study.systems) < 2:
-        folders = [s.file for s in study.systems.values() if s.file and Path(s.file).is_dir()]
-        one = f"; {folders[0]} is one submission here: give what it holds, {folders[0]}/*"
-        said = one.replace("//", "/") if folders else ""
+        said = "".join(
+            f"; {s.file} is one submission here: give what it holds, {s.file.rstrip('/')}/*"
+            for s in study.systems.values()
+            if s.file and Path(s.file).is_dir()
+        )
         raise UsageError(f"a leaderboard needs at least two submissions{said}")
     if study.data.missing == "drop":
         raise UsageError(
