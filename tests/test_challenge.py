@@ -194,7 +194,7 @@ def test_a_key_of_a_part_names_the_way(folder, capsys):
     parted(folder)
     line = "leaderboard network.csv low.csv --config study.toml --key key_public.csv"
     assert cli.run(line.split()) == 3
-    assert "is this key a part of what was scored? Give the whole one" in capsys.readouterr().err
+    assert "if the key is a part of it, give the whole key" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -23,8 +23,10 @@ from truecost.tasks.trials import MAP_KEYS
 
 Floats = npt.NDArray[np.float64]
 NONE_BELOW = "no log likelihood ratio is below 0"  # said where such scores look odd
-A_PART = "; is this key a part of what was scored? Give the whole one with a column of the parts, "
-A_PART += "and a study with [subsets] public = \"part = 'public'\" (score, compare: --subset)"
+A_PART = (
+    "; if the key is a part of it, give the whole key with a column of the part, and use --subset "
+    "(in a study [subsets]), or cut the files to the ids of the key"
+)
 
 
 @dataclass(frozen=True)
@@ -378,10 +380,9 @@ def join_metadata(
         found = found.rename(lambda name: f"{column}.{name}")
     clash = [name for name in found.columns if name in table.columns]
     if clash:
-        how = f"another name with --metadata {asked}.NAME={file}"
-        how = how if found.width == 1 else "other names in one of the two files"
-        said = f"{named('column', clash, 'are')} in {table.source} too: give {how}"
-        raise UsageError(f"{file}: {said}")
+        how = f"give another name with --metadata {asked}.NAME={file}"
+        how = how if found.width == 1 else "give other names in one of the two files"
+        raise UsageError(f"{file}: {named('column', clash, 'are')} in {table.source} too: {how}")
     return replace(table, frame=pl.concat([table.frame, found], how="horizontal"))
 
 
