@@ -22,7 +22,6 @@ from truecost import cli
 from truecost.study.bundle import bundle
 from truecost.study.config import Study
 from truecost.study.options import ChallengeTable
-from truecost.study.paths import files_of
 
 DEMO = files("truecost") / "data" / "demo"
 RULES = """
@@ -220,24 +219,6 @@ def test_a_zipped_submission_is_called_one_and_what_lies_in_it(folder, capsys, l
     said = "mine.zip: this is a zip archive with team/scores.csv: unpack it"
     assert said in "".join(capsys.readouterr())
     assert not (folder / "output").exists()
-
-
-def test_a_folder_holds_the_submissions(folder, capsys):
-    (folder / "subs" / "late").mkdir(parents=True)
-    for name in ("subs/one.csv", "subs/late/two.csv", "subs/.hidden.csv"):
-        (folder / name).write_bytes((folder / "network.csv").read_bytes())
-    arrays = folder / "subs" / "arrays"
-    arrays.mkdir()
-    line = "leaderboard subs --json --key key.csv --config study.toml"
-    assert cli.run(line.split()) == 0
-    board = json.loads(capsys.readouterr().out)["leaderboard"]
-    assert sorted(line["system"] for line in board) == ["one", "two"]
-    assert files_of(str(folder / "subs")) == [
-        str(folder / "subs" / name) for name in ("late/two.csv", "one.csv")
-    ]
-    (arrays / "scores.npy").touch()
-    assert str(arrays) in files_of(str(folder / "subs"))
-    assert files_of(str(arrays)) == [str(arrays)]
 
 
 def test_a_folder_that_is_one_submission_says_so(folder, capsys):

@@ -716,7 +716,7 @@ def test_the_figures_of_a_real_list(shared):
     assert read_ecf(str(folder / "sub2.ecf.xml")).frame["document"].n_unique() == 10
 
 
-ECF = '<ecf><excerpt audio_filename="a" channel="1" tbeg="0" dur="{}" source_type="x"/></ecf>'
+FAR = '<ecf><excerpt audio_filename="a" channel="1" tbeg="0" dur="{}" source_type="x"/></ecf>'
 LIST = (
     '<kwslist><detected_kwlist kwid="k"><kw file="a" channel="1" tbeg="{}" dur="1" score="1" '
     'decision="YES"/></detected_kwlist></kwslist>'
@@ -726,7 +726,7 @@ LIST = (
 @pytest.mark.parametrize(
     ("how", "name", "text"),
     [
-        (read_ecf, "e.ecf.xml", ECF),
+        (read_ecf, "e.ecf.xml", FAR),
         (read_lexemes, "r.rttm", "LEXEME a 1 1 {} yes lex s <NA>\n"),
         (read_detections, "p.kwslist.xml", LIST),
         (

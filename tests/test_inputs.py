@@ -373,7 +373,7 @@ def test_bad_arrays(run, tmp_path, name):
 
 def test_an_empty_folder_and_a_file_that_is_no_archive(run, tmp_path):
     (tmp_path / "sys").mkdir()
-    assert "no files in this folder" in run({}, "score", "sys", "--type", "log-score")[2]
+    assert "no .npy files" in run({}, "score", "sys", "--type", "log-score")[2]
     code, _, err = run({"a.npz": "no archive"}, "score", "a.npz", "--type", "log-score")
     assert code == 3
     assert "a.npz" in err

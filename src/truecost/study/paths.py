@@ -71,8 +71,7 @@ def name_systems(
     Parameters
     ----------
     folders : bool
-        A folder stands for the files in it, and in its folders, but for hidden ones; one of arrays
-        is a file of its own.
+        A folder stands for the files in it, and in its folders, but for hidden ones.
     in_parts : bool
         A pattern is one system, named after its folder.
     """
@@ -118,11 +117,7 @@ def _files(pattern: str, *, folders: bool) -> list[str]:
 
 
 def files_of(path: str) -> list[str]:
-    """The files of a folder and of its folders, sorted, but for hidden ones; a file itself, as a
-    folder of arrays is.
-    """
-    if in_store(path):
-        return [path]
+    """The files of a folder and of its folders, sorted, but for hidden ones; a file itself."""
     folder = Path(path)
     if path not in STANDARD_INPUT and not folder.exists():
         raise InputError(f"{path}: there is no such file or folder")
@@ -130,9 +125,6 @@ def files_of(path: str) -> list[str]:
         return [path]
     inside = (p.relative_to(folder) for p in folder.rglob("*") if not p.is_dir())
     found = sorted(p for p in inside if not any(part.startswith(".") for part in p.parts))
-    if of_arrays := {str(folder / p.parent) for p in found if p.suffix == ".npy"}:
-        others = [str(folder / p) for p in found if str((folder / p).parent) not in of_arrays]
-        return sorted([*others, *of_arrays])
     if not found:
         raise InputError(f"{path}: there are no files in this folder")
     return [str(folder / p) for p in found]

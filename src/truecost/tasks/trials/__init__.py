@@ -80,7 +80,6 @@ FACE = Face(
     engine=("engine", "cache"),
     shown={"engine": "in memory; large data in parts, serial"},
     wanted="trials",
-    folders=True,
     beside=("also",),
     commands=(
         (
@@ -92,8 +91,7 @@ FACE = Face(
     about={
         "": "Trials with scores or decisions (the default task).",
         "score": "Score systems: costs and error rates with confidence intervals.",
-        "files": "Score files, folders of arrays, or - for standard input; another folder means "
-        "the files in it",
+        "files": "Score files, folders of arrays, or - for standard input",
         "subset": 'Column (each level is a subset) or condition such as "snr < 10"; may be '
         "repeated.",
         "wanted": "File with the expected trials; labels are not needed, and not read.",
