@@ -327,7 +327,7 @@ ARRAYS = {  # archive, what the message must say
     "objects": (npz(scores=np.array([{}, 1], dtype=object)), "Python objects, which are never"),
     "a shape that is not there": (member("scores.npy", HUGE), "16000000000000 bytes"),
     "no array": (member("scores.npy", b"text"), "cannot be read as a NumPy archive"),
-    "another file": (member("readme.txt", b"text"), "cannot be read as a NumPy archive"),
+    "another file": (member("readme.txt", b"text"), "zip archive with readme.txt"),
     "complex numbers": (npz(scores=np.array([1j, 2])), "complex128; numbers or text"),
     "dates": (npz(scores=np.array(["2020-01-01"], "M8[D]")), "datetime64[D]; numbers or text"),
     "records": (npz(scores=np.zeros(2, "i4,f8")), "numbers or text were expected"),
