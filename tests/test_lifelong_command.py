@@ -318,7 +318,7 @@ def test_curve_as_written(rows):
 def test_a_matrix_has_no_curve(run):
     code, _, err = run("lifelong curve --lower matrix.csv")
     assert code == 2
-    assert "has no help" in err
+    assert "has no offline help" in err
 
 
 def test_plan_says_how_many_more_runs(run):
