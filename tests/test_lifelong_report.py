@@ -304,15 +304,13 @@ def single(direction="lower", gain=0.04, spread=0.01):
 def test_one_output_is_judged_by_its_gain(gain, look, chip):
     [line] = group_of(result_of(single(gain=gain))).lines
     assert (line.look, line.chip) == (look, chip)
-    assert line.text.startswith("26.0% [25.0%, 27.0%] with a penalty of 6.00% [5.00%, 7.00%]")
+    assert line.text.startswith("26.0% [25.0%, 27.0%] with a penalty of 6.0% [5.0%, 7.0%]")
     assert "frozen" not in line.text
 
 
 def test_of_a_quality_the_penalty_is_taken_off():
     [line] = group_of(result_of(single("higher"))).lines
-    assert line.text == (
-        "34.0% [33.0%, 35.0%] with a penalty of -6.00% [-7.00%, -5.00%] for the help"
-    )
+    assert line.text == ("34.0% [33.0%, 35.0%] with a penalty of -6.0% [-7.0%, -5.0%] for the help")
 
 
 # sections

@@ -164,7 +164,7 @@ def test_the_command_says_how_many_labels_more(here, capsys):
             "give a class of nontarget, target, or the probability",
         ),
         ("--measure mean:quality --higher --machine speaker", 3, "numbers were expected"),
-        ("--type number --machine judge", 2, "not with true numbers"),
+        ("--type number --machine judge", 2, "not for true numbers"),
         ("--type llr --machine judge --engine serial", 2, "--machine, which is counted in memory"),
     ],
 )

@@ -14,7 +14,7 @@ from truecost.errors import InputError, UsageError, counted, first_five
 from truecost.formats.declared import TRIAL_LIST, Formats, known_by, known_format, loaded
 from truecost.formats.opening import read_bytes, source_name
 from truecost.formats.table import Table
-from truecost.formats.text import COMMENTS
+from truecost.formats.text import COMMENTS, refuse_unnamed
 from truecost.names import STANDARD_INPUT
 from truecost.tasks import find as face_of
 
@@ -179,13 +179,16 @@ def read(
         if found is not None:
             return found
     table = _read_content(data, source, stated, formats)
+    if not metadata:
+        refuse_unnamed(table)
+    sre = table.format == "tsv" and input_format is None and "nist-sre" in formats.texts
+    if not (metadata or sre):
+        return table
     from truecost.formats import trial_lists
 
     if metadata:
         table = trial_lists.as_metadata(table)
-    else:
-        trial_lists.refuse_unnamed(table)
-    if table.format == "tsv" and input_format is None and "nist-sre" in formats.texts:
+    if sre:
         return trial_lists.from_columns(table) if trial_lists.is_header(table.columns) else table
     return table
 

@@ -12,12 +12,13 @@ a small multiple of the file. A block is a frame with the columns `line` (number
 import codecs
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from truecost.errors import InputError, counted
+from truecost.errors import InputError, UsageError, counted
 from truecost.formats.table import Table
 from truecost.names import LATEST
 
@@ -305,3 +306,28 @@ def read_records(
     if not frame.height:
         raise InputError(f"{source}: there is no {missing}")
     return Table(source, frame.drop("line"), lines=frame["line"].to_numpy())
+
+
+UNNAMED = "(no name)"  # the second column of a file whose own name does not tell it
+
+
+def refuse_unnamed(table: Table, column: str = "") -> None:
+    """Refuse a list of two fields whose second column has no name: UsageError.
+
+    `column` is the column that metadata are looked up by, empty where the table is none.
+    """
+    if UNNAMED not in table.frame.columns:
+        return
+    source, line = table.source, " ".join(table.frame.row(0))
+    stem = Path(source).name.partition(".")[0]
+    name = stem if stem.isidentifier() else "NAME"
+    how = f"write --metadata {column or 'id'}.{name}={source} (COLUMN.NAME=FILE)"
+    if not column:
+        how = (
+            f"use --input-format utt2spk for speakers or --input-format utt-scores for scores, "
+            f"give it as --metadata id.{name}={source}, write a table with a header"
+        )
+    raise UsageError(
+        f"{source}: two fields on a line and no header (line 1: {cut(line)!r}), so that the "
+        f"second column has no name: {how}, or call the file utt2{name}"
+    )

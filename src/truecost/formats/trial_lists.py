@@ -46,7 +46,6 @@ from truecost.formats.tables import read_columns
 from truecost.names import NO_NUMBER, ScoreType
 
 TELLS = re.compile(r"(?:.*[._-])?(?:utt|spk|reco)2([A-Za-z]\w*)(?:\..*)?")  # files of Kaldi
-UNNAMED = "(no name)"  # the second column of a file whose own name does not tell it
 ORDER = (
     *("id", "enroll", "test", "speaker", "score", "label"),
     *("attack", "environment", "codec", "transmission", "source"),
@@ -246,7 +245,7 @@ def _table(fields: pl.DataFrame, name: str, source: str, *, stated: bool) -> Tab
     """The canonical columns of a layout."""
     layout = (LAYOUTS | SPOOFED)[name]
     if name == "utt2spk" and ((own := _told_name(source)) or not stated):
-        layout = Layout(("id", own or UNNAMED))
+        layout = Layout(("id", own or text.UNNAMED))
     frame = fields.rename({str(k): field for k, field in enumerate(layout.fields)})
     if "enroll" in frame.columns:
         joined = pl.concat_str("enroll", "test", separator=" ").alias("id")
@@ -267,30 +266,8 @@ def as_metadata(table: Table) -> Table:
     """A list of two fields as metadata: a number is not taken for a score, either."""
     if table.format != "utt-scores":
         return table
-    name = _told_name(table.source) or UNNAMED
+    name = _told_name(table.source) or text.UNNAMED
     return replace(table, frame=table.frame.rename({"score": name}), layout=f"metadata: id {name}")
-
-
-def refuse_unnamed(table: Table, column: str = "") -> None:
-    """Refuse a list of two fields whose second column has no name: UsageError.
-
-    `column` is the column that metadata are looked up by, empty where the table is none.
-    """
-    if UNNAMED not in table.frame.columns:
-        return
-    source, line = table.source, " ".join(table.frame.row(0))
-    stem = Path(source).name.partition(".")[0]
-    name = stem if stem.isidentifier() else "NAME"
-    how = f"write --metadata {column or 'id'}.{name}={source} (COLUMN.NAME=FILE)"
-    if not column:
-        how = (
-            f"use --input-format utt2spk for speakers or --input-format utt-scores for scores, "
-            f"give it as --metadata id.{name}={source}, write a table with a header"
-        )
-    raise UsageError(
-        f"{source}: two fields on a line and no header (line 1: {text.cut(line)!r}), so that the "
-        f"second column has no name: {how}, or call the file utt2{name}"
-    )
 
 
 TRIAL = ("modelid", "segmentid", "side")

@@ -15,7 +15,7 @@ from truecost.errors import InputError, UsageError, counted, first_five, named
 from truecost.formats import Table
 from truecost.formats.compound import STEM, matrix_of, stem_hint
 from truecost.formats.table import mapped_column, refuse_repeated, refuse_rows
-from truecost.formats.trial_lists import refuse_unnamed
+from truecost.formats.text import refuse_unnamed
 from truecost.names import POSTERIORS, SCORE_TYPES, Annotators, Missing, ScoreType, full_name
 from truecost.options import check_fields, check_keys
 from truecost.study.tables import DataTable
