@@ -11,10 +11,10 @@ from truecost.core.results import Standing
 from truecost.study import Outcome
 
 
-def standings_table(outcome: Outcome, width: int) -> Columns:
+def standings_table(outcome: Outcome) -> Columns:
     """A leaderboard: rank, places, the measure, whether a system may be the best, the difference
-    from the first, and the values of other measures that were asked for, as many as the width
-    allows.
+    from the first, and the values of other measures that were asked for; a narrow screen leaves
+    the last of these out first.
     """
     from truecost.pictures.boards import chance_of_best
 
@@ -35,12 +35,9 @@ def standings_table(outcome: Outcome, width: int) -> Columns:
     spare = ("its interval", "from first", "place", "may be best")
     table = Columns(names, rows, spare=spare, best=best)
     notes = [", ".join(marks(["alone"])) if s.alone else "" for s in board]
-    room = width - 2 - (2 + max(map(len, notes)) if any(notes) else 0)
     for label, found in _asked_beside(outcome).items():
-        more = _with_column(table, label, [found[s.system] for s in board])
-        if more.width() > room:
-            break
-        table = more
+        table = _with_column(table, label, [found[s.system] for s in board])
+        table = replace(table, spare=(label, *table.spare))
     return _with_column(table, "note", notes) if any(notes) else table
 
 

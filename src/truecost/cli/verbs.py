@@ -45,7 +45,7 @@ def ranked(study: "Study", keep_going: bool, output: Output) -> int:
     screen = Screen(output)
     with screen.progress() as progress:
         outcome = rank(study, progress, keep_going=keep_going)
-    table = standings_table(outcome, screen.out.width)
+    table = standings_table(outcome)
     tables = [table, *subsets_below(outcome)]
     code = report(outcome, output, screen, lambda _: tables, worst=study.worst is not None)
     if not output.json and (said := beside_board(outcome, table, output.output)):

@@ -117,7 +117,7 @@ def tables_of(outcome: "Outcome") -> Sequence[Cells]:
     if outcome.planned is not None:
         return tuple(at("truecost.cli.terminal:plan_table")(outcome.planned))
     if outcome.leaderboard:
-        board = at("truecost.cli.boards:standings_table")(outcome, WIDTH)
+        board = at("truecost.cli.boards:standings_table")(outcome)
         return [board, *at("truecost.cli.boards:subsets_below")(outcome)]
     return tuple(at("truecost.cli.terminal:result_table")(outcome)) if outcome.estimates else ()
 
