@@ -213,7 +213,7 @@ def test_plans_and_leaderboards_are_in_percent(tmp_path):
     data = {"reference": [str(tmp_path / "reference.csv")], "map": {"unit": "speaker"}}
     tables = {"task": "transcripts", "data": data, "systems": files, "interval": spoken.FEW}
     ranked = rank(tc.Study.from_tables({**tables, "measures": ["wer"]}))
-    board = standings_table(ranked, 120)
+    board = standings_table(ranked)
     assert board.rows[0][3].endswith("%")
     assert board.names[6] == "from first"
     assert all(re.fullmatch(r"\+[\d.]+ pp", row[6]) for row in board.rows[1:])
