@@ -9,7 +9,7 @@ from scipy import stats
 import truecost as tc
 from truecost.core import subsets as jackknife
 from truecost.core.comparison import compare
-from truecost.core.digits import figure
+from truecost.core.digits import uncertain
 from truecost.core.flags import detailed
 
 EQUAL = tc.Application.detection(1, 1, 0.5)
@@ -376,8 +376,8 @@ def test_it_is_said_where_combined_intervals_hide_what_pairing_shows():
     assert found.counts["carrying"] < 10
     assert [found.counts[f"paired_{end}"] for end in ("lower", "upper")] == pytest.approx(paired)
     text = detailed("combined", [found.row()])
-    low, high = (figure(end) for end in paired)
-    assert f"--method percentile gives [{low}, {high}] by pairing" in text
+    shown = uncertain(found.value, *paired, apart=0.0)[1]
+    assert f"--method percentile gives {shown} by pairing" in text
     assert "at most one unit carries the difference" in text
     # Where the combined interval decides, too, or pairing does not, nothing is said.
     clear = compare(ours["cllr"], theirs["cllr"]).difference

@@ -208,8 +208,11 @@ def test_systems_are_compared_and_subsets_without_a_kind_say_why(here, capsys):
 def test_each_attack_against_all_bona_fide_trials(here):
     def rows(*subsets):
         asked = {"type": "score", "measures": "eer", "replicates": 20}
-        return {r.dims.get("subset"): r for r in tc.score("cm.txt", subsets=subsets, **asked).rows}
+        found = tc.score("cm.txt", subsets=subsets, **asked)
+        notes.append([problem.message for problem in found.problems])
+        return {row.dims.get("subset"): row for row in found.rows}
 
+    notes = []
     attacks = [f"A{k:02d}" for k in range(7, 20)]
     whole, *found = rows("attack vs -").items()
     assert [name for name, _ in found] == [f"attack={a} vs -" for a in attacks]
@@ -221,10 +224,11 @@ def test_each_attack_against_all_bona_fide_trials(here):
     assert joined.counts["targets"] == whole[1].counts["targets"]
     lone = rows("attack")["attack=A17"]
     assert lone.value is None
-    assert lone.reason == (
-        "undefined: there are no targets; subset 'attack vs LEVEL' joins each with the level that "
-        "has them"
-    )
+    assert lone.reason == "undefined: there are no targets"
+    [said] = [text for text in notes[-1] if "vs LEVEL" in text]
+    assert said.startswith("14 subsets have trials of one class only (attack=-, attack=A07, ")
+    assert said.endswith("'attack vs LEVEL' joins each with the level of attack that has the other "
+                         "class")  # fmt: skip
     with pytest.raises(
         tc.InputError, match=r"'attack vs A99': name a level of attack after vs.*-, A07"
     ):

@@ -16,7 +16,7 @@ import numpy as np
 from truecost.core.application import Application
 from truecost.core.evidence import Evidence, totals
 from truecost.core.factors import Factor
-from truecost.core.flags import raised
+from truecost.core.flags import NO_CLASS, raised
 from truecost.core.intervals.auto import Auto, FoundInterval, flags_of
 from truecost.core.intervals.smooth import ONE_UNIT, ends, finite
 from truecost.core.measure import Measure, Values
@@ -193,10 +193,7 @@ class Setting:
             lower, upper, reason = None, None, none
         if np.isnan(value) and 0 in (self.context.counts.get(k) for k in ("targets", "nontargets")):
             lacking = "targets" if not self.context.counts["targets"] else "nontargets"
-            reason = f"undefined: there are no {lacking}"
-            column, level, _ = self.context.dims.get("subset", "").partition("=")
-            if level and column.isidentifier():
-                reason += f"; subset '{column} vs LEVEL' joins each with the level that has them"
+            reason = f"{NO_CLASS}{lacking}"
         undefined = int(np.isnan(drawn.values).sum())
         used = self.method != "auto" or not left or found.support.drawn
         lost = raised(undefined_replicates=undefined > 0 and used)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from truecost import errors
-from truecost.core.digits import FEW_ERRORS, figure
+from truecost.core.digits import FEW_ERRORS, figure, uncertain
 
 if TYPE_CHECKING:
     from truecost.core.results import Kind, Row
@@ -116,6 +116,7 @@ def assumed(rows: "Sequence[Row]") -> str:
     return "; ".join(words)
 
 
+NO_CLASS = "undefined: there are no "  # targets, or nontargets
 _SOURCE = re.compile(r"[|](?:hours|duration):[^|:]*(:background)?")  # of hours, in signatures
 
 
@@ -240,20 +241,36 @@ def _lone(row: "Row") -> bool:
     return "subset" in row.dims and row.n_units == 1 and row.item not in row.factors
 
 
-def lone_subsets(rows: "Sequence[Row]") -> list[str]:
-    """That subsets have one unit, and what to do, of rows without an interval; empty if none has.
+def lone_subsets(lacking: "Sequence[Row]", rows: "Sequence[Row]") -> list[str]:
+    """That subsets have one unit, of the rows `lacking` an interval, or trials of one class, of all
+    rows, and what to do: a sentence for each.
 
     `no interval: 40 subsets have only one speaker each, and an interval needs several units ...`.
     """
-    own = [row for row in rows if _lone(row)]
-    if not own:
-        return []
+    own = [row for row in lacking if _lone(row)]
+    return [*([_of_one_unit(own)] if own else []), *_of_one_class(rows)]
+
+
+def _of_one_unit(own: "Sequence[Row]") -> str:
     subsets, unit = dict.fromkeys(row.dims["subset"] for row in own), " and ".join(own[0].factors)
     have = errors.counted(len(subsets), "subset", "have")
     each = "each" if len(subsets) > 1 else f"({next(iter(subsets))})"
-    return [
+    return (
         f"no interval: {have} only one {unit} {each}, and an interval needs several units. Name a "
         f"smaller unit than {unit}, or none: every {own[0].item} is then resampled"
+    )
+
+
+def _of_one_class(rows: "Sequence[Row]") -> list[str]:
+    dims = [row.dims.get("subset", "") for row in rows if (row.reason or "").startswith(NO_CLASS)]
+    own = [*dict.fromkeys(name for name in dims if name.partition("=")[0].isidentifier())]
+    if not own:
+        return []
+    column = own[0].partition("=")[0]
+    have = errors.counted(len(own), "subset", "have")
+    return [
+        f"{have} trials of one class only ({errors.first_five(own)}): the subset '{column} vs "
+        f"LEVEL' joins each with the level of {column} that has the other class"
     ]
 
 
@@ -279,7 +296,8 @@ def _combined(rows: "Sequence[Row]") -> str:
     if not known:
         return ""
     row = min(known, key=lambda r: ("subset" in r.dims, r.counts["carrying"]))
-    low, high = (figure(row.counts[f"paired_{end}"], row.scale) for end in ("lower", "upper"))
+    low, high = (row.counts[f"paired_{end}"] for end in ("lower", "upper"))
+    paired = uncertain(row.value, low, high, row.scale, apart=0.0)[1]
     more = f" (and {errors.counted(len(rows) - 1, 'other row')})" if len(rows) > 1 else ""
     few = row.counts["carrying"]
     units = f"only {few:.2g} effective units carry" if few >= 1.5 else "at most one unit carries"
@@ -287,6 +305,5 @@ def _combined(rows: "Sequence[Row]") -> str:
         f"{100 * row.level:.10g} % CI of the difference in {_row_name(row)}: {units} "
         f"the difference or the part of one kind of error in it, so the intervals of both systems "
         f"are combined without full pairing, and it is wide{more}. --method percentile gives "
-        f"[{low}, {high}] by pairing, which may cover too little with so few units; more units "
-        f"decide"
+        f"{paired} by pairing, which may cover too little with so few units; more units decide"
     )

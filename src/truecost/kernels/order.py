@@ -21,6 +21,14 @@ MOVES = 2  # moves a trial above which sorting an index is the better way
 
 
 @kernel
+def ordered_bits(word: Any) -> Any:
+    """Bits of a 32-bit float that sort as floats do: the sign bit of positive ones is flipped, all
+    bits of negative ones.
+    """
+    return ~word if word >> np.uint32(31) else word | np.uint32(0x80000000)
+
+
+@kernel
 def pack_keys(
     scores: npt.NDArray[np.float32],
     slots: npt.NDArray[np.int32],
@@ -30,11 +38,8 @@ def pack_keys(
     """Key = orderable score bits, code, slot (most significant first)."""
     bits = scores.view(np.uint32)
     for i in range(len(keys)):
-        word = bits[i]
-        # Flip the sign bit of positive floats, all bits of negative ones: then bits sort as floats.
-        ordered = ~word if word >> np.uint32(31) else word | np.uint32(0x80000000)
         keys[i] = (
-            (np.uint64(ordered) << np.uint64(32))
+            (np.uint64(ordered_bits(bits[i])) << np.uint64(32))
             | (np.uint64(codes[i]) << np.uint64(24))
             | np.uint64(slots[i])
         )
@@ -73,9 +78,7 @@ def order_by_range(
     ranges = np.empty(len(scores), np.uint16)
     starts = np.zeros(len(edges) + 2, np.int64)
     for i in range(len(scores)):
-        word = bits[i]
-        ordered = ~word if word >> np.uint32(31) else word | np.uint32(0x80000000)
-        k = int(firsts[ordered >> np.uint32(16)])
+        k = int(firsts[ordered_bits(bits[i]) >> np.uint32(16)])
         while k < len(edges) and edges[k] <= scores[i]:
             k += 1
         ranges[i] = k
@@ -104,9 +107,7 @@ def place_keys(scores: npt.NDArray[np.float32], keys: npt.NDArray[np.uint64]) ->
     """Key = orderable score bits, place of the trial."""
     bits = scores.view(np.uint32)
     for i in range(len(keys)):
-        word = bits[i]
-        ordered = ~word if word >> np.uint32(31) else word | np.uint32(0x80000000)
-        keys[i] = (np.uint64(ordered) << np.uint64(32)) | np.uint64(i)
+        keys[i] = (np.uint64(ordered_bits(bits[i])) << np.uint64(32)) | np.uint64(i)
 
 
 @kernel

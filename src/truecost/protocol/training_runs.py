@@ -206,11 +206,15 @@ def check_programs(commands: Sequence[Command], folder: Path) -> None:
         place = folder / program if os.sep in program else Path(program)
         if shutil.which(place) is None:
             there = place.exists() and os.sep in program
-            raise UsageError(
-                f"{command.place}: {program}: cannot be run "
-                f"({os.strerror(EACCES if there else ENOENT)}): name a program that is there, or "
-                f"its interpreter before it"
-            )
+            raise _no_program(command, program, EACCES if there else ENOENT)
+
+
+def _no_program(command: Command, program: str, number: int) -> UsageError:
+    """The message for a program that cannot be run, with the reason of the system."""
+    return UsageError(
+        f"{command.place}: {program}: cannot be run ({os.strerror(number)}): name a program that "
+        f"is there, or its interpreter before it"
+    )
 
 
 RUN = "run.json"
@@ -328,11 +332,7 @@ class Training(msgspec.Struct, frozen=True, kw_only=True):
             words = self.command.filled(values)
             ended = run(words, logs)
             if ended.errno:
-                raise UsageError(
-                    f"{self.command.place}: {words[0]}: cannot be run "
-                    f"({os.strerror(ended.errno)}): name a program that is there, or its "
-                    f"interpreter before it"
-                )
+                raise _no_program(self.command, words[0], ended.errno)
             for log in logs:
                 log.replace(self.folder / log.name)
             if said := _fault(ended, out):

@@ -73,7 +73,8 @@ def _on_intervals(parts: Sequence[Part]) -> list[Problem]:
         if row.value is not None and row.lower is None and row.upper is None
         if (row.left_out and row.reason != NO_SAMPLE) or row.reason == ONE_UNIT
     ]
-    said = [("data", text) for text in lone_subsets(lacking)]
+    every = [row for part in parts for row in part.estimates]
+    said = [("data", text) for text in lone_subsets(lacking, every)]
     said += [("advice", text) for text in without_interval(lacking)]
     return [Problem(kind=kind, message=text, rule="too-few-units") for kind, text in said]
 
