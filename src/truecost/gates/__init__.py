@@ -8,7 +8,7 @@ needed. It decides by intervals of the method `auto`, unless it names another.
 - `gate`: `Gate`, the request; which rows it is about, and by which intervals it decides;
 - `checking`: `check`, how many units would decide a gate, and `assert_gate`, the helper for tests;
 - `verdict`: gates from the command line and TOML; `Verdict`, how a gate turned out, for result
-  files, Markdown and JUnit XML.
+  files, Markdown and JUnit XML; `workflow`: `annotate`, which shows verdicts in a GitHub workflow.
 """
 
 from typing import TYPE_CHECKING
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from truecost.gates.checking import exit_code as exit_code
     from truecost.gates.gate import Gate as Gate
     from truecost.gates.verdict import Verdict as Verdict
-    from truecost.gates.verdict import annotate as annotate
-    from truecost.gates.verdict import annotations as annotations
     from truecost.gates.verdict import junit as junit
     from truecost.gates.verdict import markdown as markdown
     from truecost.gates.verdict import parse_gate as parse_gate
     from truecost.gates.verdict import read_gates as read_gates
+    from truecost.gates.workflow import annotate as annotate
+    from truecost.gates.workflow import annotations as annotations
 else:
     __getattr__, __dir__, __all__ = attach(__name__, __file__)

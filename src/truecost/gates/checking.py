@@ -104,15 +104,25 @@ def _units(row: Row, grown: float) -> int | None:
 def check(gates: Iterable[Gate], rows: Sequence[Row]) -> tuple[Verdict, ...]:
     """The verdict of each gate on the rows of a result.
 
-    They are in the order of the gates; one for each system, application and collection that a gate
-    does not name.
+    Parameters
+    ----------
+    gates : iterable of Gate
+        Gates to check.
+    rows : sequence of Row
+        Rows of a result, such as ``outcome.rows``.
+
+    Returns
+    -------
+    tuple of Verdict
+        Verdicts in the order of the gates. A gate that does not name a system, application or
+        collection has a verdict for each of them.
 
     Raises
     ------
     UsageError
-        When a gate fits no row, or several of the same system, or its limit does not go with the
-        direction of the measure, or is in percent where the measure is a share; when an interval
-        was made by another method than the gate decides by, or two by different ones.
+        If a gate fits no row, or several rows of the same system; if its limit has the wrong
+        direction for the measure, or is in percent where the measure is a share; or if the
+        intervals have a different method from the gate or from each other.
 
     Examples
     --------
@@ -306,36 +316,40 @@ def assert_gate(
     undecided: Literal["fail", "pass"] = "fail",
     method: Method = "auto",
 ) -> Verdict:
-    """Assert in a test that an interval keeps a limit.
+    """Assert in a test that the confidence interval of a value is within a limit.
+
+    Exactly one of the four limits is required.
 
     Parameters
     ----------
     estimate : Estimate, Row or Comparison
-        Of a comparison, its difference.
+        Value to check; for a comparison, its difference.
     max_upper : float, optional
-        Limit for the upper end of the interval, in the unit of the measure; for measures with lower
-        as better.
+        Largest allowed upper end of the interval, in the unit of the measure; for measures whose
+        lower values are better.
     min_lower : float, optional
-        Limit for the lower end of the interval, for measures with higher as better.
+        Smallest allowed lower end of the interval, in the unit of the measure; for measures whose
+        higher values are better.
     max_upper_delta, min_lower_delta : float, optional
-        The same for a comparison or a row that is a difference.
+        The corresponding limits for a difference from a baseline.
     undecided : {"fail", "pass"}
-        Result if the limit is within the interval.
+        Result of the test if the limit is inside the interval. Default: fail.
     method : {"auto", "percentile", "bca"}
-        How the interval was made; one of another method is refused.
+        Required method of the interval. Default: auto.
 
     Returns
     -------
     Verdict
-        When the gate lets the estimate through.
+        Verdict of the gate, if the test passes.
 
     Raises
     ------
     AssertionError
-        When it does not, with value, interval, limit, units needed and signature.
+        If the test fails. The message contains the value, the interval, the limit, the units needed
+        and the signature.
     UsageError
-        When there is not exactly one limit, or it does not go with the estimate, or the interval is
-        of another method.
+        If there is not exactly one limit, the limit does not fit the estimate, or the interval has
+        a different method.
 
     Examples
     --------

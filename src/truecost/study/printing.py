@@ -22,7 +22,8 @@ from truecost.face import at
 if TYPE_CHECKING:
     import polars as pl
 
-    from truecost.core.results import Estimate, Standing
+    from truecost.core.results import Estimate
+    from truecost.core.standing import Standing
     from truecost.study.outcome import Outcome
 
 

@@ -24,7 +24,9 @@ OF_WORDS = {"words": ("--rttm",)}  # a list of occurrences says where queries oc
 
 
 class TermsTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
-    """`[terms]`: trials of a search, and alignment and counting of detections."""
+    """Table ``[terms]`` of a study: definition of trials, and alignment and counting of detections
+    in keyword search.
+    """
 
     __table__: ClassVar[str] = "terms"
 
