@@ -483,7 +483,7 @@ def test_tables_of_the_page_count_items(outcome):
 
 
 def test_percentage_points_stay_with_their_number():
-    assert page.unbroken_intervals("a +1.2 pp [-1, 2] pp") == "a +1.2\xa0pp [-1,\xa02]\xa0pp"
+    assert page.unbroken_intervals("a +1.2 pp [-1, 2] pp") == "a +1.2\xa0pp\xa0[-1,\xa02]\xa0pp"
     assert page.unbroken_intervals("[1%, 2.5%]") == "[1%,\xa02.5%]"
 
 
