@@ -134,7 +134,7 @@ def test_downloads_have_the_figures_in_full(outcome, report):
     [csv, *_] = [b["data-text"] for b in parsed.all("button") if "data-text" in b]
     row = next(r for r in outcome.result.rows if r.label == "act_dcf" and r.kind == "value")
     head, first, *_ = csv.splitlines()
-    assert head == "of,name,value,lower,upper,minimum"
+    assert head == "measure,system,value,lower,upper,minimum"
     assert first.split(",")[2:5] == [repr(v) for v in (row.value, row.lower, row.upper)]
 
 

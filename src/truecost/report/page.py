@@ -209,8 +209,10 @@ def _template() -> Any:
 
 
 def unbroken(text: str) -> Any:
-    """Text for the page in which no line ends inside a figure, nor after the hyphens of an option."""
-    return Markup(OPTION.sub(r'<span class="nb">\g<0></span>', str(escape(unbroken_intervals(text)))))
+    """Text for the page: no line of it ends inside a figure, nor inside the name of an option."""
+    return Markup(
+        OPTION.sub(r'<span class="nb">\g<0></span>', str(escape(unbroken_intervals(text))))
+    )
 
 
 def unbroken_intervals(text: str) -> str:
