@@ -120,7 +120,7 @@ class Runs:
         return ", ".join(f"{k} {v}" for k, v in zip(self.levels, levels, strict=True))
 
     def key(self, column: str) -> str:
-        """The name of the resampled factor of a column: ``seed of METHOD``.
+        """The name of the bootstrap factor that a column defines: ``seed of METHOD``.
 
         The column of shared training sets (``sets``) keeps its name without the method, so that all
         methods get the same draw.

@@ -50,7 +50,7 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
         Share of the source in the sum of the variances of all sources, from 0 to 1; None if the sum
         is 0.
     lower, upper : float or None
-        Confidence interval of the share; None if it is not defined.
+        Confidence interval of the share; None if the interval is not defined.
     """
 
     source: str

@@ -6,7 +6,8 @@ interval; then the data are too few to decide, and the gate reports about how ma
 needed. It decides by intervals of the method `auto`, unless it names another.
 
 - `gate`: `Gate`, the request; which rows it is about, and by which intervals it decides;
-- `checking`: `check`, how many units would decide a gate, and `assert_gate`, the helper for tests;
+- `checking`: `check`, and `assert_gate`, the helper for tests;
+- `needing`: how many units would decide a gate;
 - `verdict`: gates from the command line and TOML; `Verdict`, how a gate turned out, for result
   files, Markdown and JUnit XML; `workflow`: `annotate`, which shows verdicts in a GitHub workflow.
 """
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from truecost.gates.checking import assert_gate as assert_gate
     from truecost.gates.checking import check as check
     from truecost.gates.checking import exit_code as exit_code
-    from truecost.gates.checking import more_units as more_units
     from truecost.gates.gate import Gate as Gate
+    from truecost.gates.needing import more_units as more_units
     from truecost.gates.verdict import Verdict as Verdict
     from truecost.gates.verdict import junit as junit
     from truecost.gates.verdict import markdown as markdown

@@ -115,7 +115,7 @@ class Items(Rows):
     sources : tuple of polars.DataFrame
         Content of the counted files: the references, followed by the output.
     described : tuple of Struct
-        Further results for the report.
+        Further results that the report shows.
     """
 
     name: str

@@ -75,7 +75,8 @@ class Axis:
         if self.kind in NAMED:
             return self.names[round(value)]
         named = dict(zip(self.ticks, self.names, strict=False))
-        return named.get(value) or figure(value, self.scale)
+        text: str = named.get(value) or figure(value, self.scale)
+        return text
 
 
 Kind = Literal[

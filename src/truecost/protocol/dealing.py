@@ -105,7 +105,7 @@ def deal_shares(
     shares : ndarray of float64, shape (sets,)
         Wanted share of the samples of each set; the shares sum to 1.
     seed : int
-        Seed of the order in which units of equal size are assigned. It has no other effect.
+        Seed of the order in which units of equal size are assigned, its only effect.
     purpose : str
         Name of the random draw; draws with different names are independent.
     tried : int

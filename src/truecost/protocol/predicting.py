@@ -228,7 +228,7 @@ def predict(
         Weight of each sample in the training. Default: 1.
     known : array_like of bool, shape (N,), optional
         False for samples without characteristics. Their predictions are the class shares of the
-        training samples. Default: all True.
+        training samples. Default: all samples have characteristics.
 
     Raises
     ------

@@ -127,9 +127,12 @@ def record(command: Sequence[str], *, phase: str = "", aside: bool = False) -> R
     that outlive their parent). The peak memory is that of the largest single process. The program
     uses the standard streams, open files, environment and process group of the current process.
 
-    Not measured are services outside the program (containers, job queues), child processes of a
-    process that ignores SIGCHLD, processes that still run after the program has ended, and on macOS
-    child processes that outlive their parent.
+    The measurement does not include
+
+    - services outside the program, such as containers and job queues;
+    - child processes of a process that ignores SIGCHLD;
+    - processes that still run after the program has ended;
+    - on macOS, child processes that outlive their parent.
 
     Parameters
     ----------

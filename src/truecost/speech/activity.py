@@ -127,7 +127,7 @@ def nonspeech_features(samples: npt.ArrayLike, rate: int, vad: Detector = "energ
     ndarray of float64, shape (40,)
         Means of 19 and standard deviations of 20 mel cepstral coefficients over the frames without
         speech, and the share of frames without any signal; names in
-        ``truecost.speech.activity.NAMES``. All values are NaN if fewer than 5 frames have no
+        ``truecost.speech.activity.NAMES``. All values are NaN if fewer than 5 frames are free of
         speech.
     """
     clip = clips.resampled(np.asarray(samples, np.float64), rate)

@@ -71,7 +71,7 @@ class Reference:
     trials_per_second : float
         Number of trials of a query in each second of audio, if trials are occurrences.
     compat : frozenset of str
-        Reproduced quirks of the scorer F4DE (names in ``COMPAT``).
+        Quirks of the scorer F4DE that are reproduced (names in ``COMPAT``).
     language : str
         Language of the queries; empty if not stated.
     signature : str
@@ -205,7 +205,8 @@ class Search:
     unrecorded : tuple of str
         Phases (indexing, searching) whose resources were not recorded.
     beside : object, optional
-        Alignment with all quirks of the scorer F4DE, for a comparison. Default: not computed.
+        Alignment with all quirks of the scorer F4DE, to report the difference. Default: not
+        computed.
     """
 
     name: str
