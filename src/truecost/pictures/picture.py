@@ -73,10 +73,10 @@ class Axis:
         if np.ndim(value):
             return ""
         if self.kind in NAMED:
-            return self.names[round(value)]
+            name: str = self.names[round(value)]
+            return name
         named = dict(zip(self.ticks, self.names, strict=False))
-        text: str = named.get(value) or figure(value, self.scale)
-        return text
+        return named.get(value) or figure(value, self.scale)
 
 
 Kind = Literal[
