@@ -61,8 +61,8 @@ class Share(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Variance(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="variance"):
-    """Shares of the sources of variation (seed, training set, test) in the variance of one run of a
-    method, for one measure.
+    """Share of each source of variation (seed, training set, test) in the variance of a run's
+    value, for one method and one measure.
 
     Attributes
     ----------

@@ -196,7 +196,7 @@ def count_diarization(
     skip_overlap : bool
         Do not score times at which several reference speakers speak. Default: False.
     mapping : {"scored", "evaluated"}
-        Times from which output speakers are mapped to reference speakers (see
+        Times that decide which output speaker is mapped to which reference speaker (see
         :class:`truecost.tasks.diarization.DiarizationOptions`).
     uem : mapping of str to array_like, or frame of polars or pandas, optional
         Scored regions, with the columns ``recording``, ``start`` and ``end``. Default: from the

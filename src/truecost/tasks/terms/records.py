@@ -55,17 +55,18 @@ class Reference:
         - ``seconds``: duration of the scored audio;
         - ``trials``: number of trials of one query in the file, which may be a fraction.
     excerpts : polars.DataFrame
-        Scored parts of the audio, sorted: ``place``, ``channel``, ``start``, ``end``. They may
-        overlap.
+        Scored parts of the audio, sorted, with the columns ``place``, ``channel``, ``start`` and
+        ``end``. They may overlap.
     occurrences : polars.DataFrame
-        Occurrences of the queries in the excerpts, sorted: ``query``, ``place``, ``channel``,
-        ``start``, ``end``, and ``target``, the row in ``targets``.
+        Occurrences of the queries in the excerpts, sorted, with the columns ``query``, ``place``,
+        ``channel``, ``start``, ``end`` and ``target`` (row in ``targets``).
     targets : polars.DataFrame
-        Trials that a system should find: ``query``, ``place``, ``channel``, ``start``, ``end``. A
-        target is an occurrence, or a segment or document that contains one (see ``trial``).
+        Trials that a system should find, with the columns ``query``, ``place``, ``channel``,
+        ``start`` and ``end``. A target is an occurrence, or a segment or document that contains one
+        (see ``trial``).
     segments : polars.DataFrame, optional
-        All segments, sorted: ``place``, ``channel``, ``start``, ``end``. None if trials are not
-        segments.
+        All segments, sorted, with the columns ``place``, ``channel``, ``start`` and ``end``. None
+        if trials are not segments.
     trial : {"occurrence", "segment", "document"}
         Definition of a trial (see :class:`truecost.tasks.terms.ReferenceOptions`).
     trials_per_second : float
