@@ -42,8 +42,8 @@ def count_transcripts(
         Steps of the text normalisation, in their order (`truecost list normalisations`). Default:
         none.
     measures : iterable of str, or str
-        Measures that will be computed; the others are not counted. Default: the default measures of
-        the task.
+        Measures that will be computed later; counts for other measures are skipped. Default: the
+        default measures of the task.
     name : str
         Name of the system.
     ids : array_like, shape (N,), optional
@@ -66,8 +66,8 @@ def count_transcripts(
         If the lengths differ, an entry is not a text (for example None), a single text or a dict is
         given instead of a list, or ids repeat.
     UsageError
-        If a normalisation step or a measure does not exist, the name of a column is almost that of
-        an argument, or rapidfuzz (extra `speech`) is not installed.
+        If a normalisation step or a measure does not exist, a further column has almost the name of
+        an argument (probably a typing error), or rapidfuzz (extra `speech`) is not installed.
 
     Examples
     --------
@@ -117,8 +117,8 @@ def count_translations(
     lowercase : bool
         Ignore case in BLEU and chrF. Default: False.
     measures : iterable of str, or str
-        Measures that will be computed; the others are not counted. Default: the default measures of
-        the task.
+        Measures that will be computed later; counts for other measures are skipped. Default: the
+        default measures of the task.
     name : str
         Name of the system.
     ids : array_like, shape (N,), optional
@@ -142,8 +142,8 @@ def count_translations(
         given instead of a list, there is a list of references for each sentence instead of lists
         over all sentences, or ids repeat.
     UsageError
-        If the tokeniser or a measure does not exist, the name of a column is almost that of an
-        argument, or sacrebleu (extra `translation`) is not installed.
+        If the tokeniser or a measure does not exist, a further column has almost the name of an
+        argument (probably a typing error), or sacrebleu (extra `translation`) is not installed.
 
     Examples
     --------
@@ -207,8 +207,8 @@ def count_diarization(
     allow_duplicates : bool
         Count repeated segments once. Default: a repeated segment is an error.
     measures : iterable of str, or str
-        Measures that will be computed; the others are not counted. Default: the default measures of
-        the task.
+        Measures that will be computed later; counts for other measures are skipped. Default: the
+        default measures of the task.
     name : str
         Name of the system.
 

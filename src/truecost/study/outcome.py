@@ -222,7 +222,7 @@ class Outcome(Shown):
     problems : tuple of Problem
         Faults in the data, followed by advice.
     inputs : tuple of Input
-        Files that were read, with their hashes; without standard input and data in memory.
+        Files that were read, with their hashes. Standard input and data in memory are not included.
     gates : tuple of Verdict
         Verdict of each quality gate.
     configuration : str

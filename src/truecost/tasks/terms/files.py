@@ -168,7 +168,7 @@ def read_reference(
         Queries: a kwlist or tlist file, or a table with the columns ``query`` and ``text``, and
         attributes. Default: the queries in ``occurrences``.
     rttm : str or Path, optional
-        RTTM file with the spoken words, in which the queries are searched. Give either this or
+        RTTM file with the spoken words, in which the queries are searched. Give either ``rttm`` or
         ``occurrences``.
     occurrences : str, Path or polars.DataFrame, optional
         Table of the occurrences, with the columns ``query``, ``document``, ``start`` and ``end``.
