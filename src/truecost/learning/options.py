@@ -30,7 +30,7 @@ def _view(what: str) -> Option:
 
 class SourceTable(PartialTable, frozen=True, kw_only=True, omit_defaults=True):
     """Table ``[source]`` of a study: files and order of the items of a live run (see
-    :class:`truecost.learning.source.Source`).
+    ``truecost.learning.source.Source``).
     """
 
     __table__: ClassVar[str] = "source"

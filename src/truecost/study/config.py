@@ -101,7 +101,7 @@ class Study(
         Subsets of the data, by name: a column (each of its values is a subset) or a condition such
         as `duration < 2`.
     own : dict of str to table
-        Tables of single tasks, by name, such as ``[terms]`` (see :meth:`Study.table`).
+        Tables of single tasks, by name, such as ``[terms]`` (see ``Study.table``).
     source, loop, learner, strategy, expert, sweep : table
         Settings of a live run, in which a learner asks questions and an event log is written.
     help : HelpTable
