@@ -51,7 +51,7 @@ class Load(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag="l
     reasons : dict of str to str
         Reason for each value that is None, by the name of the value.
     weight, audio_s, query_s : float
-        Arguments of :func:`truecost.resources.load_of`.
+        Arguments of ``truecost.resources.load_of``.
     indexing, searching : Resources or None
         Measured resources of each phase, without the command lines.
     """
