@@ -216,20 +216,26 @@ def class_weights(
 
 
 def build(name: str, task: Task) -> Learner:
-    """A learner without training.
+    """Build an untrained learner by its name.
 
     Parameters
     ----------
     name : str
-        One of `LEARNERS`.
+        Name of a learner, as listed by `truecost list learners`.
     task : Task
-        Task of the learner; its options are the learner's settings.
+        Task of the learner. Its options are the settings of the learner.
 
     Returns
     -------
     Learner
-        Also a `System` where it asks by itself, `Restorable` where it can be put back. One that
-        has `close` holds a process, which `close` ends; it ends with this process at the latest.
+        The learner. It is also a `System` if it chooses questions itself, and `Restorable` if it
+        can save its state. A learner with a method `close` has started a process; `close` ends this
+        process.
+
+    Raises
+    ------
+    UsageError
+        If the name or an option is unknown.
     """
     if name not in LEARNERS:
         raise UsageError(

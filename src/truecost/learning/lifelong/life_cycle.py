@@ -36,16 +36,9 @@ from truecost.learning.lifelong.helping import (
 )
 from truecost.learning.log import LogWriter
 from truecost.learning.options import HelpTable
+from truecost.learning.snapshots import checked_state, restorable
 from truecost.learning.stepping import Progress, with_items
-from truecost.learning.system import (
-    Batch,
-    Expert,
-    Learner,
-    Outputs,
-    checked_state,
-    name_of,
-    restorable,
-)
+from truecost.learning.system import Batch, Expert, Learner, Outputs, name_of
 from truecost.options import check_fields
 
 Pass = Literal["assisted", "unsupervised", "frozen"]
